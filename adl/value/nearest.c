@@ -1,0 +1,69 @@
+/*
+ * nearest.c - bounded edit distance, three rows of the table at a time.
+ *
+ * Costs are in half edits, so that a difference in case alone beats any other typing mistake. A row whose smallest
+ * entry has reached the distance to beat ends the comparison, which keeps unlike names cheap.
+ */
+#include "adl/value/nearest.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define EDIT           2u /* one insertion, deletion, replacement or swap */
+#define EDITS_MAX      4u /* more mistakes than this in one name are another name */
+#define LETTERS_A_EDIT 3u /* a name of n bytes may have (n + 1) / 3 edits */
+
+static unsigned fold(char character) {
+    unsigned byte = (unsigned char)character;
+    if (byte >= 'A' && byte <= 'Z') return byte + ('a' - 'A');
+    return byte == '-' ? '_' : byte;
+}
+
+static unsigned replace_cost(char a, char b) {
+    if (a == b) return 0;
+    return fold(a) == fold(b) ? 1 : EDIT;
+}
+
+static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
+
+/* The distance, or any number >= stop where it is not below that. Both lengths are at most NEAREST_LENGTH_MAX. */
+static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length, unsigned stop) {
+    uint8_t rows[3][NEAREST_LENGTH_MAX + 1]; /* at most 2 * 64 half edits: fits */
+    uint8_t *before = rows[0], *above = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= b_length; j++) above[j] = (uint8_t)(j * EDIT);
+    for (size_t i = 1; i <= a_length; i++) {
+        unsigned smallest = row[0] = (uint8_t)(i * EDIT);
+        for (size_t j = 1; j <= b_length; j++) {
+            unsigned cost = above[j - 1] + replace_cost(a[i - 1], b[j - 1]);
+            cost = least(cost, least(above[j], row[j - 1]) + EDIT);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                cost = least(cost, before[j - 2] + EDIT);
+            row[j] = (uint8_t)cost;
+            smallest = least(smallest, cost);
+        }
+        if (smallest >= stop + EDIT) return smallest; /* a swap may still reach back over one row */
+        uint8_t *spare = before;
+        before = above, above = row, row = spare;
+    }
+    return above[b_length];
+}
+
+void nearest_init(struct nearest *nearest, const char *wanted, size_t length) {
+    size_t edits = (length + 1) / LETTERS_A_EDIT;
+    if (edits > EDITS_MAX) edits = EDITS_MAX;
+    *nearest = (struct nearest){wanted, length, NULL, 0, edits * EDIT + 1};
+}
+
+void nearest_offer(struct nearest *nearest, const char *candidate, size_t length) {
+    size_t wanted = nearest->wanted_length;
+    if (wanted == 0 || length == 0 || wanted > NEAREST_LENGTH_MAX || length > NEAREST_LENGTH_MAX) return;
+    size_t gap = wanted > length ? wanted - length : length - wanted;
+    if (gap * EDIT >= nearest->distance) return;
+    unsigned found = distance(nearest->wanted, wanted, candidate, length, (unsigned)nearest->distance);
+    if (found >= nearest->distance) return;
+    nearest->best = candidate;
+    nearest->best_length = length;
+    nearest->distance = found;
+}
+
+const char *nearest_result(const struct nearest *nearest) { return nearest->best; }
