@@ -1,0 +1,172 @@
+/*
+ * document.h - one ADL document, typed: what the text says, with names resolved to indices and expressions compiled.
+ *
+ * A document is made from its text by document_read, which reports everything that is wrong into `diagnostics` and
+ * always returns a document (an editor needs the half-typed one). It may be built into a graph only if no error was
+ * reported. Immutable after that, and shared between threads by reference. Names and spans are kept for every part,
+ * so that whoever finds a fault later can point at it.
+ *
+ *     struct diagnostics *found = diagnostics_new();
+ *     struct source *source = source_new("triage.yaml", text, length);
+ *     struct document *document = document_read(source, &catalog, found);
+ *     if (diagnostics_errors(found) == 0) { ... graph_build(document, ...) ... }
+ *     document_unref(document); source_unref(source); diagnostics_free(found);
+ *
+ * State is addressed by *field*: fields [0, channel_count) are the channels in document order (an implicit `error`
+ * channel last, where a node has on_error and no channel of that name is declared), and fields from channel_count on
+ * are the names that map edges give their items (`as`), each distinct name once.
+ */
+#ifndef TENON_ADL_DOCUMENT_H
+#define TENON_ADL_DOCUMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "adl/document/catalog.h"
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+
+struct diagnostics;
+struct expr;
+struct source;
+
+/* Ends of edges that are not nodes. */
+#define DOCUMENT_START (-1)
+#define DOCUMENT_END (-2)
+#define DOCUMENT_NOWHERE (-3) /* absent, or a name that is not known (and was reported) */
+
+/* Bounds on what a document may hold; each is reported as ADL-E… when passed. */
+#define DOCUMENT_NODES_MAX 100000u
+#define DOCUMENT_CHANNELS_MAX 10000u
+#define DOCUMENT_EDGES_MAX 400000u
+#define DOCUMENT_SUBGRAPH_DEPTH_MAX 16u
+
+enum channel_type { CHANNEL_LAST_VALUE, CHANNEL_APPEND, CHANNEL_REDUCE, CHANNEL_EPHEMERAL };
+enum channel_reducer {
+    REDUCER_NONE, REDUCER_SUM, REDUCER_MAX, REDUCER_MIN, REDUCER_MERGE, REDUCER_UNION, REDUCER_MESSAGES, REDUCER_COMPONENT
+};
+enum edge_kind { EDGE_STATIC, EDGE_CONDITIONAL, EDGE_MAP };
+enum run_strategy { STRATEGY_PARALLEL, STRATEGY_PICK_FIRST, STRATEGY_PICK_LAST, STRATEGY_STOP_AT_NONLINEAR };
+
+struct document_channel {
+    tn_value name;
+    enum channel_type type;
+    enum channel_reducer reducer;
+    const struct component_info *reducer_component; /* REDUCER_COMPONENT only */
+    tn_value initial;      /* never NULL: the default given, or the type's own (null; [] for append, union, messages; 0 for sum; {} for merge) */
+    bool has_initial;      /* a default was given */
+    tn_value schema_value; /* NULL where none */
+    struct schema *schema; /* NULL where none; of one item for append, union and messages */
+    bool implicit;         /* the `error` channel */
+    struct span span, name_span;
+};
+
+struct document_retry {
+    uint32_t max_attempts; /* 1: no retry */
+    double factor;
+    int64_t initial_ms, max_ms;
+};
+
+struct document_node {
+    tn_value id, type;
+    tn_value config; /* an object; the schema's defaults are not yet filled in; {file: …} not yet replaced */
+    const struct component_info *component; /* NULL where unknown */
+    struct document_retry retry;
+    int64_t timeout_total_ms, timeout_idle_ms; /* 0: none */
+    int64_t cache_ttl_ms;                      /* -1: no cache */
+    bool interrupt_before, interrupt_after, defer;
+    int32_t on_error; /* node, DOCUMENT_END or DOCUMENT_NOWHERE */
+    struct span span, id_span, type_span, config_span;
+};
+
+struct document_condition {
+    tn_value text;
+    const struct expr *expression; /* NULL for `default` */
+    int32_t to;
+    struct span span, expression_span, to_span;
+};
+
+struct document_edge {
+    enum edge_kind kind;
+    int32_t *from; /* several: a join */
+    uint32_t from_count;
+    int32_t *to; /* several: a fan-out; static and map edges */
+    uint32_t to_count;
+    struct document_condition *conditions; /* conditional edges */
+    uint32_t condition_count;
+    tn_value over_text;       /* map edges */
+    const struct expr *over;  /* gives the list of items */
+    uint32_t as_field;        /* the field that the item is read as; UINT32_MAX where `as` is not given */
+    int32_t empty;            /* where to go on an empty list, or DOCUMENT_NOWHERE */
+    struct span span;
+};
+
+/* A role: what the document asks for, and what it names by default. */
+struct document_model {
+    tn_value role;
+    tn_value binding; /* a string provider:model, an object with provider and options, or an array of those */
+    struct span span, role_span;
+};
+
+struct document_tool {
+    tn_value pattern; /* a tool's id, or a pattern with '*' */
+    tn_value options; /* an object: approval, limits; empty where none */
+    struct span span;
+};
+
+struct document_requirement {
+    tn_value plugin;
+    tn_value constraint; /* ">= 1.2", or "" */
+    struct span span;
+};
+
+struct document {
+    uint32_t references; /* atomic; document_ref, document_unref */
+    struct source *source;
+    tn_value name, description; /* agent.name or the file's name; description may be NULL */
+    uint32_t recursion_limit;   /* 25 */
+    uint32_t concurrency;       /* tasks of one run at once; 16 */
+    int64_t timeout_ms;         /* of a run; 0: none */
+    enum run_strategy strategy;
+    tn_value input_value, output_value; /* schemas as given, or NULL */
+    struct schema *input, *output;
+    tn_value budget; /* object or NULL */
+    struct document_channel *channels;
+    uint32_t channel_count;
+    tn_value *locals; /* names of fields channel_count + i */
+    uint32_t local_count;
+    struct document_node *nodes;
+    uint32_t node_count;
+    struct document_edge *edges;
+    uint32_t edge_count;
+    struct document_model *models;
+    uint32_t model_count;
+    struct document_tool *tools; /* tools_given false: everything is allowed */
+    uint32_t tool_count;
+    bool tools_given;
+    struct document_requirement *requirements;
+    uint32_t requirement_count;
+};
+
+/*
+ * Reads and checks. `catalog` may be NULL: then what only a catalog knows is not checked. Never NULL; one reference.
+ * [any thread; nothing shared is touched but the references]
+ */
+struct document *document_read(struct source *source, const struct catalog *catalog, struct diagnostics *found);
+struct document *document_ref(struct document *document);
+void document_unref(struct document *document);
+
+/* Index, or -1. Constant time. */
+int32_t document_find_node(const struct document *document, const char *id, size_t length);
+int32_t document_find_channel(const struct document *document, const char *name, size_t length);
+/* The field of that name: a channel, or an item's name; -1. */
+int32_t document_find_field(const struct document *document, const char *name, size_t length);
+const struct document_model *document_find_model(const struct document *document, const char *role);
+
+/*
+ * The node's config as its component is created with: the schema's defaults filled in, {file: …} of a string replaced
+ * by the file's text. A new reference; NULL with error set where a file cannot be read.
+ */
+tn_value document_node_config(const struct document *document, uint32_t node, const struct catalog *catalog,
+                              struct error *error);
+
+#endif
