@@ -1,0 +1,118 @@
+/*
+ * call.h - one invocation of anything invocable: started, streaming, cancelled, timed out and ended in one way.
+ *
+ * A *callable* is what can be invoked: an instance of a component (instance.h), a graph, a pipe, a C function. A *call*
+ * is one invocation of it, and the task that a plugin knows by token (tenon.h, tn_task). A call is a slot of a table
+ * that never shrinks: a token is slot and generation, so that a plugin may use one from any thread, for ever, and a
+ * late or double completion finds that the generation has moved on. All that other threads touch lies in the slot,
+ * under its lock; the rest belongs to the loop that started the call.
+ *
+ *     struct call *call = call_new(loop, callable, &my_ops, owner);
+ *     call_timeout(call, 30000, 0);
+ *     if (call_start(call, input)) my_ended(call);   // it ended inside start: no callback will come
+ *     ...                                            // else my_ops.ended(call) comes, from the loop, once
+ *     static void my_ended(struct call *call) { use(call_outcome(call), call_output(call)); call_free(call); }
+ *
+ * Everything is [loop] unless it says otherwise.
+ */
+#ifndef TENON_HOST_CALL_H
+#define TENON_HOST_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+
+struct call;
+struct callable;
+struct loop;
+struct loop_work;
+
+#define CALL_GRACE_MS 5000      /* from cancel to abandonment */
+#define CALL_CHUNKS_HIGH 64u    /* emitted chunks waiting before emit says AGAIN */
+#define CALL_CHUNKS_LOW 16u     /* ready comes when so few are left */
+#define CALL_DEPTH_MAX 64u      /* calls inside calls */
+
+enum call_outcome { CALL_OPEN, CALL_COMPLETED, CALL_FAILED, CALL_CANCELLED, CALL_INTERRUPTED };
+
+/* ---- What can be invoked ---- */
+
+struct callable_ops {
+    /* As tn_component_1: not TN_OK means it failed at once (call_fail was not called). */
+    int32_t (*start)(struct callable *callable, struct call *call, tn_value input);
+    void (*cancel)(struct callable *callable, struct call *call); /* may be NULL */
+    void (*ready)(struct callable *callable, struct call *call);  /* may be NULL */
+    void (*free)(struct callable *callable);
+};
+
+/* Embed as the first member; made with one reference. */
+struct callable {
+    const struct callable_ops *ops;
+    uint32_t references; /* atomic */
+};
+
+struct callable *callable_ref(struct callable *callable);
+void callable_unref(struct callable *callable); /* [any]; free is called on the thread of the last one; NULL is allowed */
+
+/* ---- Its owner: who started the call ---- */
+
+struct call_ops {
+    void (*ended)(struct call *call);
+    /* One chunk, in order, before `ended`; borrowed. false: no more until call_resume. NULL: chunks are dropped. */
+    bool (*chunk)(struct call *call, tn_value chunk);
+    /* A state field as of the call's start; borrowed; NULL where there is none. NULL: the call has no state. */
+    tn_value (*read)(struct call *call, uint32_t field);
+    /* The context object of tn_task_1.context; a new reference. NULL: an object with task_id and now alone. */
+    tn_value (*context)(struct call *call);
+    /* `config`, `run`, `input` and `item` for expressions come from the call and from this: a new reference. */
+    tn_value (*run_value)(struct call *call);
+};
+
+/* A write by index, in the order made. */
+struct call_write {
+    uint32_t channel; /* as the instance's binder resolved it */
+    tn_value value;
+};
+
+struct call *call_new(struct loop *loop, struct callable *callable, const struct call_ops *ops, void *owner);
+/* Before call_start. 0: none. `idle` is between chunks. Passing it fails the call with TIMEOUT, retryable. */
+void call_timeout(struct call *call, int64_t total_ms, int64_t idle_ms);
+/* True: ended within start, read the outcome now. False: ended() comes later. `input` is borrowed, NULL is null. */
+bool call_start(struct call *call, tn_value input);
+/*
+ * Asks the callable to end; ended() comes with CALL_CANCELLED, after CALL_GRACE_MS at the latest, when it is abandoned.
+ * Not before call_start. Repeatable; nothing on a call that has ended.
+ */
+void call_cancel(struct call *call);
+void call_resume(struct call *call); /* chunk() may be called again */
+/* After the end (or before the start): gives the slot back. NULL is allowed. */
+void call_free(struct call *call);
+
+void *call_owner(const struct call *call);
+struct loop *call_loop(const struct call *call);
+struct callable *call_callable(const struct call *call);
+uint64_t call_token(const struct call *call);
+uint32_t call_depth(const struct call *call); /* 0 for one that no other call started */
+tn_value call_input(const struct call *call);
+
+/* After the end; borrowed until call_free. */
+enum call_outcome call_outcome(const struct call *call);
+tn_value call_output(const struct call *call);            /* CALL_COMPLETED: NULL where there was none */
+const struct error *call_error(const struct call *call);  /* CALL_FAILED, and CALL_CANCELLED (code CANCELLED) */
+const struct call_write *call_writes(const struct call *call, uint32_t *count);
+tn_value call_interrupt_value(const struct call *call);   /* {payload, schema?, continuation?} */
+
+/* ---- The callable's side: what tn_task_1 does, for callables written in the host. [loop, or any by token] ---- */
+
+int32_t call_complete(uint64_t token, tn_value output);
+int32_t call_fail(uint64_t token, const struct error *error);
+int32_t call_emit(uint64_t token, tn_value chunk);
+int32_t call_cancelled(uint64_t token);
+int32_t call_interrupt(uint64_t token, tn_value payload, tn_value schema, tn_value continuation);
+/* The open call of a token, or NULL. [loop] */
+struct call *call_of(uint64_t token);
+
+/* Open calls in the process, and of one plugin: unloading is refused while there are any. [any] */
+uint64_t call_open_count(void);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * instance.h - a component made ready to be called: its instance(s), and the names they bound.
+ *
+ * instance_new asks the registry's component to create itself with a config; what it binds meanwhile (channels to read
+ * and write, components to call, expressions, templates, schemas) is resolved through a *scope*, which the graph that is
+ * being built provides, and kept as index tables here. A blocking component that is not reentrant has as many inner
+ * instances as workers are busy with it; they are made on demand, and all bind the same.
+ *
+ *     struct callable *node;
+ *     if (instance_new(component, config, &scope, &node, &error) != TN_OK) ...
+ *     call_new(loop, node, &ops, owner);
+ *     callable_unref(node);
+ */
+#ifndef TENON_HOST_INSTANCE_H
+#define TENON_HOST_INSTANCE_H
+
+#include <stdint.h>
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+
+struct callable;
+struct component; /* registry.h */
+struct expr_scope;
+
+/* Where a component's names lead. Copied by instance_new; `self` must outlive the instance. */
+struct instance_scope {
+    void *self;
+    int32_t (*field)(void *self, const char *name);   /* state field to read, or -1 */
+    int32_t (*channel)(void *self, const char *name); /* channel to write, or -1 */
+    /* A component or graph (kind "graph") to call: a new reference, or NULL with error set. */
+    struct callable *(*callee)(void *self, const char *kind, const char *name, tn_value config, struct error *error);
+    /* Names for "did you mean": calls offer for each field. May be NULL. */
+    void (*each_field)(void *self, void (*offer)(void *user, const char *name), void *user);
+    const char *where; /* "node `judge`", for messages */
+};
+
+int32_t instance_new(struct component *component, tn_value config, const struct instance_scope *scope,
+                     struct callable **out, struct error *error);
+
+/* The state fields that the callable may read, each once: its cache key, and what a worker is given. Borrowed. */
+const uint32_t *instance_reads(const struct callable *callable, uint32_t *count);
+/* Is this callable an instance, and of which component? NULL where it is something else. */
+struct component *instance_component(const struct callable *callable);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * loop.h - one thread's event loop: work to do soon, work posted from other threads, timers.
+ *
+ * A loop owns the runs started on it; everything about them happens on its thread, so none of it is locked. It is libuv
+ * underneath; a process may have several. Nothing here allocates per item: work and timers are embedded in what owns them.
+ *
+ *     struct loop *loop = loop_new(&error);
+ *     loop_defer(loop, &run->work);              // on the loop's thread: run->work.run(&run->work), soon, in order
+ *     loop_post(loop, &message->work);           // from any thread
+ *     loop_run(loop, run_is_done, run);          // until that says true, or nothing is left that could happen
+ *     loop_free(loop);
+ *
+ * The thread that first calls loop_run (or loop_enter) is the loop's thread.
+ */
+#ifndef TENON_HOST_LOOP_H
+#define TENON_HOST_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "adl/value/error.h"
+
+struct loop;
+struct uv_loop_s;
+
+/* Work: queued at most once at a time; `run` may queue it again or free it. */
+struct loop_work {
+    struct loop_work *next;
+    void (*run)(struct loop_work *work);
+    bool queued;
+};
+
+/* A timer in the loop's heap; `index` is the heap's, 0 while stopped. */
+struct loop_timer {
+    int64_t due_ms;
+    void (*fire)(struct loop_timer *timer);
+    uint64_t order; /* timers due together fire in the order they were started */
+    uint32_t index;
+};
+
+struct loop *loop_new(struct error *error);
+void loop_free(struct loop *loop); /* [its thread, or any when it is not running] NULL is allowed */
+struct uv_loop_s *loop_uv(struct loop *loop);
+/* Makes the calling thread the loop's. loop_run does it by itself. */
+void loop_enter(struct loop *loop);
+bool loop_here(const struct loop *loop); /* [any] is this the loop's thread? */
+
+/*
+ * Runs until done(user) is true (checked after each turn) and returns true; or false when nothing is left that could ever
+ * make it so (no work, no timer, no hold, no active handle). NULL done: until loop_stop, or nothing is left.
+ */
+bool loop_run(struct loop *loop, bool (*done)(void *user), void *user);
+void loop_stop(struct loop *loop); /* [any] makes loop_run return false soon */
+
+void loop_defer(struct loop *loop, struct loop_work *work); /* [loop] queued already: nothing */
+void loop_post(struct loop *loop, struct loop_work *work);  /* [any] the work must not be queued anywhere */
+/* [any] While held, an idle loop waits rather than ends: a task of another thread will post. */
+void loop_hold(struct loop *loop);
+void loop_release(struct loop *loop);
+
+void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms, void (*fire)(struct loop_timer *));
+void loop_timer_stop(struct loop *loop, struct loop_timer *timer); /* stopped already: nothing */
+int64_t loop_now_ms(struct loop *loop);  /* [loop] monotonic, as of this turn */
+int64_t loop_wall_ms(struct loop *loop); /* [any] since 1970 UTC */
+/*
+ * For tests: time stands still at 0 (wall: 2026-01-01T00:00:00Z) and jumps to the next timer whenever nothing else is
+ * left to do and no hold is taken.
+ */
+void loop_fake_clock(struct loop *loop);
+
+#endif
