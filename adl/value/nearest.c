@@ -51,7 +51,8 @@ static unsigned distance(const char *a, size_t a_length, const char *b, size_t b
 void nearest_init(struct nearest *nearest, const char *wanted, size_t length) {
     size_t edits = (length + 1) / LETTERS_A_EDIT;
     if (edits > EDITS_MAX) edits = EDITS_MAX;
-    *nearest = (struct nearest){wanted, length, NULL, 0, edits * EDIT + 1};
+    /* A difference in case alone is near however short the name is. */
+    *nearest = (struct nearest){wanted, length, NULL, 0, edits ? edits * EDIT + 1 : EDIT};
 }
 
 void nearest_offer(struct nearest *nearest, const char *candidate, size_t length) {
