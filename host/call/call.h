@@ -94,6 +94,9 @@ struct callable *call_callable(const struct call *call);
 uint64_t call_token(const struct call *call);
 uint32_t call_depth(const struct call *call); /* 0 for one that no other call started */
 tn_value call_input(const struct call *call);
+/* The call whose task started this one (tn_task_1.call), or NULL; how a nested run finds the run around it. */
+struct call *call_parent(const struct call *call);
+const struct call_ops *call_ops_of(const struct call *call);
 
 /* After the end; borrowed until call_free. */
 enum call_outcome call_outcome(const struct call *call);
