@@ -1,0 +1,111 @@
+/*
+ * tree.h - the tree that a YAML or JSON document is: one form for both, with the byte range of every value and key.
+ *
+ * The whole tree lives in one arena; nodes are read-only and stay valid until tree_free. A node that was reached
+ * through a YAML alias is the anchored node itself, so the tree is a DAG without cycles, and its spans point at the
+ * anchor's place. What could not be read is a node of kind TREE_BROKEN: it was reported, and whoever checks the tree
+ * says nothing more about it.
+ *
+ *     struct tree *tree = tree_read(source, NULL, found);                    // always a tree
+ *     const struct tree_node *nodes = tree_get(tree_root(tree), "nodes");
+ *     for (uint32_t i = 0; nodes && i < nodes->count; i++) check_node(nodes->items[i].node);
+ *     tree_free(tree);
+ *
+ * A name that ends in ".json" (any case) is read as JSON, everything else as YAML 1.2 with the core schema: true,
+ * false, null, integers (decimal, 0o, 0x) and floats are resolved, all else plain is a string. Not allowed, and
+ * reported with their position: tags, the merge key `<<`, duplicate keys, keys that are no scalars, more than one
+ * document, text that is not UTF-8, control characters, numbers that no value can hold. Each limit below is an error of
+ * its own.
+ */
+#ifndef TENON_ADL_TREE_H
+#define TENON_ADL_TREE_H
+
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct diagnostics;
+struct source;
+struct tree;
+
+#define TREE_SIZE_MAX   (4u << 20) /* bytes of a document */
+#define TREE_DEPTH_MAX  128u       /* lists and mappings inside each other, aliases expanded */
+#define TREE_SCALAR_MAX (1u << 20) /* bytes of one key or scalar, after escapes */
+#define TREE_ITEMS_MAX  500000u    /* items of one list or mapping */
+#define TREE_NODES_MAX  1000000u   /* nodes of the whole tree, aliases expanded (counted, never copied) */
+
+/* A member that is 0 means the default above. */
+struct tree_limits {
+    uint32_t size, depth, scalar, items, nodes;
+};
+
+/* Node kinds are TN_NULL … TN_OBJECT (never TN_BYTES), and: */
+#define TREE_BROKEN 0
+
+enum tree_style {
+    TREE_PLAIN,   /* a YAML scalar without quotes */
+    TREE_QUOTED,  /* a scalar in quotes */
+    TREE_BLOCK,   /* a scalar by | or >; a list or mapping by indentation */
+    TREE_FLOW,    /* a list or mapping in brackets */
+    TREE_LITERAL, /* a number, true, false or null of JSON */
+};
+
+struct tree_node {
+    uint8_t kind;
+    uint8_t style;    /* enum tree_style */
+    bool incomplete;  /* a list or mapping that misses items because they could not be read */
+    uint32_t count;   /* items; 0 for scalars */
+    struct span span; /* the value's text: quotes and brackets included, anchor excluded; empty where it is absent */
+    union {
+        tn_value value;                /* scalars: borrowed, never NULL */
+        const struct tree_item *items; /* lists and mappings, in document order */
+    };
+};
+
+struct tree_item {
+    tn_value key; /* borrowed; a string in mappings, NULL in lists */
+    struct span key_span;
+    const struct tree_node *node; /* never NULL */
+};
+
+/*
+ * Reads `source`, reporting into `found`; `limits` may be NULL. Never NULL. A syntax error ends the top-level section
+ * it is in (that key's node is TREE_BROKEN); the other sections are read. The tree holds a reference to `source`.
+ * [any thread]
+ */
+struct tree *tree_read(struct source *source, const struct tree_limits *limits, struct diagnostics *found);
+void tree_free(struct tree *tree); /* NULL is allowed */
+
+/* Whether `name` says JSON. */
+bool tree_name_is_json(const char *name);
+
+const struct tree_node *tree_root(const struct tree *tree); /* never NULL; an empty document is a null node */
+struct source *tree_source(const struct tree *tree);        /* borrowed */
+bool tree_is_whole(const struct tree *tree);                /* nothing in it is broken or incomplete */
+
+/* The item or its node under a key of a mapping; NULL where absent, where `node` is NULL, or no mapping. */
+const struct tree_item *tree_find(const struct tree_node *node, const char *key);
+const struct tree_item *tree_find_n(const struct tree_node *node, const char *key, size_t length);
+const struct tree_node *tree_get(const struct tree_node *node, const char *key);
+
+/*
+ * A string's text, or the source text of a plain YAML scalar (`1.0`, `no`, `0x1F`). NULL where it is neither: nulls,
+ * JSON numbers, collections, broken nodes. Not NUL-terminated when it is source text; borrowed from the tree.
+ */
+const char *tree_text(const struct tree *tree, const struct tree_node *node, size_t *length);
+/* The same as a string value; a new reference, or NULL. */
+tn_value tree_to_string(const struct tree *tree, const struct tree_node *node);
+
+/* The node as a value; a new reference. Broken items are left out; a broken node itself is null. */
+tn_value tree_to_value(const struct tree_node *node);
+
+/*
+ * The node that a JSON Pointer (RFC 6901) names below `node`; where it leads to nothing, the deepest node on the way.
+ * `item`, which may be NULL, becomes the item that holds the result, or NULL where that is `node` itself.
+ */
+const struct tree_node *tree_at_pointer(const struct tree_node *node, const char *pointer,
+                                        const struct tree_item **item);
+
+#endif
