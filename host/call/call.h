@@ -98,6 +98,10 @@ tn_value call_input(const struct call *call);
 struct call *call_parent(const struct call *call);
 const struct call_ops *call_ops_of(const struct call *call);
 
+/* One pointer for the callable that runs it, NULL at first. */
+void call_set_data(struct call *call, void *data);
+void *call_data(const struct call *call);
+
 /* After the end; borrowed until call_free. */
 enum call_outcome call_outcome(const struct call *call);
 tn_value call_output(const struct call *call);            /* CALL_COMPLETED: NULL where there was none */

@@ -52,6 +52,7 @@ bool loop_run(struct loop *loop, bool (*done)(void *user), void *user);
 void loop_stop(struct loop *loop); /* [any] makes loop_run return false soon */
 
 void loop_defer(struct loop *loop, struct loop_work *work); /* [loop] queued already: nothing */
+void loop_undefer(struct loop *loop, struct loop_work *work); /* [loop] takes deferred work back; not queued: nothing */
 void loop_post(struct loop *loop, struct loop_work *work);  /* [any] the work must not be queued anywhere */
 /* [any] While held, an idle loop waits rather than ends: a task of another thread will post. */
 void loop_hold(struct loop *loop);

@@ -1,0 +1,285 @@
+/*
+ * graph.c - from a checked document to a graph: components created with their configs, routes laid out by source.
+ *
+ * A node's config is filled in and its component created here, so that every mistake a create can find is found before
+ * anything runs; the names that it binds are resolved through the scope at the end of this file. What depends on
+ * effects (may a node be retried, may it be cached) is decided once, here.
+ */
+#include "host/engine/graph.h"
+#include "adl/value/memory.h"
+#include "adl/value/nearest.h"
+#include "host/call/instance.h"
+#include "host/engine/binding.h"
+#include "host/engine/cache.h"
+#include "host/engine/nested.h"
+#include "host/host.h"
+#include "host/plugin/registry.h"
+#include <string.h>
+
+/* ---- Routes ---- */
+
+static struct graph_source *source_of(struct graph *graph, int32_t from) {
+    return from == DOCUMENT_START ? &graph->start : &graph->nodes[from].source;
+}
+
+/* Calls place(graph, source, route) for every route, in document order. */
+static void each_route(struct graph *graph, const bool *has_conditional,
+                       void (*place)(struct graph *, int32_t from, struct graph_route route)) {
+    const struct document *document = graph->document;
+    uint32_t member = 0;
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        bool joins = edge->kind == EDGE_STATIC && edge->from_count > 1;
+        for (uint32_t f = 0; f < edge->from_count; f++) {
+            int32_t from = edge->from[f];
+            if (joins) {
+                place(graph, from, (struct graph_route){ROUTE_JOIN, i, DOCUMENT_NOWHERE, member++});
+            } else if (edge->kind == EDGE_CONDITIONAL || edge->kind == EDGE_MAP) {
+                uint32_t kind = edge->kind == EDGE_MAP ? ROUTE_MAP : ROUTE_CONDITIONAL;
+                place(graph, from, (struct graph_route){kind, i, DOCUMENT_NOWHERE, 0});
+            } else if (!has_conditional[from + 1]) {
+                for (uint32_t t = 0; t < edge->to_count; t++)
+                    place(graph, from, (struct graph_route){ROUTE_STATIC, i, edge->to[t], 0});
+            }
+        }
+    }
+}
+
+static void count_route(struct graph *graph, int32_t from, struct graph_route route) {
+    (void)route;
+    source_of(graph, from)->count++;
+}
+
+static void fill_route(struct graph *graph, int32_t from, struct graph_route route) {
+    struct graph_source *source = source_of(graph, from);
+    graph->routes[(uint32_t)(source->routes - graph->routes) + source->count++] = route;
+}
+
+static void finish_source(struct graph_source *source) {
+    source->single = source->count == 1 && source->routes[0].kind == ROUTE_STATIC ? source->routes[0].target
+                                                                                  : DOCUMENT_NOWHERE;
+}
+
+static void lay_out_routes(struct graph *graph) {
+    const struct document *document = graph->document;
+    bool *has_conditional = mem_zalloc(document->node_count + 1u); /* [from + 1]: START is -1 */
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        if (edge->kind != EDGE_CONDITIONAL) continue;
+        for (uint32_t f = 0; f < edge->from_count; f++) has_conditional[edge->from[f] + 1] = true;
+    }
+    each_route(graph, has_conditional, count_route);
+    size_t total = graph->start.count;
+    for (uint32_t i = 0; i < document->node_count; i++) total += graph->nodes[i].source.count;
+    graph->routes = mem_array(NULL, total + 1, sizeof *graph->routes);
+    size_t at = 0;
+    for (int64_t i = -1; i < (int64_t)document->node_count; i++) {
+        struct graph_source *source = source_of(graph, (int32_t)i);
+        source->routes = graph->routes + at;
+        at += source->count;
+        source->count = 0;
+    }
+    each_route(graph, has_conditional, fill_route);
+    for (int64_t i = -1; i < (int64_t)document->node_count; i++) finish_source(source_of(graph, (int32_t)i));
+    mem_free(has_conditional);
+}
+
+static void lay_out_joins(struct graph *graph) {
+    const struct document *document = graph->document;
+    graph->joins = mem_array(NULL, document->edge_count + 1u, sizeof *graph->joins);
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        if (edge->kind != EDGE_STATIC || edge->from_count < 2) continue;
+        graph->joins[graph->join_count++] = (struct graph_join){i, graph->member_count, edge->from_count};
+        graph->member_count += edge->from_count;
+    }
+}
+
+/* ---- Effects ---- */
+
+static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+/* Every effect declared is one that may be repeated: reading, calling out, secrets. Undeclared is the worst. */
+static bool effects_repeatable(tn_value effects) {
+    static const char *const repeatable[] = {"fs.read", "network.http", "secret", "clock", "random"};
+    if (!effects || !value_is(effects, TN_ARRAY)) return false;
+    for (size_t i = 0, n = value_count(effects); i < n; i++) {
+        tn_value effect = value_at(effects, i);
+        if (!value_is(effect, TN_STRING)) return false;
+        bool found = false;
+        for (size_t k = 0; k < sizeof repeatable / sizeof *repeatable; k++)
+            found |= starts_with(value_chars(effect, NULL), repeatable[k]);
+        if (!found) return false;
+    }
+    return true;
+}
+
+/* ---- The scope that components bind names in ---- */
+
+static int32_t scope_field(void *self, const char *name) {
+    const struct graph *graph = self;
+    return document_find_field(graph->document, name, strlen(name));
+}
+
+static int32_t scope_channel(void *self, const char *name) {
+    const struct graph *graph = self;
+    int32_t channel = document_find_channel(graph->document, name, strlen(name));
+    return channel >= 0 && graph->document->channels[channel].implicit ? -1 : channel;
+}
+
+static void scope_each_field(void *self, void (*offer)(void *user, const char *name), void *user) {
+    const struct document *document = ((const struct graph *)self)->document;
+    for (uint32_t i = 0; i < document->channel_count; i++) offer(user, value_chars(document->channels[i].name, NULL));
+    for (uint32_t i = 0; i < document->local_count; i++) offer(user, value_chars(document->locals[i], NULL));
+}
+
+static struct callable *scope_callee(void *self, const char *kind, const char *name, tn_value config,
+                                     struct error *error) {
+    return binding_callee(self, kind, name, config, error);
+}
+
+static struct instance_scope scope_of(struct graph *graph, const char *where) {
+    return (struct instance_scope){.self = graph,
+                                   .field = scope_field,
+                                   .channel = scope_channel,
+                                   .callee = scope_callee,
+                                   .each_field = scope_each_field,
+                                   .where = where};
+}
+
+/* ---- Building ---- */
+
+/* Says which node an error is about, in front of what it says. */
+static void error_in_node(struct error *error, const struct document_node *def) {
+    if (!error || !error->message) return;
+    struct error inner = ERROR_INIT;
+    error_move(&inner, error);
+    error_set(error, TN_ERROR, inner.code, "node `%s` (%s): %s", value_chars(def->id, NULL),
+              value_chars(def->type, NULL), inner.message);
+    error->more = value_ref(inner.more);
+    error->span = inner.span.end ? inner.span : def->config_span;
+    error_finish(&inner);
+}
+
+static int32_t build_node(struct graph *graph, uint32_t index, struct error *error) {
+    const struct document_node *def = &graph->document->nodes[index];
+    struct graph_node *node = &graph->nodes[index];
+    struct component *component;
+    int32_t status = registry_resolve(graph->host->registry, "node", value_chars(def->type, NULL), &component, error);
+    if (status != TN_OK) {
+        error_in_node(error, def);
+        return status;
+    }
+    tn_value config = document_node_config(graph->document, index, &graph->host->catalog, error);
+    if (!config) {
+        error_in_node(error, def);
+        return TN_INVALID;
+    }
+    tn_value where = value_format("node `%s`", value_chars(def->id, NULL));
+    struct instance_scope scope = scope_of(graph, value_chars(where, NULL));
+    status = instance_new(component, config, &scope, &node->callable, error);
+    value_unref(config);
+    value_unref(where);
+    if (status != TN_OK) {
+        error_in_node(error, def);
+        return status;
+    }
+    node->reads = instance_reads(node->callable, &node->read_count);
+    tn_value idempotent = value_get(component->info->manifest, "idempotent");
+    bool repeatable = effects_repeatable(component->info->effects);
+    node->may_cache = repeatable;
+    node->may_retry = repeatable || (idempotent && value_is(idempotent, TN_BOOL) && value_to_bool(idempotent));
+    if (def->cache_ttl_ms >= 0 && node->may_cache) node->cache = cache_new(def->cache_ttl_ms);
+    graph->has_deferred |= def->defer;
+    graph->has_interrupts |= def->interrupt_before || def->interrupt_after;
+    return TN_OK;
+}
+
+static int32_t build_reducers(struct graph *graph, struct error *error) {
+    const struct document *document = graph->document;
+    for (uint32_t i = 0; i < document->channel_count; i++) {
+        const struct document_channel *channel = &document->channels[i];
+        graph->has_ephemeral |= channel->type == CHANNEL_EPHEMERAL;
+        if (channel->reducer != REDUCER_COMPONENT) continue;
+        if (!graph->reducers) graph->reducers = mem_zalloc(document->channel_count * sizeof(struct callable *));
+        struct component *component;
+        int32_t status =
+            registry_resolve(graph->host->registry, "reducer", channel->reducer_component->id, &component, error);
+        if (status != TN_OK) return status;
+        struct instance_scope scope = scope_of(graph, "a channel's reducer");
+        status = instance_new(component, value_object(), &scope, &graph->reducers[i], error);
+        if (status != TN_OK) return status;
+    }
+    return TN_OK;
+}
+
+static void graph_free(struct callable *callable) {
+    struct graph *graph = (struct graph *)callable;
+    for (struct graph **at = &graph->host->graphs; *at; at = &(*at)->next_open) {
+        if (*at != graph) continue;
+        *at = graph->next_open;
+        break;
+    }
+    for (uint32_t i = 0; graph->nodes && i < graph->document->node_count; i++) {
+        cache_free(graph->nodes[i].cache);
+        callable_unref(graph->nodes[i].callable);
+    }
+    for (uint32_t i = 0; graph->reducers && i < graph->document->channel_count; i++) callable_unref(graph->reducers[i]);
+    mem_free(graph->reducers);
+    mem_free(graph->nodes);
+    mem_free(graph->routes);
+    mem_free(graph->joins);
+    mem_free(graph->path);
+    document_unref(graph->document);
+    mem_free(graph);
+}
+
+static const struct callable_ops graph_callable_ops = {
+    .start = nested_start, .cancel = nested_cancel, .ready = nested_ready, .free = graph_free};
+
+int32_t graph_build(struct host *host, struct document *document, uint32_t depth, struct graph **out,
+                    struct error *error) {
+    if (depth > DOCUMENT_SUBGRAPH_DEPTH_MAX)
+        return error_set(error, TN_LIMIT, "INVALID_GRAPH", "subgraphs are nested more than %u deep",
+                         DOCUMENT_SUBGRAPH_DEPTH_MAX);
+    struct graph *graph = mem_zalloc(sizeof *graph);
+    graph->callable = (struct callable){&graph_callable_ops, 1};
+    graph->host = host;
+    graph->depth = depth;
+    graph->document = document_ref(document);
+    graph->nodes = mem_zalloc((document->node_count + 1u) * sizeof *graph->nodes);
+    lay_out_joins(graph);
+    lay_out_routes(graph);
+    int32_t status = build_reducers(graph, error);
+    for (uint32_t i = 0; status == TN_OK && i < document->node_count; i++) status = build_node(graph, i, error);
+    if (status != TN_OK) {
+        graph_unref(graph);
+        return status;
+    }
+    *out = graph;
+    return TN_OK;
+}
+
+struct graph *graph_ref(struct graph *graph) {
+    callable_ref(&graph->callable);
+    return graph;
+}
+
+void graph_unref(struct graph *graph) {
+    if (graph) callable_unref(&graph->callable);
+}
+
+const char *graph_node_name(const struct graph *graph, int32_t node) {
+    if (node == DOCUMENT_START) return "START";
+    if (node == DOCUMENT_END) return "END";
+    if (node < 0) return "?";
+    return value_chars(graph->document->nodes[node].id, NULL);
+}
+
+int32_t graph_find_target(const struct graph *graph, const char *name, size_t length) {
+    static const char *const ends[] = {"END", "__end__"};
+    for (size_t i = 0; i < 2; i++)
+        if (strlen(ends[i]) == length && memcmp(ends[i], name, length) == 0) return DOCUMENT_END;
+    int32_t node = document_find_node(graph->document, name, length);
+    return node >= 0 ? node : DOCUMENT_NOWHERE;
+}

@@ -1,0 +1,139 @@
+/*
+ * interrupt.c - what a run waits for, and how answers bring it on.
+ *
+ * A run interrupted before or inside a step keeps that step's tasks: those that have ended keep their outcome, those
+ * that asked are started again with {continuation, answer}. An interrupt's id is its task's hash, so it is the same in
+ * every process.
+ */
+#include "adl/schema/schema.h"
+#include "adl/value/json.h"
+#include "host/engine/run_internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+static void interrupt_id(const struct task *task, char out[20]) {
+    snprintf(out, 20, "%016" PRIx64, task_hash(task));
+}
+
+static bool waits_before(const struct task *task) {
+    const struct run *run = task->run;
+    return task->state == TASK_WAITING && !task->approved &&
+           run->graph->document->nodes[task->plan.node].interrupt_before;
+}
+
+tn_value run_interrupts(const struct run *run) {
+    tn_value list = value_array();
+    if (run->status != RUN_INTERRUPTED) return list;
+    for (uint32_t i = 0; i < run->task_count; i++) {
+        const struct task *task = &run->tasks[i];
+        bool before = waits_before(task);
+        if (!before && task->state != TASK_INTERRUPTED) continue;
+        char id[20];
+        interrupt_id(task, id);
+        tn_value entry = value_set_take(value_object_reserve(5), "id", value_text(id));
+        entry = value_set_take(entry, "node", value_ref(run->graph->document->nodes[task->plan.node].id));
+        if (before) {
+            entry = value_set_take(entry, "when", value_text("before"));
+        } else {
+            tn_value asked = call_interrupt_value(task->call);
+            tn_value payload = value_get(asked, "payload"), schema = value_get(asked, "schema");
+            entry = value_set_take(entry, "payload", payload ? value_ref(payload) : value_null());
+            if (schema) entry = value_set_take(entry, "schema", value_ref(schema));
+        }
+        list = value_push_take(list, entry);
+    }
+    if (run->interrupt_after)
+        list = value_push_take(list, value_set_take(value_object_reserve(1), "when", value_text("after")));
+    return list;
+}
+
+static struct task *task_of_id(struct run *run, tn_value key) {
+    for (uint32_t i = 0; i < run->task_count; i++) {
+        struct task *task = &run->tasks[i];
+        char id[20];
+        interrupt_id(task, id);
+        if ((task->state == TASK_INTERRUPTED || waits_before(task)) && value_text_is(key, id)) return task;
+    }
+    return NULL;
+}
+
+static int32_t check_answer(const struct task *task, tn_value answer, struct error *error) {
+    tn_value asked = task->state == TASK_INTERRUPTED ? call_interrupt_value(task->call) : NULL;
+    tn_value document = asked ? value_get(asked, "schema") : NULL;
+    if (!document) return TN_OK;
+    struct schema *schema;
+    int32_t status = schema_compile(document, NULL, &schema, error);
+    if (status != TN_OK) return status;
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    status = schema_validate(schema, answer, &errors);
+    if (status != TN_OK)
+        error_set(error, status, "INVALID_INPUT", "the answer for `%s`: %s",
+                  graph_node_name(task->run->graph, (int32_t)task->plan.node),
+                  errors.count ? errors.items[0].message : "does not fit its schema");
+    schema_errors_finish(&errors);
+    schema_unref(schema);
+    return status;
+}
+
+static int32_t check_answers(struct run *run, tn_value answers, struct error *error) {
+    if (answers && !value_is(answers, TN_OBJECT))
+        return error_set(error, TN_TYPE, "INVALID_INPUT", "the answers are %s, expected an object by interrupt id",
+                         value_kind_name(value_kind(answers)));
+    for (size_t i = 0, n = answers ? value_count(answers) : 0; i < n; i++) {
+        tn_value key = value_key_at(answers, i);
+        struct task *task = task_of_id(run, key);
+        if (!task)
+            return error_set(error, TN_NOT_FOUND, "INVALID_INPUT", "no interrupt of this run has the id `%s`",
+                             value_chars(key, NULL));
+        int32_t status = check_answer(task, value_value_at(answers, i), error);
+        if (status != TN_OK) return status;
+    }
+    for (uint32_t i = 0; i < run->task_count; i++) {
+        const struct task *task = &run->tasks[i];
+        char id[20];
+        interrupt_id(task, id);
+        if (task->state == TASK_INTERRUPTED && (!answers || !value_get(answers, id)))
+            return error_set(error, TN_INVALID, "INVALID_INPUT", "the interrupt `%s` of node `%s` has no answer", id,
+                             graph_node_name(run->graph, (int32_t)task->plan.node));
+    }
+    return TN_OK;
+}
+
+static void give_answer(struct task *task, tn_value answers) {
+    if (task->state == TASK_WAITING) {
+        task->approved = true;
+        return;
+    }
+    if (task->state != TASK_INTERRUPTED) return;
+    char id[20];
+    interrupt_id(task, id);
+    tn_value continuation = value_get(call_interrupt_value(task->call), "continuation");
+    tn_value input = value_object_reserve(2);
+    input = value_set_take(input, "continuation", continuation ? value_ref(continuation) : value_null());
+    input = value_set_take(input, "answer", value_ref(value_get(answers, id)));
+    value_unref(task->answer);
+    task->answer = input;
+    task->resumed = true;
+    call_free(task->call);
+    task->call = NULL;
+    task->state = TASK_WAITING;
+}
+
+int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error *error) {
+    if (run->status != RUN_INTERRUPTED && run->status != RUN_STOPPED)
+        return error_set(error, TN_INVALID, "INVALID_INPUT", "the run is %s, expected interrupted or stopped",
+                         run_status_name(run->status));
+    int32_t status = check_answers(run, answers, error);
+    if (status != TN_OK) return status;
+    run->linear_once = run->status == RUN_STOPPED;
+    run->status = RUN_RUNNING;
+    run->draining = run->interrupt_after = false;
+    for (uint32_t i = 0; i < run->task_count; i++) give_answer(&run->tasks[i], answers);
+    run->interrupted = 0;
+    run->next_task = 0; /* those that are not waiting are passed over */
+    run->in_start = true;
+    run_advance(run);
+    run->in_start = false;
+    *ended = run->status != RUN_RUNNING;
+    return TN_OK;
+}

@@ -1,0 +1,244 @@
+/*
+ * merge.c - the reducers of merge.h, one function each, chosen by a table.
+ */
+#include "host/engine/merge.h"
+#include "adl/document/document.h"
+#include "host/engine/graph.h"
+#include "host/engine/members.h"
+#include "host/host.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int32_t wrong_kind(const struct merge_context *context, tn_value found, const char *expected,
+                          struct error *error) {
+    return error_set(error, TN_TYPE, "CHANNEL", "channel `%s`: found %s, its reducer expects %s",
+                     value_chars(context->channel->name, NULL), value_kind_name(value_kind(found)), expected);
+}
+
+static int32_t merge_sum(const struct merge_context *context, tn_value current, tn_value write, tn_value *out,
+                         struct error *error) {
+    if (!value_is_number(write)) return wrong_kind(context, write, "a number", error);
+    if (!value_is_number(current)) return wrong_kind(context, current, "a number as its default", error);
+    if (value_is(current, TN_INT) && value_is(write, TN_INT)) {
+        int64_t sum;
+        if (__builtin_add_overflow(value_to_int(current), value_to_int(write), &sum))
+            return error_set(error, TN_LIMIT, "CHANNEL",
+                             "channel `%s`: the sum passes the range of a 64-bit integer; write doubles (1.0) to go on",
+                             value_chars(context->channel->name, NULL));
+        *out = value_int(sum);
+        return TN_OK;
+    }
+    double sum = value_to_double(current) + value_to_double(write);
+    if (!isfinite(sum))
+        return error_set(error, TN_LIMIT, "CHANNEL", "channel `%s`: the sum passes the range of a double",
+                         value_chars(context->channel->name, NULL));
+    *out = value_double(sum);
+    return TN_OK;
+}
+
+/* -1 0 1, or 2 where the two cannot be compared. */
+static int compare(tn_value a, tn_value b) {
+    if (value_is_number(a) && value_is_number(b)) return value_compare_numbers(a, b);
+    if (value_is(a, TN_STRING) && value_is(b, TN_STRING)) {
+        int order = value_compare_strings(a, b);
+        return order < 0 ? -1 : order > 0;
+    }
+    return 2;
+}
+
+static int32_t merge_extreme(const struct merge_context *context, tn_value current, tn_value write, int wanted,
+                             tn_value *out, struct error *error) {
+    if (!value_is_number(write) && !value_is(write, TN_STRING))
+        return wrong_kind(context, write, "a number or a string", error);
+    if (value_is(current, TN_NULL)) {
+        *out = value_ref(write);
+        return TN_OK;
+    }
+    int order = compare(write, current);
+    if (order == 2) return wrong_kind(context, write, value_kind_name(value_kind(current)), error);
+    *out = value_ref(order == wanted ? write : current);
+    return TN_OK;
+}
+
+static int32_t merge_max(const struct merge_context *context, tn_value current, tn_value write, tn_value *out,
+                         struct error *error) {
+    return merge_extreme(context, current, write, 1, out, error);
+}
+
+static int32_t merge_min(const struct merge_context *context, tn_value current, tn_value write, tn_value *out,
+                         struct error *error) {
+    return merge_extreme(context, current, write, -1, out, error);
+}
+
+static int32_t merge_objects_take(const struct merge_context *context, tn_value current, tn_value write, tn_value *out,
+                                  struct error *error) {
+    if (!value_is(write, TN_OBJECT) || !value_is(current, TN_OBJECT)) {
+        int32_t status = wrong_kind(context, value_is(write, TN_OBJECT) ? current : write, "an object", error);
+        value_unref(current);
+        return status;
+    }
+    for (size_t i = 0, n = value_count(write); i < n; i++)
+        current = value_set_key_take(current, value_ref(value_key_at(write, i)), value_ref(value_value_at(write, i)));
+    *out = current;
+    return TN_OK;
+}
+
+/* ---- Arrays with members ---- */
+
+/* What identifies a member: the item itself, or a message's id. */
+static tn_value member_key(const struct merge_context *context, tn_value item) {
+    return context->channel->reducer == REDUCER_UNION ? item : value_get(item, "id");
+}
+
+static struct member_index *ensure_index(const struct merge_context *context, tn_value array) {
+    if (*context->index) return *context->index;
+    struct member_index *index = *context->index = member_index_new();
+    for (size_t i = 0, n = value_count(array); i < n; i++) {
+        tn_value key = member_key(context, value_at(array, i));
+        if (key) member_index_add(index, value_hash(key), (uint32_t)i);
+    }
+    return index;
+}
+
+static void drop_index(const struct merge_context *context) {
+    member_index_free(*context->index);
+    *context->index = NULL;
+}
+
+/* The position of the member with that key, or -1. */
+static int64_t find_member(const struct merge_context *context, tn_value array, tn_value key, uint64_t hash) {
+    struct member_index *index = ensure_index(context, array);
+    uint32_t cursor = 0, position;
+    while ((position = member_index_next(index, hash, &cursor)) != UINT32_MAX) {
+        if (position >= value_count(array)) continue;
+        tn_value other = member_key(context, value_at(array, position));
+        if (other && value_equal(other, key)) return position;
+    }
+    return -1;
+}
+
+static int32_t add_to_union_take(const struct merge_context *context, tn_value current, tn_value item, tn_value *out,
+                                 struct error *error) {
+    (void)error;
+    uint64_t hash = value_hash(item);
+    if (find_member(context, current, item, hash) < 0) {
+        member_index_add(*context->index, hash, (uint32_t)value_count(current));
+        current = value_push_take(current, value_ref(item));
+    }
+    *out = current;
+    return TN_OK;
+}
+
+static tn_value with_made_id(const struct merge_context *context, tn_value message, size_t position) {
+    char id[40];
+    snprintf(id, sizeof id, "m-%016" PRIx64 "-%zu", context->origin, position);
+    return value_set_take(value_ref(message), "id", value_text(id));
+}
+
+static int32_t add_message_take(const struct merge_context *context, tn_value current, tn_value message, tn_value *out,
+                                struct error *error) {
+    if (!value_is(message, TN_OBJECT)) {
+        value_unref(current);
+        return wrong_kind(context, message, "a message object, or an array of them", error);
+    }
+    tn_value id = value_get(message, "id");
+    if (id && !value_is(id, TN_STRING) && !value_is(id, TN_NULL)) {
+        value_unref(current);
+        return error_set(error, TN_TYPE, "CHANNEL", "channel `%s`: a message's id is %s, expected a string",
+                         value_chars(context->channel->name, NULL), value_kind_name(value_kind(id)));
+    }
+    bool removes = value_text_is(value_get(message, "type"), "remove");
+    if (!id || value_is(id, TN_NULL)) {
+        if (removes) {
+            value_unref(current);
+            return error_set(error, TN_INVALID, "CHANNEL", "channel `%s`: a message of type `remove` needs an `id`",
+                             value_chars(context->channel->name, NULL));
+        }
+        ensure_index(context, current);
+        tn_value made = with_made_id(context, message, value_count(current));
+        member_index_add(*context->index, value_hash(value_get(made, "id")), (uint32_t)value_count(current));
+        *out = value_push_take(current, made);
+        return TN_OK;
+    }
+    uint64_t hash = value_hash(id);
+    int64_t position = find_member(context, current, id, hash);
+    if (removes) {
+        if (position < 0) {
+            value_unref(current);
+            return error_set(error, TN_NOT_FOUND, "CHANNEL", "channel `%s`: no message has the id `%s` to remove",
+                             value_chars(context->channel->name, NULL), value_chars(id, NULL));
+        }
+        tn_value before = value_slice(current, 0, (size_t)position);
+        tn_value after = value_slice(current, (size_t)position + 1, value_count(current));
+        value_unref(current);
+        drop_index(context); /* positions have moved */
+        *out = value_concat_take(before, after);
+    } else if (position >= 0) {
+        *out = value_replace_take(current, (size_t)position, value_ref(message));
+    } else {
+        member_index_add(*context->index, hash, (uint32_t)value_count(current));
+        *out = value_push_take(current, value_ref(message));
+    }
+    return TN_OK;
+}
+
+typedef int32_t add_member_fn(const struct merge_context *, tn_value, tn_value, tn_value *, struct error *);
+
+static int32_t merge_members_take(const struct merge_context *context, tn_value current, tn_value write,
+                                  tn_value *out, struct error *error) {
+    add_member_fn *add = context->channel->reducer == REDUCER_UNION ? add_to_union_take : add_message_take;
+    if (!value_is(current, TN_ARRAY)) {
+        int32_t status = wrong_kind(context, current, "an array as its default", error);
+        value_unref(current);
+        return status;
+    }
+    if (!value_is(write, TN_ARRAY)) return add(context, current, write, out, error);
+    for (size_t i = 0, n = value_count(write); i < n; i++) {
+        int32_t status = add(context, current, value_at(write, i), &current, error);
+        if (status != TN_OK) return status;
+    }
+    *out = current;
+    return TN_OK;
+}
+
+int32_t merge_take(const struct merge_context *context, tn_value current, tn_value write, tn_value *out,
+                   struct error *error) {
+    typedef int32_t scalar_fn(const struct merge_context *, tn_value, tn_value, tn_value *, struct error *);
+    static scalar_fn *const scalars[] = {
+        [REDUCER_SUM] = merge_sum, [REDUCER_MAX] = merge_max, [REDUCER_MIN] = merge_min, [REDUCER_COMPONENT] = NULL};
+    enum channel_reducer reducer = context->channel->reducer;
+    if (reducer == REDUCER_MERGE) return merge_objects_take(context, current, write, out, error);
+    if (reducer == REDUCER_UNION || reducer == REDUCER_MESSAGES)
+        return merge_members_take(context, current, write, out, error);
+    tn_value merged = NULL;
+    int32_t status = scalars[reducer](context, current, write, &merged, error);
+    value_unref(current);
+    if (status == TN_OK) *out = merged;
+    return status;
+}
+
+static void never_ends_later(struct call *call) { call_free(call); }
+
+int32_t merge_by_component(const struct graph *graph, uint32_t channel, tn_value input, tn_value *out,
+                           struct error *error) {
+    static const struct call_ops ops = {.ended = never_ends_later};
+    struct call *call = call_new(graph->host->loop, graph->reducers[channel], &ops, NULL);
+    if (!call_start(call, input)) {
+        call_cancel(call);
+        return error_set(error, TN_INVALID, "CHANNEL",
+                         "channel `%s`: its reducer did not complete inside start, as a reducer must",
+                         value_chars(graph->document->channels[channel].name, NULL));
+    }
+    int32_t status = TN_OK;
+    if (call_outcome(call) == CALL_COMPLETED) {
+        tn_value output = call_output(call);
+        *out = output ? value_ref(output) : value_null();
+    } else {
+        status = TN_FAILED;
+        if (call_error(call)) error_copy(error, call_error(call));
+    }
+    call_free(call);
+    return status;
+}

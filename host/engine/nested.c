@@ -1,0 +1,117 @@
+/*
+ * nested.c - runs inside runs: a graph is called like a component, and its run belongs to the call.
+ *
+ * The inner run takes over the configuration of the run around it, hands its events outwards under its path, and is
+ * cancelled with the call. A call of a graph that no run is around (a tool, the embedder) is a run of its own.
+ */
+#include "adl/value/memory.h"
+#include "host/engine/nested.h"
+#include "host/engine/run_internal.h"
+
+struct run *run_outermost(const struct run *run) {
+    while (run->outer) run = run->outer;
+    return (struct run *)(uintptr_t)run;
+}
+
+static void leave(struct run *run) {
+    struct run *root = run_outermost(run);
+    if (root == run) return;
+    for (struct run **at = &root->nested; *at; at = &(*at)->next_nested) {
+        if (*at != run) continue;
+        *at = run->next_nested;
+        return;
+    }
+}
+
+/* Hands the run's end to its call. */
+static void complete(struct run *run, uint64_t token) {
+    struct error error = ERROR_INIT;
+    leave(run);
+    switch (run_status(run)) {
+    case RUN_DONE:;
+        tn_value result = run_result(run);
+        call_complete(token, result);
+        value_unref(result);
+        break;
+    case RUN_INTERRUPTED:
+        error_set(&error, TN_UNSUPPORTED, "UNSUPPORTED",
+                  "a graph that is called by another asked for an answer, which this host passes on only for "
+                  "durable runs");
+        call_fail(token, &error);
+        break;
+    case RUN_STOPPED:
+        error_set(&error, TN_CANCELLED, "CANCELLED", "the inner run stopped before its end");
+        call_fail(token, &error);
+        break;
+    default: call_fail(token, run_error(run)); break;
+    }
+    error_finish(&error);
+    run_free(run);
+}
+
+struct nested {
+    struct run *run;
+    uint64_t token;
+};
+
+static void nested_ended(struct run *run, void *user) {
+    struct nested *nested = user;
+    uint64_t token = nested->token;
+    struct call *call = call_of(token);
+    if (call) call_set_data(call, NULL);
+    complete(run, token);
+    mem_free(nested);
+}
+
+static tn_value path_inside(const struct run *outer, const struct task *task) {
+    tn_value path = outer->path ? value_ref(outer->path) : value_array();
+    return value_push_take(path, value_ref(outer->graph->document->nodes[task->plan.node].id));
+}
+
+static struct task *task_around(const struct call *call) {
+    for (const struct call *at = call; at; at = call_parent(at))
+        if (call_ops_of(at) == &task_call_ops) return call_owner(at);
+    return NULL;
+}
+
+int32_t nested_start(struct callable *callable, struct call *call, tn_value input) {
+    struct graph *graph = (struct graph *)callable;
+    struct nested *nested = mem_zalloc(sizeof *nested);
+    struct run_options options = RUN_OPTIONS_INIT;
+    struct task *task = task_around(call);
+    struct run *outer = task ? task->run : NULL;
+    if (outer) {
+        options = outer->options;
+        options.event = NULL;
+        options.timeout_ms = 0;
+        options.concurrency = 0;
+        options.strategy = -1;
+        options.seed = run_mix(outer->options.seed, task_hash(task));
+    }
+    options.ended = nested_ended;
+    options.user = nested;
+    struct run *run = run_new(graph, &options);
+    if (outer) {
+        struct run *root = run_outermost(outer);
+        run->outer = outer;
+        run->path = path_inside(outer, task);
+        run->next_nested = root->nested;
+        root->nested = run;
+    }
+    nested->run = run;
+    nested->token = call_token(call);
+    call_set_data(call, nested);
+    if (run_start(run, input && !value_is(input, TN_NULL) ? input : NULL)) nested_ended(run, nested);
+    return TN_OK;
+}
+
+void nested_cancel(struct callable *callable, struct call *call) {
+    (void)callable;
+    struct nested *nested = call_data(call);
+    if (nested) run_cancel(nested->run);
+}
+
+void nested_ready(struct callable *callable, struct call *call) {
+    (void)callable;
+    (void)call;
+}

@@ -1,0 +1,146 @@
+/*
+ * run_internal.h - a run as its own files see it: run.c drives, task.c calls nodes, route.c finds successors,
+ * event.c tells subscribers. Nothing else includes this.
+ *
+ * Phases of a step: plan (what the last step's routing left) -> tasks -> all ended -> writes applied -> routed -> plan.
+ * Between steps there are no tasks; during one, `tasks` does not move in memory, because calls point into it.
+ */
+#ifndef TENON_HOST_RUN_INTERNAL_H
+#define TENON_HOST_RUN_INTERNAL_H
+
+#include "host/call/call.h"
+#include "host/engine/graph.h"
+#include "host/engine/run.h"
+#include "host/engine/state.h"
+#include "host/loop/loop.h"
+
+#define NO_INDEX UINT32_MAX
+
+enum task_state {
+    TASK_WAITING,
+    TASK_OPEN,
+    TASK_RETRYING, /* its timer is running */
+    TASK_DONE,
+    TASK_FAILED,
+    TASK_CANCELLED,
+    TASK_INTERRUPTED
+};
+
+/* A task of the next step, as routing leaves it. */
+struct planned {
+    uint32_t node;
+    uint32_t edge;     /* of a map edge; NO_INDEX for triggered and sent ones */
+    uint32_t item;     /* its place among the items or sends of its source */
+    uint32_t source;   /* the task that it comes from */
+    uint32_t as_field; /* the name its item is read by; NO_INDEX */
+    tn_value input;    /* owned; NULL for a triggered one */
+};
+
+struct task {
+    struct run *run;
+    struct call *call; /* while open, and after the end until the step is applied: it holds the outcome */
+    struct planned plan;
+    uint32_t index;
+    uint32_t attempt; /* from 1 */
+    enum task_state state;
+    bool approved;     /* its `interrupt: before` has been passed */
+    bool resumed;      /* start gets {continuation, answer} */
+    tn_value answer;   /* owned; with `resumed` */
+    tn_value cached;   /* owned; an outcome that came from the cache: {writes: [[channel, value]], output} */
+    tn_value cache_key; /* owned; where the outcome is to be put into the cache */
+    struct error error; /* TASK_FAILED */
+    struct loop_timer retry_timer;
+    int64_t started_ms;
+};
+
+struct plan {
+    struct planned *items;
+    uint32_t count, capacity;
+};
+
+struct run {
+    struct graph *graph;
+    struct loop *loop;
+    struct run_options options;
+    char *id; /* made when first asked for, where none was given */
+    tn_value input;
+    enum run_status status;
+    struct error error;
+    struct state state;
+
+    uint32_t step;       /* of the tasks that run, from 1; 0 is the input */
+    uint32_t limit_step; /* the last step allowed before RECURSION_LIMIT */
+    uint32_t concurrency;
+    enum run_strategy strategy;
+
+    struct task *tasks;
+    uint32_t task_count, task_capacity;
+    uint32_t next_task; /* the first that has not been started */
+    uint32_t open, retrying, interrupted;
+    uint32_t failed_at; /* the first failing task in task order; NO_INDEX */
+
+    struct plan triggered, mapped; /* the next step's; `mapped` by (source, item) */
+    uint32_t *planned_in;          /* [node]: the step it was triggered for last */
+    uint32_t *fired_in;            /* [join]: the step it fired after last; several tasks of a source count once */
+    uint8_t *arrived;              /* [join member] */
+    bool *deferred;                /* [node]: triggered, and waiting for the rest to end */
+    uint32_t deferred_count;
+    bool sorted; /* `triggered` is in document order so far */
+
+    bool advancing, cancelling, draining, timed_out, in_start;
+    bool paused; /* the reader of the outermost run is full */
+    bool interrupt_after; /* a task of the last step asked to be interrupted after it */
+    bool linear_once;     /* resumed after RUN_STOPPED: let the next branching pass */
+    bool planning_done;   /* tasks of this step are laid out */
+    uint32_t warned_joins;
+    struct loop_work work;
+    struct loop_timer timeout;
+
+    /* A nested run: the run and task around it, and its path from the outermost. */
+    struct run *outer;
+    tn_value path; /* array of node ids; NULL for an outermost run */
+    struct run *nested, *next_nested; /* on the outermost run: all runs inside it, so that run_continue finds them */
+};
+
+extern const struct call_ops task_call_ops;
+
+/* run.c */
+void run_advance(struct run *run);
+void run_fail(struct run *run, struct error *error); /* takes what `error` holds; at a step's boundary */
+uint64_t run_mix(uint64_t hash, uint64_t more);      /* one round of mixing */
+
+/* task.c */
+void task_init(struct task *task, struct run *run, uint32_t index, struct planned plan);
+void task_finish(struct task *task);
+void task_begin(struct task *task); /* starts, or ends at once from the cache */
+/* Cancels tasks [from, …), in whatever state they are; run_advance is the caller's affair. */
+void run_stop_tasks(struct run *run, uint32_t from);
+uint64_t task_hash(const struct task *task); /* of step, path, node, edge and item: equal in every run */
+char *task_id(struct task *task, char out[40]);
+/* Calls write(channel, value) for each write of a task that is done, in order; stops at the first failure. */
+typedef int32_t task_write_fn(void *user, struct task *task, uint32_t channel, tn_value value, struct error *error);
+int32_t task_each_write(struct task *task, task_write_fn *write, void *user, struct error *error);
+tn_value task_output(const struct task *task); /* borrowed; NULL where it gave none */
+tn_value task_context(struct task *task);
+tn_value run_context(struct run *run); /* the part of it that is the run's */
+
+/* route.c */
+int32_t route_start(struct run *run, struct error *error);
+int32_t route_task(struct run *run, struct task *task, struct error *error);
+void plan_finish(struct run *run); /* document order; deferred nodes when nothing else is left */
+void plan_clear(struct run *run);
+
+/* nested.c */
+struct run *run_outermost(const struct run *run);
+
+/* event.c */
+bool run_wants(const struct run *run, unsigned modes);
+/* Takes `event`, an object without type, step and path; adds them and hands it on. */
+void run_emit_take(struct run *run, enum run_mode mode, tn_value event);
+void emit_task(struct task *task, const char *what);
+void emit_chunk(struct task *task, tn_value chunk);
+void emit_updates(struct run *run);
+void emit_committed(struct run *run);
+void emit_debug(struct run *run, const char *what, int32_t node, const char *message);
+
+#endif

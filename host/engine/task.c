@@ -1,0 +1,341 @@
+/*
+ * task.c - one task of a step: its attempts, its cache, its end; and the state it reads.
+ *
+ * A task is called as often as its retry policy allows, each time with a new call, always with the same task id. The
+ * call is kept after its end, because it holds the writes, until run.c has applied the step. Cancelling never takes a
+ * task away: it ends, and the run goes on when all have.
+ */
+#include "adl/value/memory.h"
+#include "adl/value/nearest.h"
+#include "host/call/instance.h"
+#include "host/engine/cache.h"
+#include "host/engine/run_internal.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct graph_node *node_of(const struct task *task) { return &task->run->graph->nodes[task->plan.node]; }
+
+static const struct document_node *def_of(const struct task *task) {
+    return &task->run->graph->document->nodes[task->plan.node];
+}
+
+void task_init(struct task *task, struct run *run, uint32_t index, struct planned plan) {
+    memset(task, 0, sizeof *task);
+    task->run = run;
+    task->index = index;
+    task->plan = plan;
+    task->attempt = 1;
+}
+
+void task_finish(struct task *task) {
+    loop_timer_stop(task->run->loop, &task->retry_timer);
+    call_free(task->call);
+    value_unref(task->plan.input);
+    value_unref(task->answer);
+    value_unref(task->cached);
+    value_unref(task->cache_key);
+    error_finish(&task->error);
+}
+
+/* ---- Identity ---- */
+
+uint64_t task_hash(const struct task *task) {
+    const struct run *run = task->run;
+    uint64_t hash = run_mix(run->path ? value_hash(run->path) : 0, run->step);
+    hash = run_mix(hash, value_hash(def_of(task)->id));
+    return run_mix(run_mix(hash, task->plan.edge), task->plan.item);
+}
+
+char *task_id(struct task *task, char out[40]) {
+    struct run *run = task->run;
+    const char *thread = run->options.thread_id ? run->options.thread_id : run_id(run);
+    uint64_t scope = 14695981039346656037u;
+    for (const char *at = thread; *at; at++) scope = (scope ^ (unsigned char)*at) * 1099511628211u;
+    uint64_t hash = task_hash(task);
+    snprintf(out, 40, "%016" PRIx64 "%016" PRIx64, run_mix(scope, hash), run_mix(hash, scope));
+    return out;
+}
+
+/* ---- What the callable sees ---- */
+
+static tn_value task_read(struct call *call, uint32_t field) {
+    const struct task *task = call_owner(call);
+    const struct run *run = task->run;
+    if (field < run->state.count) return run->state.values[field];
+    return field == task->plan.as_field ? task->plan.input : NULL;
+}
+
+tn_value task_context(struct task *task) {
+    struct run *run = task->run;
+    char id[40];
+    tn_value context = run_context(run);
+    context = value_set_take(context, "task_id", value_text(task_id(task, id)));
+    context = value_set_take(context, "attempt", value_int(task->attempt));
+    context = value_set_take(context, "node", value_ref(def_of(task)->id));
+    context = value_set_take(context, "seed", value_int((int64_t)(run_mix(run->options.seed, task_hash(task)) >> 4)));
+    return context;
+}
+
+static tn_value context_of_call(struct call *call) { return task_context(call_owner(call)); }
+
+static tn_value run_value_of_call(struct call *call) { return run_context(((struct task *)call_owner(call))->run); }
+
+static bool task_chunk(struct call *call, tn_value chunk) {
+    struct task *task = call_owner(call);
+    emit_chunk(task, chunk);
+    return !run_outermost(task->run)->paused;
+}
+
+static void ended(struct task *task);
+
+static void task_ended(struct call *call) {
+    struct task *task = call_owner(call);
+    struct run *run = task->run;
+    ended(task);
+    run_advance(run);
+}
+
+const struct call_ops task_call_ops = {.ended = task_ended,
+                                       .chunk = task_chunk,
+                                       .read = task_read,
+                                       .context = context_of_call,
+                                       .run_value = run_value_of_call};
+
+/* ---- Cache ---- */
+
+static tn_value cache_key_of(const struct task *task) {
+    const struct graph_node *node = node_of(task);
+    tn_value key = value_array_reserve(node->read_count + 1);
+    key = value_push_take(key, task->plan.input ? value_ref(task->plan.input) : value_null());
+    for (uint32_t i = 0; i < node->read_count; i++) {
+        uint32_t field = node->reads[i];
+        tn_value read = field < task->run->state.count ? task->run->state.values[field]
+                        : field == task->plan.as_field ? task->plan.input
+                                                       : NULL;
+        key = value_push_take(key, read ? value_ref(read) : value_null());
+    }
+    return key;
+}
+
+static tn_value outcome_value(const struct task *task) {
+    uint32_t count;
+    const struct call_write *writes = call_writes(task->call, &count);
+    tn_value list = value_array_reserve(count);
+    for (uint32_t i = 0; i < count; i++) {
+        tn_value pair = value_push_take(value_array_reserve(2), value_int(writes[i].channel));
+        list = value_push_take(list, value_push_take(pair, value_ref(writes[i].value)));
+    }
+    tn_value outcome = value_set_take(value_object_reserve(2), "writes", list);
+    tn_value output = call_output(task->call);
+    return output ? value_set_take(outcome, "output", value_ref(output)) : outcome;
+}
+
+/* ---- Attempts ---- */
+
+static void start_attempt(struct task *task) {
+    struct run *run = task->run;
+    const struct document_node *def = def_of(task);
+    task->state = TASK_OPEN;
+    run->open++;
+    task->call = call_new(run->loop, node_of(task)->callable, &task_call_ops, task);
+    if (def->timeout_total_ms || def->timeout_idle_ms)
+        call_timeout(task->call, def->timeout_total_ms, def->timeout_idle_ms);
+    if (run->options.modes || run->outer) {
+        task->started_ms = loop_now_ms(run->loop);
+        emit_task(task, "start");
+    }
+    bool inside = call_start(task->call, task->resumed ? task->answer : task->plan.input);
+    if (inside) ended(task);
+}
+
+static void retry_due(struct loop_timer *timer) {
+    struct task *task = (struct task *)(void *)((char *)timer - offsetof(struct task, retry_timer));
+    struct run *run = task->run;
+    run->retrying--;
+    task->attempt++;
+    error_finish(&task->error);
+    emit_task(task, "reset");
+    start_attempt(task);
+    run_advance(run);
+}
+
+static int64_t retry_delay(const struct task *task) {
+    const struct document_retry *retry = &def_of(task)->retry;
+    double delay = (double)retry->initial_ms * pow(retry->factor, task->attempt - 1);
+    int64_t wait = delay < (double)retry->max_ms ? (int64_t)delay : retry->max_ms;
+    tn_value after = task->error.more ? value_get(task->error.more, "retry_after_ms") : NULL;
+    int64_t asked;
+    return after && value_as_int(after, &asked) && asked > wait ? asked : wait;
+}
+
+static bool may_retry(const struct task *task) {
+    if (task->run->cancelling || task->attempt >= def_of(task)->retry.max_attempts) return false;
+    if (task->index > task->run->failed_at || !error_retryable(&task->error)) return false;
+    if (node_of(task)->may_retry) return true;
+    emit_debug(task->run, "not_retried", (int32_t)task->plan.node,
+               "its component declares effects that must not be repeated, and is not marked idempotent");
+    return false;
+}
+
+static void failed(struct task *task) {
+    struct run *run = task->run;
+    if (may_retry(task)) {
+        task->state = TASK_RETRYING;
+        emit_task(task, "retry");
+        call_free(task->call);
+        task->call = NULL;
+        run->retrying++;
+        loop_timer_start(run->loop, &task->retry_timer, retry_delay(task), retry_due);
+        return;
+    }
+    task->state = TASK_FAILED;
+    emit_task(task, "end");
+    if (def_of(task)->on_error != DOCUMENT_NOWHERE) return;
+    /* Only tasks later in task order are cancelled, so that the first failing one is always the same. */
+    if (task->index >= run->failed_at) return;
+    run->failed_at = task->index;
+    run_stop_tasks(run, task->index + 1);
+}
+
+/* The call has ended: what became of the task. */
+static void ended(struct task *task) {
+    struct run *run = task->run;
+    run->open--;
+    switch (call_outcome(task->call)) {
+    case CALL_COMPLETED:
+        task->state = TASK_DONE;
+        if (task->cache_key) {
+            tn_value outcome = outcome_value(task);
+            cache_put(node_of(task)->cache, task->cache_key, outcome, loop_now_ms(run->loop));
+            value_unref(outcome);
+        }
+        emit_task(task, "end");
+        return;
+    case CALL_INTERRUPTED:
+        task->state = TASK_INTERRUPTED;
+        run->interrupted++;
+        emit_task(task, "end");
+        return;
+    case CALL_CANCELLED:
+        if (run->cancelling || task->index > run->failed_at) {
+            task->state = TASK_CANCELLED;
+            emit_task(task, "end");
+            return;
+        }
+        break; /* a component that gave up by itself has failed */
+    default: break;
+    }
+    const struct error *error = call_error(task->call);
+    if (error && error->code)
+        error_copy(&task->error, error);
+    else
+        error_set(&task->error, TN_ERROR, "NODE_EXECUTION", "the component ended without saying why");
+    failed(task);
+}
+
+void task_begin(struct task *task) {
+    struct cache *cache = node_of(task)->cache;
+    if (cache && !task->resumed) {
+        tn_value key = cache_key_of(task);
+        tn_value known = cache_get(cache, key, loop_now_ms(task->run->loop));
+        if (known) {
+            task->cached = value_ref(known);
+            task->state = TASK_DONE;
+            value_unref(key);
+            emit_task(task, "cached");
+            return;
+        }
+        value_unref(task->cache_key);
+        task->cache_key = key;
+    }
+    start_attempt(task);
+}
+
+static void task_stop(struct task *task) {
+    struct run *run = task->run;
+    switch (task->state) {
+    case TASK_WAITING: task->state = TASK_CANCELLED; break;
+    case TASK_OPEN: call_cancel(task->call); break;
+    case TASK_RETRYING:
+        loop_timer_stop(run->loop, &task->retry_timer);
+        run->retrying--;
+        task->state = TASK_CANCELLED;
+        break;
+    default: break;
+    }
+}
+
+void run_stop_tasks(struct run *run, uint32_t from) {
+    bool advancing = run->advancing;
+    run->advancing = true; /* an end that comes while we cancel must not apply the step under our feet */
+    for (uint32_t i = from; i < run->task_count; i++) task_stop(&run->tasks[i]);
+    run->advancing = advancing;
+}
+
+/* ---- Outcome ---- */
+
+tn_value task_output(const struct task *task) {
+    if (task->cached) return value_get(task->cached, "output");
+    return task->call && task->state == TASK_DONE ? call_output(task->call) : NULL;
+}
+
+static int32_t write_named(struct task *task, tn_value writes, task_write_fn *write, void *user, struct error *error) {
+    const struct document *document = task->run->graph->document;
+    if (!value_is(writes, TN_OBJECT))
+        return error_set(error, TN_TYPE, "INVALID_OUTPUT", "`writes` is %s, expected an object of channels",
+                         value_kind_name(value_kind(writes)));
+    for (size_t i = 0, n = value_count(writes); i < n; i++) {
+        size_t length;
+        const char *name = value_chars(value_key_at(writes, i), &length);
+        int32_t channel = document_find_channel(document, name, length);
+        if (channel < 0 || document->channels[channel].implicit) {
+            struct nearest nearest;
+            nearest_init(&nearest, name, length);
+            for (uint32_t k = 0; k < document->channel_count; k++) {
+                size_t known_length;
+                const char *known = value_chars(document->channels[k].name, &known_length);
+                nearest_offer(&nearest, known, known_length);
+            }
+            const char *near = nearest_result(&nearest);
+            return error_set(error, TN_NOT_FOUND, "CHANNEL", "it writes `%s`, which is no channel%s%s%s", name,
+                             near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
+        }
+        int32_t status = write(user, task, (uint32_t)channel, value_value_at(writes, i), error);
+        if (status != TN_OK) return status;
+    }
+    return TN_OK;
+}
+
+int32_t task_each_write(struct task *task, task_write_fn *write, void *user, struct error *error) {
+    int32_t status = TN_OK;
+    if (task->cached) {
+        tn_value list = value_get(task->cached, "writes");
+        for (size_t i = 0, n = value_count(list); status == TN_OK && i < n; i++) {
+            tn_value pair = value_at(list, i);
+            status = write(user, task, (uint32_t)value_to_int(value_at(pair, 0)), value_at(pair, 1), error);
+        }
+    } else {
+        uint32_t count;
+        const struct call_write *writes = call_writes(task->call, &count);
+        for (uint32_t i = 0; status == TN_OK && i < count; i++)
+            status = write(user, task, writes[i].channel, writes[i].value, error);
+    }
+    tn_value output = task_output(task);
+    if (status != TN_OK || !output || value_is(output, TN_NULL)) return status;
+    if (!value_is(output, TN_OBJECT))
+        return error_set(error, TN_TYPE, "INVALID_OUTPUT",
+                         "it completed with %s, expected nothing or an object with `writes`, `goto` or `send`",
+                         value_kind_name(value_kind(output)));
+    for (size_t i = 0, n = value_count(output); status == TN_OK && i < n; i++) {
+        tn_value key = value_key_at(output, i);
+        if (value_text_is(key, "writes"))
+            status = write_named(task, value_value_at(output, i), write, user, error);
+        else if (!value_text_is(key, "goto") && !value_text_is(key, "send"))
+            status = error_set(error, TN_INVALID, "INVALID_OUTPUT",
+                               "it completed with the key `%s`, expected `writes`, `goto` or `send`",
+                               value_chars(key, NULL));
+    }
+    return status;
+}

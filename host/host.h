@@ -1,0 +1,42 @@
+/*
+ * host.h - what one host is made of: a loop, a registry of components, configuration, and the documents it has open.
+ *
+ * The library's handle (tenon/embed.h) and every command hold one. All of it belongs to the loop's thread.
+ *
+ *     struct host *host = host_new(&(struct host_options){.plugin_path = path}, &error);
+ *     graph_open(host, NULL, "triage.yaml", 0, &graph, &error);
+ *     host_free(host);
+ */
+#ifndef TENON_HOST_HOST_H
+#define TENON_HOST_HOST_H
+
+#include "adl/document/catalog.h"
+#include "adl/value/error.h"
+
+struct config;
+struct diagnostics;
+struct graph;
+struct loop;
+struct registry;
+
+struct host_options {
+    const char *const *plugin_paths; /* searched first; NULL-terminated; NULL: none */
+    const char *config_file;         /* NULL: tenon.yaml, searched upwards from the working directory */
+    bool no_config;                  /* read none */
+    bool allow_drafts;               /* draft interfaces for plugins that are not bundled */
+};
+
+struct host {
+    struct loop *loop;
+    struct registry *registry;
+    struct config *config;
+    struct catalog catalog; /* the registry, and files */
+    struct graph *graphs;   /* what graph_open has given and is still in use */
+    /* Diagnostics of documents opened on the way (subgraphs), for whoever reports; may be NULL. */
+    struct diagnostics *found;
+};
+
+struct host *host_new(const struct host_options *options, struct error *error);
+void host_free(struct host *host);
+
+#endif
