@@ -4,7 +4,8 @@
  * Immutable after source_new, and shared by reference between threads. Positions are byte offsets (struct span);
  * people and editors want lines and columns, and this is the one place that converts. Lines are counted from 0 and end
  * at LF, CRLF or CR, as in YAML and LSP; columns are counted from 0 in bytes, code points or UTF-16 units. A byte order
- * mark at the start is part of the text, and of no column. Bytes that are not UTF-8 count as one code point each.
+ * mark at the start is part of the text, but of no line. Continuation bytes (10xxxxxx) are of no column in code points
+ * and UTF-16 units, wherever they are; so every text has places, and UTF-8 has the right ones.
  *
  *     struct source *source = source_new("triage.yaml", text, length);     // copies both
  *     struct source_place place = source_locate(source, span.start);
