@@ -269,6 +269,10 @@ void graph_unref(struct graph *graph) {
     if (graph) callable_unref(&graph->callable);
 }
 
+struct graph *graph_of_callable(struct callable *callable) {
+    return callable->ops == &graph_callable_ops ? (struct graph *)callable : NULL;
+}
+
 const char *graph_node_name(const struct graph *graph, int32_t node) {
     if (node == DOCUMENT_START) return "START";
     if (node == DOCUMENT_END) return "END";

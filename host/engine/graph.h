@@ -77,6 +77,8 @@ int32_t graph_open(struct host *host, const char *from, const char *path, uint32
                    struct error *error);
 struct graph *graph_ref(struct graph *graph);
 void graph_unref(struct graph *graph);
+/* The graph that a callable is, borrowed; NULL where it is something else. */
+struct graph *graph_of_callable(struct callable *callable);
 
 /* "node `judge`", "START", "END": for messages. Borrowed from the document, or static. */
 const char *graph_node_name(const struct graph *graph, int32_t node);

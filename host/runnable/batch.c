@@ -1,0 +1,116 @@
+/*
+ * batch.c - one execution for each input, a bounded number at once, results in the order of inputs.
+ */
+#include "adl/value/memory.h"
+#include "host/host.h"
+#include "host/loop/loop.h"
+#include "host/runnable/execution.h"
+
+struct batch {
+    struct host *host;
+    struct callable *callable;
+    const struct batch_options *options;
+    tn_value inputs;
+    tn_value *results; /* NULL until known */
+    size_t count, next, ended, given;
+    uint32_t open;
+    const bool *cancel;
+    bool starting, cancelling;
+    struct batch_item {
+        struct batch *batch;
+        struct execution *execution;
+    } *items;
+};
+
+static tn_value result_of(const struct execution *execution) {
+    tn_value output = execution_output(execution);
+    if (output) return value_set_take(value_object_reserve(1), "output", output);
+    struct run *run = execution_run(execution);
+    const struct error *error = execution_error(execution);
+    if (run && (run_status(run) == RUN_INTERRUPTED || run_status(run) == RUN_STOPPED)) {
+        struct error waits = ERROR_INIT;
+        error_set(&waits, TN_FAILED, "INTERRUPTED", "the run is %s; a batch does not wait for answers",
+                  run_status_name(run_status(run)));
+        tn_value result = value_set_take(value_object_reserve(1), "error", error_to_value(&waits));
+        error_finish(&waits);
+        return result;
+    }
+    return value_set_take(value_object_reserve(1), "error", error_to_value(error));
+}
+
+static void item_known(struct batch *batch, struct batch_item *item) {
+    size_t index = (size_t)(item - batch->items);
+    batch->results[index] = result_of(item->execution);
+    execution_free(item->execution);
+    item->execution = NULL;
+    batch->open--;
+    batch->ended++;
+    if (batch->options->progress) batch->options->progress(batch->options->user, batch->ended, batch->count);
+    while (batch->options->result && batch->given < batch->count && batch->results[batch->given]) {
+        batch->options->result(batch->options->user, batch->given, batch->results[batch->given]);
+        value_unref(batch->results[batch->given]);
+        batch->results[batch->given++] = value_null();
+    }
+}
+
+static void start_more(struct batch *batch);
+
+static void item_ended(struct execution *execution, void *user) {
+    (void)execution;
+    struct batch_item *item = user;
+    item_known(item->batch, item);
+    start_more(item->batch);
+}
+
+static void start_more(struct batch *batch) {
+    if (batch->starting) return;
+    batch->starting = true;
+    uint32_t limit = batch->options->concurrency ? batch->options->concurrency : BATCH_CONCURRENCY;
+    while (batch->next < batch->count && batch->open < limit && !(batch->cancel && *batch->cancel)) {
+        struct batch_item *item = &batch->items[batch->next];
+        item->batch = batch;
+        item->execution =
+            execution_new(batch->host, batch->callable, &batch->options->options, item_ended, item);
+        batch->open++;
+        if (execution_start(item->execution, value_at(batch->inputs, batch->next++))) item_known(batch, item);
+    }
+    batch->starting = false;
+}
+
+static bool all_ended(void *user) {
+    struct batch *batch = user;
+    if (batch->cancel && *batch->cancel && !batch->cancelling) {
+        batch->cancelling = true;
+        for (size_t i = 0; i < batch->next; i++)
+            if (batch->items[i].execution) execution_cancel(batch->items[i].execution);
+    }
+    return batch->open == 0 && (batch->next == batch->count || batch->cancelling);
+}
+
+tn_value batch_run(struct host *host, struct callable *callable, tn_value inputs, const struct batch_options *options,
+                   const bool *cancel) {
+    struct batch batch = {.host = host, .callable = callable, .options = options, .inputs = inputs, .cancel = cancel};
+    batch.count = value_count(inputs);
+    batch.results = mem_zalloc((batch.count + 1) * sizeof *batch.results);
+    batch.items = mem_zalloc((batch.count + 1) * sizeof *batch.items);
+    start_more(&batch);
+    loop_run(host->loop, all_ended, &batch);
+    tn_value all = options->result ? NULL : value_array_reserve(batch.count);
+    for (size_t i = 0; i < batch.count; i++) {
+        struct error error = ERROR_INIT;
+        error_set(&error, TN_CANCELLED, "CANCELLED", "the batch was cancelled before this input");
+        tn_value result = batch.results[i]
+                              ? batch.results[i]
+                              : value_set_take(value_object_reserve(1), "error", error_to_value(&error));
+        error_finish(&error);
+        if (!options->result) {
+            all = value_push_take(all, result);
+            continue;
+        }
+        if (i >= batch.given) options->result(options->user, i, result);
+        value_unref(result);
+    }
+    mem_free(batch.results);
+    mem_free(batch.items);
+    return all;
+}
