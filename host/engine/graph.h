@@ -75,6 +75,8 @@ int32_t graph_build(struct host *host, struct document *document, uint32_t depth
 /* Reads, checks and builds the document at `path` ("resolved from" `from`); each is built once per host while in use. */
 int32_t graph_open(struct host *host, const char *from, const char *path, uint32_t depth, struct graph **out,
                    struct error *error);
+/* What an unchecked document is refused with: its first error, where it is, and its code. Returns TN_INVALID. */
+int32_t graph_refuse(struct error *error, const char *path, const struct diagnostics *found);
 struct graph *graph_ref(struct graph *graph);
 void graph_unref(struct graph *graph);
 /* The graph that a callable is, borrowed; NULL where it is something else. */

@@ -17,8 +17,7 @@ static struct graph *find_open(struct host *host, const char *path) {
     return NULL;
 }
 
-/* The first error of the document, as the message of the refusal. */
-static int32_t refuse(struct error *error, const char *path, const struct diagnostics *found) {
+int32_t graph_refuse(struct error *error, const char *path, const struct diagnostics *found) {
     for (size_t i = 0; i < diagnostics_count(found); i++) {
         const struct diagnostic *diagnostic = diagnostics_at(found, i);
         if (diagnostic->severity != DIAGNOSTIC_ERROR) continue;
@@ -41,7 +40,7 @@ static int32_t build(struct host *host, char *path, tn_value text, uint32_t dept
     struct diagnostics *found = own ? own : host->found;
     size_t errors_before = diagnostics_errors(found);
     struct document *document = document_read(source, &host->catalog, found);
-    int32_t status = diagnostics_errors(found) > errors_before ? refuse(error, path, found)
+    int32_t status = diagnostics_errors(found) > errors_before ? graph_refuse(error, path, found)
                                                                : graph_build(host, document, depth, out, error);
     document_unref(document);
     source_unref(source);

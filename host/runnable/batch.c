@@ -14,7 +14,7 @@ struct batch {
     tn_value *results; /* NULL until known */
     size_t count, next, ended, given;
     uint32_t open;
-    const bool *cancel;
+    const _Atomic bool *cancel;
     bool starting, cancelling;
     struct batch_item {
         struct batch *batch;
@@ -88,7 +88,7 @@ static bool all_ended(void *user) {
 }
 
 tn_value batch_run(struct host *host, struct callable *callable, tn_value inputs, const struct batch_options *options,
-                   const bool *cancel) {
+                   const _Atomic bool *cancel) {
     struct batch batch = {.host = host, .callable = callable, .options = options, .inputs = inputs, .cancel = cancel};
     batch.count = value_count(inputs);
     batch.results = mem_zalloc((batch.count + 1) * sizeof *batch.results);

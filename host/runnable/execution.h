@@ -53,6 +53,6 @@ struct batch_options {
  * NULL where `result` takes them. *cancel, which may be NULL, is looked at between completions.
  */
 tn_value batch_run(struct host *host, struct callable *callable, tn_value inputs, const struct batch_options *options,
-                   const bool *cancel);
+                   const _Atomic bool *cancel);
 
 #endif
