@@ -1,0 +1,524 @@
+/*
+ * tenon/easy.h - a plugin in a few lines: declare what a component takes, write its body, and the rest follows.
+ *
+ * The macros make the entry, the component table and the manifest's notes; the JSON Schema of a tool's arguments or a
+ * node's configuration is derived from the declared fields, which arrive in the body as a typed struct.
+ *
+ *     #include <tenon/easy.h>
+ *     TN_PLUGIN("acme.calc", "1.0.0", "Arithmetic for agents")
+ *     TN_TOOL(add, "calc.add", "Adds two integers.", TN_PURE, (INT, a, "first addend"), (INT, b, "second addend")) {
+ *         return tn_done_int(task, args->a + args->b);
+ *     }
+ *
+ * Header-only, C99 and C++11, gcc and clang on ELF. TN_PLUGIN stands in exactly one file of the shared object, TN_NODE
+ * and TN_TOOL in any number of them. What a body needs beyond the helpers below is in `tn`: tn.value, tn.task, tn.core.
+ * Everything here is of the plugin's own object and hidden: two plugins in one process do not meet.
+ *
+ * Fields are (KIND, name, "description"), (KIND_OR, name, default, "description") or (KIND_OPT, name, "description"),
+ * at most 16. Descriptions and defaults are single literals (continue a long line with a backslash).
+ *   KIND               C type of the field                              OR   OPT when absent
+ *   INT  NUM  BOOL     int64_t, double, int32_t                         yes  -
+ *   TEXT  FILE         const char *name and uint64_t name_length        yes  NULL
+ *   VALUE              tn_value: any JSON                               -    NULL
+ * and in nodes alone, checked and completed by editors, resolved when the graph is built:
+ *   READ  WRITE        uint32_t, for tn_read and tn_write: a channel    yes  TN_UNBOUND
+ *   EXPR  TEMPLATE     uint32_t, for tn_evaluate and tn_render          yes  TN_UNBOUND
+ *   MODEL  TOOL        uint32_t, for tn.task->call: a component         yes  TN_UNBOUND
+ * Strings and values are borrowed: from a tool's input for the call, from a node's configuration for its life.
+ *
+ * A body returns TN_OK when it has ended the task, or will (from another thread, or a posted call); TN_FAILED when a
+ * helper has failed it; any other status to fail it with that. `task`, and `args` (tools) or `config` and `input`
+ * (nodes), are its parameters. TN_NODE and TN_TOOL run on the loop and must not block; TN_NODE_BLOCKING and
+ * TN_TOOL_BLOCKING run on a worker thread and may.
+ */
+#ifndef TENON_EASY_H
+#define TENON_EASY_H
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <tenon.h>
+#include <tenon/eval.h>
+#include <tenon/fields.h>
+#include <tenon/graph.h>
+#include <tenon/note.h>
+
+#define TN_UNBOUND UINT32_MAX
+
+/* Effects: what calling the component may do to the world. Say them all; what is not said will be denied. */
+#define TN_PURE         "[]"
+#define TN_EFFECTS(...) "[" TN_EASY_EACH(TN_EASY_STRING, TN_EASY_COMMA, "", 0, __VA_ARGS__) "]"
+
+#if defined(__cplusplus)
+#define TN_EASY_FROM(type, pointer)        static_cast<type>(pointer)
+#define TN_EASY_ASSERT(condition, message) static_assert(condition, message)
+extern "C" {
+#else
+#define TN_EASY_FROM(type, pointer)        ((type)(pointer))
+#define TN_EASY_ASSERT(condition, message) __extension__ _Static_assert(condition, message)
+#endif
+#define TN_EASY_HIDDEN __attribute__((visibility("hidden")))
+#define TN_EASY_UNUSED __attribute__((unused))
+
+/* What the host gave: the interfaces, each NULL where it does not offer them (the first three it always does). */
+struct tn_easy {
+    const tn_host *host;
+    const tn_value_1 *value;
+    const tn_task_1 *task;
+    const tn_core_1 *core;
+    const tn_eval_draft *eval;
+    const tn_graph_draft *graph;
+};
+extern TN_EASY_HIDDEN struct tn_easy tn;
+
+/* ---- Reading values: all borrowed ---------------------------------------------------------------------------- */
+
+/* The text of a string, NUL-terminated; NULL where it is none. `length` may be NULL. */
+static inline const char *tn_chars(tn_value value, uint64_t *length) { return tn.value->as_text(value, length); }
+/* A member's text, integer or number; the fallback where it is absent or of another kind. */
+static inline const char *tn_get_text(tn_value object, const char *key, const char *fallback) {
+    const char *text = tn.value->as_text(tn.value->get(object, key), NULL);
+    return text != NULL ? text : fallback;
+}
+static inline int64_t tn_get_int(tn_value object, const char *key, int64_t fallback) {
+    int64_t number;
+    return tn.value->as_int(tn.value->get(object, key), &number) == TN_OK ? number : fallback;
+}
+static inline double tn_get_num(tn_value object, const char *key, double fallback) {
+    double number;
+    return tn.value->as_double(tn.value->get(object, key), &number) == TN_OK ? number : fallback;
+}
+
+/* ---- Making values: each carries one reference, for tn_release or a function named _take ---------------------- */
+
+static inline tn_value tn_text(const char *text) { return tn.value->make_text(text, strlen(text)); }
+static inline tn_value tn_text_n(const char *text, uint64_t length) { return tn.value->make_text(text, length); }
+static inline tn_value tn_int(int64_t number) { return tn.value->make_int(number); }
+static inline tn_value tn_num(double number) { return tn.value->make_double(number); }
+static inline tn_value tn_bool(int32_t truth) { return tn.value->make_bool(truth); }
+static inline tn_value tn_retain(tn_value value) { return tn.value->retain(value); }
+static inline void tn_release(tn_value value) { tn.value->release(value); }
+
+/* Into a builder (tn.value->builder, begin, end, finish): one member; or one item, where key is NULL. */
+static inline void tn_put_take(tn_builder *builder, const char *key, tn_value value) {
+    if (key != NULL) tn.value->key(builder, key);
+    tn.value->add(builder, value);
+    tn.value->release(value);
+}
+static inline void tn_put(tn_builder *builder, const char *key, tn_value value) {
+    tn_put_take(builder, key, tn.value->retain(value));
+}
+static inline void tn_put_text(tn_builder *builder, const char *key, const char *text) {
+    tn_put_take(builder, key, tn_text(text));
+}
+static inline void tn_put_int(tn_builder *builder, const char *key, int64_t number) {
+    tn_put_take(builder, key, tn_int(number));
+}
+static inline void tn_put_num(tn_builder *builder, const char *key, double number) {
+    tn_put_take(builder, key, tn_num(number));
+}
+static inline void tn_put_bool(tn_builder *builder, const char *key, int32_t truth) {
+    tn_put_take(builder, key, tn_bool(truth));
+}
+/* Begins a nested TN_OBJECT or TN_ARRAY. */
+static inline void tn_put_begin(tn_builder *builder, const char *key, int32_t kind) {
+    if (key != NULL) tn.value->key(builder, key);
+    tn.value->begin(builder, kind);
+}
+
+/* ---- Ending a task: for `return tn_done…(task, …)` ------------------------------------------------------------ */
+
+/* Completes; a task that has ended already (cancelled, timed out) is no error here. */
+static inline int32_t tn_done_value(tn_task task, tn_value result) {
+    (void)tn.task->complete(task, result);
+    return TN_OK;
+}
+/* Takes the reference; NULL (out of memory, text that is not UTF-8) fails the task. */
+static inline int32_t tn_done_take(tn_task task, tn_value result) {
+    if (result == NULL) return TN_NO_MEMORY;
+    (void)tn.task->complete(task, result);
+    tn.value->release(result);
+    return TN_OK;
+}
+static inline int32_t tn_done(tn_task task) { return tn_done_value(task, NULL); }
+static inline int32_t tn_done_text(tn_task task, const char *text) { return tn_done_take(task, tn_text(text)); }
+static inline int32_t tn_done_int(tn_task task, int64_t number) { return tn_done_take(task, tn_int(number)); }
+static inline int32_t tn_done_num(tn_task task, double number) { return tn_done_take(task, tn_num(number)); }
+static inline int32_t tn_done_bool(tn_task task, int32_t truth) { return tn_done_take(task, tn_bool(truth)); }
+/* Fails, with a code in upper case and a message that says what was found, what was expected and what to do. */
+static inline int32_t tn_fail(tn_task task, const char *code, const char *message) {
+    (void)tn.task->fail(task, code, message, NULL);
+    return TN_FAILED;
+}
+
+/* ---- Channels: a node's READ and WRITE fields ------------------------------------------------------------------ */
+
+static inline const char *tn_kind_name(tn_value value) {
+    static const char *const names[] = {"nothing",  "null",  "a bool",   "an int",   "a double",
+                                        "a string", "bytes", "an array", "an object"};
+    int32_t kind = tn.value->kind(value);
+    return kind >= 0 && kind <= TN_OBJECT ? names[kind] : "a value of an unknown kind";
+}
+/* One reference; NULL only where the task has ended. */
+static inline tn_value tn_read(tn_task task, uint32_t channel) { return tn.task->read(task, channel); }
+/* One reference to a string (see tn_chars); else NULL, and the task has been failed: return TN_FAILED. */
+static inline tn_value tn_read_text(tn_task task, uint32_t channel) {
+    tn_value value = tn.task->read(task, channel);
+    char message[96];
+    if (tn.value->kind(value) == TN_STRING) return value;
+    (void)snprintf(message, sizeof(message), "the channel to read must hold a string, and holds %s",
+                   tn_kind_name(value));
+    (void)tn_fail(task, "TYPE", message);
+    tn.value->release(value);
+    return NULL;
+}
+static inline int32_t tn_write(tn_task task, uint32_t channel, tn_value value) {
+    return tn.task->write(task, channel, value);
+}
+static inline int32_t tn_write_take(tn_task task, uint32_t channel, tn_value value) {
+    int32_t status = value != NULL ? tn.task->write(task, channel, value) : TN_NO_MEMORY;
+    tn.value->release(value);
+    return status;
+}
+static inline int32_t tn_write_text(tn_task task, uint32_t channel, const char *text) {
+    return tn_write_take(task, channel, tn_text(text));
+}
+static inline int32_t tn_write_int(tn_task task, uint32_t channel, int64_t number) {
+    return tn_write_take(task, channel, tn_int(number));
+}
+static inline int32_t tn_write_num(tn_task task, uint32_t channel, double number) {
+    return tn_write_take(task, channel, tn_num(number));
+}
+
+/* ---- Expressions and templates: a node's EXPR and TEMPLATE fields ------------------------------------------------ */
+
+/* One reference; else NULL, and the task has been failed: return TN_FAILED. */
+static inline tn_value tn_evaluate(tn_task task, uint32_t expression) {
+    tn_value out = NULL;
+    int32_t status = tn.eval->evaluate(task, expression, NULL, &out);
+    if (status == TN_OK) return out;
+    if (status == TN_FAILED)
+        (void)tn.eval->fail_with(task, out);
+    else
+        (void)tn_fail(task, "EXPRESSION_ERROR", "the expression could not be evaluated");
+    tn.value->release(out);
+    return NULL;
+}
+/* The same, of a template: a string. `variables` are looked up before channels; NULL for none. */
+static inline tn_value tn_render(tn_task task, uint32_t text, tn_value variables) {
+    tn_value out = NULL;
+    int32_t status = tn.eval->render(task, text, variables, &out);
+    if (status == TN_OK) return out;
+    if (status == TN_FAILED)
+        (void)tn.eval->fail_with(task, out);
+    else
+        (void)tn_fail(task, "TEMPLATE_ERROR", "the template could not be rendered");
+    tn.value->release(out);
+    return NULL;
+}
+
+/* ---- Below: how it works --------------------------------------------------------------------------------------- */
+
+/* Kinds of fields; those from READ on need a binder. */
+/* clang-format off */
+enum {
+    TN_EASY_INT, TN_EASY_NUM, TN_EASY_BOOL, TN_EASY_TEXT, TN_EASY_FILE, TN_EASY_VALUE,
+    TN_EASY_READ, TN_EASY_WRITE, TN_EASY_EXPR, TN_EASY_TEMPLATE, TN_EASY_MODEL, TN_EASY_TOOL
+};
+/* clang-format on */
+
+typedef struct tn_easy_field {
+    const char *name;
+    int32_t kind;
+    uint32_t offset;
+    int64_t integer; /* defaults, for what the host has not filled in */
+    double number;
+    const char *text;
+} tn_easy_field;
+
+/*
+ * A row of the plugin's component table, to which every file adds its own when the object is loaded (a section with
+ * marked ends would do the same, but linkers export the marks). `fields`: what a node's config is parsed into.
+ */
+typedef struct tn_easy_component {
+    struct tn_easy_component *next;
+    const char *id;
+    const tn_easy_field *fields;                                        /* the last one's name is NULL */
+    size_t size;                                                        /* of the config's struct; 0 for tools */
+    int32_t (*create)(tn_value config, tn_binder *binder, void **self); /* NULL: parse the fields */
+    int32_t (*start)(void *self, tn_task task, tn_value input);
+    void (*cancel)(void *self, tn_task task);
+    void (*ready)(void *self, tn_task task);
+    void (*destroy)(void *self);
+} tn_easy_component;
+
+extern TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
+
+typedef struct tn_easy_instance {
+    const tn_easy_component *component;
+    void *self;
+    tn_value config; /* keeps the strings that the parsed fields point into */
+} tn_easy_instance;
+
+static inline int32_t tn_easy_bind(const tn_easy_field *field, const char *name, tn_binder *binder, uint32_t *index) {
+    switch (field->kind) {
+    case TN_EASY_READ: return tn.task->bind_read(binder, name, index);
+    case TN_EASY_WRITE: return tn.task->bind_write(binder, name, index);
+    case TN_EASY_MODEL: return tn.task->bind_call(binder, "model", name, NULL, index);
+    case TN_EASY_TOOL: return tn.task->bind_call(binder, "tool", name, NULL, index);
+    default: break;
+    }
+    if (tn.eval == NULL)
+        return tn.task->refuse(binder, "INTERFACE_MISSING",
+                               "expressions and templates need " TN_EVAL_DRAFT ", which this host does not offer");
+    if (field->kind == TN_EASY_EXPR) return tn.eval->bind_expression(binder, name, index);
+    return tn.eval->bind_template(binder, name, index);
+}
+
+/* Fills the struct at `out`. On failure, *wrong is the field at fault. */
+static inline int32_t tn_easy_fill(const tn_easy_field *field, tn_value from, tn_binder *binder, void *out,
+                                   const tn_easy_field **wrong) {
+    for (; field->name != NULL; field++) {
+        tn_value value = tn.value->get(from, field->name);
+        char *place = TN_EASY_FROM(char *, out) + field->offset;
+        int64_t integer = field->integer;
+        double number = field->number;
+        const char *text = field->text;
+        uint64_t length = text != NULL ? strlen(text) : 0;
+        int32_t truth = integer != 0, status = TN_OK;
+        uint32_t index = TN_UNBOUND;
+        *wrong = field;
+        if (field->kind == TN_EASY_INT) {
+            if (value != NULL) status = tn.value->as_int(value, &integer);
+            memcpy(place, &integer, sizeof(integer));
+        } else if (field->kind == TN_EASY_NUM) {
+            if (value != NULL) status = tn.value->as_double(value, &number);
+            memcpy(place, &number, sizeof(number));
+        } else if (field->kind == TN_EASY_BOOL) {
+            if (value != NULL) status = tn.value->as_bool(value, &truth);
+            memcpy(place, &truth, sizeof(truth));
+        } else if (field->kind == TN_EASY_VALUE) {
+            memcpy(place, &value, sizeof(value));
+        } else {
+            if (value != NULL) {
+                text = tn.value->as_text(value, &length);
+                if (text == NULL) status = TN_TYPE;
+            }
+            if (field->kind < TN_EASY_READ) {
+                memcpy(place, &text, sizeof(text));
+                memcpy(place + sizeof(text), &length, sizeof(length));
+            } else {
+                if (status == TN_OK && text != NULL) {
+                    status = tn_easy_bind(field, text, binder, &index);
+                    if (status != TN_OK) return status; /* the host has said why */
+                }
+                memcpy(place, &index, sizeof(index));
+            }
+        }
+        if (status != TN_OK) return TN_TYPE;
+    }
+    return TN_OK;
+}
+
+static inline const char *tn_easy_complaint(const tn_easy_field *field, char message[160]) {
+    static const char *const wanted[] = {"an integer", "a number", "true or false", "a string", "a file's name"};
+    const char *want = field->kind <= TN_EASY_FILE ? wanted[field->kind] : "a name, as a string";
+    (void)snprintf(message, 160, "`%.80s` must be %s", field->name, want);
+    return message;
+}
+
+/* A tool's arguments. Not TN_OK: the task has been failed. */
+static inline int32_t tn_easy_arguments(const tn_easy_field *fields, tn_task task, tn_value input, void *out) {
+    const tn_easy_field *wrong = NULL;
+    char message[160];
+    if (tn_easy_fill(fields, input, NULL, out, &wrong) == TN_OK) return TN_OK;
+    (void)tn_fail(task, "INVALID_INPUT", tn_easy_complaint(wrong, message));
+    return TN_FAILED;
+}
+
+/* A helper has failed the task already: for the host, start went well. */
+static inline int32_t tn_easy_started(int32_t status) { return status == TN_FAILED ? TN_OK : status; }
+
+/* Weak, for plugins without TN_LIFECYCLE. */
+extern const tn_lifecycle_1 tn_easy_lifecycle __attribute__((weak, visibility("hidden")));
+
+static inline void tn_easy_free(tn_easy_instance *instance) {
+    if (instance->component->create == NULL) tn.core->release(tn.host, instance->self);
+    tn.value->release(instance->config);
+    tn.core->release(tn.host, instance);
+}
+
+static inline int32_t tn_easy_make(tn_easy_instance *instance, tn_value config, tn_binder *binder) {
+    const tn_easy_component *component = instance->component;
+    const tn_easy_field *wrong = NULL;
+    char message[160];
+    int32_t status;
+    if (component->create != NULL) return component->create(config, binder, &instance->self);
+    if (component->size == 0) return TN_OK;
+    instance->self = tn.core->alloc(tn.host, component->size);
+    if (instance->self == NULL) return TN_NO_MEMORY;
+    memset(instance->self, 0, component->size);
+    memcpy(instance->self, &config, sizeof(config)); /* tn_all */
+    status = tn_easy_fill(component->fields, config, binder, instance->self, &wrong);
+    if (status != TN_TYPE) return status;
+    return tn.task->refuse(binder, "INVALID_CONFIG", tn_easy_complaint(wrong, message));
+}
+
+static inline int32_t tn_easy_create(void *self, const char *id, tn_value config, tn_binder *binder, void **out) {
+    const tn_easy_component *component = tn_easy_components;
+    tn_easy_instance *instance;
+    int32_t status;
+    (void)self;
+    while (component != NULL && strcmp(component->id, id) != 0) component = component->next;
+    if (component == NULL) return tn.task->refuse(binder, "NOT_FOUND", "the plugin's code has no component of this id");
+    instance = TN_EASY_FROM(tn_easy_instance *, tn.core->alloc(tn.host, sizeof(*instance)));
+    if (instance == NULL) return TN_NO_MEMORY;
+    instance->component = component;
+    instance->self = NULL;
+    instance->config = tn.value->retain(config);
+    status = tn_easy_make(instance, config, binder);
+    if (status == TN_OK)
+        *out = instance;
+    else
+        tn_easy_free(instance);
+    return status;
+}
+
+static inline int32_t tn_easy_start(void *self, tn_task task, tn_value input) {
+    tn_easy_instance *instance = TN_EASY_FROM(tn_easy_instance *, self);
+    return instance->component->start(instance->self, task, input);
+}
+
+static inline void tn_easy_cancel(void *self, tn_task task) {
+    tn_easy_instance *instance = TN_EASY_FROM(tn_easy_instance *, self);
+    if (instance->component->cancel != NULL) instance->component->cancel(instance->self, task);
+}
+
+static inline void tn_easy_ready(void *self, tn_task task) {
+    tn_easy_instance *instance = TN_EASY_FROM(tn_easy_instance *, self);
+    if (instance->component->ready != NULL) instance->component->ready(instance->self, task);
+}
+
+static inline void tn_easy_destroy(void *self) {
+    tn_easy_instance *instance = TN_EASY_FROM(tn_easy_instance *, self);
+    if (instance->component->destroy != NULL) instance->component->destroy(instance->self);
+    tn_easy_free(instance);
+}
+
+static inline const void *tn_easy_offer(void *self, const char *id) {
+    static const tn_component_1 components = {
+        sizeof(tn_component_1), 0, tn_easy_create, tn_easy_start, tn_easy_cancel, tn_easy_ready, tn_easy_destroy};
+    const tn_lifecycle_1 *lifecycle = &tn_easy_lifecycle;
+    (void)self;
+    if (strcmp(id, TN_COMPONENT_1) == 0) return &components;
+    if (strcmp(id, TN_LIFECYCLE_1) == 0) return lifecycle;
+    return NULL;
+}
+
+/* NULL where the host lacks it, or has one of another size: a broken build, not a newer version. */
+static inline const void *tn_easy_interface(const tn_host *host, const char *id, uint64_t size) {
+    const void *interface_found = host->get(host->self, id);
+    uint32_t found;
+    if (interface_found == NULL) return NULL;
+    memcpy(&found, interface_found, sizeof(found));
+    return found == size ? interface_found : NULL;
+}
+
+static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
+    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, tn_easy_offer};
+    if (host == NULL || host->size != sizeof(tn_host)) return NULL;
+    tn.host = host;
+    tn.core = TN_EASY_FROM(const tn_core_1 *, tn_easy_interface(host, TN_CORE_1, sizeof(tn_core_1)));
+    tn.value = TN_EASY_FROM(const tn_value_1 *, tn_easy_interface(host, TN_VALUE_1, sizeof(tn_value_1)));
+    tn.task = TN_EASY_FROM(const tn_task_1 *, tn_easy_interface(host, TN_TASK_1, sizeof(tn_task_1)));
+    tn.eval = TN_EASY_FROM(const tn_eval_draft *, tn_easy_interface(host, TN_EVAL_DRAFT, sizeof(tn_eval_draft)));
+    tn.graph = TN_EASY_FROM(const tn_graph_draft *, tn_easy_interface(host, TN_GRAPH_DRAFT, sizeof(tn_graph_draft)));
+    if (tn.core == NULL) return NULL;
+    if (tn.value != NULL && tn.task != NULL) return &plugin;
+    tn.core->log(host, TN_LOG_ERROR, "declined: the host does not offer " TN_VALUE_1 " and " TN_TASK_1);
+    return NULL;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+/* ---- The macros ------------------------------------------------------------------------------------------------- */
+
+/* Once per shared object: its id, version and one line about it. More of the manifest: TN_NOTE, or a JSON file. */
+#define TN_PLUGIN(id, version, title)                                                                                  \
+    TN_NOTE_AS(plugin, "{\"plugin\":{\"id\":" #id ",\"version\":" #version ",\"title\":" #title                        \
+                       ",\"requires\":[\"" TN_CORE_1 "\",\"" TN_VALUE_1 "\",\"" TN_TASK_1                              \
+                       "\"],\"optional\":[\"" TN_EVAL_DRAFT "\",\"" TN_GRAPH_DRAFT "\"]}}");                           \
+    TN_EASY_HIDDEN struct tn_easy tn;                                                                                  \
+    TN_EASY_HIDDEN tn_easy_component *tn_easy_components;                                                              \
+    TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) { return tn_easy_entry(host); }
+
+/* Functions for tn_lifecycle_1, each may be NULL. In one file. */
+#define TN_LIFECYCLE(init, quiesce, deinit)                                                                            \
+    TN_EASY_HIDDEN const tn_lifecycle_1 tn_easy_lifecycle = {sizeof(tn_lifecycle_1), 0, init, quiesce, deinit};
+
+/*
+ * A component with functions of your own, for what a body in one piece cannot do: names bound by hand, waiting without
+ * blocking. create takes (tn_value config, tn_binder *, void **self), the others are as in tn_component_1 with `self`
+ * for the instance; cancel, ready and destroy may be NULL. Its manifest comes from a TN_NOTE or the JSON file.
+ */
+#define TN_COMPONENT(name, id, create, start, cancel, ready, destroy)                                                  \
+    TN_EASY_ROW(name, id, NULL, 0, create, start, cancel, ready, destroy)
+
+#define TN_NODE(fn, id, title, ...)          TN_EASY_DEFINE_NODE(fn, id, title, "async", __VA_ARGS__)
+#define TN_NODE_BLOCKING(fn, id, title, ...) TN_EASY_DEFINE_NODE(fn, id, title, "blocking", __VA_ARGS__)
+#define TN_TOOL(fn, id, title, ...)          TN_EASY_DEFINE_TOOL(fn, id, title, "async", __VA_ARGS__)
+#define TN_TOOL_BLOCKING(fn, id, title, ...) TN_EASY_DEFINE_TOOL(fn, id, title, "blocking", __VA_ARGS__)
+
+#define TN_EASY_DEFINE_NODE(fn, id, title, style, ...)                                                                 \
+    TN_EASY_DECLARE(fn, config, "node", id, title, style, "config", __VA_ARGS__)                                       \
+    static int32_t fn(tn_task task, const struct fn##_config *config, tn_value input);                                 \
+    static int32_t fn##_tn_start(void *self, tn_task task, tn_value input) {                                           \
+        return tn_easy_started(fn(task, TN_EASY_FROM(const struct fn##_config *, self), input));                       \
+    }                                                                                                                  \
+    TN_EASY_ROW(fn, id, fn##_tn_fields, sizeof(struct fn##_config), NULL, fn##_tn_start, NULL, NULL, NULL)             \
+    static int32_t fn(tn_task task TN_EASY_UNUSED, const struct fn##_config *config TN_EASY_UNUSED,                    \
+                      tn_value input TN_EASY_UNUSED)
+
+#define TN_EASY_DEFINE_TOOL(fn, id, title, style, ...)                                                                 \
+    TN_EASY_DECLARE(fn, args, "tool", id, title, style, "input", __VA_ARGS__)                                          \
+    TN_EASY_EACH(TN_EASY_PLAIN, TN_EASY_KEEP, "", __VA_ARGS__)                                                         \
+    static int32_t fn(tn_task task, const struct fn##_args *args);                                                     \
+    static int32_t fn##_tn_start(void *self, tn_task task, tn_value input) {                                           \
+        struct fn##_args args;                                                                                         \
+        (void)self;                                                                                                    \
+        args.tn_all = input;                                                                                           \
+        if (tn_easy_arguments(fn##_tn_fields, task, input, &args) != TN_OK) return TN_OK;                              \
+        return tn_easy_started(fn(task, &args));                                                                       \
+    }                                                                                                                  \
+    TN_EASY_ROW(fn, id, fn##_tn_fields, 0, NULL, fn##_tn_start, NULL, NULL, NULL)                                      \
+    static int32_t fn(tn_task task TN_EASY_UNUSED, const struct fn##_args *args TN_EASY_UNUSED)
+
+/* The struct, the table of its fields, and the note. tn_all is the whole of the input or configuration. */
+/* clang-format off */
+#define TN_EASY_DECLARE(fn, what, kind, id, title, style, schema, ...)                                                 \
+    struct fn##_##what {                                                                                               \
+        tn_value tn_all;                                                                                               \
+        TN_EASY_EACH(TN_EASY_MEMBER, TN_EASY_KEEP, "", __VA_ARGS__)                                                    \
+    };                                                                                                                 \
+    static const tn_easy_field fn##_tn_fields[] = {                                                                    \
+        TN_EASY_EACH(TN_EASY_FIELD, TN_EASY_KEEP, struct fn##_##what, __VA_ARGS__)                                     \
+        {NULL, 0, 0, 0, 0, NULL}};                                                                                     \
+    TN_NOTE_AS(fn, "{\"component\":{\"kind\":\"" kind "\",\"id\":" #id ",\"title\":" #title                            \
+                   ",\"style\":\"" style "\",\"effects\":" TN_EASY_FIRST(__VA_ARGS__, 0)                               \
+                   ",\"" schema "\":{\"type\":\"object\",\"properties\":{"                                             \
+                   TN_EASY_EACH(TN_EASY_PROPERTY, TN_EASY_COMMA, "", __VA_ARGS__) "},\"required\":["                   \
+                   TN_EASY_EACH(TN_EASY_REQUIRED, TN_EASY_REQUIRED_NEXT, "", __VA_ARGS__)                              \
+                   "],\"additionalProperties\":false}}}");
+/* clang-format on */
+
+/* `owner` is unique in its file. */
+#define TN_EASY_ROW(owner, id, fields, size, create, start, cancel, ready, destroy)                                    \
+    static tn_easy_component owner##_tn_row = {NULL, id, fields, size, create, start, cancel, ready, destroy};         \
+    __attribute__((constructor)) static void owner##_tn_add(void) {                                                    \
+        owner##_tn_row.next = tn_easy_components;                                                                      \
+        tn_easy_components = &owner##_tn_row;                                                                          \
+    }
+
+#endif

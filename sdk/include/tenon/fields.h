@@ -1,0 +1,169 @@
+/*
+ * tenon/fields.h - what tenon/easy.h makes of a component's declared fields, by the preprocessor alone.
+ *
+ * (INT, count, "how many") becomes a member of the body's struct, a row of the table that fills it, a property of the
+ * JSON Schema in the manifest, and a place in its list of required names. A new kind of field is one line in each of
+ * the five blocks. Not for use by itself: everything here is called from the macros of tenon/easy.h.
+ */
+#ifndef TENON_FIELDS_H
+#define TENON_FIELDS_H
+
+/* A declared field is first made uniform: TYPE, REQ | OR | OPT, name, default, description. */
+#define TN_EASY_UNIFORM(kind, ...)      TN_EASY_OF_##kind(__VA_ARGS__)
+#define TN_EASY_OF_INT(n, d)            INT, REQ, n, 0, d
+#define TN_EASY_OF_INT_OR(n, v, d)      INT, OR, n, v, d
+#define TN_EASY_OF_NUM(n, d)            NUM, REQ, n, 0, d
+#define TN_EASY_OF_NUM_OR(n, v, d)      NUM, OR, n, v, d
+#define TN_EASY_OF_BOOL(n, d)           BOOL, REQ, n, 0, d
+#define TN_EASY_OF_BOOL_OR(n, v, d)     BOOL, OR, n, v, d
+#define TN_EASY_OF_TEXT(n, d)           TEXT, REQ, n, NULL, d
+#define TN_EASY_OF_TEXT_OR(n, v, d)     TEXT, OR, n, v, d
+#define TN_EASY_OF_TEXT_OPT(n, d)       TEXT, OPT, n, NULL, d
+#define TN_EASY_OF_FILE(n, d)           FILE, REQ, n, NULL, d
+#define TN_EASY_OF_FILE_OR(n, v, d)     FILE, OR, n, v, d
+#define TN_EASY_OF_FILE_OPT(n, d)       FILE, OPT, n, NULL, d
+#define TN_EASY_OF_VALUE(n, d)          VALUE, REQ, n, NULL, d
+#define TN_EASY_OF_VALUE_OPT(n, d)      VALUE, OPT, n, NULL, d
+#define TN_EASY_OF_READ(n, d)           READ, REQ, n, NULL, d
+#define TN_EASY_OF_READ_OR(n, v, d)     READ, OR, n, v, d
+#define TN_EASY_OF_READ_OPT(n, d)       READ, OPT, n, NULL, d
+#define TN_EASY_OF_WRITE(n, d)          WRITE, REQ, n, NULL, d
+#define TN_EASY_OF_WRITE_OR(n, v, d)    WRITE, OR, n, v, d
+#define TN_EASY_OF_WRITE_OPT(n, d)      WRITE, OPT, n, NULL, d
+#define TN_EASY_OF_EXPR(n, d)           EXPR, REQ, n, NULL, d
+#define TN_EASY_OF_EXPR_OR(n, v, d)     EXPR, OR, n, v, d
+#define TN_EASY_OF_EXPR_OPT(n, d)       EXPR, OPT, n, NULL, d
+#define TN_EASY_OF_TEMPLATE(n, d)       TEMPLATE, REQ, n, NULL, d
+#define TN_EASY_OF_TEMPLATE_OR(n, v, d) TEMPLATE, OR, n, v, d
+#define TN_EASY_OF_TEMPLATE_OPT(n, d)   TEMPLATE, OPT, n, NULL, d
+#define TN_EASY_OF_MODEL(n, d)          MODEL, REQ, n, NULL, d
+#define TN_EASY_OF_MODEL_OR(n, v, d)    MODEL, OR, n, v, d
+#define TN_EASY_OF_MODEL_OPT(n, d)      MODEL, OPT, n, NULL, d
+#define TN_EASY_OF_TOOL(n, d)           TOOL, REQ, n, NULL, d
+#define TN_EASY_OF_TOOL_OR(n, v, d)     TOOL, OR, n, v, d
+#define TN_EASY_OF_TOOL_OPT(n, d)       TOOL, OPT, n, NULL, d
+
+/* What a field is in the struct; */
+#define TN_EASY_MEMBER(state, field)           TN_EASY_CALL(TN_EASY_MEMBER_OF, TN_EASY_UNIFORM field)
+#define TN_EASY_MEMBER_OF(type, need, n, v, d) TN_EASY_MEMBER_##type(n)
+#define TN_EASY_MEMBER_INT(n)                  int64_t n;
+#define TN_EASY_MEMBER_NUM(n)                  double n;
+#define TN_EASY_MEMBER_BOOL(n)                 int32_t n;
+#define TN_EASY_MEMBER_TEXT(n)                                                                                         \
+    const char *n;                                                                                                     \
+    uint64_t n##_length;
+#define TN_EASY_MEMBER_FILE(n)     TN_EASY_MEMBER_TEXT(n)
+#define TN_EASY_MEMBER_VALUE(n)    tn_value n;
+#define TN_EASY_MEMBER_READ(n)     uint32_t n;
+#define TN_EASY_MEMBER_WRITE(n)    uint32_t n;
+#define TN_EASY_MEMBER_EXPR(n)     uint32_t n;
+#define TN_EASY_MEMBER_TEMPLATE(n) uint32_t n;
+#define TN_EASY_MEMBER_MODEL(n)    uint32_t n;
+#define TN_EASY_MEMBER_TOOL(n)     uint32_t n;
+
+/* in the table of fields, with its default in the column of its type; */
+#define TN_EASY_FIELD(owner, field) TN_EASY_CALL(TN_EASY_FIELD_OF, owner, TN_EASY_UNIFORM field)
+#define TN_EASY_FIELD_OF(owner, type, need, n, v, d)                                                                   \
+    {TN_EASY_TEXT(n), TN_EASY_##type, TN_EASY_FROM(uint32_t, offsetof(owner, n)), TN_EASY_DEFAULT_##type(v)},
+#define TN_EASY_DEFAULT_INT(v)      v, 0, NULL
+#define TN_EASY_DEFAULT_NUM(v)      0, v, NULL
+#define TN_EASY_DEFAULT_BOOL(v)     v, 0, NULL
+#define TN_EASY_DEFAULT_TEXT(v)     0, 0, v
+#define TN_EASY_DEFAULT_FILE(v)     0, 0, v
+#define TN_EASY_DEFAULT_VALUE(v)    0, 0, v
+#define TN_EASY_DEFAULT_READ(v)     0, 0, v
+#define TN_EASY_DEFAULT_WRITE(v)    0, 0, v
+#define TN_EASY_DEFAULT_EXPR(v)     0, 0, v
+#define TN_EASY_DEFAULT_TEMPLATE(v) 0, 0, v
+#define TN_EASY_DEFAULT_MODEL(v)    0, 0, v
+#define TN_EASY_DEFAULT_TOOL(v)     0, 0, v
+
+/* and in the schema. Literals are made JSON by stringizing: C's escapes of quotes, newlines and tabs are JSON's too. */
+#define TN_EASY_PROPERTY(comma, field) comma TN_EASY_CALL(TN_EASY_PROPERTY_OF, TN_EASY_UNIFORM field)
+#define TN_EASY_PROPERTY_OF(type, need, n, v, d)                                                                       \
+    "\"" TN_EASY_TEXT(n) "\":{\"description\":" TN_EASY_TEXT(d) TN_EASY_SCHEMA_##type TN_EASY_PRESET_##need(type, v) "}"
+#define TN_EASY_SCHEMA_INT          ",\"type\":\"integer\""
+#define TN_EASY_SCHEMA_NUM          ",\"type\":\"number\""
+#define TN_EASY_SCHEMA_BOOL         ",\"type\":\"boolean\""
+#define TN_EASY_SCHEMA_TEXT         ",\"type\":\"string\""
+#define TN_EASY_SCHEMA_FILE         ",\"type\":\"string\",\"x-tenon\":\"file\""
+#define TN_EASY_SCHEMA_VALUE        ""
+#define TN_EASY_SCHEMA_READ         ",\"type\":\"string\",\"x-tenon\":\"channel-read\""
+#define TN_EASY_SCHEMA_WRITE        ",\"type\":\"string\",\"x-tenon\":\"channel-write\""
+#define TN_EASY_SCHEMA_EXPR         ",\"type\":\"string\",\"x-tenon\":\"expression\""
+#define TN_EASY_SCHEMA_TEMPLATE     ",\"type\":\"string\",\"x-tenon\":\"template\""
+#define TN_EASY_SCHEMA_MODEL        ",\"type\":\"string\",\"x-tenon\":\"model\""
+#define TN_EASY_SCHEMA_TOOL         ",\"type\":\"string\",\"x-tenon\":\"tool\""
+#define TN_EASY_PRESET_REQ(type, v) ""
+#define TN_EASY_PRESET_OPT(type, v) ""
+#define TN_EASY_PRESET_OR(type, v)  ",\"default\":" TN_EASY_PRESET_##type(v)
+#define TN_EASY_PRESET_INT(v)       TN_EASY_TEXT(v)
+#define TN_EASY_PRESET_NUM(v)       TN_EASY_TEXT(v)
+#define TN_EASY_PRESET_BOOL(v)      TN_EASY_PASTE(TN_EASY_TRUTH_, v)
+#define TN_EASY_PRESET_TEXT(v)      TN_EASY_TEXT(v)
+#define TN_EASY_PRESET_FILE(v)      TN_EASY_TEXT(v)
+#define TN_EASY_PRESET_READ(v)      TN_EASY_TEXT(v)
+#define TN_EASY_PRESET_WRITE(v)     TN_EASY_TEXT(v)
+#define TN_EASY_PRESET_EXPR(v)      TN_EASY_TEXT(v)
+#define TN_EASY_PRESET_TEMPLATE(v)  TN_EASY_TEXT(v)
+#define TN_EASY_PRESET_MODEL(v)     TN_EASY_TEXT(v)
+#define TN_EASY_PRESET_TOOL(v)      TN_EASY_TEXT(v)
+#define TN_EASY_TRUTH_0             "false"
+#define TN_EASY_TRUTH_1             "true"
+#define TN_EASY_TRUTH_false         "false"
+#define TN_EASY_TRUTH_true          "true"
+
+#define TN_EASY_REQUIRED(comma, field)                  TN_EASY_CALL(TN_EASY_REQUIRED_OF, comma, TN_EASY_UNIFORM field)
+#define TN_EASY_REQUIRED_OF(comma, type, need, n, v, d) TN_EASY_REQUIRED_##need(comma, n)
+#define TN_EASY_REQUIRED_REQ(comma, n)                  comma "\"" TN_EASY_TEXT(n) "\""
+#define TN_EASY_REQUIRED_OR(comma, n)
+#define TN_EASY_REQUIRED_OPT(comma, n)
+#define TN_EASY_REQUIRED_NEXT(comma, field)                  TN_EASY_CALL(TN_EASY_REQUIRED_NEXT_OF, comma, TN_EASY_UNIFORM field)
+#define TN_EASY_REQUIRED_NEXT_OF(comma, type, need, n, v, d) TN_EASY_REQUIRED_NEXT_##need(comma)
+#define TN_EASY_REQUIRED_NEXT_REQ(comma)                     ","
+#define TN_EASY_REQUIRED_NEXT_OR(comma)                      comma
+#define TN_EASY_REQUIRED_NEXT_OPT(comma)                     comma
+
+/* Tools get arguments, not names of the graph. */
+#define TN_EASY_PLAIN(state, field) TN_EASY_CALL(TN_EASY_PLAIN_OF, TN_EASY_UNIFORM field)
+#define TN_EASY_PLAIN_OF(type, need, n, v, d)                                                                          \
+    TN_EASY_ASSERT(TN_EASY_##type < TN_EASY_READ, "a tool's argument is INT, NUM, BOOL, TEXT, FILE or VALUE");
+
+#define TN_EASY_STRING(comma, text) comma TN_EASY_TEXT(text)
+#define TN_EASY_COMMA(state, item)  ","
+#define TN_EASY_KEEP(state, item)   state
+#define TN_EASY_TEXT(text)          TN_EASY_TEXT_(text)
+#define TN_EASY_TEXT_(text)         #text
+#define TN_EASY_PASTE(a, b)         TN_EASY_PASTE_(a, b)
+#define TN_EASY_PASTE_(a, b)        a##b
+#define TN_EASY_CALL(macro, ...)    macro(__VA_ARGS__)
+#define TN_EASY_FIRST(first, ...)   first
+
+/*
+ * EACH(macro, next, state, skipped, items…): macro(state, item) for every item, state becoming next(state, item). The
+ * first argument after state is skipped, so that the list is never empty.
+ */
+#define TN_EASY_EACH(m, next, s, ...)                                                                                  \
+    TN_EASY_PASTE(TN_EASY_EACH_,                                                                                       \
+                  TN_EASY_COUNT(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0))             \
+    (m, next, s, __VA_ARGS__)
+#define TN_EASY_COUNT(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, count, ...) count
+#define TN_EASY_EACH_0(m, next, s, k)
+#define TN_EASY_EACH_1(m, next, s, k, x)       m(s, x)
+#define TN_EASY_EACH_2(m, next, s, k, x, ...)  m(s, x) TN_EASY_EACH_1(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_3(m, next, s, k, x, ...)  m(s, x) TN_EASY_EACH_2(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_4(m, next, s, k, x, ...)  m(s, x) TN_EASY_EACH_3(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_5(m, next, s, k, x, ...)  m(s, x) TN_EASY_EACH_4(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_6(m, next, s, k, x, ...)  m(s, x) TN_EASY_EACH_5(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_7(m, next, s, k, x, ...)  m(s, x) TN_EASY_EACH_6(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_8(m, next, s, k, x, ...)  m(s, x) TN_EASY_EACH_7(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_9(m, next, s, k, x, ...)  m(s, x) TN_EASY_EACH_8(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_10(m, next, s, k, x, ...) m(s, x) TN_EASY_EACH_9(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_11(m, next, s, k, x, ...) m(s, x) TN_EASY_EACH_10(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_12(m, next, s, k, x, ...) m(s, x) TN_EASY_EACH_11(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_13(m, next, s, k, x, ...) m(s, x) TN_EASY_EACH_12(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_14(m, next, s, k, x, ...) m(s, x) TN_EASY_EACH_13(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_15(m, next, s, k, x, ...) m(s, x) TN_EASY_EACH_14(m, next, next(s, x), x, __VA_ARGS__)
+#define TN_EASY_EACH_16(m, next, s, k, x, ...) m(s, x) TN_EASY_EACH_15(m, next, next(s, x), x, __VA_ARGS__)
+
+#endif
