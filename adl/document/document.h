@@ -34,6 +34,16 @@ struct source;
 #define DOCUMENT_END (-2)
 #define DOCUMENT_NOWHERE (-3) /* absent, or a name that is not known (and was reported) */
 
+/* Variables of every expression in a document, by index in its scope; `state` has fields, as above. */
+enum document_variable {
+    DOCUMENT_VARIABLE_STATE,
+    DOCUMENT_VARIABLE_INPUT,  /* what the run was started with; in a node's config: what the task was given */
+    DOCUMENT_VARIABLE_ITEM,   /* the item of a map edge's task */
+    DOCUMENT_VARIABLE_CONFIG, /* the node's config, with its defaults */
+    DOCUMENT_VARIABLE_RUN,    /* {run_id, thread_id, step, now, tags, metadata, configurable, …} */
+    DOCUMENT_VARIABLE_COUNT
+};
+
 /* Bounds on what a document may hold; each is reported as ADL-E… when passed. */
 #define DOCUMENT_NODES_MAX 100000u
 #define DOCUMENT_CHANNELS_MAX 10000u
