@@ -36,6 +36,10 @@ struct tree;
 #define TREE_ITEMS_MAX  500000u    /* items of one list or mapping */
 #define TREE_NODES_MAX  1000000u   /* nodes of the whole tree, aliases expanded (counted, never copied) */
 
+#define TREE_DEPTH_CEILING  1000u /* the most that limits.depth may ask for: consumers recurse */
+#define TREE_ANCHORS_MAX    1000u /* names of anchors in one document */
+#define TREE_RECOVERIES_MAX 16u   /* YAML sections with syntax errors; after the last one nothing more is read */
+
 /* A member that is 0 means the default above. */
 struct tree_limits {
     uint32_t size, depth, scalar, items, nodes;

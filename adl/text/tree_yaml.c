@@ -1,0 +1,440 @@
+/*
+ * tree_yaml.c - YAML to a tree, by the events of libyaml; what is not allowed in a document is refused here.
+ *
+ * A range of the text is read at a time: at first all of it. When libyaml gives up, the top-level section that it was
+ * in is read once more by itself, so that the error is the one of that section and not of whatever follows it; then
+ * reading goes on with the rest, whose items join the same root. So a syntax error costs one section, and no error is
+ * reported twice. Sections are found in the text: what begins in column 0, and is no comment, begins one.
+ *
+ * The text has been checked (tree.c): it is UTF-8 without a byte order mark inside or characters that libyaml refuses.
+ */
+#include "adl/text/tree_arena.h"
+#include "adl/text/tree_build.h"
+#include "adl/text/yaml_problem.h"
+#include "adl/value/memory.h"
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+enum result { READ_DONE, READ_FAILED, READ_ENDED /* a second document, or a limit: nothing more is read */ };
+
+struct reader {
+    struct builder *builder;
+    const char *text;
+    yaml_parser_t parser;
+    uint32_t from, to;
+    uint32_t mark_index, mark_offset; /* one place known in both counts */
+    uint32_t level;                   /* collections open in this range, the joined root included */
+    uint32_t documents;
+    uint32_t last_end; /* where the last scalar, alias or bracket ended: where block collections end */
+    bool joins;        /* the range continues the root mapping, which is open */
+    struct yaml_problem *problem;
+};
+
+/* ---- Places ---- */
+
+/* libyaml counts characters; events come nearly in order, so that the way from the last one is short. */
+static uint32_t offset_of(struct reader *reader, size_t index) {
+    if (reader->builder->ascii) return reader->from + (uint32_t)index;
+    while (reader->mark_index < index && reader->mark_offset < reader->to) {
+        do reader->mark_offset++;
+        while (((unsigned char)reader->text[reader->mark_offset] & 0xc0) == 0x80);
+        reader->mark_index++;
+    }
+    while (reader->mark_index > index && reader->mark_offset > reader->from) {
+        do reader->mark_offset--;
+        while (((unsigned char)reader->text[reader->mark_offset] & 0xc0) == 0x80);
+        reader->mark_index--;
+    }
+    return reader->mark_offset;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/* Past one anchor or tag at `at`, and the blanks and comments after it. */
+static uint32_t skip_property(const struct reader *reader, uint32_t at) {
+    const char *text = reader->text;
+    while (at < reader->to && !is_blank(text[at])) at++;
+    for (;;) {
+        while (at < reader->to && is_blank(text[at])) at++;
+        if (at >= reader->to || text[at] != '#' || !is_blank(text[at - 1])) return at;
+        while (at < reader->to && text[at] != '\n' && text[at] != '\r') at++;
+    }
+}
+
+struct properties {
+    struct span anchor, tag; /* empty where there is none */
+    uint32_t start;          /* of the node itself */
+};
+
+static struct properties find_properties(struct reader *reader, uint32_t start, bool anchored, bool tagged) {
+    struct properties found = {{0, 0}, {0, 0}, start};
+    for (int i = 0; i < (anchored ? 1 : 0) + (tagged ? 1 : 0) && found.start < reader->to; i++) {
+        uint32_t end = found.start;
+        while (end < reader->to && !is_blank(reader->text[end])) end++;
+        if (reader->text[found.start] == '&')
+            found.anchor = (struct span){found.start, end};
+        else if (reader->text[found.start] == '!')
+            found.tag = (struct span){found.start, end};
+        else
+            break;
+        found.start = skip_property(reader, found.start);
+    }
+    return found;
+}
+
+/* ---- Events ---- */
+
+static void report_tag(struct reader *reader, struct span span, const yaml_char_t *tag) {
+    const char *name = (const char *)tag;
+    size_t length = span.end - span.start;
+    struct diagnostic *it = diagnostics_add(reader->builder->found, ADL_E006, reader->builder->source, span,
+                                            "found the tag `%.*s`; expected none: tags are not allowed in documents",
+                                            (int)length, reader->text + span.start);
+    if (strcmp(name, "tag:yaml.org,2002:str") == 0)
+        diagnostic_suggest(it, "put the text in quotes instead");
+    else
+        diagnostic_suggest(it, "remove the tag");
+}
+
+/* Anchor and tag of a node that is a value; returns whether it may be read. */
+static bool take_properties(struct reader *reader, const struct properties *properties, const yaml_char_t *anchor,
+                            const yaml_char_t *tag) {
+    if (anchor) builder_anchor(reader->builder, (const char *)anchor, properties->anchor);
+    if (tag) report_tag(reader, properties->tag, tag);
+    return !tag;
+}
+
+static enum tree_style scalar_style(yaml_scalar_style_t style) {
+    if (style == YAML_PLAIN_SCALAR_STYLE) return TREE_PLAIN;
+    return style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE ? TREE_BLOCK : TREE_QUOTED;
+}
+
+static void read_key(struct reader *reader, const char *text, size_t length, enum tree_style style, struct span span) {
+    struct builder *builder = reader->builder;
+    if (style == TREE_PLAIN && length == 2 && memcmp(text, "<<", 2) == 0) {
+        diagnostics_add(builder->found, ADL_E007, builder->source, span,
+                        "found the merge key `<<`; expected the keys themselves: YAML 1.2 has no merge keys");
+        builder_bad_key(builder);
+    } else if (style == TREE_PLAIN && length == 0) {
+        diagnostics_add(builder->found, ADL_E010, builder->source, span,
+                        "found `:` without a key before it; expected a name, or quotes around the text");
+        builder_bad_key(builder);
+    } else {
+        builder_key(builder, text, length, span);
+    }
+}
+
+static void read_plain(struct reader *reader, const char *text, size_t length, struct span span) {
+    struct builder *builder = reader->builder;
+    tn_value value = scalar_plain(text, length);
+    if (value) {
+        builder_scalar(builder, value, TREE_PLAIN, span);
+        return;
+    }
+    diagnostics_add(builder->found, ADL_E015, builder->source, span,
+                    "found `%.*s`, which is no finite number; expected a number up to about 1.8e308, or quotes around "
+                    "the text",
+                    (int)(length > 40 ? 40 : length), text);
+    builder_broken(builder, span);
+}
+
+/* The end mark of a block scalar is where the next line begins; blank lines after it are not of its text. */
+static uint32_t trim_end(const struct reader *reader, uint32_t start, uint32_t end) {
+    while (end > start && is_blank(reader->text[end - 1])) end--;
+    return end;
+}
+
+static void read_scalar(struct reader *reader, const yaml_event_t *event) {
+    struct builder *builder = reader->builder;
+    const yaml_char_t *anchor = event->data.scalar.anchor, *tag = event->data.scalar.tag;
+    const char *text = (const char *)event->data.scalar.value;
+    size_t length = event->data.scalar.length;
+    enum tree_style style = scalar_style(event->data.scalar.style);
+    uint32_t start = offset_of(reader, event->start_mark.index), end = offset_of(reader, event->end_mark.index);
+    struct properties properties = find_properties(reader, start, anchor != NULL, tag != NULL);
+    if (properties.start > end) properties.start = end;
+    if (style == TREE_BLOCK) end = trim_end(reader, properties.start, end);
+    struct span span = {properties.start, end};
+    if (end > reader->last_end) reader->last_end = end;
+    if (builder->skip > 0) return;
+    if (builder_wants_key(builder)) {
+        bool allowed = take_properties(reader, &properties, NULL, tag);
+        if (allowed)
+            read_key(reader, text, length, style, span);
+        else
+            builder_bad_key(builder);
+        return;
+    }
+    bool allowed = take_properties(reader, &properties, anchor, tag);
+    if (!allowed || !builder_length_allowed(builder, length, span))
+        builder_broken(builder, span);
+    else if (style == TREE_PLAIN)
+        read_plain(reader, text, length, span);
+    else
+        builder_scalar(builder, value_string(text, length), style, span);
+}
+
+static void read_alias(struct reader *reader, const yaml_event_t *event) {
+    struct builder *builder = reader->builder;
+    const char *name = (const char *)event->data.alias.anchor;
+    struct span span = {offset_of(reader, event->start_mark.index), offset_of(reader, event->end_mark.index)};
+    reader->last_end = span.end;
+    if (builder->skip > 0) return;
+    if (!builder_wants_key(builder)) {
+        builder_alias(builder, name, span);
+        return;
+    }
+    size_t length;
+    const char *text = builder_alias_text(builder, name, &length);
+    if (text) {
+        builder_key(builder, text, length, span);
+        return;
+    }
+    diagnostics_add(builder->found, ADL_E010, builder->source, span,
+                    "found the alias `*%s` as a key; expected a name, or an alias of a string given before", name);
+    builder_bad_key(builder);
+}
+
+static void open_collection(struct reader *reader, const yaml_event_t *event, int kind, bool flow,
+                            const yaml_char_t *anchor, const yaml_char_t *tag) {
+    struct builder *builder = reader->builder;
+    uint32_t start = offset_of(reader, event->start_mark.index);
+    reader->level++;
+    if (builder->skip == 0) {
+        struct properties properties = find_properties(reader, start, anchor != NULL, tag != NULL);
+        start = properties.start;
+        if (builder_wants_key(builder)) {
+            struct diagnostic *it =
+                diagnostics_add(builder->found, ADL_E010, builder->source, (struct span){start, start + 1},
+                                "found a %s as a key; expected a name", kind == TN_ARRAY ? "list" : "mapping");
+            diagnostic_suggest(it, "put the text in quotes, if it is text");
+            builder_bad_key(builder);
+            builder_skip(builder);
+            return;
+        }
+        take_properties(reader, &properties, anchor, tag);
+    }
+    builder_open(builder, kind, flow ? TREE_FLOW : TREE_BLOCK, start);
+}
+
+static void close_collection(struct reader *reader, const yaml_event_t *event) {
+    struct builder *builder = reader->builder;
+    uint32_t end = offset_of(reader, event->end_mark.index);
+    bool flow = end > reader->last_end && strchr("]}", reader->text[end - 1]) &&
+                event->start_mark.index != event->end_mark.index;
+    if (flow) reader->last_end = end;
+    reader->level--;
+    if (reader->joins && reader->level == 0) return;
+    if (builder->skip == 0 && reader->last_end < builder->frames[builder->depth - 1].start)
+        reader->last_end = builder->frames[builder->depth - 1].start;
+    builder_close(builder, reader->last_end);
+}
+
+/* A document inside the document, or, where a root is continued, something that is no `key: value`. */
+static enum result refuse_document(struct reader *reader, const yaml_event_t *event) {
+    struct builder *builder = reader->builder;
+    uint32_t start = offset_of(reader, event->start_mark.index);
+    diagnostics_add(builder->found, ADL_E005, builder->source, (struct span){start, start + 3},
+                    "found a second document; expected one document in a file: what follows is not read");
+    return READ_ENDED;
+}
+
+static bool continues_root(const struct reader *reader, const yaml_event_t *event) {
+    return event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.style != YAML_FLOW_MAPPING_STYLE &&
+           !event->data.mapping_start.anchor && !event->data.mapping_start.tag && reader->level == 0;
+}
+
+static void set_problem(struct reader *reader, const char *problem, size_t at, const char *context, size_t context_at) {
+    reader->problem->problem = problem;
+    reader->problem->at = offset_of(reader, at);
+    reader->problem->context = context;
+    reader->problem->context_at = context ? offset_of(reader, context_at) : 0;
+}
+
+static enum result read_event(struct reader *reader, const yaml_event_t *event) {
+    bool node = event->type == YAML_SCALAR_EVENT || event->type == YAML_ALIAS_EVENT ||
+                event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT;
+    if (reader->joins && node && reader->level == 0) {
+        if (continues_root(reader, event)) {
+            reader->level = 1;
+            return READ_DONE;
+        }
+        set_problem(reader, YAML_PROBLEM_NO_COLON, event->start_mark.index, NULL, 0);
+        return READ_FAILED;
+    }
+    switch (event->type) {
+    case YAML_DOCUMENT_START_EVENT:
+        if (++reader->documents > 1) return refuse_document(reader, event);
+        break;
+    case YAML_SCALAR_EVENT: read_scalar(reader, event); break;
+    case YAML_ALIAS_EVENT: read_alias(reader, event); break;
+    case YAML_SEQUENCE_START_EVENT:
+        open_collection(reader, event, TN_ARRAY, event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE,
+                        event->data.sequence_start.anchor, event->data.sequence_start.tag);
+        break;
+    case YAML_MAPPING_START_EVENT:
+        open_collection(reader, event, TN_OBJECT, event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE,
+                        event->data.mapping_start.anchor, event->data.mapping_start.tag);
+        break;
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT: close_collection(reader, event); break;
+    default: break;
+    }
+    return reader->builder->stopped ? READ_ENDED : READ_DONE;
+}
+
+/* Reads [from, to). READ_FAILED fills *problem and leaves the builder as it is. */
+static enum result read_range(struct builder *builder, uint32_t from, uint32_t to, bool joins,
+                              struct yaml_problem *problem) {
+    const char *text = source_text(builder->source);
+    struct reader reader = {.builder = builder,
+                            .text = text,
+                            .from = from,
+                            .to = to,
+                            .mark_offset = from,
+                            .last_end = from,
+                            .joins = joins,
+                            .problem = problem};
+    if (!yaml_parser_initialize(&reader.parser)) abort(); /* only for want of memory */
+    yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text + from, to - from);
+    enum result result = READ_DONE;
+    for (bool end = false; result == READ_DONE && !end;) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&reader.parser, &event)) {
+            if (reader.parser.error == YAML_MEMORY_ERROR) abort();
+            set_problem(&reader, reader.parser.problem, reader.parser.problem_mark.index, reader.parser.context,
+                        reader.parser.context_mark.index);
+            result = READ_FAILED;
+            break;
+        }
+        end = event.type == YAML_STREAM_END_EVENT;
+        result = read_event(&reader, &event);
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&reader.parser);
+    return result;
+}
+
+/* ---- Recovery ---- */
+
+/* The first line at or after `from` (the beginning of a line) that begins a section; `to` where there is none. */
+static uint32_t next_section(const struct builder *builder, uint32_t from, uint32_t to) {
+    const char *text = source_text(builder->source);
+    uint32_t line = source_locate(builder->source, from).line, lines = source_lines(builder->source);
+    for (; line < lines; line++) {
+        struct span span = source_line_span(builder->source, line);
+        if (span.start < from) continue;
+        if (span.start >= to) break;
+        if (span.start == span.end || strchr(" \t#-]}),%", text[span.start])) continue;
+        if (span.end - span.start >= 3 && memcmp(text + span.start, "...", 3) == 0) continue;
+        return span.start;
+    }
+    return to;
+}
+
+/* Past `name:` or `"name":` at the beginning of a section; 0 where there is no such thing. *key excludes quotes. */
+static uint32_t section_key(const struct builder *builder, uint32_t at, struct span *key) {
+    const char *text = source_text(builder->source);
+    char quote = text[at] == '"' || text[at] == '\'' ? text[at] : '\0';
+    uint32_t start = quote ? at + 1 : at, end = start;
+    if (quote) {
+        while (text[end] && text[end] != quote && text[end] != '\\' && text[end] != '\n') end++;
+        if (text[end] != quote) return 0;
+    } else {
+        while (text[end] && !is_blank(text[end]) && !strchr(":{}[],&*#!|>'\"%@`", text[end])) end++;
+        if (end == start) return 0;
+    }
+    *key = (struct span){start, end};
+    uint32_t after = quote ? end + 1 : end;
+    while (text[after] == ' ' || text[after] == '\t') after++;
+    bool colon = text[after] == ':' && (is_blank(text[after + 1]) || text[after + 1] == '\0');
+    return colon ? after + 1 : 0;
+}
+
+/* Leaves the root with its finished items, and a broken one for the key that was being read. */
+static void give_up_section(struct builder *builder, uint32_t start, uint32_t end) {
+    builder_unwind(builder);
+    struct span key;
+    if (builder_wants_key(builder) && section_key(builder, start, &key)) {
+        const struct builder_frame *root = &builder->frames[0];
+        const struct tree_item *last = &builder->stack[builder->stack_count - 1];
+        bool added = builder->stack_count > root->base && last->key_span.start >= start;
+        if (!added) builder_key(builder, source_text(builder->source) + key.start, key.end - key.start, key);
+    }
+    if (builder_wants_key(builder))
+        builder->frames[0].incomplete = true;
+    else
+        builder_broken(builder, (struct span){start, end});
+    builder->lost_sections = true;
+}
+
+/* Where to read again after a failure: the section of the key that waits for its value, else what was not finished. */
+static uint32_t failed_section(const struct builder *builder, uint32_t from, uint32_t to) {
+    const struct builder_frame *root = &builder->frames[0];
+    if (root->key) {
+        uint32_t line = source_locate(builder->source, root->key_span.start).line;
+        return source_line_span(builder->source, line).start;
+    }
+    if (builder->stack_count == root->base) return next_section(builder, from, to);
+    const struct tree_item *last = &builder->stack[builder->stack_count - 1];
+    uint32_t after = last->key_span.end; /* the value may be an alias, whose node is elsewhere */
+    if (last->node->span.start >= after) after = last->node->span.end;
+    return next_section(builder, after > from ? after : from, to);
+}
+
+/* Opens a root mapping for sections to join, if the text has any; else the failure is one of the whole text. */
+static bool open_root(struct builder *builder, uint32_t from, uint32_t to) {
+    if (builder->depth > 0) return builder->frames[0].kind == TN_OBJECT && builder->frames[0].style == TREE_BLOCK;
+    struct span key;
+    for (uint32_t at = next_section(builder, from, to); at < to; at = next_section(builder, at + 1, to)) {
+        if (!section_key(builder, at, &key)) continue;
+        builder_open(builder, TN_OBJECT, TREE_BLOCK, at);
+        return true;
+    }
+    return false;
+}
+
+/* Reports the failure, reading its section by itself. Returns where to go on; `to` where nothing is left. */
+static uint32_t recover(struct builder *builder, uint32_t from, uint32_t to, const struct yaml_problem *problem) {
+    struct yaml_problem own;
+    uint32_t start = failed_section(builder, from, to);
+    if (start >= to || problem->at < start) { /* before any section, or after the last one */
+        yaml_problem_report(builder->found, builder->source, (struct span){from, to}, problem);
+        builder_unwind(builder);
+        builder->frames[0].key = NULL;
+        builder->frames[0].incomplete = true;
+        return start;
+    }
+    uint32_t end = next_section(builder, start + 1, to);
+    builder_unwind(builder);
+    builder->frames[0].key = NULL;
+    if (is_blank(source_text(builder->source)[start]))
+        builder->frames[0].incomplete = true; /* where do others begin? */
+    enum result result = read_range(builder, start, end, true, &own);
+    if (result == READ_ENDED) return to;
+    if (result == READ_FAILED) {
+        yaml_problem_report(builder->found, builder->source, (struct span){start, end}, &own);
+        give_up_section(builder, start, end);
+    }
+    return end;
+}
+
+void tree_read_yaml(struct builder *builder) {
+    uint32_t from = source_line_span(builder->source, 0).start, to = (uint32_t)source_length(builder->source);
+    bool joins = false;
+    for (unsigned tries = 0; from < to || tries == 0; tries++) {
+        struct yaml_problem problem;
+        if (read_range(builder, from, to, joins, &problem) != READ_FAILED) return;
+        builder->tree->whole = false;
+        if (tries == TREE_RECOVERIES_MAX || !open_root(builder, from, to)) {
+            yaml_problem_report(builder->found, builder->source, (struct span){from, to}, &problem);
+            if (builder->depth > 0) give_up_section(builder, failed_section(builder, from, to), to);
+            builder->tree->root = NULL;
+            return;
+        }
+        from = recover(builder, from, to, &problem);
+        joins = true;
+    }
+}

@@ -1,0 +1,151 @@
+/*
+ * yaml_problem.c - the table of libyaml's messages and ours.
+ *
+ * A row names libyaml's text; a message that no row names is given as it is, so that a newer libyaml loses nothing but
+ * clarity. Order does not matter: the texts are compared whole.
+ */
+#include "adl/text/yaml_problem.h"
+#include <stdio.h>
+#include <string.h>
+
+enum place {
+    AT_PROBLEM,
+    AT_CONTEXT, /* where the thing begins that has no end */
+};
+
+struct row {
+    const char *problem;
+    const char *context; /* NULL: any */
+    enum place place;
+    const char *message, *suggestion; /* suggestion may be NULL */
+    const char *begins;               /* said of the context's place; NULL: it does not help */
+};
+
+static const struct row rows[] = {
+    {YAML_PROBLEM_NO_COLON, NULL, AT_PROBLEM,
+     "found text at the beginning of a line that is no key; expected `key: value`",
+     "write `:` after the key, or indent the line if it belongs to the one before", NULL},
+    {"mapping values are not allowed in this context", NULL, AT_PROBLEM,
+     "found `:` where no key can be; expected one `key: value` in a line",
+     "put text that contains `: ` in quotes, and check that the line is indented like its neighbours", NULL},
+    {"block sequence entries are not allowed in this context", NULL, AT_PROBLEM,
+     "found `-` where no list can begin; expected it at the beginning of a line",
+     "put the list below its key, or write it as [a, b]", NULL},
+    {"mapping keys are not allowed in this context", NULL, AT_PROBLEM, "found `?` where no key can be",
+     "put text that begins with `?` in quotes", NULL},
+    {"could not find expected ':'", NULL, AT_CONTEXT, "found a key without `:`; expected `key: value`",
+     "write `:` and a space after the key, or put text of several lines in quotes", NULL},
+    {"did not find expected key", NULL, AT_PROBLEM,
+     "found text that does not fit the indentation; expected the next key in the column of the one before, or the end "
+     "of the value",
+     "keys of one mapping begin in the same column; text after a closing quote or bracket is not allowed",
+     "the mapping begins here"},
+    {"did not find expected '-' indicator", NULL, AT_PROBLEM,
+     "found text in the column of a list's `-`; expected another `-`, or a line that is indented less",
+     "indent what belongs to the item above", "the list begins here"},
+    {"did not find expected ',' or '}'", NULL, AT_PROBLEM,
+     "found the end of a value in braces, but neither `,` nor `}`",
+     "close the brace, or put a comma between the values; put text that contains `{` or `}` in quotes",
+     "the brace is opened here"},
+    {"did not find expected ',' or ']'", NULL, AT_PROBLEM,
+     "found the end of a value in brackets, but neither `,` nor `]`",
+     "close the bracket, or put a comma between the items; put text that contains `[` or `]` in quotes",
+     "the bracket is opened here"},
+    {"did not find expected node content", "while parsing a flow node", AT_PROBLEM,
+     "found no value here; expected one before `,` or the closing bracket", "remove the comma that is too many", NULL},
+    {"did not find expected node content", NULL, AT_PROBLEM, "found no value here; expected one", NULL, NULL},
+    {"found unexpected end of stream", NULL, AT_CONTEXT, "found a quote that is not closed; expected another one",
+     "close the quote; inside of single quotes, a single quote is written twice", NULL},
+    {"found unexpected document indicator", NULL, AT_CONTEXT,
+     "found a quote that is not closed before the end of the document", "close the quote", NULL},
+    {"found unknown escape character", NULL, AT_PROBLEM, "found a backslash before a character that is no escape",
+     "write \\\\ for a backslash, or use single quotes", NULL},
+    {"did not find expected hexdecimal number", NULL, AT_PROBLEM,
+     "found an escape that is not complete; expected hexadecimal digits", "\\x takes 2, \\u 4, \\U 8 of them", NULL},
+    {"found invalid Unicode character escape code", NULL, AT_PROBLEM,
+     "found an escape that is no character: surrogates (\\ud800 to \\udfff) are not, and 10ffff is the last one",
+     "write the character itself, or one \\U escape of 8 digits", NULL},
+    {"found a tab character where an indentation space is expected", NULL, AT_PROBLEM,
+     "found a tab in the indentation; expected spaces", "replace tabs by two spaces", NULL},
+    {"found a tab character that violates indentation", NULL, AT_PROBLEM,
+     "found a tab in the indentation; expected spaces", "replace tabs by two spaces", NULL},
+    {"did not find expected alphabetic or numeric character", "while scanning an alias", AT_CONTEXT,
+     "found `*` at the beginning of a value; there it stands for an alias", "put the text in quotes", NULL},
+    {"did not find expected alphabetic or numeric character", NULL, AT_CONTEXT,
+     "found `&` at the beginning of a value; there it stands for an anchor", "put the text in quotes", NULL},
+    {"did not find expected whitespace or line break", "while scanning a tag", AT_CONTEXT,
+     "found `!` at the beginning of a value; there it stands for a tag", "put the text in quotes", NULL},
+    {"found undefined tag handle", NULL, AT_PROBLEM, "found a tag; expected none: tags are not allowed in documents",
+     "remove it, or put the text in quotes", NULL},
+    {"did not find expected comment or line break", NULL, AT_PROBLEM,
+     "found text after `|` or `>`; expected the text to begin on the next line",
+     "put text that begins with `|` or `>` in quotes", NULL},
+    {"found an indentation indicator equal to 0", NULL, AT_PROBLEM, "found 0 after `|` or `>`; expected 1 to 9", NULL,
+     NULL},
+    {"found unexpected ':'", NULL, AT_PROBLEM, "found `:` in a text without quotes",
+     "put a space after it if it ends a key, or the text in quotes", NULL},
+    {"did not find expected <document start>", NULL, AT_PROBLEM,
+     "found text after the end of the document; expected nothing more", NULL, NULL},
+    {"found incompatible YAML document", NULL, AT_PROBLEM, "found a %YAML directive of another version; expected 1.2",
+     "remove the directive", NULL},
+};
+
+static const struct row *find_row(const struct yaml_problem *problem) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].problem, problem->problem) != 0) continue;
+        if (!rows[i].context || (problem->context && strcmp(rows[i].context, problem->context) == 0)) return &rows[i];
+    }
+    return NULL;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/* One character; at the end of what was read, or of a line, the last text before it. */
+static struct span place_of(const struct source *source, struct span range, uint32_t at) {
+    const char *text = source_text(source);
+    if (at > range.end) at = range.end;
+    bool moved = at == range.end;
+    while (moved && at > range.start && is_blank(text[at - 1])) at--;
+    uint32_t end = at;
+    if (end < range.end && text[end] != '\n' && text[end] != '\r') {
+        do end++;
+        while (((unsigned char)text[end] & 0xc0) == 0x80);
+    }
+    return (struct span){at, end};
+}
+
+/* `@`, a backquote and a tab are all one message in libyaml. */
+static struct diagnostic *report_start(struct diagnostics *found, struct source *source, struct span span) {
+    const char *text = source_text(source);
+    if (span.end > span.start && text[span.start] == '\t') {
+        struct diagnostic *it =
+            diagnostics_add(found, ADL_E001, source, span, "found a tab in the indentation; expected spaces");
+        diagnostic_suggest(it, "replace tabs by two spaces");
+        return it;
+    }
+    struct diagnostic *it =
+        diagnostics_add(found, ADL_E001, source, span, "found `%.*s`, which cannot begin a value without quotes",
+                        (int)(span.end - span.start), text + span.start);
+    diagnostic_suggest(it, "put the text in quotes");
+    return it;
+}
+
+void yaml_problem_report(struct diagnostics *found, struct source *source, struct span range,
+                         const struct yaml_problem *problem) {
+    struct span at = place_of(source, range, problem->at);
+    const struct row *row = find_row(problem);
+    if (strcmp(problem->problem, "found character that cannot start any token") == 0) {
+        report_start(found, source, at);
+        return;
+    }
+    if (!row) {
+        diagnostics_add(found, ADL_E001, source, at, "this is not YAML: %s", problem->problem);
+        return;
+    }
+    struct span context = place_of(source, range, problem->context_at);
+    bool has_context = problem->context && problem->context_at >= range.start && problem->context_at < range.end;
+    if (row->place == AT_CONTEXT && has_context) at = context;
+    struct diagnostic *it = diagnostics_add(found, ADL_E001, source, at, "%s", row->message);
+    if (row->suggestion) diagnostic_suggest(it, "%s", row->suggestion);
+    if (row->begins && has_context) diagnostic_relate(it, source, context, "%s", row->begins);
+}
