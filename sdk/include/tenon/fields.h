@@ -8,6 +8,8 @@
 #ifndef TENON_FIELDS_H
 #define TENON_FIELDS_H
 
+/* clang-format off */
+
 /* A declared field is first made uniform: TYPE, REQ | OR | OPT, name, default, description. */
 #define TN_EASY_UNIFORM(kind, ...)      TN_EASY_OF_##kind(__VA_ARGS__)
 #define TN_EASY_OF_INT(n, d)            INT, REQ, n, 0, d
@@ -118,7 +120,7 @@
 #define TN_EASY_REQUIRED_REQ(comma, n)                  comma "\"" TN_EASY_TEXT(n) "\""
 #define TN_EASY_REQUIRED_OR(comma, n)
 #define TN_EASY_REQUIRED_OPT(comma, n)
-#define TN_EASY_REQUIRED_NEXT(comma, field)                  TN_EASY_CALL(TN_EASY_REQUIRED_NEXT_OF, comma, TN_EASY_UNIFORM field)
+#define TN_EASY_REQUIRED_NEXT(comma, field) TN_EASY_CALL(TN_EASY_REQUIRED_NEXT_OF, comma, TN_EASY_UNIFORM field)
 #define TN_EASY_REQUIRED_NEXT_OF(comma, type, need, n, v, d) TN_EASY_REQUIRED_NEXT_##need(comma)
 #define TN_EASY_REQUIRED_NEXT_REQ(comma)                     ","
 #define TN_EASY_REQUIRED_NEXT_OR(comma)                      comma
@@ -165,5 +167,7 @@
 #define TN_EASY_EACH_14(m, next, s, k, x, ...) m(s, x) TN_EASY_EACH_13(m, next, next(s, x), x, __VA_ARGS__)
 #define TN_EASY_EACH_15(m, next, s, k, x, ...) m(s, x) TN_EASY_EACH_14(m, next, next(s, x), x, __VA_ARGS__)
 #define TN_EASY_EACH_16(m, next, s, k, x, ...) m(s, x) TN_EASY_EACH_15(m, next, next(s, x), x, __VA_ARGS__)
+
+/* clang-format on */
 
 #endif
