@@ -1,0 +1,69 @@
+/*
+ * delay.c - `delay`: waits without blocking anything, and writes nothing.
+ *
+ * A waiting task is one small block and a posted call. Waiting tasks of an instance are kept oldest first, the order in
+ * which a host that cancels them all does so: finding the one to cancel is then one step.
+ */
+#include "core.h"
+
+struct waiting {
+    struct waiting *previous, *next;
+    struct delay *owner;
+    tn_task task;
+    uint64_t post;
+};
+
+struct delay {
+    uint64_t ms;
+    struct waiting *oldest, *newest;
+};
+
+static void waiting_free(struct waiting *waiting) {
+    struct delay *delay = waiting->owner;
+    *(waiting->previous != NULL ? &waiting->previous->next : &delay->oldest) = waiting->next;
+    *(waiting->next != NULL ? &waiting->next->previous : &delay->newest) = waiting->previous;
+    core_free(waiting);
+}
+
+static void delay_over(void *argument) {
+    struct waiting *waiting = argument;
+    tn_task task = waiting->task;
+    waiting_free(waiting);
+    (void)tn_done(task);
+}
+
+static int32_t delay_create(tn_value config, tn_binder *binder, void **self) {
+    struct delay *delay = core_alloc(sizeof(*delay));
+    (void)binder;
+    if (delay == NULL) return TN_NO_MEMORY;
+    delay->ms = (uint64_t)tn_get_int(config, "ms", 0);
+    *self = delay;
+    return TN_OK;
+}
+
+static int32_t delay_start(void *self, tn_task task, tn_value input) {
+    struct delay *delay = self;
+    (void)input;
+    struct waiting *waiting = core_alloc(sizeof(*waiting));
+    if (waiting == NULL) return TN_NO_MEMORY;
+    waiting->owner = delay;
+    waiting->task = task;
+    waiting->previous = delay->newest;
+    *(delay->newest != NULL ? &delay->newest->next : &delay->oldest) = waiting;
+    delay->newest = waiting;
+    waiting->post = tn.core->post(tn.host, delay->ms, delay_over, waiting);
+    if (waiting->post != 0) return TN_OK;
+    waiting_free(waiting);
+    return TN_NO_MEMORY;
+}
+
+static void delay_cancel(void *self, tn_task task) {
+    struct delay *delay = self;
+    struct waiting *waiting = delay->oldest;
+    while (waiting != NULL && waiting->task != task) waiting = waiting->next;
+    if (waiting == NULL || tn.core->unpost(tn.host, waiting->post) != TN_OK) return; /* it is ending by itself */
+    waiting_free(waiting);
+    (void)core_cancelled(task);
+}
+
+TN_COMPONENT(delay, "delay", delay_create, delay_start, delay_cancel, NULL, core_free)

@@ -1,0 +1,95 @@
+/*
+ * prompt.c - `prompt`: a template to a text, or templates to messages.
+ *
+ * Messages are {type, content}; an item {from: channel} puts the messages of a channel in its place (a history). A
+ * hole that names nothing fails the task: the host says which.
+ */
+#include "core.h"
+
+struct prompt_part {
+    tn_value type;     /* borrowed from the configuration; NULL: messages from a channel */
+    uint32_t template; /* or the channel */
+};
+
+struct prompt {
+    uint32_t output;
+    int32_t text; /* one template, written as a text */
+    uint64_t count;
+    struct prompt_part parts[];
+};
+
+static int32_t prompt_bind(struct prompt_part *part, tn_value message, tn_binder *binder) {
+    const char *from = tn_get_text(message, "from", NULL);
+    if (from != NULL) return tn.task->bind_read(binder, from, &part->template);
+    part->type = tn.value->get(message, "type");
+    return tn.eval->bind_template(binder, tn_get_text(message, "content", ""), &part->template);
+}
+
+static int32_t prompt_create(tn_value config, tn_binder *binder, void **self) {
+    const char *template = tn_get_text(config, "template", NULL);
+    tn_value messages = tn.value->get(config, "messages");
+    int32_t status = core_needs(tn.eval, binder, TN_EVAL_DRAFT);
+    if (status != TN_OK) return status;
+    if ((template == NULL) == (messages == NULL))
+        return core_refuse(binder, "give either `template`, for a text, or `messages`, for messages");
+    uint64_t count = template != NULL ? 1 : tn.value->count(messages);
+    struct prompt *prompt = core_alloc(sizeof(*prompt) + count * sizeof(prompt->parts[0]));
+    if (prompt == NULL) return TN_NO_MEMORY;
+    prompt->text = template != NULL;
+    prompt->count = count;
+    status = tn.task->bind_write(binder, tn_get_text(config, "output_key", ""), &prompt->output);
+    if (status == TN_OK && prompt->text) status = tn.eval->bind_template(binder, template, &prompt->parts[0].template);
+    for (uint64_t i = 0; i < count && status == TN_OK && !prompt->text; i++)
+        status = prompt_bind(&prompt->parts[i], tn.value->at(messages, i), binder);
+    if (status == TN_OK)
+        *self = prompt;
+    else
+        core_free(prompt);
+    return status;
+}
+
+/* Adds one part to the list. TN_FAILED: the task has been failed. */
+static int32_t prompt_add(const struct prompt_part *part, tn_task task, tn_builder *out) {
+    if (part->type == NULL) {
+        tn_value history = tn_read(task, part->template);
+        int32_t list = tn.value->kind(history) == TN_ARRAY;
+        for (uint64_t i = 0, count = tn.value->count(history); list && i < count; i++)
+            tn_put(out, NULL, tn.value->at(history, i));
+        if (!list && tn.value->kind(history) != TN_NULL) tn_put(out, NULL, history);
+        tn_release(history);
+        return TN_OK;
+    }
+    tn_value content = tn_render(task, part->template, NULL);
+    if (content == NULL) return TN_FAILED;
+    tn_put_begin(out, NULL, TN_OBJECT);
+    tn_put(out, "type", part->type);
+    tn_put_take(out, "content", content);
+    tn.value->end(out);
+    return TN_OK;
+}
+
+static int32_t prompt_start(void *self, tn_task task, tn_value input) {
+    const struct prompt *prompt = self;
+    int32_t status = TN_OK;
+    tn_value result;
+    (void)input;
+    if (prompt->text) {
+        result = tn_render(task, prompt->parts[0].template, NULL);
+        if (result == NULL) return TN_OK;
+    } else {
+        tn_builder *out = tn.value->builder();
+        tn.value->begin(out, TN_ARRAY);
+        for (uint64_t i = 0; i < prompt->count && status == TN_OK; i++)
+            status = prompt_add(&prompt->parts[i], task, out);
+        tn.value->end(out);
+        result = tn.value->finish(out);
+        if (status != TN_OK) {
+            tn_release(result);
+            return TN_OK;
+        }
+    }
+    status = tn_write_take(task, prompt->output, result);
+    return status == TN_OK ? tn_done(task) : status;
+}
+
+TN_COMPONENT(prompt, "prompt", prompt_create, prompt_start, NULL, NULL, core_free)

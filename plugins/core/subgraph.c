@@ -1,0 +1,118 @@
+/*
+ * subgraph.c - `subgraph`: another document as a node.
+ *
+ * `input` says which of this graph's channels become which of the inner graph's, `output` the way back; what is not
+ * named stays on its side. The inner run is a call of the host's: it is cancelled with the task, its events carry the
+ * node's path, and how deep graphs nest is bounded there.
+ */
+#include "core.h"
+
+struct subgraph_port {
+    tn_value inner; /* a name, borrowed from the configuration */
+    uint32_t channel;
+};
+
+struct subgraph {
+    uint32_t callee;
+    uint64_t inputs, outputs;
+    struct subgraph_port ports[]; /* inputs, then outputs */
+};
+
+/* One inner run. */
+struct subgraph_call {
+    const struct subgraph *subgraph;
+    tn_task task;
+};
+
+static int32_t subgraph_bind(struct subgraph *subgraph, tn_value inputs, tn_value outputs, tn_binder *binder) {
+    int32_t status = TN_OK;
+    for (uint64_t i = 0; i < subgraph->inputs && status == TN_OK; i++) {
+        tn_value outer;
+        status = tn.value->entry(inputs, i, &outer, &subgraph->ports[i].inner);
+        if (status == TN_OK) status = tn.task->bind_read(binder, tn_chars(outer, NULL), &subgraph->ports[i].channel);
+    }
+    for (uint64_t i = 0; i < subgraph->outputs && status == TN_OK; i++) {
+        struct subgraph_port *port = &subgraph->ports[subgraph->inputs + i];
+        tn_value outer;
+        status = tn.value->entry(outputs, i, &port->inner, &outer);
+        if (status == TN_OK) status = tn.task->bind_write(binder, tn_chars(outer, NULL), &port->channel);
+    }
+    return status;
+}
+
+static int32_t subgraph_create(tn_value config, tn_binder *binder, void **self) {
+    tn_value inputs = tn.value->get(config, "input"), outputs = tn.value->get(config, "output");
+    uint64_t input_count = tn.value->count(inputs), output_count = tn.value->count(outputs);
+    int32_t status = core_needs(tn.graph, binder, TN_GRAPH_DRAFT);
+    if (status != TN_OK) return status;
+    struct subgraph *subgraph =
+        core_alloc(sizeof(*subgraph) + (input_count + output_count) * sizeof(subgraph->ports[0]));
+    if (subgraph == NULL) return TN_NO_MEMORY;
+    subgraph->inputs = input_count;
+    subgraph->outputs = output_count;
+    status = subgraph_bind(subgraph, inputs, outputs, binder);
+    if (status == TN_OK)
+        status = tn.graph->bind_document(binder, tn_get_text(config, "document", ""), &subgraph->callee);
+    if (status == TN_OK)
+        *self = subgraph;
+    else
+        core_free(subgraph);
+    return status;
+}
+
+static int32_t subgraph_write(const struct subgraph *subgraph, tn_task task, tn_value result) {
+    for (uint64_t i = 0; i < subgraph->outputs; i++) {
+        const struct subgraph_port *port = &subgraph->ports[subgraph->inputs + i];
+        const char *name = tn_chars(port->inner, NULL);
+        tn_value value = tn.value->get(result, name);
+        if (value == NULL) {
+            char message[192];
+            (void)snprintf(
+                message, sizeof(message),
+                "the inner graph's result has no `%.80s`; name one of its channels, or add it to its `output`", name);
+            return tn_fail(task, "SUBGRAPH_OUTPUT", message);
+        }
+        int32_t status = tn.task->write(task, port->channel, value);
+        if (status != TN_OK) return status;
+    }
+    return TN_OK;
+}
+
+static void subgraph_done(void *user, int32_t status, tn_value result) {
+    struct subgraph_call *call = user;
+    const struct subgraph *subgraph = call->subgraph;
+    tn_task task = call->task;
+    core_free(call);
+    if (status == TN_CANCELLED) {
+        (void)core_cancelled(task);
+    } else if (status != TN_OK) {
+        (void)core_fail_with(task, status, result, "SUBGRAPH_FAILED");
+    } else {
+        status = subgraph_write(subgraph, task, result);
+        if (status == TN_OK)
+            (void)tn_done(task);
+        else if (status != TN_FAILED)
+            (void)tn_fail(task, "SUBGRAPH_OUTPUT", "a channel did not take what the inner graph gave");
+    }
+}
+
+static int32_t subgraph_start(void *self, tn_task task, tn_value input) {
+    const struct subgraph *subgraph = self;
+    (void)input;
+    struct subgraph_call *call = core_alloc(sizeof(*call));
+    if (call == NULL) return TN_NO_MEMORY;
+    call->subgraph = subgraph;
+    call->task = task;
+    tn_builder *inner = tn.value->builder();
+    tn.value->begin(inner, TN_OBJECT);
+    for (uint64_t i = 0; i < subgraph->inputs; i++)
+        tn_put_take(inner, tn_chars(subgraph->ports[i].inner, NULL), tn_read(task, subgraph->ports[i].channel));
+    tn.value->end(inner);
+    tn_value given = tn.value->finish(inner);
+    int32_t status = given != NULL ? tn.task->call(task, subgraph->callee, given, subgraph_done, call) : TN_NO_MEMORY;
+    tn_release(given);
+    if (status != TN_OK) core_free(call);
+    return status;
+}
+
+TN_COMPONENT(subgraph, "subgraph", subgraph_create, subgraph_start, NULL, NULL, core_free)
