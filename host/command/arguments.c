@@ -1,0 +1,260 @@
+/*
+ * arguments.c - the command line, parsed by tables of options; and the dispatch to commands.
+ *
+ * Forms: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, flags together (-jq), `--` ends options, `-` is an operand. An
+ * option may come anywhere. Every mistake is one line that says what was found, what is expected and where to look.
+ */
+#include "adl/value/memory.h"
+#include "adl/value/nearest.h"
+#include "host/command/command.h"
+#include "host/command/help.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct given {
+    const char *name;  /* the option's */
+    const char *value; /* NULL: a flag */
+};
+
+struct arguments {
+    const struct command *command;
+    struct given *given;
+    size_t given_count;
+    const char **operands;
+    size_t operand_count;
+};
+
+/* ---- Asking ---- */
+
+bool argument_given(const struct arguments *arguments, const char *option) {
+    return argument_count(arguments, option) > 0;
+}
+
+size_t argument_count(const struct arguments *arguments, const char *option) {
+    size_t count = 0;
+    for (size_t i = 0; i < arguments->given_count; i++) count += strcmp(arguments->given[i].name, option) == 0;
+    return count;
+}
+
+const char *argument_at(const struct arguments *arguments, const char *option, size_t index) {
+    for (size_t i = 0; i < arguments->given_count; i++)
+        if (strcmp(arguments->given[i].name, option) == 0 && index-- == 0) return arguments->given[i].value;
+    return NULL;
+}
+
+const char *argument_text(const struct arguments *arguments, const char *option) {
+    size_t count = argument_count(arguments, option);
+    return count ? argument_at(arguments, option, count - 1) : NULL;
+}
+
+size_t operand_count(const struct arguments *arguments) { return arguments->operand_count; }
+
+const char *operand_at(const struct arguments *arguments, size_t index) {
+    return index < arguments->operand_count ? arguments->operands[index] : NULL;
+}
+
+const struct command *arguments_command(const struct arguments *arguments) { return arguments->command; }
+
+bool argument_number(const struct arguments *arguments, const char *option, int64_t min, int64_t max,
+                     int64_t otherwise, int64_t *out) {
+    const char *text = argument_text(arguments, option);
+    if (!text) {
+        *out = otherwise;
+        return true;
+    }
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (errno || end == text || *end || number < min || number > max) {
+        command_fail(COMMAND_USAGE, "--%s: found `%s`, expected a whole number from %lld to %lld", option, text,
+                     (long long)min, (long long)max);
+        return false;
+    }
+    *out = number;
+    return true;
+}
+
+/* ---- Parsing ---- */
+
+static const struct option *find_in(const struct option *options, const char *name, size_t length, char letter,
+                                    struct nearest *nearest) {
+    for (const struct option *option = options; option && option->name; option++) {
+        if (letter ? option->letter == letter
+                   : strlen(option->name) == length && memcmp(option->name, name, length) == 0)
+            return option;
+        if (nearest) nearest_offer(nearest, option->name, strlen(option->name));
+    }
+    return NULL;
+}
+
+static int usage_error(const struct command *command, const char *format, const char *found, const char *near) {
+    fputs("tenon: ", stderr);
+    fprintf(stderr, format, found); /* NOLINT: one of the two literals below */
+    if (near) fprintf(stderr, "; did you mean `--%s`?", near);
+    fprintf(stderr, "\nSee `tenon %s --help`.\n", command->name);
+    return COMMAND_USAGE;
+}
+
+static void give(struct arguments *arguments, const struct option *option, const char *value) {
+    arguments->given[arguments->given_count++] = (struct given){option->name, value};
+}
+
+/* One word that begins with "--". Returns 0, or the exit code. */
+static int parse_long(struct arguments *arguments, const char *word, char **argv, int argc, int *at) {
+    const struct command *command = arguments->command;
+    size_t length = strcspn(word, "=");
+    struct nearest nearest;
+    nearest_init(&nearest, word, length);
+    const struct option *option = find_in(command->options, word, length, 0, &nearest);
+    if (!option) option = find_in(global_options, word, length, 0, &nearest);
+    if (!option) return usage_error(command, "unknown option `--%s`", word, nearest_result(&nearest));
+    const char *value = word[length] == '=' ? word + length + 1 : NULL;
+    if (!option->argument) {
+        if (value) return usage_error(command, "option `--%s` takes no value", option->name, NULL);
+    } else if (!value) {
+        if (*at + 1 >= argc) return usage_error(command, "option `--%s` needs a value", option->name, NULL);
+        value = argv[++*at];
+    }
+    give(arguments, option, value);
+    return 0;
+}
+
+static int parse_letters(struct arguments *arguments, const char *word, char **argv, int argc, int *at) {
+    const struct command *command = arguments->command;
+    for (; *word; word++) {
+        const char letter[2] = {*word, 0};
+        const struct option *option = find_in(command->options, NULL, 0, *word, NULL);
+        if (!option) option = find_in(global_options, NULL, 0, *word, NULL);
+        if (!option) return usage_error(command, "unknown option `-%s`", letter, NULL);
+        if (!option->argument) {
+            give(arguments, option, NULL);
+            continue;
+        }
+        const char *value = word[1] ? word + 1 : NULL;
+        if (!value && *at + 1 >= argc) return usage_error(command, "option `-%s` needs a value", letter, NULL);
+        give(arguments, option, value ? value : argv[++*at]);
+        return 0;
+    }
+    return 0;
+}
+
+static int parse(struct arguments *arguments, int argc, char **argv, int at) {
+    bool options_end = false;
+    for (; at < argc; at++) {
+        const char *word = argv[at];
+        int code = 0;
+        if (options_end || word[0] != '-' || !word[1])
+            arguments->operands[arguments->operand_count++] = word;
+        else if (strcmp(word, "--") == 0)
+            options_end = true;
+        else if (word[1] == '-')
+            code = parse_long(arguments, word + 2, argv, argc, &at);
+        else
+            code = parse_letters(arguments, word + 1, argv, argc, &at);
+        if (code) return code;
+    }
+    return 0;
+}
+
+static int check_operands(const struct arguments *arguments) {
+    const struct command *command = arguments->command;
+    if (arguments->operand_count < command->operands_min)
+        return usage_error(command, "expected %s", command->operands, NULL);
+    if (arguments->operand_count > command->operands_max)
+        return usage_error(command, "too many arguments, from `%s` on",
+                           arguments->operands[command->operands_max], NULL);
+    return 0;
+}
+
+/* ---- Dispatch ---- */
+
+/* The command whose name is made of the first words; *used counts them. */
+static const struct command *find_command(int argc, char **argv, int *used) {
+    const struct command *found = NULL;
+    for (size_t i = 0; i < command_count; i++) {
+        const char *name = commands[i].name, *second = strchr(name, ' ');
+        size_t first = second ? (size_t)(second - name) : strlen(name);
+        if (strlen(argv[1]) != first || memcmp(argv[1], name, first) != 0) continue;
+        if (!second) {
+            if (!found) *used = 1;
+            if (!found) found = &commands[i];
+        } else if (argc > 2 && strcmp(argv[2], second + 1) == 0) {
+            *used = 2;
+            return &commands[i];
+        }
+    }
+    return found;
+}
+
+static int unknown_command(int argc, char **argv) {
+    struct nearest nearest;
+    char given[128];
+    bool group = false;
+    for (size_t i = 0; i < command_count; i++) {
+        const char *second = strchr(commands[i].name, ' ');
+        group |= second && strlen(argv[1]) == (size_t)(second - commands[i].name) &&
+                 strncmp(argv[1], commands[i].name, strlen(argv[1])) == 0;
+    }
+    if (group && argc > 2)
+        snprintf(given, sizeof given, "%s %s", argv[1], argv[2]);
+    else
+        snprintf(given, sizeof given, "%s", argv[1]);
+    nearest_init(&nearest, given, strlen(given));
+    for (size_t i = 0; i < command_count; i++)
+        if (!commands[i].hidden) nearest_offer(&nearest, commands[i].name, strlen(commands[i].name));
+    const char *near = nearest_result(&nearest);
+    if (group && argc == 2) {
+        help_group(argv[1], stderr);
+        return COMMAND_USAGE;
+    }
+    fprintf(stderr, "tenon: `%s` is no command%s%s%s\nSee `tenon --help`.\n", given, near ? "; did you mean `" : "",
+            near ? near : "", near ? "`?" : "");
+    return COMMAND_USAGE;
+}
+
+static bool is_help(const char *word) { return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0; }
+
+int command_main(int argc, char **argv) {
+    if (argc < 2) {
+        help_overview(stderr);
+        return COMMAND_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        puts("tenon " TENON_VERSION);
+        return COMMAND_OK;
+    }
+    if (is_help(argv[1]) || (strcmp(argv[1], "help") == 0 && argc == 2)) {
+        help_overview(stdout);
+        return COMMAND_OK;
+    }
+    bool wants_help = strcmp(argv[1], "help") == 0;
+    if (wants_help) {
+        argv++;
+        argc--;
+    }
+    int used = 0;
+    const struct command *command = find_command(argc, argv, &used);
+    if (!command) return unknown_command(argc, argv);
+    for (int i = 1 + used; i < argc && strcmp(argv[i], "--") != 0; i++) wants_help |= is_help(argv[i]);
+    if (wants_help) {
+        help_command(command, stdout);
+        return COMMAND_OK;
+    }
+    struct arguments arguments = {.command = command};
+    arguments.operands = mem_zalloc((size_t)argc * sizeof *arguments.operands);
+    size_t letters = 1; /* an option takes at least one */
+    for (int i = 1; i < argc; i++) letters += strlen(argv[i]);
+    arguments.given = mem_array(NULL, letters, sizeof *arguments.given);
+    int code = parse(&arguments, argc, argv, 1 + used);
+    if (!code) code = check_operands(&arguments);
+    if (!code) code = command->run(&arguments);
+    mem_free(arguments.given);
+    mem_free((void *)arguments.operands);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "tenon: cannot write to standard output: %s\n", strerror(errno));
+        return code ? code : COMMAND_RUN_FAILED;
+    }
+    return code;
+}

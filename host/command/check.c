@@ -1,0 +1,143 @@
+/*
+ * check.c - `tenon check`, `tenon fmt`, `tenon schema`: what can be said of documents without running them.
+ */
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/document/document.h"
+#include "adl/document/graph_schema.h"
+#include "adl/format/format.h"
+#include "adl/text/source.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/command/command.h"
+#include "host/host.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* "-" is standard input, which is YAML. */
+static struct source *read_source(const char *path, struct error *error) {
+    char *text;
+    size_t length;
+    if (!command_read_file(path, &text, &length, error)) return NULL;
+    struct source *source = source_new(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length);
+    mem_free(text);
+    return source;
+}
+
+int command_check(const struct arguments *arguments) {
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    struct diagnostics *found = diagnostics_new();
+    struct error error = ERROR_INIT;
+    int code = COMMAND_OK;
+    for (size_t i = 0; i < operand_count(arguments); i++) {
+        struct source *source = read_source(operand_at(arguments, i), &error);
+        if (!source) {
+            code = command_fail_error(COMMAND_USAGE, &error);
+            continue;
+        }
+        document_unref(document_read(source, &host->catalog, found));
+        source_unref(source);
+    }
+    bool json = argument_given(arguments, "json");
+    command_print_diagnostics(arguments, found, json);
+    size_t errors = diagnostics_errors(found), warnings = diagnostics_warnings(found);
+    if (!json && !argument_given(arguments, "quiet")) {
+        if (errors || warnings)
+            fprintf(stderr, "%zu error%s, %zu warning%s\n", errors, errors == 1 ? "" : "s", warnings,
+                    warnings == 1 ? "" : "s");
+        else if (code == COMMAND_OK)
+            fprintf(stderr, "no problems found\n");
+    }
+    if (code == COMMAND_OK && (errors || (warnings && argument_given(arguments, "strict")))) code = COMMAND_INVALID;
+    diagnostics_free(found);
+    error_finish(&error);
+    host_free(host);
+    return code;
+}
+
+/* ---- fmt ---- */
+
+/* Replaces the file by a new one, whole or not at all: a full disk leaves the old one. */
+static bool replace_file(const char *path, const char *text, size_t length, struct error *error) {
+    tn_value name = value_format("%s.tenon-fmt-%ld", path, (long)getpid());
+    const char *temporary = value_chars(name, NULL);
+    struct stat status;
+    mode_t mode = stat(path, &status) == 0 ? status.st_mode & 07777 : 0644;
+    int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    bool good = descriptor >= 0;
+    for (size_t done = 0; good && done < length;) {
+        ssize_t written = write(descriptor, text + done, length - done);
+        if (written < 0 && errno != EINTR) good = false;
+        if (written > 0) done += (size_t)written;
+    }
+    if (good) good = fchmod(descriptor, mode) == 0 && fsync(descriptor) == 0;
+    int failure = errno;
+    if (descriptor >= 0 && close(descriptor) != 0 && good) {
+        good = false;
+        failure = errno;
+    }
+    if (good && rename(temporary, path) != 0) {
+        good = false;
+        failure = errno;
+    }
+    if (!good) {
+        if (descriptor >= 0) unlink(temporary);
+        error_set(error, TN_ERROR, "IO", "cannot write %s: %s; it is as it was", path, strerror(failure));
+    }
+    value_unref(name);
+    return good;
+}
+
+static int format_one(const struct arguments *arguments, const char *path, struct diagnostics *found) {
+    struct error error = ERROR_INIT;
+    struct source *source = read_source(path, &error);
+    int code = COMMAND_OK;
+    char *text = NULL;
+    size_t length = 0;
+    if (!source) {
+        code = command_fail_error(COMMAND_USAGE, &error);
+    } else if (format_source(source, found, &text, &length) != TN_OK) {
+        code = COMMAND_INVALID;
+    } else {
+        bool same = length == source_length(source) && memcmp(text, source_text(source), length) == 0;
+        if (argument_given(arguments, "check")) {
+            if (!same) code = command_fail(COMMAND_RUN_FAILED, "%s is not formatted", path);
+        } else if (strcmp(path, "-") == 0 || argument_given(arguments, "stdout")) {
+            fwrite(text, 1, length, stdout);
+        } else if (!same && !replace_file(path, text, length, &error)) {
+            code = command_fail_error(COMMAND_RUN_FAILED, &error);
+        }
+    }
+    mem_free(text);
+    source_unref(source);
+    error_finish(&error);
+    return code;
+}
+
+int command_fmt(const struct arguments *arguments) {
+    struct diagnostics *found = diagnostics_new();
+    int code = COMMAND_OK;
+    for (size_t i = 0; i < operand_count(arguments); i++) {
+        int one = format_one(arguments, operand_at(arguments, i), found);
+        if (one > code) code = one;
+    }
+    if (diagnostics_count(found)) command_print_diagnostics(arguments, found, false);
+    diagnostics_free(found);
+    return code;
+}
+
+int command_schema(const struct arguments *arguments) {
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    tn_value schema = document_json_schema(&host->catalog);
+    char *text = json_text(schema, JSON_INDENTED);
+    puts(text);
+    mem_free(text);
+    value_unref(schema);
+    host_free(host);
+    return COMMAND_OK;
+}

@@ -1,0 +1,96 @@
+/*
+ * command.h - what every command of the tenon program has: a row in a table, parsed arguments, a host, a way out.
+ *
+ * The table is the program's whole knowledge of its commands: help, the reference, the man page and the completions of
+ * three shells are made from it (reference.c), so they cannot be wrong. Adding a command is adding a row.
+ *
+ * Standard output is for results only; everything else goes to standard error.
+ */
+#ifndef TENON_HOST_COMMAND_H
+#define TENON_HOST_COMMAND_H
+
+#include "adl/value/buffer.h"
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Exit codes, the same for every command. */
+#define COMMAND_OK             0
+#define COMMAND_RUN_FAILED     1
+#define COMMAND_USAGE          2
+#define COMMAND_INVALID        3 /* a document has errors */
+#define COMMAND_PLUGIN_PROBLEM 4
+#define COMMAND_WAITING        5 /* a run waits for an answer */
+#define COMMAND_CANCELLED      130
+
+struct diagnostics;
+struct host;
+
+struct option {
+    const char *name;     /* "input": --input; NULL ends a table */
+    char letter;          /* 'i': -i; 0: none */
+    const char *argument; /* what its argument is called, "JSON"; NULL: a flag */
+    const char *help;
+};
+
+/* Options and operands as given. Everything in it is borrowed from argv. */
+struct arguments;
+
+struct command {
+    const char *name;     /* "run"; of a subcommand "plugin list" */
+    const char *operands; /* "FILE", "FILE…", "[EXPR]" */
+    const char *summary;  /* one line */
+    const char *details;  /* a paragraph or several, Markdown */
+    const char *example;  /* lines of a terminal; each command line begins with "$ " */
+    const struct option *options;
+    uint32_t operands_min, operands_max;
+    int (*run)(const struct arguments *arguments);
+    bool hidden; /* not listed */
+};
+
+/* The table, in the order of the help; the global options that every command takes. */
+extern const struct command commands[];
+extern const size_t command_count;
+extern const struct option global_options[];
+
+/* ---- Arguments ---- */
+
+bool argument_given(const struct arguments *arguments, const char *option);
+const char *argument_text(const struct arguments *arguments, const char *option); /* the last; NULL where not given */
+size_t argument_count(const struct arguments *arguments, const char *option);
+const char *argument_at(const struct arguments *arguments, const char *option, size_t index);
+size_t operand_count(const struct arguments *arguments);
+const char *operand_at(const struct arguments *arguments, size_t index);
+/* A number of an option between two bounds, `otherwise` where not given; false: said on standard error. */
+bool argument_number(const struct arguments *arguments, const char *option, int64_t min, int64_t max,
+                     int64_t otherwise, int64_t *out);
+const struct command *arguments_command(const struct arguments *arguments);
+
+/* Parses argv[1…] and runs; returns the exit code. */
+int command_main(int argc, char **argv);
+
+/* ---- What commands share ---- */
+
+/* One line on standard error, "tenon: …"; returns `code`. */
+int command_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int command_fail_error(int code, const struct error *error); /* the same for an error; empties nothing */
+/* Opens the host as the global options say; NULL: said on standard error. */
+struct host *command_host(const struct arguments *arguments);
+/* JSON, "@file" or "-"; NULL with error. `what` names the option in messages. */
+tn_value command_json(const char *text, const char *what, struct error *error);
+/* A whole file, or standard input for "-"; bounded by COMMAND_FILE_MAX; false with error. Freed with mem_free. */
+#define COMMAND_FILE_MAX (64u << 20)
+bool command_read_file(const char *path, char **text, size_t *length, struct error *error);
+/* Prints a value as JSON and a line end on standard output: indented on a terminal, else compact. */
+void command_print(tn_value value);
+bool command_colour(const struct arguments *arguments, int descriptor);
+/* Prints diagnostics on standard error as compilers do, or with `json` on standard output. */
+void command_print_diagnostics(const struct arguments *arguments, struct diagnostics *found, bool json);
+/* True once after Ctrl-C (SIGINT) or SIGTERM; a second one ends the process. */
+bool command_interrupted(void);
+void command_watch_signals(struct host *host);
+/* The same, and sets *flag at the first. */
+void command_watch_signals_flag(struct host *host, _Atomic bool *flag);
+
+#endif

@@ -1,0 +1,252 @@
+/*
+ * draw.c - `tenon graph`: a document drawn, as Mermaid, Graphviz dot, JSON, or text for a terminal.
+ *
+ * The text form lists nodes by depth from START, each with where it leads: it needs no layout engine, and can be read
+ * aloud. Only the document is needed, so a graph whose plugins are missing can be drawn.
+ */
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/document/document.h"
+#include "adl/text/source.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/command/command.h"
+#include "host/host.h"
+#include <stdio.h>
+#include <string.h>
+
+static const char *end_name(const struct document *document, int32_t end) {
+    if (end == DOCUMENT_START) return "START";
+    if (end == DOCUMENT_END) return "END";
+    return end >= 0 ? value_chars(document->nodes[end].id, NULL) : "?";
+}
+
+/* One arrow of the drawing; `label` is borrowed. */
+struct arrow {
+    int32_t from, to;
+    const char *label; /* "" where there is none */
+    bool dashed;       /* conditional, map, on_error */
+};
+
+typedef void arrow_fn(void *user, const struct document *document, const struct arrow *arrow);
+
+static void each_arrow(const struct document *document, arrow_fn *visit, void *user) {
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        for (uint32_t f = 0; f < edge->from_count; f++) {
+            int32_t from = edge->from[f];
+            for (uint32_t t = 0; t < edge->to_count; t++) {
+                const char *label = edge->kind == EDGE_MAP ? value_chars(edge->over_text, NULL)
+                                    : edge->from_count > 1 ? "join"
+                                                           : "";
+                visit(user, document, &(struct arrow){from, edge->to[t], label, edge->kind == EDGE_MAP});
+            }
+            for (uint32_t c = 0; c < edge->condition_count; c++)
+                visit(user, document,
+                      &(struct arrow){from, edge->conditions[c].to, value_chars(edge->conditions[c].text, NULL), true});
+            if (edge->kind == EDGE_MAP && edge->empty != DOCUMENT_NOWHERE)
+                visit(user, document, &(struct arrow){from, edge->empty, "empty", true});
+        }
+    }
+    for (uint32_t i = 0; i < document->node_count; i++)
+        if (document->nodes[i].on_error != DOCUMENT_NOWHERE)
+            visit(user, document, &(struct arrow){(int32_t)i, document->nodes[i].on_error, "on error", true});
+}
+
+/* Label text with what would end it replaced. */
+static void put_escaped(const char *text, const char *unsafe, const char *const *safe) {
+    for (; *text; text++) {
+        const char *at = strchr(unsafe, *text);
+        if (at)
+            fputs(safe[at - unsafe], stdout);
+        else
+            putchar(*text);
+    }
+}
+
+/* ---- Mermaid ---- */
+
+static void mermaid_end(const struct document *document, int32_t end) {
+    static const char *const safe[] = {"#quot;", "#lt;", "#gt;"};
+    if (end == DOCUMENT_START) {
+        fputs("START([START])", stdout);
+    } else if (end == DOCUMENT_END) {
+        fputs("END_([END])", stdout);
+    } else {
+        printf("n%d[\"", end);
+        put_escaped(end_name(document, end), "\"<>", safe);
+        fputs("\"]", stdout);
+    }
+}
+
+static void mermaid_arrow(void *user, const struct document *document, const struct arrow *arrow) {
+    static const char *const safe[] = {"#quot;", "#124;", "#lt;", "#gt;"};
+    (void)user;
+    fputs("    ", stdout);
+    mermaid_end(document, arrow->from);
+    fputs(arrow->dashed ? " -.->" : " -->", stdout);
+    if (*arrow->label) {
+        fputs("|\"", stdout);
+        put_escaped(arrow->label, "\"|<>", safe);
+        fputs("\"|", stdout);
+    }
+    putchar(' ');
+    mermaid_end(document, arrow->to);
+    putchar('\n');
+}
+
+/* ---- dot ---- */
+
+static void dot_text(const char *text) {
+    static const char *const safe[] = {"\\\"", "\\\\", "\\n"};
+    putchar('"');
+    put_escaped(text, "\"\\\n", safe);
+    putchar('"');
+}
+
+static void dot_arrow(void *user, const struct document *document, const struct arrow *arrow) {
+    (void)user;
+    fputs("    ", stdout);
+    dot_text(end_name(document, arrow->from));
+    fputs(" -> ", stdout);
+    dot_text(end_name(document, arrow->to));
+    if (*arrow->label || arrow->dashed) {
+        fputs(" [", stdout);
+        if (*arrow->label) {
+            fputs("label=", stdout);
+            dot_text(arrow->label);
+        }
+        if (arrow->dashed) fputs(*arrow->label ? ", style=dashed" : "style=dashed", stdout);
+        putchar(']');
+    }
+    fputs(";\n", stdout);
+}
+
+/* ---- JSON ---- */
+
+static void json_arrow(void *user, const struct document *document, const struct arrow *arrow) {
+    tn_value *edges = user;
+    tn_value edge = value_set_take(value_object_reserve(4), "from", value_text(end_name(document, arrow->from)));
+    edge = value_set_take(edge, "to", value_text(end_name(document, arrow->to)));
+    if (*arrow->label) edge = value_set_take(edge, "label", value_text(arrow->label));
+    if (arrow->dashed) edge = value_set_take(edge, "dashed", value_bool(true));
+    *edges = value_push_take(*edges, edge);
+}
+
+static void draw_json(const struct document *document) {
+    tn_value nodes = value_array(), edges = value_array();
+    for (uint32_t i = 0; i < document->node_count; i++) {
+        tn_value node = value_set_take(value_object_reserve(2), "id", value_ref(document->nodes[i].id));
+        nodes = value_push_take(nodes, value_set_take(node, "type", value_ref(document->nodes[i].type)));
+    }
+    each_arrow(document, json_arrow, &edges);
+    tn_value graph = value_set_take(value_object_reserve(3), "name", value_ref(document->name));
+    graph = value_set_take(graph, "nodes", nodes);
+    graph = value_set_take(graph, "edges", edges);
+    command_print(graph);
+    value_unref(graph);
+}
+
+/* ---- Text ---- */
+
+struct reach {
+    int32_t *depth; /* [node + 1]; START is 0; -1: not reached */
+    int32_t level;
+    bool grew;
+};
+
+static void spread(void *user, const struct document *document, const struct arrow *arrow) {
+    (void)document;
+    struct reach *reach = user;
+    if (arrow->from < DOCUMENT_START || arrow->to < 0 || reach->depth[arrow->from + 1] != reach->level) return;
+    if (reach->depth[arrow->to + 1] >= 0) return;
+    reach->depth[arrow->to + 1] = reach->level + 1;
+    reach->grew = true;
+}
+
+struct leads {
+    int32_t from;
+    uint32_t count;
+};
+
+static void list_arrow(void *user, const struct document *document, const struct arrow *arrow) {
+    struct leads *leads = user;
+    if (arrow->from != leads->from) return;
+    bool join = strcmp(arrow->label, "join") == 0;
+    printf("    %s %s", arrow->dashed ? "┄┄▶" : "──▶", end_name(document, arrow->to));
+    if (*arrow->label) printf(join ? "  (%s)" : "  when %s", arrow->label);
+    putchar('\n');
+    leads->count++;
+}
+
+static void draw_source(const struct document *document, int32_t from) {
+    struct leads leads = {from, 0};
+    if (from == DOCUMENT_START)
+        puts("○ START");
+    else
+        printf("● %s  (%s)%s\n", end_name(document, from), value_chars(document->nodes[from].type, NULL),
+               document->nodes[from].defer ? "  deferred" : "");
+    each_arrow(document, list_arrow, &leads);
+}
+
+static void draw_text(const struct document *document) {
+    struct reach reach = {mem_array(NULL, document->node_count + 1u, sizeof(int32_t)), 0, true};
+    for (uint32_t i = 0; i <= document->node_count; i++) reach.depth[i] = -1;
+    reach.depth[0] = 0;
+    for (; reach.grew; reach.level++) {
+        reach.grew = false;
+        each_arrow(document, spread, &reach);
+    }
+    for (int32_t level = 0; level <= reach.level; level++)
+        for (int32_t i = -1; i < (int32_t)document->node_count; i++)
+            if (reach.depth[i + 1] == level) draw_source(document, i);
+    for (int32_t i = 0; i < (int32_t)document->node_count; i++)
+        if (reach.depth[i + 1] < 0) draw_source(document, i);
+    mem_free(reach.depth);
+}
+
+/* ---- The command ---- */
+
+static int draw(const struct document *document, const char *format) {
+    if (strcmp(format, "mermaid") == 0) {
+        puts("graph TD");
+        each_arrow(document, mermaid_arrow, NULL);
+    } else if (strcmp(format, "dot") == 0) {
+        fputs("digraph ", stdout);
+        dot_text(value_chars(document->name, NULL));
+        puts(" {\n    node [shape=box, style=rounded];\n    \"START\" [shape=circle];\n    \"END\" [shape=doublecircle];");
+        each_arrow(document, dot_arrow, NULL);
+        puts("}");
+    } else if (strcmp(format, "json") == 0) {
+        draw_json(document);
+    } else if (strcmp(format, "text") == 0) {
+        draw_text(document);
+    } else {
+        return command_fail(COMMAND_USAGE, "--format: found `%s`, expected mermaid, dot, json or text", format);
+    }
+    return COMMAND_OK;
+}
+
+int command_graph(const struct arguments *arguments) {
+    struct error error = ERROR_INIT;
+    char *text;
+    size_t length;
+    const char *path = operand_at(arguments, 0), *format = argument_text(arguments, "format");
+    if (!command_read_file(path, &text, &length, &error)) {
+        int code = command_fail_error(COMMAND_USAGE, &error);
+        error_finish(&error);
+        return code;
+    }
+    struct source *source = source_new(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length);
+    struct diagnostics *found = diagnostics_new();
+    struct document *document = document_read(source, NULL, found);
+    int code = COMMAND_INVALID;
+    if (diagnostics_errors(found))
+        command_print_diagnostics(arguments, found, false);
+    else
+        code = draw(document, format ? format : "text");
+    document_unref(document);
+    diagnostics_free(found);
+    source_unref(source);
+    mem_free(text);
+    return code;
+}

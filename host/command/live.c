@@ -1,0 +1,126 @@
+/*
+ * live.c - draws the live view. Lines of finished tasks scroll by; the line at the bottom is rewritten in place.
+ */
+#include "host/command/live.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/engine/graph.h"
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define NAMES_MAX 8u   /* running tasks named on the bottom line */
+#define DATA_MAX  100u /* bytes of an emitted value that are shown */
+
+struct live {
+    bool colour, bottom; /* bottom: the line at the bottom is drawn */
+    int64_t started_ms;
+    uint32_t running;
+    tn_value names[NAMES_MAX];
+};
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static const char *paint(const struct live *live, const char *code) { return live->colour ? code : ""; }
+
+struct live *live_new(const struct graph *graph, bool colour) {
+    struct live *live = mem_zalloc(sizeof *live);
+    live->colour = colour;
+    live->started_ms = now_ms();
+    fprintf(stderr, "%s%s%s: %u nodes\n", paint(live, "\033[1m"), value_chars(graph->document->name, NULL),
+            paint(live, "\033[0m"), graph->document->node_count);
+    return live;
+}
+
+static void clear_bottom(struct live *live) {
+    if (live->bottom) fputs("\r\033[K", stderr);
+    live->bottom = false;
+}
+
+static void draw_bottom(struct live *live) {
+    clear_bottom(live);
+    if (!live->running) return;
+    fprintf(stderr, "%s…", paint(live, "\033[2m"));
+    for (uint32_t i = 0; i < live->running && i < NAMES_MAX; i++)
+        fprintf(stderr, " %s", live->names[i] ? value_chars(live->names[i], NULL) : "");
+    if (live->running > NAMES_MAX) fprintf(stderr, " and %u more", live->running - NAMES_MAX);
+    fputs(paint(live, "\033[0m"), stderr);
+    live->bottom = true;
+    fflush(stderr);
+}
+
+static void add_running(struct live *live, tn_value node) {
+    if (live->running < NAMES_MAX) live->names[live->running] = value_ref(node);
+    live->running++;
+}
+
+static void remove_running(struct live *live, tn_value node) {
+    uint32_t shown = live->running < NAMES_MAX ? live->running : NAMES_MAX;
+    for (uint32_t i = 0; i < shown; i++) {
+        if (!live->names[i] || !value_equal(live->names[i], node)) continue;
+        value_unref(live->names[i]);
+        memmove(&live->names[i], &live->names[i + 1], (shown - i - 1) * sizeof live->names[0]);
+        live->names[shown - 1] = NULL;
+        break;
+    }
+    if (live->running) live->running--;
+}
+
+static void show_end(struct live *live, tn_value event, tn_value node) {
+    tn_value outcome = value_get(event, "outcome"), error = value_get(event, "error"), item = value_get(event, "item");
+    bool good = value_text_is(outcome, "done");
+    clear_bottom(live);
+    fprintf(stderr, "%s%s%s %3lld  %s", paint(live, good ? "\033[32m" : "\033[31m"), good ? "✓" : "✗",
+            paint(live, "\033[0m"), (long long)value_to_int(value_get(event, "step")), value_chars(node, NULL));
+    if (item) fprintf(stderr, "[%lld]", (long long)value_to_int(item));
+    fprintf(stderr, "  %s%lld ms%s", paint(live, "\033[2m"), (long long)value_to_int(value_get(event, "ms")),
+            paint(live, "\033[0m"));
+    if (error) fprintf(stderr, "  %s", value_chars(value_get(error, "message"), NULL));
+    fputc('\n', stderr);
+}
+
+static void show_data(struct live *live, tn_value node, tn_value data) {
+    char *text = json_text(data, JSON_COMPACT);
+    size_t length = strlen(text);
+    if (length > DATA_MAX) {
+        length = DATA_MAX;
+        while (length && ((unsigned char)text[length] & 0xc0) == 0x80) length--; /* not inside a character */
+    }
+    clear_bottom(live);
+    fprintf(stderr, "%s     %s: %.*s%s\n", paint(live, "\033[2m"), value_chars(node, NULL), (int)length, text,
+            paint(live, "\033[0m"));
+    mem_free(text);
+}
+
+void live_event(struct live *live, tn_value event) {
+    tn_value node = value_get(event, "node"), what = value_get(event, "event"), data = value_get(event, "data");
+    if (!node) return;
+    if (data) {
+        show_data(live, node, data);
+    } else if (value_text_is(what, "start")) {
+        add_running(live, node);
+    } else if (value_text_is(what, "end")) {
+        remove_running(live, node);
+        show_end(live, event, node);
+    } else if (value_text_is(what, "retry")) {
+        remove_running(live, node);
+        clear_bottom(live);
+        tn_value error = value_get(event, "error");
+        fprintf(stderr, "%s↻%s      %s: %s\n", paint(live, "\033[33m"), paint(live, "\033[0m"), value_chars(node, NULL),
+                error ? value_chars(value_get(error, "message"), NULL) : "");
+    }
+    draw_bottom(live);
+}
+
+void live_end(struct live *live, struct run *run) {
+    if (!live) return;
+    clear_bottom(live);
+    fprintf(stderr, "%s%s%s after %u steps, %lld ms\n", paint(live, "\033[1m"), run_status_name(run_status(run)),
+            paint(live, "\033[0m"), run_steps(run), (long long)(now_ms() - live->started_ms));
+    for (uint32_t i = 0; i < NAMES_MAX; i++) value_unref(live->names[i]);
+    mem_free(live);
+}

@@ -1,0 +1,330 @@
+/*
+ * run.c - `tenon run`: one run, or a batch of them.
+ *
+ * Standard output gets the result (or, with --json, the events and the result, a line each); the live view, progress
+ * and errors go to standard error (live.c draws).
+ */
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/call/call.h"
+#include "host/command/command.h"
+#include "host/command/live.h"
+#include "host/engine/graph.h"
+#include "host/host.h"
+#include "host/loop/loop.h"
+#include "host/runnable/execution.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Opens FILE as a graph; *code says why not. */
+static struct graph *open_graph(const struct arguments *arguments, struct host *host, int *code) {
+    struct error error = ERROR_INIT;
+    struct graph *graph = NULL;
+    bool json = argument_given(arguments, "json");
+    host->found = diagnostics_new();
+    if (graph_open(host, NULL, operand_at(arguments, 0), 0, &graph, &error) != TN_OK) {
+        if (diagnostics_errors(host->found)) {
+            command_print_diagnostics(arguments, host->found, json);
+            *code = COMMAND_INVALID;
+        } else {
+            bool plugin = error.code && strncmp(error.code, "PLUGIN", 6) == 0;
+            *code = command_fail_error(plugin ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID, &error);
+        }
+    } else if (diagnostics_warnings(host->found) && !argument_given(arguments, "quiet") && !json) {
+        command_print_diagnostics(arguments, host->found, false);
+    }
+    diagnostics_free(host->found);
+    host->found = NULL;
+    error_finish(&error);
+    return graph;
+}
+
+/* --set a.b=value: the value is JSON where it reads as JSON, else a string. */
+static bool set_path(tn_value *input, const char *setting, struct error *error) {
+    const char *equals = strchr(setting, '=');
+    if (!equals || equals == setting) {
+        error_set(error, TN_INVALID, "INVALID_INPUT", "--set: found `%s`, expected PATH=VALUE, as in user.name=Ada",
+                  setting);
+        return false;
+    }
+    tn_value value = NULL;
+    if (json_read(equals + 1, strlen(equals + 1), NULL, &value, NULL) != TN_OK) {
+        value = value_string(equals + 1, strlen(equals + 1));
+        if (!value) {
+            error_set(error, TN_INVALID, "INVALID_INPUT", "--set: the value of `%.*s` is not UTF-8",
+                      (int)(equals - setting), setting);
+            return false;
+        }
+    }
+    /* Inside out: the last part first, around it the objects that are there already. */
+    tn_value at[64];
+    size_t depth = 0;
+    const char *part = setting;
+    at[0] = *input;
+    for (const char *dot; (dot = memchr(part, '.', (size_t)(equals - part))); part = dot + 1) {
+        tn_value inner = value_get_n(at[depth], part, (size_t)(dot - part));
+        if (depth + 1 == sizeof at / sizeof *at || dot == part) {
+            error_set(error, TN_INVALID, "INVALID_INPUT", "--set: `%s` is no path of at most 64 names", setting);
+            value_unref(value);
+            return false;
+        }
+        at[++depth] = inner && value_is(inner, TN_OBJECT) ? inner : value_object();
+    }
+    const char *end = equals;
+    for (;;) {
+        const char *begin = end;
+        while (begin > setting && begin[-1] != '.') begin--;
+        tn_value key = value_string(begin, (size_t)(end - begin));
+        if (!key) key = value_text("?");
+        value = value_set_key_take(value_ref(at[depth]), key, value);
+        if (depth-- == 0) break;
+        end = begin - 1;
+    }
+    value_unref(*input);
+    *input = value;
+    return true;
+}
+
+static tn_value read_input(const struct arguments *arguments, struct error *error) {
+    const char *text = argument_text(arguments, "input");
+    tn_value input = text ? command_json(text, "--input", error) : value_object();
+    if (!input) return NULL;
+    for (size_t i = 0; i < argument_count(arguments, "set"); i++) {
+        if (set_path(&input, argument_at(arguments, "set", i), error)) continue;
+        value_unref(input);
+        return NULL;
+    }
+    return input;
+}
+
+/* ---- One run ---- */
+
+struct single {
+    struct host *host;
+    struct execution *execution;
+    struct live *live; /* NULL where there is no terminal */
+    bool json, ended, cancelled;
+    unsigned shown; /* modes asked for by --stream */
+};
+
+static void print_line(tn_value value) {
+    char *text = json_text(value, JSON_COMPACT);
+    puts(text);
+    mem_free(text);
+}
+
+static bool on_event(void *user, tn_value event) {
+    struct single *single = user;
+    if (single->live) live_event(single->live, event);
+    const char *type = value_chars(value_get(event, "type"), NULL);
+    unsigned mode = run_modes_parse(type, NULL);
+    if (!(mode & single->shown)) return true;
+    if (single->json) {
+        print_line(event);
+        fflush(stdout);
+    } else if (!single->live) {
+        char *text = json_text(event, JSON_COMPACT);
+        fprintf(stderr, "%s\n", text);
+        mem_free(text);
+    }
+    return true;
+}
+
+static void on_ended(struct execution *execution, void *user) {
+    (void)execution;
+    ((struct single *)user)->ended = true;
+}
+
+static bool is_over(void *user) {
+    struct single *single = user;
+    if (command_interrupted() && !single->cancelled) {
+        single->cancelled = true;
+        execution_cancel(single->execution);
+    }
+    return single->ended;
+}
+
+static int code_of(enum run_status status) {
+    switch (status) {
+    case RUN_DONE:
+    case RUN_STOPPED: return COMMAND_OK;
+    case RUN_INTERRUPTED: return COMMAND_WAITING;
+    case RUN_CANCELLED: return COMMAND_CANCELLED;
+    default: return COMMAND_RUN_FAILED;
+    }
+}
+
+/* {"type":"result","status":…,"state":…}: the last line of --json. */
+static void print_result_event(struct run *run) {
+    enum run_status status = run_status(run);
+    tn_value event = value_set_take(value_object_reserve(6), "type", value_text("result"));
+    event = value_set_take(event, "status", value_text(run_status_name(status)));
+    event = value_set_take(event, "run_id", value_text(run_id(run)));
+    event = value_set_take(event, "steps", value_int(run_steps(run)));
+    event = value_set_take(event, "state", status == RUN_DONE ? run_result(run) : run_state(run));
+    if (status == RUN_FAILED || status == RUN_CANCELLED)
+        event = value_set_take(event, "error", error_to_value(run_error(run)));
+    if (status == RUN_INTERRUPTED) event = value_set_take(event, "interrupts", run_interrupts(run));
+    print_line(event);
+    value_unref(event);
+}
+
+static void print_outcome(const struct single *single) {
+    struct run *run = execution_run(single->execution);
+    enum run_status status = run_status(run);
+    if (single->json) {
+        print_result_event(run);
+    } else if (status == RUN_DONE || status == RUN_STOPPED || status == RUN_INTERRUPTED) {
+        tn_value result = status == RUN_DONE ? run_result(run) : run_state(run);
+        command_print(result);
+        value_unref(result);
+    }
+    if (status == RUN_FAILED || status == RUN_CANCELLED) command_fail_error(0, run_error(run));
+    if (status == RUN_STOPPED) command_fail(0, "the run stopped where several successors were due");
+    if (status == RUN_INTERRUPTED) {
+        tn_value waits = run_interrupts(run);
+        char *text = json_text(waits, JSON_COMPACT);
+        command_fail(0, "the run waits for answers: %s", text);
+        mem_free(text);
+        value_unref(waits);
+    }
+}
+
+static int run_single(const struct arguments *arguments, struct host *host, struct graph *graph,
+                      struct run_options *options) {
+    struct error error = ERROR_INIT;
+    struct single single = {.host = host, .json = argument_given(arguments, "json")};
+    const char *modes = argument_text(arguments, "stream");
+    if (modes && !(single.shown = run_modes_parse(modes, &error))) {
+        int code = command_fail_error(COMMAND_USAGE, &error);
+        error_finish(&error);
+        return code;
+    }
+    if (single.json && !modes) single.shown = RUN_MODE_UPDATES | RUN_MODE_CUSTOM | RUN_MODE_MESSAGES | RUN_MODE_TASKS;
+    tn_value input = read_input(arguments, &error);
+    if (!input) {
+        int code = command_fail_error(COMMAND_USAGE, &error);
+        error_finish(&error);
+        return code;
+    }
+    bool terminal = isatty(STDERR_FILENO) && !single.json && !argument_given(arguments, "quiet");
+    if (terminal) single.live = live_new(graph, command_colour(arguments, STDERR_FILENO));
+    options->modes = single.shown | (single.live ? LIVE_MODES : 0u);
+    options->event = options->modes ? on_event : NULL;
+    options->user = &single;
+    command_watch_signals(host);
+    single.execution = execution_new(host, &graph->callable, options, on_ended, &single);
+    single.ended = execution_start(single.execution, input);
+    value_unref(input);
+    bool over = loop_run(host->loop, is_over, &single);
+    live_end(single.live, execution_run(single.execution));
+    int code;
+    if (over) {
+        print_outcome(&single);
+        code = code_of(run_status(execution_run(single.execution)));
+    } else {
+        code = command_fail(COMMAND_RUN_FAILED, "nothing is left that could bring the run on");
+    }
+    if (over) execution_free(single.execution);
+    return code;
+}
+
+/* ---- A batch ---- */
+
+struct many {
+    size_t failed;
+    bool progress;
+};
+
+static void on_result(void *user, size_t index, tn_value result) {
+    struct many *many = user;
+    (void)index;
+    many->failed += value_get(result, "error") != NULL;
+    print_line(result);
+    fflush(stdout);
+}
+
+static void on_progress(void *user, size_t ended, size_t total) {
+    const struct many *many = user;
+    if (many->progress) fprintf(stderr, "\r%zu of %zu%s", ended, total, ended == total ? "\n" : "");
+}
+
+/* One input a line; mistakes name the line. */
+static tn_value read_lines(const char *path, struct error *error) {
+    char *text;
+    size_t length;
+    if (!command_read_file(path, &text, &length, error)) return NULL;
+    tn_value inputs = value_array();
+    size_t line = 1;
+    for (const char *at = text, *end = text + length; at < end; line++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t size = stop ? (size_t)(stop - at) : (size_t)(end - at);
+        if (strspn(at, " \t\r") < size) {
+            tn_value value;
+            struct error inner = ERROR_INIT;
+            if (json_read(at, size, NULL, &value, &inner) != TN_OK) {
+                error_set(error, TN_INVALID, "INVALID_INPUT", "%s:%zu: %s", path, line, inner.message);
+                error_finish(&inner);
+                value_unref(inputs);
+                inputs = NULL;
+                break;
+            }
+            inputs = value_push_take(inputs, value);
+        }
+        at += size + 1;
+    }
+    mem_free(text);
+    return inputs;
+}
+
+static _Atomic bool batch_cancel;
+
+static int run_batch(const struct arguments *arguments, struct host *host, struct graph *graph,
+                     const struct run_options *options) {
+    struct error error = ERROR_INIT;
+    int64_t concurrency;
+    if (!argument_number(arguments, "concurrency", 1, 100000, BATCH_CONCURRENCY, &concurrency)) return COMMAND_USAGE;
+    tn_value inputs = read_lines(argument_text(arguments, "batch"), &error);
+    if (!inputs) {
+        int code = command_fail_error(COMMAND_USAGE, &error);
+        error_finish(&error);
+        return code;
+    }
+    struct many many = {0, isatty(STDERR_FILENO) && !argument_given(arguments, "quiet")};
+    struct batch_options batch = {.concurrency = (uint32_t)concurrency,
+                                  .options = *options,
+                                  .result = on_result,
+                                  .progress = on_progress,
+                                  .user = &many};
+    command_watch_signals_flag(host, &batch_cancel);
+    batch_run(host, &graph->callable, inputs, &batch, &batch_cancel);
+    size_t total = value_count(inputs);
+    value_unref(inputs);
+    if (command_interrupted()) return COMMAND_CANCELLED;
+    if (!many.failed) return COMMAND_OK;
+    return command_fail(COMMAND_RUN_FAILED, "%zu of %zu runs failed", many.failed, total);
+}
+
+int command_run(const struct arguments *arguments) {
+    struct run_options options = RUN_OPTIONS_INIT;
+    struct error error = ERROR_INIT;
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    int code = COMMAND_OK;
+    const char *config = argument_text(arguments, "run-config");
+    tn_value given = config ? command_json(config, "--run-config", &error) : value_object();
+    if (!given || run_options_read(&options, given, &error) != TN_OK) code = command_fail_error(COMMAND_USAGE, &error);
+    struct graph *graph = code ? NULL : open_graph(arguments, host, &code);
+    if (graph) {
+        code = argument_given(arguments, "batch") ? run_batch(arguments, host, graph, &options)
+                                                  : run_single(arguments, host, graph, &options);
+    }
+    graph_unref(graph);
+    value_unref(given);
+    error_finish(&error);
+    host_free(host);
+    return code;
+}

@@ -1,0 +1,163 @@
+/*
+ * shared.c - what commands share: one way to fail, to open the host, to read files and to print.
+ */
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/diagnostic/print.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/command/command.h"
+#include "host/host.h"
+#include "host/loop/loop.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int command_fail(int code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fputs("tenon: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return code;
+}
+
+int command_fail_error(int code, const struct error *error) {
+    return command_fail(code, "%s%s%s%s", error->message ? error->message : "failed", error->code ? " [" : "",
+                        error->code ? error->code : "", error->code ? "]" : "");
+}
+
+struct host *command_host(const struct arguments *arguments) {
+    size_t count = argument_count(arguments, "plugins");
+    const char **paths = mem_zalloc((count + 1) * sizeof *paths);
+    for (size_t i = 0; i < count; i++) paths[i] = argument_at(arguments, "plugins", i);
+    struct host_options options = {.plugin_paths = paths,
+                                   .config_file = argument_text(arguments, "config"),
+                                   .no_config = argument_given(arguments, "no-config"),
+                                   .allow_drafts = argument_given(arguments, "allow-drafts")};
+    struct error error = ERROR_INIT;
+    struct host *host = host_new(&options, &error);
+    mem_free((void *)paths);
+    if (!host) command_fail_error(COMMAND_PLUGIN_PROBLEM, &error);
+    error_finish(&error);
+    return host;
+}
+
+/* ---- Reading ---- */
+
+bool command_read_file(const char *path, char **text, size_t *length, struct error *error) {
+    bool standard = strcmp(path, "-") == 0;
+    int descriptor = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        error_set(error, TN_NOT_FOUND, "IO", "cannot open %s: %s", path, strerror(errno));
+        return false;
+    }
+    struct buffer buffer;
+    buffer_init(&buffer, COMMAND_FILE_MAX);
+    char chunk[65536];
+    ssize_t got;
+    while ((got = read(descriptor, chunk, sizeof chunk)) != 0) {
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) break;
+        buffer_append(&buffer, chunk, (size_t)got);
+        if (buffer.overflow) break;
+    }
+    int failure = errno;
+    if (!standard) close(descriptor);
+    if (got < 0 || buffer.overflow) {
+        if (buffer.overflow)
+            error_set(error, TN_LIMIT, "LIMIT", "%s is longer than %u MiB", standard ? "standard input" : path,
+                      COMMAND_FILE_MAX >> 20);
+        else
+            error_set(error, TN_ERROR, "IO", "cannot read %s: %s", standard ? "standard input" : path,
+                      strerror(failure));
+        buffer_finish(&buffer);
+        return false;
+    }
+    *text = buffer_detach(&buffer, length);
+    return true;
+}
+
+tn_value command_json(const char *text, const char *what, struct error *error) {
+    char *read = NULL;
+    size_t length = strlen(text);
+    const char *where = what;
+    if (text[0] == '@' || strcmp(text, "-") == 0) {
+        where = text[0] == '@' ? text + 1 : "standard input";
+        if (!command_read_file(text[0] == '@' ? text + 1 : "-", &read, &length, error)) return NULL;
+    }
+    tn_value value = NULL;
+    struct error inner = ERROR_INIT;
+    if (json_read(read ? read : text, length, NULL, &value, &inner) != TN_OK)
+        error_set(error, TN_INVALID, "INVALID_INPUT", "%s: %s", where, inner.message);
+    error_finish(&inner);
+    mem_free(read);
+    return value;
+}
+
+/* ---- Printing ---- */
+
+void command_print(tn_value value) {
+    char *text = json_text(value, isatty(STDOUT_FILENO) ? JSON_INDENTED : JSON_COMPACT);
+    puts(text);
+    mem_free(text);
+}
+
+bool command_colour(const struct arguments *arguments, int descriptor) {
+    const char *wanted = argument_text(arguments, "color");
+    if (wanted && strcmp(wanted, "always") == 0) return true;
+    if (wanted && strcmp(wanted, "never") == 0) return false;
+    const char *terminal = getenv("TERM"), *none = getenv("NO_COLOR");
+    return isatty(descriptor) && !(none && *none) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+void command_print_diagnostics(const struct arguments *arguments, struct diagnostics *found, bool json) {
+    diagnostics_sort(found);
+    if (json) {
+        tn_value value = diagnostics_to_value(found);
+        char *text = json_text(value, JSON_COMPACT);
+        puts(text);
+        mem_free(text);
+        value_unref(value);
+        return;
+    }
+    struct buffer out;
+    buffer_init(&out, COMMAND_FILE_MAX);
+    diagnostics_print(&out, found, command_colour(arguments, STDERR_FILENO));
+    fputs(buffer_cstr(&out), stderr);
+    buffer_finish(&out);
+}
+
+/* ---- Signals ---- */
+
+static volatile sig_atomic_t interrupts;
+static struct host *watched;
+static _Atomic bool *watched_flag;
+
+static void on_signal(int number) {
+    if (interrupts++) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    if (watched_flag) *watched_flag = true;
+    if (watched) loop_wake(watched->loop); /* uv_async_send is safe in a signal handler */
+}
+
+bool command_interrupted(void) { return interrupts > 0; }
+
+void command_watch_signals(struct host *host) {
+    struct sigaction action = {.sa_handler = on_signal};
+    watched = host;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+void command_watch_signals_flag(struct host *host, _Atomic bool *flag) {
+    watched_flag = flag;
+    command_watch_signals(host);
+}

@@ -1,0 +1,130 @@
+/*
+ * table.c - every command, in the order of the help: a row each.
+ */
+#include "host/command/command.h"
+
+int command_run(const struct arguments *arguments);
+int command_check(const struct arguments *arguments);
+int command_graph(const struct arguments *arguments);
+int command_fmt(const struct arguments *arguments);
+int command_schema(const struct arguments *arguments);
+int command_eval(const struct arguments *arguments);
+int command_plugin_list(const struct arguments *arguments);
+int command_plugin_show(const struct arguments *arguments);
+int command_plugin_new(const struct arguments *arguments);
+int command_plugin_check(const struct arguments *arguments);
+int command_doctor(const struct arguments *arguments);
+int command_reference(const struct arguments *arguments);
+
+const struct option global_options[] = {
+    {"plugins", 'P', "DIR", "look for plugins here first (a folder, or one .so); may be repeated"},
+    {"config", 'c', "FILE", "the configuration, instead of the tenon.yaml found upwards from here"},
+    {"no-config", 0, NULL, "read no configuration"},
+    {"allow-drafts", 0, NULL, "let plugins that are not bundled use draft interfaces"},
+    {"color", 0, "WHEN", "auto, always or never"},
+    {"help", 'h', NULL, "explain, with an example"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct option run_options_table[] = {
+    {"input", 'i', "JSON", "the run's input: JSON, @FILE, or - for standard input"},
+    {"set", 's', "PATH=VALUE", "set a part of the input, as in user.name=Ada; may be repeated"},
+    {"run-config", 0, "JSON", "tags, metadata, configurable, recursion_limit, run_id, … as JSON or @FILE"},
+    {"stream", 0, "MODES", "events to show: values,updates,messages,custom,tasks,checkpoints,debug or all"},
+    {"json", 0, NULL, "print events as JSON lines; the last is {\"type\":\"result\", …}"},
+    {"batch", 'b', "FILE", "one run for each line of FILE, a JSON input each; results in the same order"},
+    {"concurrency", 'j', "N", "runs of a batch at once; 16"},
+    {"quiet", 'q', NULL, "no live view, no warnings"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct option check_options[] = {
+    {"json", 0, NULL, "print {\"diagnostics\": […]} on standard output, positions as in LSP"},
+    {"strict", 0, NULL, "warnings fail as well"},
+    {"quiet", 'q', NULL, "no summary"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct option graph_options[] = {
+    {"format", 'f', "FORMAT", "mermaid, dot, json, or text (the default)"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct option fmt_options[] = {
+    {"check", 0, NULL, "change nothing; fail where a file is not formatted"},
+    {"stdout", 0, NULL, "print the formatted text and leave the file alone"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct option eval_options[] = {
+    {"input", 'i', "JSON", "what `state` and `input` are, and where other names are looked up: JSON, @FILE or -"},
+    {"lines", 0, NULL, "read lines {\"expr\": …, \"bindings\": {…}}, and answer each with {\"value\"} or {\"error\"}"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct option json_option[] = {
+    {"json", 0, NULL, "print JSON on standard output"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct option plugin_show_options[] = {
+    {"json", 0, NULL, "print the whole manifest as JSON"},
+    {"validate", 0, NULL, "say nothing, and fail where the manifest has mistakes: for build systems"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct option plugin_new_options[] = {
+    {"directory", 'd', "DIR", "where to make it, instead of a folder of the plugin's name"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct option reference_options[] = {
+    {"man", 0, NULL, "the manual page, as troff"},
+    {"completion", 0, "SHELL", "completions for bash, zsh or fish"},
+    {NULL, 0, NULL, NULL},
+};
+
+#define ANY UINT32_MAX
+
+const struct command commands[] = {
+    {"run", "FILE", "run a document", 
+     "Builds the graph that FILE describes and runs it once, or once for each line of a batch. The result is one JSON\n"
+     "object on standard output. On a terminal the run is shown live, on standard error. Ctrl-C cancels.",
+     "$ tenon run samples/hello/hello.yaml --set name=Ada\n{\"name\":\"Ada\",\"greeting\":\"Hello, Ada!\"}\n",
+     run_options_table, 1, 1, command_run, false},
+    {"check", "FILE…", "find mistakes in documents without running them",
+     "Reports everything that is wrong, each with its position, what was expected and what to do.",
+     "$ tenon check triage.yaml\n", check_options, 1, ANY, command_check, false},
+    {"graph", "FILE", "draw a document",
+     "As text for a terminal, Mermaid, Graphviz dot, or JSON.", "$ tenon graph triage.yaml --format mermaid\n",
+     graph_options, 1, 1, command_graph, false},
+    {"fmt", "FILE…", "format documents in place",
+     "Keeps comments and blank lines; formatting twice changes nothing. `-` formats standard input.",
+     "$ tenon fmt triage.yaml\n", fmt_options, 1, ANY, command_fmt, false},
+    {"schema", "", "print a JSON Schema of ADL with the plugins that are installed",
+     "Any YAML editor completes documents by it, with documentation.",
+     "$ tenon schema > adl.schema.json\n", NULL, 0, 0, command_schema, false},
+    {"eval", "[EXPR]", "evaluate an expression",
+     "The language is CEL; `state` and `input` are the value of --input. With --lines the operand is a file of requests.",
+     "$ tenon eval 'state.score > 80' --input '{\"score\": 93}'\ntrue\n", eval_options, 0, 1, command_eval, false},
+    {"plugin list", "", "list plugins and the components they register",
+     "Reads manifests only: no code of a plugin runs. Says which file each component comes from.",
+     "$ tenon plugin list\n", json_option, 0, 0, command_plugin_list, false},
+    {"plugin show", "FILE", "show a plugin's manifest, without running any of its code",
+     "FILE is a shared object, or the id of an installed plugin.", "$ tenon plugin show ./acme.so\n",
+     plugin_show_options, 1, 1, command_plugin_show, false},
+    {"plugin new", "NAME", "make a project for a new plugin",
+     "A folder outside this tree that builds with CMake against the installed SDK, with a test.",
+     "$ tenon plugin new acme-text\n", plugin_new_options, 1, 1, command_plugin_new, false},
+    {"plugin check", "FILE", "check a plugin: its entry, symbols and manifest",
+     "Loads it in a child process. Fails where a defect is found.", "$ tenon plugin check ./acme.so\n", json_option, 1,
+     1, command_plugin_check, false},
+    {"doctor", "", "say what this installation has, and what is wrong with it",
+     "Versions, search paths, configuration, plugins that cannot be used and why.", "$ tenon doctor\n", json_option, 0,
+     0, command_doctor, false},
+    {"reference", "[TOPIC]", "print the reference, as Markdown",
+     "Topics: commands, diagnostics, adl, expressions, errors, config. It is generated from the tables the program\n"
+     "itself uses.",
+     "$ tenon reference diagnostics\n", reference_options, 0, 1, command_reference, false},
+};
+const size_t command_count = sizeof commands / sizeof *commands;

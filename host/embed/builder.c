@@ -1,0 +1,155 @@
+/*
+ * builder.c - the first seed's StateGraph by calls: a document is put together as a value and then read, checked and
+ * built like any other, so that a graph made by calls cannot differ from one made of text.
+ *
+ * A node that is a runnable becomes a node type of its own, registered in process under a name nobody can write.
+ */
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/embed/internal.h"
+#include "host/embed/runnable_node.h"
+#include <string.h>
+
+struct tenon_builder {
+    tenon *host;
+    tn_value name, channels, nodes, edges;
+};
+
+tenon_builder *tenon_builder_new(tenon *host, const char *name) {
+    tn_value text = value_string(name ? name : "graph", strlen(name ? name : "graph"));
+    if (!text) return NULL;
+    tenon_builder *builder = mem_zalloc(sizeof *builder);
+    *builder = (tenon_builder){host, text, value_array(), value_array(), value_array()};
+    return builder;
+}
+
+void tenon_builder_free(tenon_builder *builder) {
+    if (!builder) return;
+    value_unref(builder->name);
+    value_unref(builder->channels);
+    value_unref(builder->nodes);
+    value_unref(builder->edges);
+    mem_free(builder);
+}
+
+/* A string value of what a caller gave, or NULL with the error noted. */
+static tn_value text_of(tenon_builder *builder, const char *what, const char *text) {
+    tn_value value = text ? value_string(text, strlen(text)) : NULL;
+    if (!value)
+        error_set(&builder->host->error, TN_INVALID, "INVALID_INPUT", "%s is NULL or not UTF-8", what);
+    return value;
+}
+
+int32_t tenon_add_channel(tenon_builder *builder, const char *name, const char *type, tn_value initial) {
+    embed_forget(builder->host);
+    tn_value id = text_of(builder, "a channel's name", name), kind = text_of(builder, "a channel's type", type);
+    if (!id || !kind) {
+        value_unref(id);
+        value_unref(kind);
+        return TN_INVALID;
+    }
+    tn_value channel = value_set_take(value_object_reserve(4), "name", id);
+    if (strncmp(type, "reduce:", 7) == 0) {
+        channel = value_set_take(channel, "type", value_text("reduce"));
+        channel = value_set_take(channel, "reducer", value_string(type + 7, strlen(type + 7)));
+        value_unref(kind);
+    } else {
+        channel = value_set_take(channel, "type", kind);
+    }
+    if (initial) channel = value_set_take(channel, "default", value_ref(initial));
+    builder->channels = value_push_take(builder->channels, channel);
+    return TN_OK;
+}
+
+static int32_t add_node(tenon_builder *builder, const char *id, const char *type, tn_value config) {
+    tn_value name = text_of(builder, "a node's id", id), kind = text_of(builder, "a node's type", type);
+    if (!name || !kind) {
+        value_unref(name);
+        value_unref(kind);
+        return TN_INVALID;
+    }
+    tn_value node = value_set_take(value_object_reserve(3), "id", name);
+    node = value_set_take(node, "type", kind);
+    if (config) node = value_set_take(node, "config", value_ref(config));
+    builder->nodes = value_push_take(builder->nodes, node);
+    return TN_OK;
+}
+
+int32_t tenon_add_node(tenon_builder *builder, const char *id, const char *type, tn_value config) {
+    embed_forget(builder->host);
+    return add_node(builder, id, type, config);
+}
+
+int32_t tenon_add_node_runnable(tenon_builder *builder, const char *id, tenon_runnable *runnable) {
+    tenon *host = builder->host;
+    embed_forget(host);
+    char type[48];
+    int32_t status = runnable_node_register(host, runnable->callable, type, sizeof type, &host->error);
+    return status == TN_OK ? add_node(builder, id, type, NULL) : status;
+}
+
+static int32_t add_edge_take(tenon_builder *builder, tn_value edge) {
+    builder->edges = value_push_take(builder->edges, edge);
+    return TN_OK;
+}
+
+int32_t tenon_add_edge(tenon_builder *builder, const char *from, const char *to) {
+    embed_forget(builder->host);
+    tn_value source = text_of(builder, "an edge's source", from), target = text_of(builder, "an edge's target", to);
+    if (!source || !target) {
+        value_unref(source);
+        value_unref(target);
+        return TN_INVALID;
+    }
+    return add_edge_take(builder, value_set_take(value_set_take(value_object_reserve(2), "from", source), "to", target));
+}
+
+int32_t tenon_add_conditional_edges(tenon_builder *builder, const char *from, const char *const *expressions,
+                                    const char *const *targets, uint32_t count) {
+    embed_forget(builder->host);
+    tn_value source = text_of(builder, "an edge's source", from), conditions = value_array();
+    for (uint32_t i = 0; i < count; i++) {
+        tn_value expression = text_of(builder, "a condition", expressions[i]);
+        tn_value target = text_of(builder, "a condition's target", targets[i]);
+        if (!expression || !target || !source) {
+            value_unref(expression);
+            value_unref(target);
+            value_unref(source);
+            value_unref(conditions);
+            return TN_INVALID;
+        }
+        tn_value condition = value_set_take(value_object_reserve(2), "expression", expression);
+        conditions = value_push_take(conditions, value_set_take(condition, "to", target));
+    }
+    if (!source) {
+        value_unref(conditions);
+        return TN_INVALID;
+    }
+    tn_value edge = value_set_take(value_object_reserve(3), "from", source);
+    edge = value_set_take(edge, "type", value_text("conditional"));
+    return add_edge_take(builder, value_set_take(edge, "conditions", conditions));
+}
+
+int32_t tenon_set_entry_point(tenon_builder *builder, const char *node) {
+    return tenon_add_edge(builder, TENON_START, node);
+}
+
+int32_t tenon_set_finish_point(tenon_builder *builder, const char *node) {
+    return tenon_add_edge(builder, node, TENON_END);
+}
+
+tenon_runnable *tenon_compile(tenon_builder *builder) {
+    tn_value document = value_set_take(value_object_reserve(5), "version", value_text("1.0"));
+    tn_value agent = value_set_take(value_object_reserve(1), "name", value_ref(builder->name));
+    document = value_set_take(document, "agent", agent);
+    document = value_set_take(document, "channels", value_ref(builder->channels));
+    document = value_set_take(document, "nodes", value_ref(builder->nodes));
+    document = value_set_take(document, "edges", value_ref(builder->edges));
+    char *text = json_text(document, JSON_INDENTED);
+    tn_value name = value_format("%s.json", value_chars(builder->name, NULL));
+    tenon_runnable *runnable = embed_graph(builder->host, value_chars(name, NULL), text, strlen(text));
+    value_unref(name);
+    value_unref(document);
+    mem_free(text);
+    return runnable;
+}
