@@ -1,0 +1,334 @@
+/*
+ * bench_nodes.c - the components of the workloads (tests/bench), written against the raw contract.
+ *
+ * What is measured is the host, so a component does its arithmetic, its reads and its writes and nothing else: names
+ * are resolved at create, channels are written by index, and no task allocates but for its value. It is also the
+ * example of a plugin without <tenon/easy.h>.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <tenon.h>
+#include <tenon/note.h>
+
+static const tn_host *host;
+static const tn_core_1 *core;
+static const tn_value_1 *value;
+static const tn_task_1 *task_api;
+
+struct node {
+    int32_t (*start)(struct node *node, tn_task task, tn_value input);
+    uint32_t input, output; /* channels */
+    int64_t number;         /* what append appends, how many events, how many turns */
+    int32_t paced;
+    tn_value constant; /* append's value; NULL: its input */
+    struct emission *open;
+};
+
+/* ---- Arithmetic and lists -------------------------------------------------------------------------------------- */
+
+static int32_t finish(struct node *node, tn_task task, tn_value result) {
+    (void)task_api->write(task, node->output, result);
+    value->release(result);
+    (void)task_api->complete(task, NULL);
+    return TN_OK;
+}
+
+/* bench.add and bench.add_blocking: channel + 1. */
+static int32_t add_start(struct node *node, tn_task task, tn_value input) {
+    tn_value counter = task_api->read(task, node->input);
+    int64_t number = 0;
+    int32_t status = value->as_int(counter, &number);
+    (void)input;
+    value->release(counter);
+    return status == TN_OK ? finish(node, task, value->make_int(number + 1)) : status;
+}
+
+static int32_t append_start(struct node *node, tn_task task, tn_value input) {
+    (void)task_api->write(task, node->output, node->constant != NULL ? node->constant : input);
+    (void)task_api->complete(task, NULL);
+    return TN_OK;
+}
+
+static int32_t length_start(struct node *node, tn_task task, tn_value input) {
+    tn_value list = task_api->read(task, node->input);
+    int64_t count = (int64_t)value->count(list);
+    (void)input;
+    value->release(list);
+    return finish(node, task, value->make_int(count));
+}
+
+static int32_t noop_start(struct node *node, tn_task task, tn_value input) {
+    (void)node, (void)input;
+    (void)task_api->complete(task, NULL);
+    return TN_OK;
+}
+
+/* ---- growth: an agent that asks for `number` tool calls, and the tool ---------------------------------------------
+ */
+
+#define CONTENT_LENGTH 200
+static char content_text[CONTENT_LENGTH];
+static tn_value content, role_assistant, role_tool, name_lookup;
+
+static tn_value text(const char *chars) { return value->make_text(chars, strlen(chars)); }
+
+/* "a-12": the prefix and the number, without printf. */
+static tn_value numbered(const char *prefix, int64_t number) {
+    char out[32];
+    char *end = out + sizeof(out), *start = end;
+    size_t length = strlen(prefix);
+    do *--start = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    start -= length;
+    memcpy(start, prefix, length);
+    return value->make_text(start, (uint64_t)(end - start));
+}
+
+static void put(tn_builder *builder, const char *key, tn_value item) {
+    value->key(builder, key);
+    value->add(builder, item);
+}
+
+static void put_take(tn_builder *builder, const char *key, tn_value item) {
+    put(builder, key, item);
+    value->release(item);
+}
+
+static tn_builder *message_begin(const char *id_prefix, int64_t number, tn_value role) {
+    tn_builder *builder = value->builder();
+    value->begin(builder, TN_OBJECT);
+    put_take(builder, "id", numbered(id_prefix, number));
+    put(builder, "role", role);
+    put(builder, "content", content);
+    return builder;
+}
+
+static tn_value message_end(tn_builder *builder) {
+    value->end(builder);
+    return value->finish(builder);
+}
+
+/* One user message, then pairs of request and result: (count - 1) / 2 calls were made. */
+static int32_t agent_start(struct node *node, tn_task task, tn_value input) {
+    tn_value messages = task_api->read(task, node->input);
+    int64_t calls = ((int64_t)value->count(messages) - 1) / 2;
+    tn_builder *message;
+    (void)input;
+    value->release(messages);
+    if (calls >= node->number) {
+        message = message_begin("f-", calls, role_assistant);
+    } else {
+        message = message_begin("a-", calls, role_assistant);
+        value->key(message, "tool_calls");
+        value->begin(message, TN_ARRAY);
+        value->begin(message, TN_OBJECT);
+        put_take(message, "id", numbered("call-", calls));
+        put(message, "name", name_lookup);
+        value->key(message, "args");
+        value->begin(message, TN_OBJECT);
+        put_take(message, "query", value->make_int(calls));
+        value->end(message);
+        value->end(message);
+        value->end(message);
+    }
+    return finish(node, task, message_end(message));
+}
+
+static int32_t tools_start(struct node *node, tn_task task, tn_value input) {
+    tn_value messages = task_api->read(task, node->input);
+    uint64_t count = value->count(messages);
+    tn_value request = count > 0 ? value->at(messages, count - 1) : NULL;
+    tn_value call = value->at(value->get(request, "tool_calls"), 0);
+    tn_value id = value->get(call, "id");
+    int64_t query = 0;
+    int32_t status = value->as_int(value->get(value->get(call, "args"), "query"), &query);
+    (void)input;
+    if (status == TN_OK) {
+        tn_builder *message = message_begin("t-", query, role_tool);
+        put(message, "tool_call_id", id);
+        status = finish(node, task, message_end(message));
+    }
+    value->release(messages);
+    return status;
+}
+
+/* ---- stream: events, all at once or one a turn of the loop ----------------------------------------------------------
+ */
+
+struct emission {
+    struct emission *next;
+    struct node *node;
+    tn_task task;
+    int64_t sent;
+};
+
+static tn_value token;
+
+static void emission_free(struct emission *emission) {
+    struct emission **link = &emission->node->open;
+    while (*link != emission) link = &(*link)->next;
+    *link = emission->next;
+    free(emission);
+}
+
+static void emission_step(void *argument) {
+    struct emission *emission = argument;
+    tn_task task = emission->task;
+    while (emission->sent < emission->node->number) {
+        tn_builder *builder = value->builder();
+        value->begin(builder, TN_OBJECT);
+        put_take(builder, "i", value->make_int(emission->sent));
+        put(builder, "text", token);
+        value->end(builder);
+        tn_value event = value->finish(builder);
+        int32_t status = task_api->emit(task, event);
+        value->release(event);
+        if (status == TN_AGAIN) return; /* ready comes */
+        if (status != TN_OK) break;
+        emission->sent++;
+        if (emission->node->paced && core->post(host, 0, emission_step, emission) != 0) return;
+    }
+    emission_free(emission);
+    (void)task_api->complete(task, NULL);
+}
+
+static int32_t emit_start(struct node *node, tn_task task, tn_value input) {
+    struct emission *emission = malloc(sizeof(*emission));
+    (void)input;
+    if (emission == NULL) return TN_NO_MEMORY;
+    emission->next = node->open;
+    emission->node = node;
+    emission->task = task;
+    emission->sent = 0;
+    node->open = emission;
+    emission_step(emission);
+    return TN_OK;
+}
+
+/* ---- The component interface --------------------------------------------------------------------------------------
+ */
+
+static const struct kind {
+    const char *id;
+    int32_t (*start)(struct node *node, tn_task task, tn_value input);
+} kinds[] = {
+    {"bench.add", add_start},       {"bench.add_blocking", add_start}, {"bench.append", append_start},
+    {"bench.length", length_start}, {"bench.noop", noop_start},        {"bench.agent", agent_start},
+    {"bench.tools", tools_start},   {"bench.emit", emit_start},
+};
+
+static const char *config_text(tn_value config, const char *key) {
+    return value->as_text(value->get(config, key), NULL);
+}
+
+static int32_t create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
+    const char *input = config_text(config, "input_key"), *output = config_text(config, "output_key");
+    const char *pace = config_text(config, "pace");
+    int32_t status = TN_OK;
+    (void)self;
+    size_t i = 0;
+    while (i < sizeof(kinds) / sizeof(kinds[0]) && strcmp(kinds[i].id, id) != 0) i++;
+    if (i == sizeof(kinds) / sizeof(kinds[0])) return task_api->refuse(binder, "NOT_FOUND", "no such component");
+    struct node *node = calloc(1, sizeof(*node));
+    if (node == NULL) return TN_NO_MEMORY;
+    node->start = kinds[i].start;
+    if (input != NULL) status = task_api->bind_read(binder, input, &node->input);
+    if (status == TN_OK && output != NULL) status = task_api->bind_write(binder, output, &node->output);
+    (void)value->as_int(value->get(config, "number"), &node->number);
+    node->paced = pace != NULL && strcmp(pace, "paced") == 0;
+    node->constant = value->retain(value->get(config, "value"));
+    if (status == TN_OK) {
+        *instance = node;
+    } else {
+        value->release(node->constant);
+        free(node);
+    }
+    return status;
+}
+
+static int32_t start(void *instance, tn_task task, tn_value input) {
+    struct node *node = instance;
+    return node->start(node, task, input);
+}
+
+static void ready(void *instance, tn_task task) {
+    struct node *node = instance;
+    struct emission *emission = node->open;
+    while (emission != NULL && emission->task != task) emission = emission->next;
+    if (emission != NULL) emission_step(emission);
+}
+
+static void destroy(void *instance) {
+    struct node *node = instance;
+    value->release(node->constant);
+    free(node);
+}
+
+/* ---- The manifest --------------------------------------------------------------------------------------------------
+ */
+
+#define READ   "\"input_key\": {\"type\": \"string\", \"x-tenon\": \"channel-read\"}"
+#define WRITE  "\"output_key\": {\"type\": \"string\", \"x-tenon\": \"channel-write\"}"
+#define NUMBER "\"number\": {\"type\": \"integer\", \"minimum\": 0}"
+
+#define NODE(name, id, title, extra, properties, required)                                                             \
+    TN_NOTE_AS(name, "{\"component\": {\"kind\": \"node\", \"id\": \"" id "\", \"title\": \"" title                    \
+                     "\", \"effects\": []," extra " \"config\": {\"type\": \"object\", \"properties\": {" properties   \
+                     "}, \"required\": [" required "], \"additionalProperties\": false}}}");
+
+TN_NOTE("{\"plugin\": {\"id\": \"tenon.bench\", \"version\": \"0.1.0\", \"title\": \"Components of the workloads\", "
+        "\"requires\": [\"tenon.core/1\", \"tenon.value/1\", \"tenon.task/1\"]}}")
+NODE(add, "bench.add", "Adds one", "\"style\": \"async\",", READ ", " WRITE, "\"input_key\", \"output_key\"")
+NODE(add_blocking, "bench.add_blocking", "Adds one, on a worker", "\"style\": \"blocking\", \"reentrant\": true,",
+     READ ", " WRITE, "\"input_key\", \"output_key\"")
+NODE(append, "bench.append", "Writes its value, or its input", "\"style\": \"async\",", WRITE ", \"value\": {}",
+     "\"output_key\"")
+NODE(length, "bench.length", "Writes how many items a channel has", "\"style\": \"async\",", READ ", " WRITE,
+     "\"input_key\", \"output_key\"")
+NODE(noop, "bench.noop", "Does nothing", "\"style\": \"async\",", "", "")
+NODE(agent, "bench.agent", "Asks for calls of a tool, then answers", "\"style\": \"async\",",
+     READ ", " WRITE ", " NUMBER, "\"input_key\", \"output_key\", \"number\"")
+NODE(tools, "bench.tools", "Answers the last message's call", "\"style\": \"async\",", READ ", " WRITE,
+     "\"input_key\", \"output_key\"")
+NODE(emit, "bench.emit", "Emits events {i, text}", "\"style\": \"async\",",
+     NUMBER ", \"pace\": {\"enum\": [\"burst\", \"paced\"], \"default\": \"burst\"}", "\"number\"")
+
+/* ---- The plugin
+ * ------------------------------------------------------------------------------------------------------ */
+
+static int32_t init(void *self, tn_value config) {
+    (void)self, (void)config;
+    memset(content_text, 'x', sizeof(content_text));
+    content = value->make_text(content_text, sizeof(content_text));
+    role_assistant = text("assistant");
+    role_tool = text("tool");
+    name_lookup = text("lookup");
+    token = text("token");
+    return TN_OK;
+}
+
+static void deinit(void *self) {
+    (void)self;
+    value->release(content);
+    value->release(role_assistant);
+    value->release(role_tool);
+    value->release(name_lookup);
+    value->release(token);
+}
+
+static const void *offer(void *self, const char *id) {
+    static const tn_component_1 components = {sizeof(components), 0, create, start, NULL, ready, destroy};
+    static const tn_lifecycle_1 lifecycle = {sizeof(lifecycle), 0, init, NULL, deinit};
+    (void)self;
+    if (strcmp(id, TN_COMPONENT_1) == 0) return &components;
+    return strcmp(id, TN_LIFECYCLE_1) == 0 ? &lifecycle : NULL;
+}
+
+TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *given) {
+    static const tn_plugin plugin = {sizeof(plugin), 0, NULL, offer};
+    host = given;
+    core = given->get(given->self, TN_CORE_1);
+    value = given->get(given->self, TN_VALUE_1);
+    task_api = given->get(given->self, TN_TASK_1);
+    return core != NULL && value != NULL && task_api != NULL ? &plugin : NULL;
+}
