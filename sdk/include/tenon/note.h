@@ -28,14 +28,15 @@
 #define TN_NOTE_JOIN_(a, b) a##b
 #define TN_NOTE_JOIN(a, b)  TN_NOTE_JOIN_(a, b)
 
-/* `json` is a string literal. `name` makes the variable's name unique in its file. */
+/* `json` is a string literal, whose NUL is part of the note: readers drop NULs at the end. `name` makes the variable's
+ * name unique in its file. */
 #define TN_NOTE_AS(name, json)                                                                                         \
     __extension__ static const struct {                                                                                \
         uint32_t name_size, json_size, type;                                                                           \
         char owner[(sizeof(TN_NOTE_OWNER) + 3u) & ~3u];                                                                \
         char text[(sizeof(json) + 3u) & ~3u];                                                                          \
     } tn_note_##name __attribute__((section(TN_NOTE_SECTION), used, aligned(4)))                                       \
-    TN_NOTE_UNPADDED = {sizeof(TN_NOTE_OWNER), sizeof(json) - 1, TN_NOTE_TYPE, TN_NOTE_OWNER, json}
+    TN_NOTE_UNPADDED = {sizeof(TN_NOTE_OWNER), sizeof(json), TN_NOTE_TYPE, TN_NOTE_OWNER, json}
 
 #define TN_NOTE_LINE(line, json) TN_NOTE_AS(line, json)
 #define TN_NOTE(json)            TN_NOTE_LINE(__LINE__, json);
