@@ -1,0 +1,146 @@
+/*
+ * check_scalar.c - the keywords of numbers and strings, and enum and const.
+ *
+ * Comparisons are exact between integers and doubles. A string's length is in code points, counted only where its
+ * length in bytes does not decide.
+ */
+#include "adl/schema/internal.h"
+
+/* "found the number 3, expected …": one sentence of all that compare with the keyword's value. */
+static bool fail_value(struct run *run, const struct node *node, const struct check *check, tn_value instance,
+                       const struct place *place, const char *expected) {
+    if (!run->errors) return false;
+    struct buffer message;
+    buffer_init(&message, SCHEMA_MESSAGE_MAX);
+    buffer_text(&message, "found ");
+    describe(&message, instance);
+    buffer_format(&message, ", expected %s", expected);
+    describe_short(&message, check->value);
+    const struct finding finding = {node, check->keyword, place, instance, check->value, NULL, 0};
+    fail_finding(run, &finding, buffer_cstr(&message));
+    buffer_finish(&message);
+    return false;
+}
+
+CHECK_FUNCTION(check_minimum) {
+    (void)marks;
+    return value_compare_numbers(instance, check->value) >= 0 ||
+           fail_value(run, node, check, instance, place, "at least ");
+}
+
+CHECK_FUNCTION(check_maximum) {
+    (void)marks;
+    return value_compare_numbers(instance, check->value) <= 0 ||
+           fail_value(run, node, check, instance, place, "at most ");
+}
+
+CHECK_FUNCTION(check_exclusive_minimum) {
+    (void)marks;
+    return value_compare_numbers(instance, check->value) > 0 ||
+           fail_value(run, node, check, instance, place, "more than ");
+}
+
+CHECK_FUNCTION(check_exclusive_maximum) {
+    (void)marks;
+    return value_compare_numbers(instance, check->value) < 0 ||
+           fail_value(run, node, check, instance, place, "less than ");
+}
+
+CHECK_FUNCTION(check_multiple_of) {
+    (void)marks;
+    if (value_is(instance, TN_INT) && value_is(check->value, TN_INT)) {
+        if (value_to_int(instance) % value_to_int(check->value) == 0) return true;
+    } else if (decimal_divides(check->as.decimal, decimal_of(instance))) {
+        return true;
+    }
+    return fail_value(run, node, check, instance, place, "a multiple of ");
+}
+
+static size_t code_points(const char *text, size_t length) {
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++) count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return count;
+}
+
+static bool fail_length(struct run *run, const struct node *node, const struct check *check, tn_value instance,
+                        const struct place *place, size_t found, const char *expected) {
+    if (!run->errors) return false;
+    struct buffer text;
+    buffer_init(&text, SCHEMA_MESSAGE_MAX);
+    describe(&text, instance);
+    fail(run, node, check, instance, place, "found %s of %zu character%s, expected at %s %llu", buffer_cstr(&text),
+         found, found == 1 ? "" : "s", expected, (unsigned long long)check->as.count);
+    buffer_finish(&text);
+    return false;
+}
+
+CHECK_FUNCTION(check_min_length) {
+    (void)marks;
+    size_t bytes;
+    const char *text = value_chars(instance, &bytes);
+    if (check->as.count == 0 || bytes / 4 >= check->as.count) return true; /* a character has four bytes at most */
+    size_t found = bytes < check->as.count && !run->errors ? bytes : code_points(text, bytes);
+    return found >= check->as.count || fail_length(run, node, check, instance, place, found, "least");
+}
+
+CHECK_FUNCTION(check_max_length) {
+    (void)marks;
+    size_t bytes;
+    const char *text = value_chars(instance, &bytes);
+    if (bytes <= check->as.count) return true;
+    size_t found = code_points(text, bytes);
+    return found <= check->as.count || fail_length(run, node, check, instance, place, found, "most");
+}
+
+CHECK_FUNCTION(check_format) {
+    (void)marks;
+    size_t length;
+    const char *text = value_chars(instance, &length);
+    return check->as.format(text, length) || fail_value(run, node, check, instance, place, "the format ");
+}
+
+static bool fail_enum(struct run *run, const struct node *node, const struct check *check, tn_value instance,
+                      const struct place *place) {
+    if (!run->errors) return false;
+    struct buffer message;
+    buffer_init(&message, SCHEMA_MESSAGE_MAX);
+    buffer_text(&message, "found ");
+    describe(&message, instance);
+    buffer_text(&message, ", expected ");
+    buffer_text(&message, value_count(check->value) > 1 ? "one of " : "");
+    describe_values(&message, check->value);
+    struct nearest near = {0};
+    if (value_is(instance, TN_STRING)) {
+        size_t length;
+        const char *text = value_chars(instance, &length);
+        nearest_init(&near, text, length);
+        for (size_t i = 0; i < value_count(check->as.values.strings); i++) {
+            text = value_chars(value_key_at(check->as.values.strings, i), &length);
+            nearest_offer(&near, text, length);
+        }
+        if (near.best) buffer_format(&message, "; did you mean \"%s\"?", near.best);
+    }
+    const struct finding finding = {node, check->keyword, place, instance, check->value, near.best, near.best_length};
+    fail_finding(run, &finding, buffer_cstr(&message));
+    buffer_finish(&message);
+    return false;
+}
+
+CHECK_FUNCTION(check_enum) {
+    (void)marks;
+    if (value_is(instance, TN_STRING)) {
+        if (value_get_key(check->as.values.strings, instance)) return true;
+    } else {
+        tn_value others = check->as.values.others;
+        size_t count = value_count(others);
+        if (!spend(run, place, count)) return false;
+        for (size_t i = 0; i < count; i++)
+            if (value_equal(instance, value_at(others, i))) return true;
+    }
+    return fail_enum(run, node, check, instance, place);
+}
+
+CHECK_FUNCTION(check_const) {
+    (void)marks;
+    return value_equal(instance, check->value) || fail_value(run, node, check, instance, place, "");
+}

@@ -1,0 +1,270 @@
+/*
+ * validate.c - running a schema over an instance: nodes, the keywords that apply others in place, and references.
+ *
+ * One evaluator serves three purposes. For the verdict alone it stops at the first failure and touches no memory but
+ * the stack. With errors wanted it goes on and reports. With a visitor it goes on and shows each node with its place.
+ * Where the answer decides what to do next (anyOf, oneOf, not, if) the branch is first asked for its verdict, so that
+ * neither errors nor visits come from branches that do not count.
+ *
+ * What properties and items were evaluated is tracked only beneath a node that asks (unevaluated…): marks are NULL
+ * elsewhere. A subschema that fails still leaves its marks where its failure is the whole's, so that a wrong value is
+ * reported once and not again as an unevaluated one.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "adl/schema/internal.h"
+#include "adl/value/memory.h"
+
+/* ---- Runs ------------------------------------------------------------------------------------------------------ */
+
+void run_init(struct run *run, const struct schema *schema) {
+    *run = (struct run){
+        .schema = schema, .work = schema->work, .nesting = SCHEMA_NESTING_MAX, .defaults = SCHEMA_DEFAULTS_MAX};
+}
+
+void run_finish(struct run *run) {
+    if (run->scratch) pattern_scratch_free(atomic_exchange(&run->schema->spare->scratch, run->scratch));
+}
+
+bool exhausted(struct run *run, const struct place *place, const char *what) {
+    if (run->status != TN_OK) return false;
+    run->status = TN_LIMIT;
+    run->errors = run->report; /* whatever was only being tried out, this is said */
+    const struct finding finding = {.node = run->schema->root, .keyword = "", .place = place};
+    return fail_finding(run, &finding, what);
+}
+
+bool spend(struct run *run, const struct place *place, uint64_t amount) {
+    if (run->work >= amount) {
+        run->work -= amount;
+        return true;
+    }
+    run->work = 0;
+    return exhausted(run, place,
+                     "validating this takes more work than is allowed; make the schema or the value smaller");
+}
+
+/* ---- Marks ----------------------------------------------------------------------------------------------------- */
+
+void marks_init(struct marks *marks, tn_value instance) {
+    marks->all = false;
+    marks->words = (value_count(instance) + 63) / 64;
+    marks->bits = marks->words <= MARKS_INLINE ? marks->room : mem_alloc(marks->words * sizeof *marks->bits);
+    memset(marks->bits, 0, marks->words * sizeof *marks->bits);
+}
+
+void marks_finish(struct marks *marks) {
+    if (marks->bits != marks->room) mem_free(marks->bits);
+}
+
+void marks_merge(struct marks *into, const struct marks *from) {
+    into->all = into->all || from->all;
+    for (size_t i = 0; i < into->words; i++) into->bits[i] |= from->bits[i];
+}
+
+/* ---- Nodes ----------------------------------------------------------------------------------------------------- */
+
+static bool kind_allowed(const struct node *node, tn_value instance, int kind) {
+    if (node->kinds >> kind & 1) return true;
+    if (kind != TN_DOUBLE || !node->integral) return false;
+    double number = value_to_double(instance);
+    return floor(number) == number;
+}
+
+static bool run_group(struct run *run, const struct node *node, enum group group, tn_value instance,
+                      const struct place *place, struct marks *marks) {
+    bool good = true;
+    for (size_t i = node->start[group]; i < node->start[group + 1]; i++) {
+        const struct check *check = &node->checks[i];
+        if (check->run(run, node, check, instance, place, marks)) continue;
+        good = false;
+        if (!run_thorough(run) || run->status != TN_OK) return false;
+    }
+    return good;
+}
+
+static bool run_checks(struct run *run, const struct node *node, tn_value instance, int kind, const struct place *place,
+                       struct marks *marks) {
+    static const uint8_t groups[TN_OBJECT + 1] = {
+        [TN_INT] = GROUP_NUMBER + 1,  [TN_DOUBLE] = GROUP_NUMBER + 1, [TN_STRING] = GROUP_STRING + 1,
+        [TN_ARRAY] = GROUP_ARRAY + 1, [TN_OBJECT] = GROUP_OBJECT + 1,
+    };
+    bool good = true;
+    if (groups[kind]) good = run_group(run, node, groups[kind] - 1u, instance, place, marks);
+    if (!good && !run_thorough(run)) return false;
+    return run_group(run, node, GROUP_ANY, instance, place, marks) && good;
+}
+
+static bool run_tracking(struct run *run, const struct node *node, tn_value instance, int kind,
+                         const struct place *place, struct marks *outer) {
+    struct marks own; /* what is next to this node is not its concern */
+    marks_init(&own, instance);
+    bool good = run_checks(run, node, instance, kind, place, &own);
+    if ((good || run_thorough(run)) && run->status == TN_OK)
+        good = run_group(run, node, GROUP_LAST, instance, place, &own) && good;
+    if (outer) marks_merge(outer, &own);
+    marks_finish(&own);
+    return good;
+}
+
+bool evaluate(struct run *run, const struct node *node, tn_value instance, const struct place *place,
+              struct marks *marks) {
+    if (run->nesting == 0)
+        return exhausted(run, place,
+                         "the schema applies more than 1024 subschemas within each other here: "
+                         "it refers to itself without end, or the value is too deep");
+    if (!spend(run, place, 1)) return false;
+    if (run->visitor) run->visitor->visit(run->visitor, node, instance, place);
+    int kind = value_kind(instance);
+    bool good = kind_allowed(node, instance, kind);
+    if (!good) {
+        fail_kind(run, node, instance, place);
+        if (!run->visitor) return false; /* what else is wrong with it would only distract */
+    }
+    if (!node->checks) return good;
+    struct scope scope = {run->scope, node->resource};
+    const struct scope *outer = run->scope;
+    if (!outer || outer->resource != node->resource) run->scope = &scope;
+    run->nesting--;
+    if (node->unevaluated && kind >= TN_ARRAY)
+        good = run_tracking(run, node, instance, kind, place, marks) && good;
+    else
+        good = run_checks(run, node, instance, kind, place, marks) && good;
+    run->nesting++;
+    run->scope = outer;
+    return good;
+}
+
+bool descend(struct run *run, const struct node *node, tn_value instance, const struct place *place) {
+    if (run->visitor && run->visitor->enters && !run->visitor->enters(run->visitor, place)) return true;
+    return evaluate(run, node, instance, place, NULL);
+}
+
+bool holds(struct run *run, const struct node *node, tn_value instance, const struct place *place,
+           struct marks *marks) {
+    struct schema_errors *errors = run->errors;
+    struct visitor *visitor = run->visitor;
+    run->errors = NULL;
+    run->visitor = NULL;
+    bool good = evaluate(run, node, instance, place, marks);
+    run->errors = errors;
+    run->visitor = visitor;
+    return good;
+}
+
+/* ---- In place -------------------------------------------------------------------------------------------------- */
+
+CHECK_FUNCTION(check_ref) {
+    (void)node;
+    return evaluate(run, check->as.node, instance, place, marks);
+}
+
+CHECK_FUNCTION(check_dynamic_ref) {
+    (void)node;
+    const struct node *target = check->as.dynamic.node;
+    if (check->as.dynamic.name) {
+        /* The outermost resource on the way here that has such an anchor. */
+        for (const struct scope *scope = run->scope; scope; scope = scope->parent) {
+            const struct resource *resource = scope->resource;
+            for (size_t i = 0; i < resource->dynamic_count; i++)
+                if (strcmp(resource->dynamic[i].name, check->as.dynamic.name) == 0) target = resource->dynamic[i].node;
+        }
+    }
+    return evaluate(run, target, instance, place, marks);
+}
+
+CHECK_FUNCTION(check_all_of) {
+    (void)node;
+    bool good = true;
+    for (size_t i = 0; i < check->as.nodes.count; i++) {
+        if (evaluate(run, check->as.nodes.at[i], instance, place, marks)) continue;
+        good = false;
+        if (!run_thorough(run) || run->status != TN_OK) return false;
+    }
+    return good;
+}
+
+/* The verdict of a branch; what it marked counts only if it holds. */
+static bool branch_holds(struct run *run, const struct node *branch, tn_value instance, const struct place *place,
+                         struct marks *marks) {
+    if (!marks) return holds(run, branch, instance, place, NULL);
+    struct marks own;
+    marks_init(&own, instance);
+    bool good = holds(run, branch, instance, place, &own);
+    if (good) marks_merge(marks, &own);
+    marks_finish(&own);
+    return good;
+}
+
+CHECK_FUNCTION(check_any_of) {
+    bool good = false;
+    for (size_t i = 0; i < check->as.nodes.count; i++) {
+        const struct node *branch = check->as.nodes.at[i];
+        if (!branch_holds(run, branch, instance, place, marks)) {
+            if (run->status != TN_OK) return false;
+            continue;
+        }
+        good = true;
+        if (run->visitor) evaluate(run, branch, instance, place, NULL);
+        if (!marks && !run->visitor) return true;
+    }
+    return good || fail_closest(run, node, check, instance, place, marks);
+}
+
+CHECK_FUNCTION(check_one_of) {
+    size_t first = 0, second = 0, count = 0;
+    for (size_t i = 0; i < check->as.nodes.count; i++) {
+        const struct node *branch = check->as.nodes.at[i];
+        if (!branch_holds(run, branch, instance, place, marks)) {
+            if (run->status != TN_OK) return false;
+            continue;
+        }
+        if (run->visitor) evaluate(run, branch, instance, place, NULL);
+        if (++count == 1) first = i;
+        if (count == 2) second = i;
+        if (count == 2 && !run->visitor) break;
+    }
+    if (count == 0) return fail_closest(run, node, check, instance, place, marks);
+    if (count == 1) return true;
+    return fail(run, node, check, instance, place,
+                "matches two alternatives of `oneOf` (number %zu and number %zu), expected exactly one", first + 1,
+                second + 1);
+}
+
+CHECK_FUNCTION(check_not) {
+    (void)marks;
+    if (!holds(run, check->as.node, instance, place, NULL)) return run->status == TN_OK;
+    if (!run->errors) return false;
+    struct buffer found, what;
+    buffer_init(&found, SCHEMA_MESSAGE_MAX);
+    buffer_init(&what, SCHEMA_MESSAGE_MAX);
+    describe(&found, instance);
+    describe_short(&what, check->value);
+    fail(run, node, check, instance, place, "found %s, expected anything but what matches %s", buffer_cstr(&found),
+         buffer_cstr(&what));
+    buffer_finish(&found);
+    buffer_finish(&what);
+    return false;
+}
+
+CHECK_FUNCTION(check_if) {
+    (void)node;
+    bool condition = branch_holds(run, check->as.branch.condition, instance, place, marks);
+    if (run->status != TN_OK) return false;
+    if (condition && run->visitor) evaluate(run, check->as.branch.condition, instance, place, NULL);
+    const struct node *next = condition ? check->as.branch.then : check->as.branch.otherwise;
+    return !next || evaluate(run, next, instance, place, marks);
+}
+
+/* ---- The call -------------------------------------------------------------------------------------------------- */
+
+int32_t schema_validate(const struct schema *schema, tn_value instance, struct schema_errors *errors) {
+    struct run run;
+    run_init(&run, schema);
+    run.errors = run.report = errors;
+    bool good = evaluate(&run, schema->root, instance, NULL, NULL);
+    run_finish(&run);
+    if (run.status != TN_OK) return run.status;
+    return good ? TN_OK : TN_INVALID;
+}
