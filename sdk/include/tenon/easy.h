@@ -145,6 +145,8 @@ static inline int32_t tn_done_text(tn_task task, const char *text) { return tn_d
 static inline int32_t tn_done_int(tn_task task, int64_t number) { return tn_done_take(task, tn_int(number)); }
 static inline int32_t tn_done_num(tn_task task, double number) { return tn_done_take(task, tn_num(number)); }
 static inline int32_t tn_done_bool(tn_task task, int32_t truth) { return tn_done_take(task, tn_bool(truth)); }
+/* Completes after a write, whose status it takes: `return tn_done_written(task, tn_write_int(task, …));` */
+static inline int32_t tn_done_written(tn_task task, int32_t status) { return status == TN_OK ? tn_done(task) : status; }
 /* Fails, with a code in upper case and a message that says what was found, what was expected and what to do. */
 static inline int32_t tn_fail(tn_task task, const char *code, const char *message) {
     (void)tn.task->fail(task, code, message, NULL);
@@ -456,7 +458,7 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
 
 /* Functions for tn_lifecycle_1, each may be NULL. In one file. */
 #define TN_LIFECYCLE(init, quiesce, deinit)                                                                            \
-    TN_EASY_HIDDEN const tn_lifecycle_1 tn_easy_lifecycle = {sizeof(tn_lifecycle_1), 0, init, quiesce, deinit};
+    const tn_lifecycle_1 tn_easy_lifecycle = {sizeof(tn_lifecycle_1), 0, init, quiesce, deinit};
 
 /*
  * A component with functions of your own, for what a body in one piece cannot do: names bound by hand, waiting without

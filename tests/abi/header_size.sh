@@ -1,0 +1,13 @@
+#!/bin/sh
+# The contract stays small: tenon.h has at most 300 lines of code, every further interface at most 80.
+set -eu
+status=0
+check() {
+    lines=$(gcc -fpreprocessed -dD -E -P "$SOURCE/sdk/include/$1" 2>/dev/null | grep -c .)
+    [ "$lines" -le "$2" ] && return
+    echo "$1 has $lines lines of code; at most $2 are allowed"
+    status=1
+}
+check tenon.h 300
+for header in eval graph registry note; do check tenon/$header.h 80; done
+exit $status

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Nothing that a plugin was compiled with may move: offsets and constants are those of the golden files, in both
+# languages, with both compilers, and even where structs are packed and enums short.
+#   layout.sh --update writes the golden files anew: for a new interface, never for a released one.
+set -eu
+: "${SOURCE:=$(cd "$(dirname "$0")/../.." && pwd)}"
+here=$SOURCE/tests/abi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+
+constants() { # object-like macros of the released header, whose values are part of the contract
+    gcc -dM -E -I"$SOURCE/sdk/include" - <"$SOURCE/sdk/include/tenon.h" |
+        sed -n 's/^#define \(TN_[A-Z0-9_]*\) \(.*\)$/\1 \2/p' | grep -v '^TN_EXPORT ' | LC_ALL=C sort
+}
+
+if [ "${1-}" = --update ]; then
+    gcc -I"$SOURCE/sdk/include" -o "$work/layout" "$here/layout.c" && "$work/layout" >"$here/layout.expected"
+    constants >"$here/constants.expected"
+    exit
+fi
+
+constants >"$work/constants"
+diff -u "$here/constants.expected" "$work/constants" || status=1
+try() {
+    "$@" -I"$SOURCE/sdk/include" -o "$work/layout" "$work/layout.c"
+    "$work/layout" >"$work/offsets"
+    diff -u "$here/layout.expected" "$work/offsets" || { echo "with: $*"; status=1; }
+}
+cp "$here/layout.c" "$work/layout.c"
+for compiler in gcc clang; do
+    command -v $compiler >/dev/null || continue
+    try $compiler
+    try $compiler -fshort-enums -fpack-struct=1
+    try $compiler -x c++ -fshort-enums -fpack-struct=1
+done
+exit $status
