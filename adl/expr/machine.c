@@ -1,0 +1,466 @@
+/*
+ * machine.c - runs compiled expressions.
+ *
+ * Errors are cells: an operation given one gives it on, && and || may drop it, and what is left at the end is the
+ * result. What was raised last is given on where both operands failed. Passing a bound is different: it sets `left`
+ * below zero, and the evaluation ends before the next instruction. Nothing here allocates but the arena, whose first
+ * kilobytes are on our stack.
+ */
+#include "adl/expr/machine.h"
+#include "adl/expr/kinds.h"
+#include "adl/value/memory.h"
+#include <string.h>
+
+#define STACK_FIRST 48u /* cells on the C stack; an expression that needs more takes them from the arena */
+
+struct cell fault_cell(const struct machine *machine, enum fault fault, const struct cell *culprit) {
+    struct cell error = {.kind = CELL_ERROR, .reason = (uint8_t)fault, .length = machine->at};
+    if (culprit) {
+        error.culprit = culprit->kind;
+        error.built = culprit->built;
+        error.as = culprit->as;
+    }
+    return error;
+}
+
+struct cell machine_stop(struct machine *machine, enum fault limit) {
+    if (machine->stopped == FAULT_NONE) {
+        machine->stopped = limit;
+        machine->stopped_at = machine->at;
+    }
+    machine->left = -1;
+    return fault_cell(machine, limit, NULL);
+}
+
+struct cell stopped(const struct machine *machine) {
+    return fault_cell(machine, machine->stopped, NULL);
+}
+
+static bool charge(struct machine *machine, size_t operations) {
+    if (operations <= (size_t)(machine->left < 0 ? 0 : machine->left)) {
+        machine->left -= (int64_t)operations;
+        return true;
+    }
+    machine_stop(machine, FAULT_OPERATIONS);
+    return false;
+}
+
+bool charge_items(struct machine *machine, size_t items) { return charge(machine, items / ITEMS_AN_OPERATION); }
+
+bool charge_bytes(struct machine *machine, size_t bytes) { return charge(machine, bytes / BYTES_AN_OPERATION); }
+
+/* ---- Building ---- */
+
+struct cell build_text(struct machine *machine, int kind, const char *chars, size_t length) {
+    if (length > machine->expr->limits.string_length) return machine_stop(machine, FAULT_STRING_LENGTH);
+    char *copy = arena_take(&machine->arena, length + 1);
+    if (!copy) return machine_stop(machine, FAULT_MEMORY);
+    if (length) memcpy(copy, chars, length);
+    copy[length] = 0;
+    return (struct cell){.kind = (uint8_t)kind, .built = true, .length = (uint32_t)length, .as.chars = copy};
+}
+
+struct cell build_joined(struct machine *machine, const struct cell *left, const struct cell *right) {
+    size_t left_length, right_length;
+    const char *left_chars = cell_chars(left, &left_length), *right_chars = cell_chars(right, &right_length);
+    size_t length = left_length + right_length;
+    if (right_length == 0) return *left;
+    if (left_length == 0) return *right;
+    if (length > machine->expr->limits.string_length) return machine_stop(machine, FAULT_STRING_LENGTH);
+    if (!charge_bytes(machine, length)) return stopped(machine);
+    /* a + b + c: what is newest in the arena grows where it is; nobody sees beyond its own length. */
+    bool grown = left->built && arena_extend(&machine->arena, left_chars + left_length + 1, right_length);
+    char *chars = grown ? (char *)(uintptr_t)left_chars : arena_take(&machine->arena, length + 1);
+    if (!chars) return machine_stop(machine, FAULT_MEMORY);
+    if (!grown) memcpy(chars, left_chars, left_length);
+    memmove(chars + left_length, right_chars, right_length);
+    chars[length] = 0;
+    return (struct cell){.kind = left->kind, .built = true, .length = (uint32_t)length, .as.chars = chars};
+}
+
+static struct cell list_begin(struct machine *machine, uint32_t capacity) {
+    struct cell_list *list = cell_list_new(&machine->arena, capacity);
+    if (!list) return machine_stop(machine, FAULT_MEMORY);
+    return (struct cell){.kind = TN_ARRAY, .built = true, .as.list = list};
+}
+
+static void list_add(struct machine *machine, struct cell *list, const struct cell *item) {
+    if (item->kind == CELL_ERROR) *list = *item;
+    if (list->kind == CELL_ERROR) return;
+    if (list->as.list->count >= machine->expr->limits.list_length)
+        *list = machine_stop(machine, FAULT_LIST_LENGTH);
+    else if (!cell_list_add(&machine->arena, list->as.list, item))
+        *list = machine_stop(machine, FAULT_MEMORY);
+}
+
+struct cell build_lists(struct machine *machine, const struct cell *left, const struct cell *right) {
+    size_t left_count = cell_count(left), right_count = cell_count(right), count = left_count + right_count;
+    if (right_count == 0) return *left;
+    if (left_count == 0) return *right;
+    if (count > machine->expr->limits.list_length) return machine_stop(machine, FAULT_LIST_LENGTH);
+    if (!charge_items(machine, count)) return stopped(machine);
+    struct cell list = list_begin(machine, (uint32_t)count), item;
+    for (size_t i = 0; i < left_count; i++) {
+        item = cell_item(left, i);
+        list_add(machine, &list, &item);
+    }
+    for (size_t i = 0; i < right_count; i++) {
+        item = cell_item(right, i);
+        list_add(machine, &list, &item);
+    }
+    return list;
+}
+
+struct cell search_pattern(struct machine *machine, const struct regex *regex, const struct cell *text) {
+    size_t length;
+    const char *chars = cell_chars(text, &length);
+    if (!charge_bytes(machine, length)) return stopped(machine);
+    int found = regex_search(regex, chars, length, &machine->scratch);
+    return found < 0 ? machine_stop(machine, FAULT_MATCHING) : cell_bool(found == 1);
+}
+
+static struct cell map_begin(struct machine *machine, uint32_t capacity) {
+    struct cell_map *map = cell_map_new(&machine->arena, capacity);
+    if (!map) return machine_stop(machine, FAULT_MEMORY);
+    return (struct cell){.kind = TN_OBJECT, .built = true, .as.map = map};
+}
+
+static void map_add(struct machine *machine, struct cell *map, const struct cell *key, const struct cell *value) {
+    bool duplicate;
+    if (key->kind == CELL_ERROR) *map = *key;
+    if (value->kind == CELL_ERROR) *map = *value;
+    if (map->kind == CELL_ERROR) return;
+    if (key->kind == TN_DOUBLE || !cell_is_key(key))
+        *map = fault_cell(machine, FAULT_NOT_KEY, key);
+    else if (!cell_map_add(&machine->arena, map->as.map, key, value, &duplicate))
+        *map = machine_stop(machine, FAULT_MEMORY);
+    else if (duplicate)
+        *map = fault_cell(machine, FAULT_SAME_KEY, key);
+}
+
+/* ---- Names and fields ---- */
+
+static struct cell found_or(struct machine *machine, tn_value value, enum fault missing) {
+    return value ? cell_of(value) : fault_cell(machine, missing, NULL);
+}
+
+static tn_value host_field(const struct expr_env *env, const struct instruction *instruction) {
+    if (!env->field || instruction->b == EXPR_WHOLE) return NULL;
+    return env->field(env->self, instruction->a, instruction->b);
+}
+
+static struct cell host_variable(struct machine *machine, uint32_t variable) {
+    const struct expr_env *env = machine->env;
+    return found_or(machine, env->variable ? env->variable(env->self, variable) : NULL, FAULT_NO_VARIABLE);
+}
+
+static struct cell host_name(struct machine *machine, const struct cell *constant) {
+    const struct expr_env *env = machine->env;
+    size_t length;
+    const char *chars = cell_chars(constant, &length);
+    return found_or(machine, env->name ? env->name(env->self, chars, length) : NULL, FAULT_NO_NAME);
+}
+
+static struct cell selected(struct machine *machine, const struct cell *map, const struct cell *key) {
+    if (map->kind == CELL_ERROR) return *map;
+    if (map->kind != TN_OBJECT) return fault_cell(machine, FAULT_NOT_MAP, map);
+    struct cell found = cell_lookup(map, key);
+    /* The culprit is the map: the message knows the key from the instruction, and looks for the nearest in the map. */
+    return found.kind == TN_NONE ? fault_cell(machine, FAULT_NO_KEY, map) : found;
+}
+
+static struct cell selectable(struct machine *machine, const struct cell *map, const struct cell *key) {
+    if (map->kind == CELL_ERROR) return *map;
+    if (map->kind != TN_OBJECT) return fault_cell(machine, FAULT_NOT_MAP, map);
+    return cell_bool(cell_lookup(map, key).kind != TN_NONE);
+}
+
+/* ---- Logic ---- */
+
+/* An operand of && or ||: itself where it is bool or an error, else the error that it is neither. */
+static struct cell logical(struct machine *machine, const struct cell *operand) {
+    if (operand->kind == TN_BOOL || operand->kind == CELL_ERROR) return *operand;
+    return fault_cell(machine, FAULT_NOT_BOOL, operand);
+}
+
+/* x && y for settling false, x || y for settling true: an operand that settles it makes any error of the other moot. */
+static struct cell combined(struct machine *machine, const struct cell *left, const struct cell *right, bool settling) {
+    if ((left->kind == TN_BOOL && left->as.truth == settling) ||
+        (right->kind == TN_BOOL && right->as.truth == settling))
+        return cell_bool(settling);
+    struct cell second = logical(machine, right);
+    return second.kind == CELL_ERROR ? second : logical(machine, left);
+}
+
+/* Takes a turn's value into the loop's result. True where that settles it. */
+static bool loop_turn(struct machine *machine, enum loop_macro macro, struct cell *result, const struct cell *value) {
+    if (macro == LOOP_MAP || macro == LOOP_FILTER) {
+        list_add(machine, result, value);
+        return result->kind == CELL_ERROR;
+    }
+    struct cell truth =
+        value->kind == TN_BOOL || value->kind == CELL_ERROR ? *value : fault_cell(machine, FAULT_CONDITION, value);
+    if (macro == LOOP_EXISTS_ONE) {
+        if (truth.kind == CELL_ERROR)
+            *result = truth;
+        else
+            result->as.integer += truth.as.truth;
+        return truth.kind == CELL_ERROR;
+    }
+    bool settling = macro == LOOP_EXISTS;
+    if (truth.kind == CELL_ERROR)
+        *result = truth;
+    else if (truth.as.truth == settling)
+        *result = truth;
+    return truth.kind == TN_BOOL && truth.as.truth == settling;
+}
+
+static struct cell loop_start(struct machine *machine, enum loop_macro macro) {
+    switch (macro) {
+    case LOOP_ALL: return cell_bool(true);
+    case LOOP_EXISTS: return cell_bool(false);
+    case LOOP_EXISTS_ONE: return cell_int(0);
+    default: return list_begin(machine, 0);
+    }
+}
+
+/* ---- Calls ---- */
+
+static struct cell call(struct machine *machine, const struct instruction *instruction, const struct cell *arguments) {
+    for (uint32_t i = instruction->a; i-- > 0;)
+        if (arguments[i].kind == CELL_ERROR) return arguments[i];
+    const struct expr_function *row = expr_function_at(instruction->b);
+    if (!(row->on & EXPR_KIND(arguments[0].kind))) return fault_cell(machine, FAULT_ARGUMENT, &arguments[0]);
+    if (instruction->a > 1 && !(row->with & EXPR_KIND(arguments[1].kind)))
+        return fault_cell(machine, FAULT_ARGUMENT, &arguments[1]);
+    return function_handler(instruction->b)(machine, arguments, instruction->a);
+}
+
+/* ---- The loop ---- */
+
+static struct cell run(struct machine *machine, struct cell *stack) {
+    const struct instruction *const code = machine->expr->code;
+    const struct cell *const constants = machine->expr->constants;
+    struct cell *top = stack; /* the first free cell */
+    for (uint32_t at = 0;; at++) {
+        const struct instruction instruction = code[at];
+        machine->at = at;
+        if (--machine->left < 0) return machine_stop(machine, FAULT_OPERATIONS);
+        switch ((enum expr_operation)instruction.operation) {
+        case OP_CONSTANT: *top++ = constants[instruction.b]; break;
+        case OP_VARIABLE: *top++ = host_variable(machine, instruction.b); break;
+        case OP_FIELD: *top++ = found_or(machine, host_field(machine->env, &instruction), FAULT_NO_FIELD); break;
+        case OP_HAS_FIELD: *top++ = cell_bool(host_field(machine->env, &instruction) != NULL); break;
+        case OP_NAME: *top++ = host_name(machine, &constants[instruction.b]); break;
+        case OP_SLOT: *top++ = stack[instruction.b]; break;
+        case OP_SELECT: top[-1] = selected(machine, &top[-1], &constants[instruction.b]); break;
+        case OP_HAS: top[-1] = selectable(machine, &top[-1], &constants[instruction.b]); break;
+        case OP_INDEX:
+        case OP_IN:
+        case OP_EQ:
+        case OP_NE:
+        case OP_LT:
+        case OP_LE:
+        case OP_GT:
+        case OP_GE:
+        case OP_ADD:
+        case OP_SUB:
+        case OP_MUL:
+        case OP_DIV:
+        case OP_MOD:
+            top--;
+            if (top->kind == CELL_ERROR)
+                top[-1] = *top;
+            else if (top[-1].kind == CELL_ERROR)
+                break;
+            else if (instruction.operation == OP_INDEX)
+                top[-1] = indexed(machine, &top[-1], top);
+            else if (instruction.operation == OP_IN)
+                top[-1] = contained(machine, &top[-1], top);
+            else
+                top[-1] = operate(machine, (enum expr_operation)instruction.operation, &top[-1], top);
+            break;
+        case OP_NEG:
+            if (top[-1].kind != CELL_ERROR) top[-1] = negate(machine, &top[-1]);
+            break;
+        case OP_NOT:
+            if (top[-1].kind == TN_BOOL)
+                top[-1] = cell_bool(!top[-1].as.truth);
+            else
+                top[-1] = logical(machine, &top[-1]);
+            break;
+        case OP_SKIP_FALSE:
+            if (cell_is_false(&top[-1])) at = instruction.b - 1;
+            break;
+        case OP_SKIP_TRUE:
+            if (cell_is_true(&top[-1])) at = instruction.b - 1;
+            break;
+        case OP_AND:
+        case OP_OR:
+            top--;
+            top[-1] = combined(machine, &top[-1], top, instruction.operation == OP_OR);
+            break;
+        case OP_BRANCH:
+            if (cell_is_true(&top[-1]))
+                at++;
+            else if (cell_is_false(&top[-1]))
+                at = instruction.b - 1;
+            else if (top[-1].kind != CELL_ERROR)
+                top[-1] = fault_cell(machine, FAULT_CONDITION, &top[-1]);
+            if (top[-1].kind == TN_BOOL) top--;
+            break;
+        case OP_JUMP: at = instruction.b - 1; break;
+        case OP_LIST: *top++ = list_begin(machine, instruction.b); break;
+        case OP_LIST_ADD:
+            top--;
+            list_add(machine, &top[-1], top);
+            break;
+        case OP_MAP: *top++ = map_begin(machine, instruction.b); break;
+        case OP_MAP_ADD:
+            top -= 2;
+            map_add(machine, &top[-1], top, top + 1);
+            break;
+        case OP_LOOP:
+            if (top[-1].kind != TN_ARRAY && top[-1].kind != TN_OBJECT) {
+                if (top[-1].kind != CELL_ERROR) top[-1] = fault_cell(machine, FAULT_NOT_LOOPED, &top[-1]);
+                at = instruction.b - 1;
+                break;
+            }
+            top[0] = cell_int(0);
+            top[1] = loop_start(machine, (enum loop_macro)instruction.a);
+            top[2] = cell_bool(false);
+            top += 3;
+            break;
+        case OP_NEXT: {
+            size_t next = (size_t)top[-3].as.integer;
+            if (next >= cell_count(&top[-4])) {
+                at = instruction.b - 1;
+                break;
+            }
+            top[-1] = top[-4].kind == TN_ARRAY ? cell_item(&top[-4], next) : cell_key(&top[-4], next);
+            top[-3].as.integer++;
+            break;
+        }
+        case OP_KEEP:
+            top--;
+            if (cell_is_true(top))
+                at++;
+            else if (cell_is_false(top))
+                at = instruction.b - 1;
+            else
+                top[-2] = top->kind == CELL_ERROR ? *top : fault_cell(machine, FAULT_CONDITION, top);
+            break;
+        case OP_TURN:
+            top--;
+            if (!loop_turn(machine, (enum loop_macro)instruction.a, &top[-2], top)) at = instruction.b - 1;
+            break;
+        case OP_DONE:
+            top -= 3;
+            top[-1] = top[1];
+            if (instruction.a == LOOP_EXISTS_ONE && top[-1].kind == TN_INT)
+                top[-1] = cell_bool(top[-1].as.integer == 1);
+            break;
+        case OP_CALL:
+            top -= instruction.a;
+            *top = call(machine, &instruction, top);
+            top++;
+            break;
+        case OP_MATCH:
+            if (top[-1].kind == TN_STRING)
+                top[-1] = search_pattern(machine, machine->expr->patterns[instruction.b], &top[-1]);
+            else if (top[-1].kind != CELL_ERROR)
+                top[-1] = fault_cell(machine, FAULT_OPERAND, &top[-1]);
+            break;
+        case OP_UNKNOWN:
+            top -= instruction.a;
+            *top++ = fault_cell(machine, FAULT_NO_FUNCTION, NULL);
+            break;
+        case OP_RETURN: return top[-1];
+        }
+    }
+}
+
+/* Runs into `result`; the arena, which it may point into, is the caller's to finish. */
+static int32_t evaluate(struct machine *machine, const struct expr *expr, const struct expr_env *env,
+                        struct cell *result) {
+    static const struct expr_env nothing = {0};
+    struct cell first[STACK_FIRST], *stack = first;
+    machine->expr = expr;
+    machine->env = env ? env : &nothing;
+    machine->left = expr->limits.operations;
+    machine->at = machine->stopped_at = 0;
+    machine->stopped = FAULT_NONE;
+    machine->scratch = NULL;
+    arena_init(&machine->arena, expr->limits.memory);
+    if (expr->stack > STACK_FIRST) stack = arena_take(&machine->arena, expr->stack * sizeof *stack);
+    *result = stack ? run(machine, stack) : machine_stop(machine, FAULT_MEMORY);
+    regex_scratch_free(machine->scratch);
+    /* What is returned is copied, shared parts as often as they are mentioned. */
+    if (result->kind != CELL_ERROR && cell_weight(result) > expr->limits.memory / sizeof(struct cell))
+        machine_stop(machine, FAULT_MEMORY);
+    if (machine->stopped != FAULT_NONE) {
+        machine->at = machine->stopped_at;
+        *result = fault_cell(machine, machine->stopped, NULL);
+    }
+    return result->kind == CELL_ERROR ? TN_FAILED : TN_OK;
+}
+
+static void machine_finish(struct machine *machine) {
+    struct expr_cost *cost = machine->env->cost;
+    if (cost) {
+        int64_t left = machine->left < 0 ? 0 : machine->left;
+        cost->operations = machine->expr->limits.operations - (uint64_t)left;
+        cost->allocations = machine->arena.block_count;
+        cost->memory = machine->arena.taken;
+    }
+    arena_finish(&machine->arena);
+}
+
+/* The result as a whole is not what it should be. */
+static int32_t result_wrong(const struct expr *expr, struct error *error, const char *before, const char *found,
+                            const char *after) {
+    int32_t status = error_set(error, TN_FAILED, "EXPRESSION_ERROR", "%s%s%s", before, found, after);
+    if (error) error->span = (struct span){0, expr->text_length};
+    return status;
+}
+
+int32_t expr_eval_missing(const struct expr *expr, const struct expr_env *env, tn_value *out, bool *missing,
+                          struct error *error) {
+    struct machine machine;
+    struct cell result;
+    int32_t status = evaluate(&machine, expr, env, &result);
+    *missing = false;
+    if (status != TN_OK) {
+        *missing = fault_class(result.reason) == FAULT_CLASS_MISSING;
+        status = fault_report(&machine, &result, error);
+    } else {
+        const char *why = "";
+        tn_value value = cell_to_value(&result, &why);
+        if (value)
+            *out = value;
+        else
+            status = result_wrong(expr, error, "the result is ", why, "");
+    }
+    machine_finish(&machine);
+    return status;
+}
+
+int32_t expr_eval(const struct expr *expr, const struct expr_env *env, tn_value *out, struct error *error) {
+    bool missing;
+    return expr_eval_missing(expr, env, out, &missing, error);
+}
+
+int32_t expr_eval_bool(const struct expr *expr, const struct expr_env *env, bool *out, struct error *error) {
+    struct machine machine;
+    struct cell result;
+    int32_t status = evaluate(&machine, expr, env, &result);
+    if (status != TN_OK) {
+        status = fault_report(&machine, &result, error);
+    } else if (result.kind == TN_BOOL) {
+        *out = result.as.truth;
+    } else {
+        status = result_wrong(expr, error, "the condition gives ", expr_kind_name(result.kind), "; it must give bool");
+    }
+    machine_finish(&machine);
+    return status;
+}

@@ -1,0 +1,126 @@
+/*
+ * macro.c - macros: loops over lists and maps as instructions, and the question whether a field is there.
+ *
+ * A loop keeps four cells on the stack: what it goes through, how many items are behind it, the result so far, and the
+ * item, which is the macro's variable. all and exists take the errors of turns that the result does not need, as && and
+ * || do; the others do not.
+ */
+#include "adl/expr/macro.h"
+#include "adl/value/memory.h"
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum loop_macro macro;
+} loops[] = {{"all", LOOP_ALL},
+             {"exists", LOOP_EXISTS},
+             {"exists_one", LOOP_EXISTS_ONE},
+             {"map", LOOP_MAP},
+             {"filter", LOOP_FILTER}};
+
+static bool named(const struct compiler *compiler, const struct token *token, const char *name) {
+    size_t length = strlen(name);
+    return token->to - token->from == length && memcmp(compiler->lexer.text + token->from, name, length) == 0;
+}
+
+/* ---- has ---- */
+
+bool macro_has(struct compiler *compiler, const struct token *name, uint32_t *kinds) {
+    if (!named(compiler, name, "has")) return false;
+    struct expr *expr = compiler->expr;
+    uint32_t from = compiler->token.start, uses = expr->use_count;
+    compiler->selection = NOWHERE;
+    parse_expression(compiler);
+    *kinds = EXPR_KIND(TN_BOOL);
+    expect(compiler, LEX_CLOSE, "`)` after the one field that has() asks for");
+    if (compiler->failed) return true;
+    /* What was read is a selection where the newest one is its last instruction, and began where it did. */
+    if (compiler->selection != expr->code_count - 1 || compiler->selection_from != from) {
+        compile_mistake(compiler, EXPR_MISTAKE_FUNCTION, span_of(name), NULL,
+                        "has() takes a field: has(state.name); for a key there is `\"key\" in map`");
+        return true;
+    }
+    struct instruction *last = &expr->code[compiler->selection];
+    if (last->operation == OP_FIELD && expr->use_count > uses) expr->uses[expr->use_count - 1].guarded = true;
+    last->operation = last->operation == OP_FIELD ? OP_HAS_FIELD : OP_HAS;
+    return true;
+}
+
+/* ---- Loops ---- */
+
+static bool local_take(struct compiler *compiler, uint32_t slot) {
+    struct token token = compiler->token;
+    struct lexer ahead = compiler->lexer;
+    uint32_t length = token.to - token.from;
+    if (token.kind != LEX_NAME || lex(&ahead).kind != LEX_COMMA ||
+        lex_reserved(compiler->lexer.text + token.from, length)) {
+        compile_fail(compiler, EXPR_MISTAKE_SYNTAX, span_of(&token),
+                     "the first argument of a macro is a name for the item: items.all(item, item > 0)");
+        return false;
+    }
+    if (compiler->local_count == compiler->local_capacity) {
+        compiler->local_capacity = compiler->local_capacity ? compiler->local_capacity * 2 : 8;
+        compiler->locals = mem_array(compiler->locals, compiler->local_capacity, sizeof *compiler->locals);
+    }
+    compiler->locals[compiler->local_count++] = (struct local){token.from, token.to, slot};
+    advance(compiler);
+    advance(compiler);
+    return true;
+}
+
+/* A condition: what it gives decides whether the turn goes on, by KEEP, which is followed by the way out. */
+static uint32_t emit_keep(struct compiler *compiler, struct span span, uint32_t next, uint32_t chain) {
+    emit(compiler, OP_KEEP, 0, next, span, -1);
+    return emit(compiler, OP_JUMP, 0, chain, span, 0);
+}
+
+static uint32_t condition(struct compiler *compiler, struct span *span) {
+    span->start = compiler->token.start;
+    uint32_t kinds = parse_expression(compiler);
+    span->end = compiler->last_end;
+    return kinds;
+}
+
+/* Behind the variable: what is done with each item. Returns the jumps to the loop's end, chained. */
+static uint32_t loop_body(struct compiler *compiler, enum loop_macro macro, uint32_t next, uint32_t item) {
+    const uint32_t truth = EXPR_KIND(TN_BOOL);
+    struct span span;
+    uint32_t ends = NOWHERE, kinds = condition(compiler, &span);
+    bool three = macro == LOOP_MAP && compiler->token.kind == LEX_COMMA;
+    if (macro != LOOP_MAP || three) check_kinds(compiler, span, kinds, truth, "the condition");
+    if (three) {
+        ends = emit_keep(compiler, span, next, ends);
+        advance(compiler);
+        condition(compiler, &span);
+    } else if (macro == LOOP_FILTER) {
+        ends = emit_keep(compiler, span, next, ends);
+        emit(compiler, OP_SLOT, 0, item, span, 1);
+    }
+    emit(compiler, OP_TURN, (uint32_t)macro, next, span, -1);
+    return ends;
+}
+
+bool macro_loop(struct compiler *compiler, const struct token *name, uint32_t on, uint32_t *kinds) {
+    enum loop_macro macro = LOOP_ALL;
+    bool found = false;
+    for (size_t i = 0; i < sizeof loops / sizeof *loops && !found; i++) {
+        found = named(compiler, name, loops[i].name);
+        macro = loops[i].macro;
+    }
+    if (!found) return false;
+    struct span span = span_of(name);
+    int32_t row = function_find(compiler->lexer.text + name->from, name->to - name->from, true, SIZE_MAX);
+    const struct expr_function *function = expr_function_at((size_t)row);
+    check_kinds(compiler, span, on, function->on, function->signature);
+    uint32_t loop = emit(compiler, OP_LOOP, (uint32_t)macro, 0, span, 3);
+    uint32_t next = emit(compiler, OP_NEXT, 0, NOWHERE, span, 0);
+    if (!local_take(compiler, compiler->height - 1)) return true;
+    patch_jumps(compiler, loop_body(compiler, macro, next, compiler->height - 1), compiler->expr->code_count);
+    compiler->local_count--;
+    compiler->expr->code[next].b = compiler->expr->code_count;
+    emit(compiler, OP_DONE, (uint32_t)macro, 0, span, -3);
+    compiler->expr->code[loop].b = compiler->expr->code_count;
+    expect(compiler, LEX_CLOSE, "`)`");
+    *kinds = function->gives;
+    return true;
+}
