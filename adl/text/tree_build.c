@@ -41,11 +41,11 @@ static bool count_nodes(struct builder *builder, uint32_t more, struct span span
     return false;
 }
 
-static struct diagnostic *report_depth(struct builder *builder, struct span span) {
+static void report_depth(struct builder *builder, struct span span) {
     builder->tree->whole = false;
-    return diagnostics_add(builder->found, ADL_E011, builder->source, span,
-                           "lists and mappings are nested deeper than %u here; expected a flatter document",
-                           builder->limits.depth);
+    diagnostics_add(builder->found, ADL_E011, builder->source, span,
+                    "lists and mappings are nested deeper than %u here; expected a flatter document",
+                    builder->limits.depth);
 }
 
 bool builder_length_allowed(struct builder *builder, size_t length, struct span span) {

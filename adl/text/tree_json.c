@@ -275,9 +275,19 @@ static enum expected read_value(struct reader *reader, struct buffer *open) {
     return EXPECT_COMMA;
 }
 
-static void fail_comma(struct reader *reader, const struct buffer *open) {
+/* Where another item follows, the comma is all that is missing: true, and reading goes on as if it were there. */
+static bool fail_comma(struct reader *reader, const struct buffer *open) {
     bool list = innermost(open) == '[';
-    fail(reader, reader->at, list ? "`,` or `]` after an item" : "`,` or `}` after a value");
+    char next = reader->text[reader->at];
+    bool item = next == '"' || (list && next && strchr("{[-0123456789", next));
+    struct diagnostic *it = fail(reader, reader->at, list ? "`,` or `]` after an item" : "`,` or `}` after a value");
+    if (!item) return false;
+    uint32_t end = reader->at;
+    while (is_space(reader->text[end - 1])) end--;
+    diagnostic_suggest(it, "put a comma after the value before");
+    diagnostic_set_fix(it, (struct span){end, end}, ",", 1, "insert a comma");
+    reader->failed = false;
+    return true;
 }
 
 /* The comma at `comma` is followed by a closing bracket: the one error whose correction is certain. */
@@ -308,8 +318,8 @@ static enum expected read_comma(struct reader *reader, struct buffer *open) {
         return EXPECT_COMMA;
     }
     if (reader->text[reader->at] != ',') {
-        fail_comma(reader, open);
-        return EXPECT_COMMA;
+        if (!fail_comma(reader, open)) return EXPECT_COMMA;
+        return innermost(open) == '[' ? EXPECT_VALUE : EXPECT_KEY;
     }
     uint32_t comma = reader->at++;
     skip_space(reader);

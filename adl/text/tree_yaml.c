@@ -252,7 +252,17 @@ static void set_problem(struct reader *reader, const char *problem, size_t at, c
     reader->problem->context_at = context ? offset_of(reader, context_at) : 0;
 }
 
+/* Ends the section here: libyaml's cost grows with the square of the depth, so it is not left to read on. */
+static bool is_too_deep(struct reader *reader, const yaml_event_t *event) {
+    bool opens = event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT;
+    if (!opens || reader->level < reader->builder->limits.depth) return false;
+    set_problem(reader, YAML_PROBLEM_DEPTH, event->start_mark.index, NULL, 0);
+    reader->problem->limit = reader->builder->limits.depth;
+    return true;
+}
+
 static enum result read_event(struct reader *reader, const yaml_event_t *event) {
+    if (is_too_deep(reader, event)) return READ_FAILED;
     bool node = event->type == YAML_SCALAR_EVENT || event->type == YAML_ALIAS_EVENT ||
                 event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT;
     if (reader->joins && node && reader->level == 0) {

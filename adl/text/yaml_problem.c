@@ -138,6 +138,12 @@ void yaml_problem_report(struct diagnostics *found, struct source *source, struc
         report_start(found, source, at);
         return;
     }
+    if (strcmp(problem->problem, YAML_PROBLEM_DEPTH) == 0) {
+        diagnostics_add(found, ADL_E011, source, at,
+                        "lists and mappings are nested deeper than %u here; expected a flatter document",
+                        problem->limit);
+        return;
+    }
     if (!row) {
         diagnostics_add(found, ADL_E001, source, at, "this is not YAML: %s", problem->problem);
         return;

@@ -13,10 +13,12 @@
 struct yaml_problem {
     const char *problem, *context; /* libyaml's own texts, static; context may be NULL */
     uint32_t at, context_at;       /* byte offsets */
+    uint32_t limit;                /* of YAML_PROBLEM_DEPTH */
 };
 
-/* Ours: a top-level section that is no `key: value`. */
+/* Ours: a top-level section that is no `key: value`, and one that is nested too deeply. */
 #define YAML_PROBLEM_NO_COLON "a section without a colon"
+#define YAML_PROBLEM_DEPTH    "nested too deeply"
 
 /* `range` is what was read: a problem at its end is shown after its last text. */
 void yaml_problem_report(struct diagnostics *found, struct source *source, struct span range,
