@@ -115,7 +115,8 @@ bool macro_loop(struct compiler *compiler, const struct token *name, uint32_t on
     uint32_t loop = emit(compiler, OP_LOOP, (uint32_t)macro, 0, span, 3);
     uint32_t next = emit(compiler, OP_NEXT, 0, NOWHERE, span, 0);
     if (!local_take(compiler, compiler->height - 1)) return true;
-    patch_jumps(compiler, loop_body(compiler, macro, next, compiler->height - 1), compiler->expr->code_count);
+    uint32_t ends = loop_body(compiler, macro, next, compiler->height - 1);
+    patch_jumps(compiler, ends, compiler->expr->code_count);
     compiler->local_count--;
     compiler->expr->code[next].b = compiler->expr->code_count;
     emit(compiler, OP_DONE, (uint32_t)macro, 0, span, -3);
