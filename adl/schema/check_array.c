@@ -12,6 +12,8 @@
 
 #define PAIRWISE_MAX 16 /* items; more are compared by hash */
 
+static const char *items(size_t count) { return count == 1 ? "item" : "items"; }
+
 CHECK_FUNCTION(check_items) {
     (void)node;
     size_t count = value_count(instance), prefix = check->as.items.prefix.count;
@@ -28,6 +30,17 @@ CHECK_FUNCTION(check_items) {
     return good;
 }
 
+static bool fail_further(struct run *run, const struct node *node, const struct check *check, tn_value item,
+                         const struct place *place) {
+    if (!run->errors) return false;
+    struct buffer text;
+    buffer_init(&text, SCHEMA_MESSAGE_MAX);
+    describe(&text, item);
+    fail(run, node, check, item, place, "found %s, expected no further item", buffer_cstr(&text));
+    buffer_finish(&text);
+    return false;
+}
+
 CHECK_FUNCTION(check_unevaluated_items) {
     bool good = true;
     if (!value_is(instance, TN_ARRAY)) return true;
@@ -35,7 +48,7 @@ CHECK_FUNCTION(check_unevaluated_items) {
         if (marks_has(marks, i)) continue;
         struct place item = {place, NULL, i, false};
         if (check->as.node->kinds == 0 && !run->visitor)
-            good = fail(run, node, check, value_at(instance, i), &item, "one item too many");
+            good = fail_further(run, node, check, value_at(instance, i), &item);
         else
             good = descend(run, check->as.node, value_at(instance, i), &item) && good;
         if (!good && (!run_thorough(run) || run->status != TN_OK)) return false;
@@ -69,8 +82,6 @@ CHECK_FUNCTION(check_contains) {
                                  "found %llu of %zu items that match `contains`, expected at most %llu",
                                  (unsigned long long)found, value_count(instance), most);
 }
-
-static const char *items(size_t count) { return count == 1 ? "item" : "items"; }
 
 CHECK_FUNCTION(check_min_items) {
     (void)marks;

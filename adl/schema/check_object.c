@@ -100,7 +100,7 @@ static bool fail_missing(struct run *run, const struct node *node, const struct 
     buffer_init(&message, SCHEMA_MESSAGE_MAX);
     buffer_format(&message, "missing property `%s`", value_chars(name, NULL));
     if (because) buffer_format(&message, ", which `%s` needs", value_chars(because, NULL));
-    const struct finding finding = {node, check->keyword, place, instance, name, NULL, 0};
+    const struct finding finding = {node, check->keyword, place, instance, name, NULL, 0, NULL};
     fail_finding(run, &finding, buffer_cstr(&message));
     buffer_finish(&message);
     return false;

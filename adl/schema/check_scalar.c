@@ -16,7 +16,7 @@ static bool fail_value(struct run *run, const struct node *node, const struct ch
     describe(&message, instance);
     buffer_format(&message, ", expected %s", expected);
     describe_short(&message, check->value);
-    const struct finding finding = {node, check->keyword, place, instance, check->value, NULL, 0};
+    const struct finding finding = {node, check->keyword, place, instance, check->value, NULL, 0, NULL};
     fail_finding(run, &finding, buffer_cstr(&message));
     buffer_finish(&message);
     return false;
@@ -120,7 +120,8 @@ static bool fail_enum(struct run *run, const struct node *node, const struct che
         }
         if (near.best) buffer_format(&message, "; did you mean \"%s\"?", near.best);
     }
-    const struct finding finding = {node, check->keyword, place, instance, check->value, near.best, near.best_length};
+    const struct finding finding = {node,      check->keyword,   place, instance, check->value,
+                                    near.best, near.best_length, NULL};
     fail_finding(run, &finding, buffer_cstr(&message));
     buffer_finish(&message);
     return false;

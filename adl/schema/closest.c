@@ -35,18 +35,20 @@ static bool is_kind(const struct schema_error *error) {
     return strcmp(error->keyword, "type") == 0 || strcmp(error->keyword, "false") == 0;
 }
 
+/* Of a pointer's rest below the anyOf: whether it is one step. */
+static bool is_member(const char *below) { return *below == '/' && !strchr(below + 1, '/'); }
+
 static unsigned distance_of(const struct schema_errors *errors, const char *here) {
     size_t start = strlen(here);
     unsigned distance = 0;
     for (size_t i = 0; i < errors->count; i++) {
         const struct schema_error *error = &errors->items[i];
         const char *below = error->pointer + start;
-        bool at_member = *below == '/' && !strchr(below + 1, '/');
         if (*below == 0)
             distance += is_kind(error) ? FAR_KIND : is_choice(error) ? FAR_VALUE : FAR_HERE;
-        else if (at_member && !error->on_key && is_choice(error))
+        else if (is_member(below) && !error->on_key && is_choice(error))
             distance += FAR_VARIANT;
-        else if (at_member && error->on_key)
+        else if (is_member(below) && error->on_key)
             distance += FAR_HERE;
         else
             distance += FAR_DEEPER;
@@ -67,14 +69,39 @@ static void attempt_make(struct attempt *attempt, struct run *run, const struct 
     attempt->distance = distance_of(&attempt->errors, here);
 }
 
-/* Whether every branch has one error, here, of this keyword. */
-static bool all_only(const struct attempt *attempts, size_t count, const char *here, const char *keyword,
-                     const char *other) {
+/* The complaint about a value's kind, or choice of values, that is the only one of a branch. */
+static struct schema_error *only_error(const struct attempt *attempt, bool kind) {
+    if (attempt->errors.count != 1) return NULL;
+    struct schema_error *error = &attempt->errors.items[0];
+    return (kind ? strcmp(error->keyword, "type") == 0 : is_choice(error)) ? error : NULL;
+}
+
+/* The complaint about the choice of values at `pointer`, among others. */
+static struct schema_error *choice_at(const struct attempt *attempt, const char *pointer) {
+    for (size_t i = 0; i < attempt->errors.count; i++) {
+        struct schema_error *error = &attempt->errors.items[i];
+        if (is_choice(error) && !error->on_key && strcmp(error->pointer, pointer) == 0) return error;
+    }
+    return NULL;
+}
+
+/*
+ * Where all branches complain about the same value, in its kind or its choice: those complaints, as many as branches,
+ * in `out`. A choice at a member tells variants apart, so there it decides even where branches have more to say.
+ */
+static bool same_complaint(const struct attempt *attempts, size_t count, size_t best, const char *here,
+                           struct schema_error **out) {
+    bool kind = only_error(&attempts[best], true) != NULL;
+    struct schema_error *first = kind ? only_error(&attempts[best], true) : only_error(&attempts[best], false);
+    bool only = first != NULL;
+    for (size_t i = 0; !first && i < attempts[best].errors.count; i++) {
+        struct schema_error *error = &attempts[best].errors.items[i];
+        if (is_choice(error) && !error->on_key && is_member(error->pointer + strlen(here))) first = error;
+    }
+    if (!first) return false;
     for (size_t i = 0; i < count; i++) {
-        const struct schema_errors *errors = &attempts[i].errors;
-        if (errors->count != 1 || strcmp(errors->items[0].pointer, here) != 0) return false;
-        const char *found = errors->items[0].keyword;
-        if (strcmp(found, keyword) != 0 && strcmp(found, other) != 0) return false;
+        out[i] = only && kind ? only_error(&attempts[i], true) : choice_at(&attempts[i], first->pointer);
+        if (!out[i] || strcmp(out[i]->pointer, first->pointer) != 0) return false;
     }
     return true;
 }
@@ -86,34 +113,35 @@ static tn_value add_once(tn_value list, tn_value item) {
 }
 
 /* What all branches together would have taken; a new array. */
-static tn_value merged(const struct attempt *attempts, size_t count) {
+static tn_value merged(struct schema_error *const *complaints, size_t count) {
     tn_value list = value_array();
     for (size_t i = 0; i < count; i++) {
-        const struct schema_error *error = &attempts[i].errors.items[0];
-        bool several = value_is(error->expected, TN_ARRAY) && strcmp(error->keyword, "const") != 0;
-        if (!several) list = add_once(list, error->expected);
-        for (size_t j = 0; several && j < value_count(error->expected); j++)
-            list = add_once(list, value_at(error->expected, j));
+        tn_value expected = complaints[i]->expected;
+        bool several = value_is(expected, TN_ARRAY) && strcmp(complaints[i]->keyword, "const") != 0;
+        if (!several) list = add_once(list, expected);
+        for (size_t j = 0; several && j < value_count(expected); j++) list = add_once(list, value_at(expected, j));
     }
     return list;
 }
 
-static void report_merged(struct run *run, const struct node *node, const struct check *check, tn_value instance,
-                          const struct place *place, const struct attempt *attempts, size_t count, bool kinds) {
-    tn_value expected = merged(attempts, count);
+/* One error in place of them all. */
+static void report_merged(struct run *run, const struct node *node, const struct check *check,
+                          struct schema_error *const *complaints, size_t count) {
+    tn_value expected = merged(complaints, count), found = complaints[0]->found;
+    bool kinds = is_kind(complaints[0]);
     struct buffer message;
     buffer_init(&message, SCHEMA_MESSAGE_MAX);
     buffer_text(&message, "found ");
-    describe(&message, instance);
-    buffer_text(&message, kinds ? ", expected " : ", expected one of ");
+    describe(&message, found);
+    buffer_text(&message, kinds || value_count(expected) == 1 ? ", expected " : ", expected one of ");
     if (kinds)
         describe_types(&message, expected);
     else
         describe_values(&message, expected);
     struct nearest near = {0};
-    if (!kinds && value_is(instance, TN_STRING)) {
+    if (!kinds && value_is(found, TN_STRING)) {
         size_t length;
-        const char *text = value_chars(instance, &length);
+        const char *text = value_chars(found, &length);
         nearest_init(&near, text, length);
         for (size_t i = 0; i < value_count(expected); i++) {
             if (!value_is(value_at(expected, i), TN_STRING)) continue;
@@ -122,21 +150,27 @@ static void report_merged(struct run *run, const struct node *node, const struct
         }
         if (near.best) buffer_format(&message, "; did you mean \"%s\"?", near.best);
     }
-    const struct finding finding = {node, check->keyword, place, instance, expected, near.best, near.best_length};
+    const struct finding finding = {
+        node, check->keyword, NULL, found, expected, near.best, near.best_length, complaints[0]->pointer};
     fail_finding(run, &finding, buffer_cstr(&message));
     buffer_finish(&message);
     value_unref(expected);
 }
 
-/* Several are equally near: the first complaint of each. */
+/* The part of a message up to what was expected; 0 where it has none. */
+static size_t found_length(const char *message) {
+    const char *end = strstr(message, ", expected ");
+    return end ? (size_t)(end - message) + strlen(", expected ") : 0;
+}
+
+/* Several are equally near: the first complaint of each. What was found is said once. */
 static void report_tie(struct run *run, const struct node *node, const struct check *check, tn_value instance,
-                       const struct place *place, const struct attempt *attempts, size_t count, unsigned distance) {
+                       const struct place *place, const struct attempt *attempts, unsigned distance, const char *here) {
+    size_t count = check->as.nodes.count, start = strlen(here), named = 0;
+    const struct schema_error *first = NULL;
     struct buffer message;
     buffer_init(&message, SCHEMA_MESSAGE_MAX);
     buffer_format(&message, "none of the %zu alternatives of `%s` holds: ", count, check->keyword);
-    const char *here_end = "";
-    char *here = place_pointer(place);
-    size_t start = strlen(here), named = 0;
     for (size_t i = 0; i < count; i++) {
         if (attempts[i].distance != distance || attempts[i].errors.count == 0) continue;
         if (named == NAMED_MAX) {
@@ -144,12 +178,13 @@ static void report_tie(struct run *run, const struct node *node, const struct ch
             break;
         }
         const struct schema_error *error = &attempts[i].errors.items[0];
-        here_end = error->pointer + start;
+        size_t same = first && strcmp(first->pointer, error->pointer) == 0 ? found_length(first->message) : 0;
+        bool again = same && strncmp(first->message, error->message, same) == 0;
         buffer_text(&message, named++ ? "; or " : "");
-        if (*here_end) buffer_format(&message, "at `%s` ", here_end);
-        buffer_text(&message, error->message);
+        if (error->pointer[start] && !again) buffer_format(&message, "at `%s` ", error->pointer + start);
+        buffer_text(&message, error->message + (again ? same : 0));
+        if (!first) first = error;
     }
-    mem_free(here);
     fail(run, node, check, instance, place, "%s", buffer_cstr(&message));
     buffer_finish(&message);
 }
@@ -158,13 +193,14 @@ static void report(struct run *run, const struct node *node, const struct check 
                    const struct place *place, struct attempt *attempts, size_t best, const char *here) {
     size_t count = check->as.nodes.count, ties = 0;
     for (size_t i = 0; i < count; i++) ties += attempts[i].distance == attempts[best].distance;
-    bool kinds = all_only(attempts, count, here, "type", "type");
-    if (count > 1 && (kinds || all_only(attempts, count, here, "const", "enum")))
-        report_merged(run, node, check, instance, place, attempts, count, kinds);
+    struct schema_error **complaints = mem_array(NULL, count, sizeof(struct schema_error *));
+    if (count > 1 && same_complaint(attempts, count, best, here, complaints))
+        report_merged(run, node, check, complaints, count);
     else if (ties > 1)
-        report_tie(run, node, check, instance, place, attempts, count, attempts[best].distance);
+        report_tie(run, node, check, instance, place, attempts, attempts[best].distance, here);
     else
         errors_move(run->errors, &attempts[best].errors);
+    mem_free(complaints);
 }
 
 CHECK_FUNCTION(fail_closest) {

@@ -310,6 +310,7 @@ struct finding {
     tn_value found, expected; /* borrowed */
     const char *suggestion;
     size_t suggestion_length;
+    const char *pointer; /* instead of place, where that is gone */
 };
 
 /* Both return false. Nothing is formatted where errors are not wanted. */

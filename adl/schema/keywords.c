@@ -84,38 +84,49 @@ static bool count_of(struct compiler *compiler, const struct node *node, const c
 
 /* ---- Of any instance ------------------------------------------------------------------------------------------- */
 
-static bool type_kinds(tn_value name, uint32_t *kinds, bool *integral) {
-    static const struct {
-        const char *name;
-        uint32_t kinds;
-    } types[] = {
-        {"null", 1u << TN_NULL},     {"boolean", 1u << TN_BOOL},  {"number", 1u << TN_INT | 1u << TN_DOUBLE},
-        {"integer", 1u << TN_INT},   {"string", 1u << TN_STRING}, {"array", 1u << TN_ARRAY},
-        {"object", 1u << TN_OBJECT}, {"bytes", 1u << TN_BYTES},
-    };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (!value_text_is(name, types[i].name)) continue;
-        *kinds |= types[i].kinds;
-        if (types[i].kinds == 1u << TN_INT) *integral = true;
-        return true;
+static const struct {
+    const char *name;
+    uint32_t kinds;
+} types[] = {
+    {"null", 1u << TN_NULL},     {"boolean", 1u << TN_BOOL},  {"number", 1u << TN_INT | 1u << TN_DOUBLE},
+    {"integer", 1u << TN_INT},   {"string", 1u << TN_STRING}, {"array", 1u << TN_ARRAY},
+    {"object", 1u << TN_OBJECT}, {"bytes", 1u << TN_BYTES},
+};
+
+static bool fail_type(struct compiler *compiler, const struct node *node, const char *keyword, tn_value name) {
+    struct buffer what;
+    buffer_init(&what, SCHEMA_MESSAGE_MAX);
+    buffer_text(&what, "null, boolean, number, integer, string, array or object, or an array of such names");
+    if (value_is(name, TN_STRING)) {
+        size_t length;
+        const char *text = value_chars(name, &length);
+        struct nearest near;
+        nearest_init(&near, text, length);
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+            nearest_offer(&near, types[i].name, strlen(types[i].name));
+        if (near.best) buffer_format(&what, "; did you mean \"%s\"?", near.best);
     }
+    expected(compiler, node, keyword, name, buffer_cstr(&what));
+    buffer_finish(&what);
     return false;
 }
 
-COMPILE_FUNCTION(compile_type) {
-    uint32_t kinds = 0;
-    bool good = true;
-    if (value_is(value, TN_ARRAY)) {
-        for (size_t i = 0; i < value_count(value); i++)
-            good = good && type_kinds(value_at(value, i), &kinds, &node->integral);
-    } else {
-        good = type_kinds(value, &kinds, &node->integral);
+static bool add_type(struct compiler *compiler, struct node *node, const char *keyword, tn_value name) {
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (!value_text_is(name, types[i].name)) continue;
+        node->kinds |= types[i].kinds;
+        if (types[i].kinds == 1u << TN_INT) node->integral = true;
+        return true;
     }
-    if (!good || kinds == 0)
-        return expected(compiler, node, keyword->name, value,
-                        "null, boolean, number, integer, string, array or object, or an array of such names");
-    node->kinds = kinds;
-    return true;
+    return fail_type(compiler, node, keyword, name);
+}
+
+COMPILE_FUNCTION(compile_type) {
+    node->kinds = 0;
+    if (!value_is(value, TN_ARRAY)) return add_type(compiler, node, keyword->name, value);
+    for (size_t i = 0; i < value_count(value); i++)
+        if (!add_type(compiler, node, keyword->name, value_at(value, i))) return false;
+    return value_count(value) > 0 || fail_type(compiler, node, keyword->name, value);
 }
 
 COMPILE_FUNCTION(compile_enum) {

@@ -64,8 +64,8 @@ void describe(struct buffer *out, tn_value value) {
 
 static const char *type_words(tn_value name) {
     static const char *const words[][2] = {
-        {"null", "null"},       {"boolean", "true or false"}, {"number", "a number"},  {"integer", "an integer"},
-        {"string", "a string"}, {"array", "an array"},        {"object", "an object"}, {"bytes", "bytes"},
+        {"null", "null"},       {"boolean", "a boolean"}, {"number", "a number"},  {"integer", "an integer"},
+        {"string", "a string"}, {"array", "an array"},    {"object", "an object"}, {"bytes", "bytes"},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (value_text_is(name, words[i][0])) return words[i][1];
@@ -197,7 +197,7 @@ bool fail_finding(struct run *run, const struct finding *finding, const char *me
     struct schema_error *error = errors_add(run->errors, *finding->keyword == 0);
     if (!error) return false;
     *error = (struct schema_error){
-        .pointer = place_pointer(finding->place),
+        .pointer = finding->pointer ? mem_text(finding->pointer) : place_pointer(finding->place),
         .on_key = finding->place && finding->place->on_key,
         .keyword = finding->keyword,
         .schema_pointer = schema_pointer(run->schema, finding->node, finding->keyword),
@@ -218,7 +218,7 @@ bool fail(struct run *run, const struct node *node, const struct check *check, t
     va_start(args, format);
     buffer_vformat(&message, format, args);
     va_end(args);
-    const struct finding finding = {node, check->keyword, place, found, check->value, NULL, 0};
+    const struct finding finding = {node, check->keyword, place, found, check->value, NULL, 0, NULL};
     fail_finding(run, &finding, buffer_cstr(&message));
     buffer_finish(&message);
     return false;
@@ -307,7 +307,7 @@ bool fail_unknown(struct run *run, const struct node *node, const struct check *
     struct place key = *place;
     key.on_key = true;
     const char *keyword = last ? "unevaluatedProperties" : "additionalProperties";
-    const struct finding finding = {node, keyword, &key, place->key, NULL, meant, known.near.best_length};
+    const struct finding finding = {node, keyword, &key, place->key, NULL, meant, known.near.best_length, NULL};
     fail_finding(run, &finding, buffer_cstr(&message));
     buffer_finish(&message);
     buffer_finish(&known.list);

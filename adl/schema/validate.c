@@ -11,6 +11,7 @@
  * reported once and not again as an unevaluated one.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "adl/schema/internal.h"
@@ -108,12 +109,18 @@ static bool run_tracking(struct run *run, const struct node *node, tn_value inst
     return good;
 }
 
+static bool endless(struct run *run, const struct place *place) {
+    char text[200];
+    snprintf(text, sizeof text,
+             "the schema applies more than %u subschemas within each other here: it refers to itself without end, "
+             "or the value is too deep",
+             SCHEMA_NESTING_MAX);
+    return exhausted(run, place, text);
+}
+
 bool evaluate(struct run *run, const struct node *node, tn_value instance, const struct place *place,
               struct marks *marks) {
-    if (run->nesting == 0)
-        return exhausted(run, place,
-                         "the schema applies more than 1024 subschemas within each other here: "
-                         "it refers to itself without end, or the value is too deep");
+    if (run->nesting == 0) return endless(run, place);
     if (!spend(run, place, 1)) return false;
     if (run->visitor) run->visitor->visit(run->visitor, node, instance, place);
     int kind = value_kind(instance);
