@@ -148,9 +148,310 @@ static void corpus_holds(void **state) {
     assert_int_equal(value_live_count(), live);
 }
 
+/* ---- Bounds ---------------------------------------------------------------------------------------------------- */
+
+static tn_value deep(size_t levels) {
+    tn_value value = value_object();
+    for (size_t i = 0; i < levels; i++) value = value_set_take(value_object(), "not", value);
+    return value;
+}
+
+static tn_value many(size_t count) {
+    tn_value list = value_array();
+    for (size_t i = 0; i < count; i++) list = value_push_take(list, value_bool(true));
+    return value_set_take(value_object(), "allOf", list);
+}
+
+/* Takes the document; returns the status, and checks that the message names the bound. */
+static int32_t try_compile(tn_value document, const struct schema_options *options, const char *says) {
+    struct schema *schema = NULL;
+    struct error error = ERROR_INIT;
+    int32_t status = schema_compile(document, options, &schema, &error);
+    value_unref(document);
+    if (status != TN_OK) {
+        assert_null(schema);
+        assert_non_null(says);
+        assert_non_null(strstr(error.message, says));
+        assert_string_equal(error.code, status == TN_LIMIT ? "LIMIT" : "SCHEMA");
+    }
+    error_finish(&error);
+    schema_unref(schema);
+    return status;
+}
+
+static tn_value next_document(void *self, const char *uri) {
+    int *asked = self;
+    (void)uri;
+    return value_set_take(value_object(), "$ref", value_format("urn:%d", ++*asked));
+}
+
+static void schemas_are_bounded(void **state) {
+    (void)state;
+    struct schema_options ten = {.nodes = 10};
+    assert_int_equal(try_compile(many(9), &ten, NULL), TN_OK);
+    assert_int_equal(try_compile(many(10), &ten, "more than 10 subschemas"), TN_LIMIT);
+    assert_int_equal(try_compile(many(SCHEMA_NODES_MAX - 1), NULL, NULL), TN_OK);
+    assert_int_equal(try_compile(many(SCHEMA_NODES_MAX), NULL, "subschemas"), TN_LIMIT);
+    assert_int_equal(try_compile(deep(SCHEMA_DEPTH_MAX), NULL, NULL), TN_OK);
+    assert_int_equal(try_compile(deep(SCHEMA_DEPTH_MAX + 1), NULL, "deeper"), TN_LIMIT);
+    int asked = 0;
+    struct schema_options endless = {.resolve = next_document, .self = &asked};
+    tn_value document = value_set_take(value_object(), "$ref", value_text("urn:0"));
+    assert_int_equal(try_compile(document, &endless, "documents"), TN_LIMIT);
+    assert_true(asked <= (int)SCHEMA_DOCUMENTS_MAX);
+}
+
+static tn_value long_text(size_t length) {
+    char *text = mem_alloc(length);
+    memset(text, 'a', length);
+    tn_value value = value_string(text, length);
+    mem_free(text);
+    return value;
+}
+
+static void long_keys_are_bounded(void **state) {
+    (void)state;
+    tn_value inner = many(1000), name = long_text(SCHEMA_POINTERS_MAX / 1000);
+    tn_value properties = value_set_key_take(value_object(), name, inner);
+    assert_int_equal(try_compile(value_set_take(value_object(), "properties", properties), NULL, "JSON Pointers"),
+                     TN_LIMIT);
+}
+
+static void patterns_are_bounded(void **state) {
+    (void)state;
+    tn_value pattern = long_text(SCHEMA_PATTERN_MAX);
+    assert_int_equal(try_compile(value_set_take(value_object(), "pattern", pattern), NULL, NULL), TN_OK);
+    pattern = long_text(SCHEMA_PATTERN_MAX + 1);
+    assert_int_equal(try_compile(value_set_take(value_object(), "pattern", pattern), NULL, "4097 bytes"), TN_INVALID);
+    assert_int_equal(try_compile(json("{\"pattern\": \"((a{1000}){1000}){1000}\"}"), NULL, "pattern"), TN_INVALID);
+    struct schema *schema = compile("{\"pattern\": \"b$\"}");
+    tn_value subject = long_text(SCHEMA_SUBJECT_MAX);
+    assert_int_equal(schema_validate(schema, subject, NULL), TN_INVALID);
+    value_unref(subject);
+    subject = long_text(SCHEMA_SUBJECT_MAX + 1);
+    assert_int_equal(schema_validate(schema, subject, NULL), TN_LIMIT);
+    value_unref(subject);
+    schema_unref(schema);
+}
+
+/* Two branches, each two of itself: 2^n applications. */
+static void work_is_bounded(void **state) {
+    (void)state;
+    struct schema_options options = {.work = 1000};
+    struct schema *schema =
+        compile_with("{\"$defs\": {\"a\": {\"anyOf\": [{\"$ref\": \"#/$defs/b\"}, {\"$ref\": "
+                     "\"#/$defs/b\"}]}, \"b\": {\"anyOf\": [{\"$ref\": \"#/$defs/c\"}, {\"$ref\": "
+                     "\"#/$defs/c\"}]}, \"c\": {\"items\": {\"$ref\": \"#/$defs/a\"}, \"contains\": "
+                     "{\"const\": 1}}}, \"$ref\": \"#/$defs/a\"}",
+                     &options);
+    tn_value instance = json("[[[[[[[[[[[[[[[[0]]]]]]]]]]]]]]]]");
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    assert_int_equal(schema_validate(schema, instance, NULL), TN_LIMIT);
+    assert_int_equal(schema_validate(schema, instance, &errors), TN_LIMIT);
+    assert_true(errors.count > 0);
+    const struct schema_error *last = &errors.items[errors.count - 1];
+    assert_string_equal(last->keyword, "");
+    assert_non_null(strstr(last->message, "more work than is allowed"));
+    schema_errors_finish(&errors);
+    value_unref(instance);
+    schema_unref(schema);
+}
+
+static void errors_are_bounded(void **state) {
+    (void)state;
+    struct schema *schema = compile("{\"items\": {\"type\": \"string\"}}");
+    tn_value instance = value_array();
+    for (size_t i = 0; i < SCHEMA_ERRORS_MAX + 1; i++) instance = value_push_take(instance, value_int((int64_t)i));
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    assert_int_equal(schema_validate(schema, instance, &errors), TN_INVALID);
+    assert_int_equal(errors.count, SCHEMA_ERRORS_MAX);
+    assert_true(errors.more);
+    schema_errors_finish(&errors);
+    assert_int_equal(errors.count, 0);
+    errors.limit = 2;
+    tn_value three = value_slice(instance, 0, 3), two = value_slice(instance, 0, 2);
+    assert_int_equal(schema_validate(schema, two, &errors), TN_INVALID);
+    assert_false(errors.more);
+    assert_int_equal(schema_validate(schema, three, &errors), TN_INVALID); /* appended: there is no room */
+    assert_int_equal(errors.count, 2);
+    assert_true(errors.more);
+    schema_errors_finish(&errors);
+    value_unref(two);
+    value_unref(three);
+    value_unref(instance);
+    schema_unref(schema);
+}
+
+/* The error that says that a bound was reached has room where no other has. */
+static void the_last_error_has_room(void **state) {
+    (void)state;
+    struct schema *schema =
+        compile("{\"properties\": {\"a\": {\"type\": \"string\"}, \"b\": {\"$ref\": \"#/$defs/loop\"}}, "
+                "\"$defs\": {\"loop\": {\"$ref\": \"#/$defs/loop\"}}}");
+    tn_value instance = json("{\"a\": 1, \"b\": 2}");
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    errors.limit = 1;
+    assert_int_equal(schema_validate(schema, instance, &errors), TN_LIMIT);
+    assert_int_equal(errors.count, 2);
+    assert_string_equal(errors.items[1].pointer, "/b");
+    assert_non_null(strstr(errors.items[1].message, "1024"));
+    schema_errors_finish(&errors);
+    value_unref(instance);
+    schema_unref(schema);
+}
+
+static void messages_are_bounded(void **state) {
+    (void)state;
+    struct schema *schema = compile("{\"required\": [\"a\"], \"additionalProperties\": false, \"maxProperties\": 0}");
+    tn_value instance = value_set_key_take(value_object(), long_text(100000), value_null());
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    assert_int_equal(schema_validate(schema, instance, &errors), TN_INVALID);
+    assert_int_equal(errors.count, 3);
+    for (size_t i = 0; i < errors.count; i++) assert_true(strlen(errors.items[i].message) <= SCHEMA_MESSAGE_MAX);
+    schema_errors_finish(&errors);
+    value_unref(instance);
+    schema_unref(schema);
+}
+
+static size_t nesting(tn_value value, const char *key) {
+    size_t levels = 0;
+    while ((value = value_get(value, key))) levels++;
+    return levels;
+}
+
+static void defaults_are_bounded(void **state) {
+    (void)state;
+    struct schema *one = compile("{\"properties\": {\"a\": {\"default\": {}, \"$ref\": \"#\"}}}");
+    tn_value filled = schema_with_defaults(one, value_object());
+    assert_in_range(nesting(filled, "a"), 2, SCHEMA_DEFAULTS_DEPTH_MAX);
+    value_unref(filled);
+    struct schema *two = compile("{\"properties\": {\"a\": {\"default\": {}, \"$ref\": \"#\"}, "
+                                 "\"b\": {\"default\": {}, \"$ref\": \"#\"}}}");
+    int64_t live = value_live_count();
+    filled = schema_with_defaults(two, value_object());
+    assert_in_range(value_live_count() - live, 2, SCHEMA_DEFAULTS_MAX + 10);
+    value_unref(filled);
+    schema_unref(one);
+    schema_unref(two);
+}
+
+/* ---- The rest of the interface ---------------------------------------------------------------------------------- */
+
+static tn_value serve(void *self, const char *uri) {
+    (void)self;
+    if (strcmp(uri, "http://example.com/schemas/name.json") == 0)
+        return json("{\"type\": \"string\", \"minLength\": 1}");
+    return NULL;
+}
+
+static void other_documents_come_through_resolve(void **state) {
+    (void)state;
+    struct schema_options options = {.resolve = serve, .uri = "http://example.com/schemas/main.json"};
+    struct schema *schema = compile_with("{\"properties\": {\"name\": {\"$ref\": \"name.json\"}}}", &options);
+    tn_value instance = json("{\"name\": \"\"}");
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    assert_int_equal(schema_validate(schema, instance, &errors), TN_INVALID);
+    assert_string_equal(errors.items[0].schema_pointer, "http://example.com/schemas/name.json#/minLength");
+    schema_errors_finish(&errors);
+    value_unref(instance);
+    schema_unref(schema);
+    tn_value document = json("{\"$ref\": \"other.json\"}");
+    assert_int_equal(try_compile(document, &options, "cannot be found"), TN_INVALID);
+}
+
+static void old_drafts_are_read(void **state) {
+    (void)state;
+    struct schema *schema = compile("{\"$schema\": \"http://json-schema.org/draft-07/schema#\", \"items\": [{\"type\": "
+                                    "\"string\"}], \"additionalItems\": {\"type\": \"integer\"}, \"definitions\": {}}");
+    tn_value good = json("[\"a\", 1, 2]"), bad = json("[\"a\", \"b\"]");
+    assert_int_equal(schema_validate(schema, good, NULL), TN_OK);
+    assert_int_equal(schema_validate(schema, bad, NULL), TN_INVALID);
+    value_unref(good);
+    value_unref(bad);
+    schema_unref(schema);
+}
+
+static void references_are_counted(void **state) {
+    (void)state;
+    tn_value document = json("{\"type\": \"bytes\"}"), bytes = value_bytes("\0\1", 2);
+    struct schema *schema = NULL;
+    assert_int_equal(schema_compile(document, NULL, &schema, NULL), TN_OK);
+    assert_ptr_equal(schema_ref(schema), schema);
+    schema_unref(schema);
+    assert_ptr_equal(schema_document(schema), document);
+    value_unref(document);
+    assert_int_equal(schema_validate(schema, bytes, NULL), TN_OK);
+    assert_int_equal(schema_kinds(schema), 1 << TN_BYTES);
+    tn_value filled = schema_with_defaults(schema, bytes);
+    assert_ptr_equal(filled, bytes);
+    value_unref(filled);
+    value_unref(bytes);
+    schema_unref(schema);
+    schema_unref(NULL);
+    assert_int_equal(schema_compile(value_int(3), NULL, &schema, NULL), TN_INVALID);
+    assert_true(schema_format_known("uuid"));
+    assert_false(schema_format_known("uri-template"));
+}
+
+/* ---- Allocations ------------------------------------------------------------------------------------------------ */
+
+#if defined(__has_feature)
+#define FEATURE(name) __has_feature(name)
+#else
+#define FEATURE(name) 0
+#endif
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !FEATURE(address_sanitizer) &&                  \
+    !FEATURE(thread_sanitizer) && defined(__GLIBC__)
+#define COUNTED 1
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+static size_t allocations;
+void *malloc(size_t size) { return allocations++, __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { return allocations++, __libc_calloc(count, size); }
+void *realloc(void *memory, size_t size) { return allocations++, __libc_realloc(memory, size); }
+#else
+#define COUNTED 0
+static size_t allocations;
+#endif
+
+static void a_verdict_does_not_allocate(void **state) {
+    (void)state;
+    if (!COUNTED) skip();
+    struct schema *schema = compile(
+        "{\"type\": \"object\", \"required\": [\"id\"], \"properties\": {\"id\": {\"type\": \"string\", "
+        "\"pattern\": \"^[a-z]+$\", \"minLength\": 1}, \"n\": {\"anyOf\": [{\"type\": \"integer\", \"minimum\": "
+        "0}, {\"enum\": [\"all\", null]}]}, \"list\": {\"uniqueItems\": true, \"contains\": {\"const\": 3}}}, "
+        "\"allOf\": [{\"$ref\": \"#/$defs/x\"}], \"unevaluatedProperties\": false, \"$defs\": {\"x\": "
+        "{\"properties\": {\"price\": {\"multipleOf\": 0.01}}}}}");
+    tn_value good = json("{\"id\": \"abc\", \"n\": null, \"list\": [1, 2, 3], \"price\": 19.99}");
+    tn_value bad = json("{\"id\": \"abc\", \"other\": 1}");
+    assert_int_equal(schema_validate(schema, good, NULL), TN_OK); /* the pattern's scratch memory is made here */
+    size_t before = allocations;
+    assert_true(before > 0);
+    assert_int_equal(schema_validate(schema, good, NULL), TN_OK);
+    assert_int_equal(schema_validate(schema, bad, NULL), TN_INVALID);
+    assert_int_equal(allocations, before);
+    value_unref(good);
+    value_unref(bad);
+    schema_unref(schema);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(corpus_holds),
+        cmocka_unit_test(schemas_are_bounded),
+        cmocka_unit_test(long_keys_are_bounded),
+        cmocka_unit_test(patterns_are_bounded),
+        cmocka_unit_test(work_is_bounded),
+        cmocka_unit_test(errors_are_bounded),
+        cmocka_unit_test(the_last_error_has_room),
+        cmocka_unit_test(messages_are_bounded),
+        cmocka_unit_test(defaults_are_bounded),
+        cmocka_unit_test(other_documents_come_through_resolve),
+        cmocka_unit_test(old_drafts_are_read),
+        cmocka_unit_test(references_are_counted),
+        cmocka_unit_test(a_verdict_does_not_allocate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
