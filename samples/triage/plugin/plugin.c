@@ -1,0 +1,8 @@
+/*
+ * plugin.c - the plugin `example.triage`: nodes for sorting mail. Each other file holds one, or what they share.
+ */
+#include <tenon/easy.h>
+
+TN_PLUGIN("example.triage", "1.0.0",
+          "Reading mail, guessing languages, scoring keywords, finding entities, drawing tables")
+TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
