@@ -59,6 +59,10 @@ void loop_post(struct loop *loop, struct loop_work *work);  /* [any] the work mu
 void loop_hold(struct loop *loop);
 void loop_release(struct loop *loop);
 
+/* [loop] Something open may still be ended by any thread: an idle loop waits for it. The fake clock does not. */
+void loop_expect(struct loop *loop);
+void loop_unexpect(struct loop *loop);
+
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms, void (*fire)(struct loop_timer *));
 void loop_timer_stop(struct loop *loop, struct loop_timer *timer); /* stopped already: nothing */
 int64_t loop_now_ms(struct loop *loop);  /* [loop] monotonic, as of this turn */
