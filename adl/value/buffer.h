@@ -31,7 +31,7 @@ void buffer_text(struct buffer *buffer, const char *text);
 void buffer_char(struct buffer *buffer, char character);
 void buffer_format(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buffer_vformat(struct buffer *buffer, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
-const char *buffer_cstr(const struct buffer *buffer); /* "" where empty */
+const char *buffer_cstr(const struct buffer *buffer);       /* "" where empty */
 char *buffer_detach(struct buffer *buffer, size_t *length); /* the caller frees it with mem_free */
 
 #endif

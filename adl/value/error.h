@@ -30,9 +30,15 @@ struct error {
     struct span span;
 };
 
-#define ERROR_INIT {NULL, NULL, NULL, {0, 0}}
+#define ERROR_INIT                                                                                                     \
+    {                                                                                                                  \
+        NULL, NULL, NULL, { 0, 0 }                                                                                     \
+    }
 
-/* Sets or replaces. Messages are cut at 4 KiB. Returns status, so that a failure is one line. */
+#define ERROR_MESSAGE_MAX 4096 /* bytes; longer messages are cut, between characters */
+
+/* Sets or replaces (arguments may come from the error itself). Messages are cut at ERROR_MESSAGE_MAX. Returns status,
+ * so that a failure is one line. */
 int32_t error_set(struct error *error, int32_t status, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 int32_t error_vset(struct error *error, int32_t status, const char *code, const char *format, va_list args)
@@ -43,7 +49,10 @@ void error_copy(struct error *error, const struct error *from);
 void error_finish(struct error *error);
 /* {code, message, retryable, retry_after_ms?, detail?}; a new reference. */
 tn_value error_to_value(const struct error *error);
-/* From such an object, as a component or a document gives it; unknown members are kept in more.detail. */
+/*
+ * From such an object, as a component or a document gives it; unknown members are kept in more.detail. Any other kind
+ * becomes the message, with the code ERROR. No code is ERROR, too.
+ */
 void error_from_value(struct error *error, tn_value value);
 bool error_retryable(const struct error *error);
 

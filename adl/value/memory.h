@@ -15,6 +15,8 @@ void *mem_resize(void *memory, size_t size) __attribute__((returns_nonnull));
 void *mem_array(void *memory, size_t count, size_t size) __attribute__((returns_nonnull));
 char *mem_text(const char *text) __attribute__((malloc, returns_nonnull));
 char *mem_text_n(const char *text, size_t length) __attribute__((malloc, returns_nonnull));
-void mem_free(void *memory);
+void mem_free(void *memory); /* NULL is allowed */
+/* Ends the process as the others do; for sizes that cannot be asked for. */
+_Noreturn void mem_exhausted(size_t size);
 
 #endif

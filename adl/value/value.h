@@ -2,8 +2,8 @@
  * value.h - the one data type of Tenon: a JSON value or bytes; immutable, reference-counted, shared between threads.
  *
  * tn_value is the handle that plugins see too (tenon.h). null, booleans and integers of up to 61 bits live in the
- * handle itself and cost nothing; everything else is one heap block with an atomic count. A reference is owned by
- * whoever made or was given it, and ends with value_unref.
+ * handle itself and cost nothing, as do the empty array and object; everything else is one heap block with an atomic
+ * count. A reference is owned by whoever made or was given it, and ends with value_unref.
  *
  *     tn_value state = value_object();                                   // the empty one: no allocation
  *     state = value_set_take(state, "name", value_text("ada"));          // in place: nobody else holds it
@@ -20,19 +20,45 @@
 #ifndef TENON_ADL_VALUE_H
 #define TENON_ADL_VALUE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <tenon.h>
 
-/* The handle's low three bits: 000 a heap block, 001 an integer, 010 null or a boolean. */
-#define VALUE_IMMEDIATE_INT 1u
-#define VALUE_IMMEDIATE_NULL ((tn_value)(uintptr_t)0x02)
-#define VALUE_IMMEDIATE_FALSE ((tn_value)(uintptr_t)0x0a)
-#define VALUE_IMMEDIATE_TRUE ((tn_value)(uintptr_t)0x12)
+/* How every heap block begins; the rest is block.h's. Never touched but through the functions below. */
+struct tn_value_s {
+    _Atomic uint32_t references;
+    uint8_t kind;
+};
+
+/* The handle's low three bits: 000 a heap block, 001 an integer, 010 null, a boolean or an empty container. */
+#define VALUE_TAG_MASK          ((uintptr_t)7)
+#define VALUE_TAG_INT           ((uintptr_t)1)
+#define VALUE_IMMEDIATE_NULL    ((tn_value)(uintptr_t)0x02)
+#define VALUE_IMMEDIATE_FALSE   ((tn_value)(uintptr_t)0x0a)
+#define VALUE_IMMEDIATE_TRUE    ((tn_value)(uintptr_t)0x12)
+#define VALUE_IMMEDIATE_ARRAY   ((tn_value)(uintptr_t)0x1a)
+#define VALUE_IMMEDIATE_OBJECT  ((tn_value)(uintptr_t)0x22)
+#define VALUE_IMMEDIATE_INT_MAX (((int64_t)1 << 60) - 1)
+#define VALUE_IMMEDIATE_INT_MIN (-((int64_t)1 << 60))
+_Static_assert(sizeof(uintptr_t) == 8, "integers of 61 bits live in a handle of 64");
+
+/* What the inline functions fall back to; for them alone. */
+void value_free_block(struct tn_value_s *block);
+tn_value value_int_block(int64_t number);
+int64_t value_to_int_block(tn_value value);
+
+/* Is it counted, that is, neither NULL nor an immediate? */
+static inline bool value_is_block(tn_value value) { return ((uintptr_t)value & VALUE_TAG_MASK) == 0 && value != NULL; }
 
 /* TN_NONE for NULL, else TN_NULL … TN_OBJECT. */
-int value_kind(tn_value value);
+static inline int value_kind(tn_value value) {
+    uintptr_t bits = (uintptr_t)value, tag = bits & VALUE_TAG_MASK;
+    if (tag == 0) return value != NULL ? value->kind : TN_NONE;
+    if (tag == VALUE_TAG_INT) return TN_INT;
+    return (int)(0x87221u >> (4 * (bits >> 3 & 7)) & 15); /* a nibble for each of the five immediates, in order */
+}
 const char *value_kind_name(int kind); /* "null", "bool", "int", "double", "string", "bytes", "array", "object" */
 static inline bool value_is(tn_value value, int kind) { return value_kind(value) == kind; }
 static inline bool value_is_number(tn_value value) {
@@ -40,31 +66,58 @@ static inline bool value_is_number(tn_value value) {
     return kind == TN_INT || kind == TN_DOUBLE;
 }
 
-tn_value value_ref(tn_value value); /* returns its argument; NULL gives NULL */
-void value_unref(tn_value value);   /* NULL is allowed */
+/* One more reference; returns its argument; NULL gives NULL. */
+static inline tn_value value_ref(tn_value value) {
+    if (value_is_block(value)) {
+        struct tn_value_s *block = (struct tn_value_s *)(uintptr_t)value;
+        (void)atomic_fetch_add_explicit(&block->references, 1, memory_order_relaxed);
+    }
+    return value;
+}
+
+/* One reference fewer; NULL is allowed. Frees without recursion, however deep the value is. */
+static inline void value_unref(tn_value value) {
+    if (!value_is_block(value)) return;
+    struct tn_value_s *block = (struct tn_value_s *)(uintptr_t)value;
+    /* The only holder needs no atomic subtraction: nobody else can take a reference from it. */
+    if (atomic_load_explicit(&block->references, memory_order_acquire) == 1 ||
+        atomic_fetch_sub_explicit(&block->references, 1, memory_order_acq_rel) == 1)
+        value_free_block(block);
+}
 
 /* ---- Making ---- */
 static inline tn_value value_null(void) { return VALUE_IMMEDIATE_NULL; }
 static inline tn_value value_bool(bool truth) { return truth ? VALUE_IMMEDIATE_TRUE : VALUE_IMMEDIATE_FALSE; }
-tn_value value_int(int64_t number);
-tn_value value_double(double number); /* asserts it is finite */
+static inline tn_value value_int(int64_t number) {
+    if (number < VALUE_IMMEDIATE_INT_MIN || number > VALUE_IMMEDIATE_INT_MAX) return value_int_block(number);
+    return (tn_value)(uintptr_t)((uint64_t)number << 3 | VALUE_TAG_INT);
+}
+tn_value value_double(double number);                   /* asserts it is finite */
 tn_value value_string(const char *utf8, size_t length); /* NUL allowed inside; NULL where it is not UTF-8 */
-tn_value value_text(const char *utf8); /* of a NUL-terminated string that is known to be UTF-8 */
-tn_value value_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+tn_value value_text(const char *utf8);                  /* of a NUL-terminated string that is known to be UTF-8 */
+tn_value value_text_n(const char *utf8, size_t length); /* likewise, with its length */
+/* For text of unknown origin that must not be lost: what is not UTF-8 becomes U+FFFD. */
+tn_value value_string_lossy(const char *text, size_t length);
+tn_value value_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* lossy, like the above */
 tn_value value_bytes(const void *bytes, size_t length);
-tn_value value_array(void);  /* the empty one; needs no unref, but may be given it */
-tn_value value_object(void); /* likewise */
+/* The empty ones: immediates; they need no unref, but may be given it. */
+static inline tn_value value_array(void) { return VALUE_IMMEDIATE_ARRAY; }
+static inline tn_value value_object(void) { return VALUE_IMMEDIATE_OBJECT; }
 tn_value value_array_reserve(size_t capacity);  /* empty, with room */
 tn_value value_object_reserve(size_t capacity); /* empty, with room */
 
 /* ---- Reading: everything returned is borrowed from its argument ---- */
-bool value_to_bool(tn_value value);
-int64_t value_to_int(tn_value value);      /* of TN_INT */
-double value_to_double(tn_value value);    /* of TN_INT or TN_DOUBLE */
-bool value_as_int(tn_value value, int64_t *out); /* TN_INT, or a TN_DOUBLE that equals an int64 */
+static inline bool value_to_bool(tn_value value) { return value == VALUE_IMMEDIATE_TRUE; }
+static inline int64_t value_to_int(tn_value value) { /* of TN_INT */
+    /* Shifting a negative number right keeps its sign in every compiler we build with. */
+    if (((uintptr_t)value & VALUE_TAG_MASK) == VALUE_TAG_INT) return (int64_t)(uintptr_t)value >> 3;
+    return value_to_int_block(value);
+}
+double value_to_double(tn_value value);                  /* of TN_INT or TN_DOUBLE */
+bool value_as_int(tn_value value, int64_t *out);         /* TN_INT, or a TN_DOUBLE that equals an int64 */
 const char *value_chars(tn_value value, size_t *length); /* of a string: NUL-terminated; length may be NULL */
 const void *value_data(tn_value value, size_t *length);  /* of bytes */
-size_t value_count(tn_value value); /* items or keys; 0 for every other kind */
+size_t value_count(tn_value value);                      /* items or keys; 0 for every other kind */
 tn_value value_at(tn_value array, size_t index);
 tn_value value_get(tn_value object, const char *key); /* NULL where absent, or where it is no object */
 tn_value value_get_n(tn_value object, const char *key, size_t length);
@@ -80,15 +133,15 @@ tn_value value_slice(tn_value array, size_t from, size_t to); /* a new reference
 tn_value value_replace_take(tn_value array, size_t index, tn_value item);
 tn_value value_set_take(tn_value object, const char *key, tn_value value); /* a replaced key keeps its place */
 tn_value value_set_key_take(tn_value object, tn_value key, tn_value value);
-tn_value value_remove_take(tn_value object, tn_value key); /* the key need not be there */
+tn_value value_remove_take(tn_value object, tn_value key);   /* the key need not be there */
 tn_value value_merge_patch(tn_value target, tn_value patch); /* JSON Merge Patch, RFC 7396; arguments borrowed */
 
 /* ---- Comparing ---- */
-bool value_equal(tn_value a, tn_value b);   /* deep; numbers by mathematical value; key order does not count */
-bool value_identical(tn_value a, tn_value b); /* deep; kinds, and key order, count: equal bytes of JSON */
+bool value_equal(tn_value a, tn_value b);          /* deep; numbers by mathematical value; key order does not count */
+bool value_identical(tn_value a, tn_value b);      /* deep; kinds, and key order, count: equal bytes of JSON */
 int value_compare_numbers(tn_value a, tn_value b); /* -1 0 1, exact between int64 and double */
 int value_compare_strings(tn_value a, tn_value b); /* by bytes, which is by code point */
-uint64_t value_hash(tn_value value); /* equal values, equal hashes; the same in every process */
+uint64_t value_hash(tn_value value);               /* equal values, equal hashes; the same in every process */
 
 /* Live heap blocks of the process, for tests of leaks and for check mode. */
 int64_t value_live_count(void);

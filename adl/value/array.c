@@ -1,0 +1,82 @@
+/*
+ * array.c - arrays: reading, and the changes that return a new one.
+ *
+ * Appending shares the prefix (block.h). A slice shares too, while it is at least half of what its slots hold, so that
+ * a window that moves over a growing array costs constant time and never holds much more than it shows.
+ */
+#include <string.h>
+
+#include "adl/value/block.h"
+
+tn_value value_array_reserve(size_t capacity) {
+    return capacity > 0 ? &list_new(TN_ARRAY, capacity)->header : VALUE_IMMEDIATE_ARRAY;
+}
+
+size_t value_count(tn_value value) {
+    if (!value_is_block(value) || value->kind < TN_ARRAY) return 0;
+    return list_of(value)->length;
+}
+
+tn_value value_at(tn_value array, size_t index) {
+    assert(value_is(array, TN_ARRAY) && index < value_count(array));
+    return list_items(list_of(array))[index];
+}
+
+/* A list of the array's items and `more` claimed ones after them; consumes the array. */
+static struct list *extend(tn_value array, size_t more) {
+    if (value_is_block(array)) return list_extend(list_of(array), more);
+    return list_extend(list_new(TN_ARRAY, more < 4 ? 4 : more), more);
+}
+
+tn_value value_push_take(tn_value array, tn_value item) {
+    assert(value_is(array, TN_ARRAY) && item != NULL);
+    struct list *list = extend(array, 1);
+    list_items(list)[list->length - 1] = item;
+    return &list->header;
+}
+
+tn_value value_concat_take(tn_value array, tn_value more) {
+    assert(value_is(array, TN_ARRAY) && value_is(more, TN_ARRAY));
+    size_t before = value_count(array), count = value_count(more);
+    if (count == 0 || before == 0) {
+        value_unref(count == 0 ? more : array);
+        return count == 0 ? array : more;
+    }
+    struct list *list = extend(array, count);
+    tn_value *to = list_items(list) + before;
+    tn_value *from = list_items(list_of(more));
+    for (size_t i = 0; i < count; i++) to[i] = value_ref(from[i]);
+    value_unref(more);
+    return &list->header;
+}
+
+tn_value value_slice(tn_value array, size_t from, size_t to) {
+    assert(value_is(array, TN_ARRAY) && from <= to && to <= value_count(array));
+    size_t count = to - from;
+    if (count == 0) return VALUE_IMMEDIATE_ARRAY;
+    struct list *whole = list_of(array);
+    if (count == whole->length) return value_ref(array);
+    struct slots *slots = whole->slots;
+    if (count >= atomic_load_explicit(&slots->used, memory_order_relaxed) / 2) {
+        struct list *part = block_alloc(sizeof *part);
+        block_init(&part->header, TN_ARRAY);
+        part->offset = whole->offset + (uint32_t)from;
+        part->length = (uint32_t)count;
+        part->slots = slots;
+        (void)atomic_fetch_add_explicit(&slots->references, 1, memory_order_relaxed);
+        return &part->header;
+    }
+    struct list *part = list_extend(list_new(TN_ARRAY, count), count);
+    for (size_t i = 0; i < count; i++) part->slots->items[i] = value_ref(list_items(whole)[from + i]);
+    return &part->header;
+}
+
+tn_value value_replace_take(tn_value array, size_t index, tn_value item) {
+    assert(value_is(array, TN_ARRAY) && index < value_count(array) && item != NULL);
+    struct list *list = list_separate(list_of(array));
+    tn_value *place = &list_items(list)[index];
+    tn_value old = *place;
+    *place = item;
+    value_unref(old);
+    return &list->header;
+}

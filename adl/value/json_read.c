@@ -1,0 +1,503 @@
+/*
+ * json_read.c - JSON text to a value, strictly as RFC 8259 has it, in one pass without recursion.
+ *
+ * Finished values wait on a stack; a closing bracket makes a container of those above its beginning, sized exactly.
+ * Keys without escapes are kept in a small cache for the time of one reading, so that an array of like objects holds
+ * each key once. Errors are found once: the position is counted from the start of the text only when there is one.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "adl/value/base64.h"
+#include "adl/value/block.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+
+#define CACHED_KEYS    64
+#define CACHED_KEY_MAX 32 /* bytes */
+
+/* A container that is open: where its values begin on the stack. */
+struct frame {
+    size_t start;
+    bool object;
+};
+
+struct reader {
+    const char *text, *at, *end;
+    tn_value *stack; /* in objects: key, value, key, value … */
+    size_t count, capacity;
+    struct frame *frames;
+    size_t depth, frame_capacity, depth_max;
+    struct buffer scratch; /* of a string with escapes */
+    tn_value keys[CACHED_KEYS];
+    struct error *error;
+    int32_t status;
+};
+
+/* ---- Errors ---- */
+
+static void describe(struct reader *reader, const char *at, struct buffer *out) {
+    if (at >= reader->end) {
+        buffer_text(out, "the end of the text");
+        return;
+    }
+    const char *word = at;
+    while (word < reader->end && word - at < 24 && ((*word >= 'a' && *word <= 'z') || (*word >= 'A' && *word <= 'Z')))
+        word++;
+    uint32_t code_point;
+    size_t size = utf8_decode(at, (size_t)(reader->end - at), &code_point);
+    if (word - at > 1)
+        buffer_format(out, "`%.*s`", (int)(word - at), at);
+    else if (size == 0)
+        buffer_format(out, "the byte 0x%02X", (unsigned)(unsigned char)*at);
+    else if (code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0) || code_point == 0xFEFF)
+        buffer_format(out, "the character U+%04X", (unsigned)code_point);
+    else
+        buffer_format(out, "`%.*s`", (int)size, at);
+}
+
+/* Line and column from 1; columns count characters. */
+static void locate(const struct reader *reader, const char *at, size_t *line, size_t *column) {
+    *line = *column = 1;
+    for (const char *c = reader->text; c < at; c++) {
+        if (*c == '\n') {
+            ++*line;
+            *column = 1;
+        } else if (((unsigned char)*c & 0xC0) != 0x80) {
+            ++*column;
+        }
+    }
+}
+
+static bool fail_as(struct reader *reader, int32_t status, const char *code, const char *at, size_t length,
+                    const char *message) {
+    size_t line, column;
+    locate(reader, at, &line, &column);
+    reader->status = error_set(reader->error, status, code, "%s, at line %zu, column %zu", message, line, column);
+    if (reader->error != NULL) {
+        reader->error->span.start = (uint32_t)(at - reader->text);
+        reader->error->span.end = (uint32_t)((size_t)(at - reader->text) + length);
+    }
+    return false;
+}
+
+/* Always false: "found …, <expected>", at `at`. */
+static bool fail(struct reader *reader, const char *at, const char *expected) {
+    struct buffer message;
+    buffer_init(&message, SIZE_MAX);
+    buffer_text(&message, "found ");
+    describe(reader, at, &message);
+    buffer_format(&message, ", %s", expected);
+    (void)fail_as(reader, TN_INVALID, "PARSE", at, at < reader->end ? 1 : 0, message.data);
+    buffer_finish(&message);
+    return false;
+}
+
+static bool fail_limit(struct reader *reader, const char *at, const char *what, uint64_t limit) {
+    char message[128];
+    (void)snprintf(message, sizeof message, "%s the limit of %llu", what, (unsigned long long)limit);
+    return fail_as(reader, TN_LIMIT, "LIMIT", at, 0, message);
+}
+
+/* ---- The stack ---- */
+
+static inline void push(struct reader *reader, tn_value value) {
+    if (reader->count == reader->capacity) {
+        reader->capacity = reader->capacity * 2 + 32;
+        reader->stack = mem_array(reader->stack, reader->capacity, sizeof *reader->stack);
+    }
+    reader->stack[reader->count++] = value;
+}
+
+static inline void skip_space(struct reader *reader) {
+    const char *at = reader->at;
+    while (at < reader->end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) at++;
+    reader->at = at;
+}
+
+/* ---- Strings ---- */
+
+/* The length of the text at `at` that needs no second look: neither quote, backslash, control nor beyond ASCII. */
+static size_t plain_length(const char *at, const char *end) {
+    const uint64_t ones = 0x0101010101010101u, high = ones * 0x80;
+    const char *from = at;
+    for (; end - at >= 8; at += 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
+        /* A byte's high bit where it is zero, or (for word itself) below 0x20, or already above 0x7f. */
+        uint64_t stop = ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | (word - ones * 0x20) | word;
+        if ((stop & high) != 0) break;
+    }
+    while (at < end && (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x80 && *at != '"' && *at != '\\') at++;
+    return (size_t)(at - from);
+}
+
+static bool read_hex(struct reader *reader, const char *at, uint32_t *out) {
+    uint32_t code = 0;
+    for (int i = 0; i < 4; i++, at++) {
+        char c = at < reader->end ? *at : '\0';
+        uint32_t digit;
+        if (c >= '0' && c <= '9')
+            digit = (uint32_t)(c - '0');
+        else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+            digit = (uint32_t)((c | 0x20) - 'a' + 10);
+        else
+            return fail(reader, at, "expected four hexadecimal digits after `\\u`");
+        code = code * 16 + digit;
+    }
+    *out = code;
+    return true;
+}
+
+/* At a backslash; appends what it means to scratch. */
+static bool read_escape(struct reader *reader) {
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *start = reader->at++;
+    if (reader->at >= reader->end) return fail(reader, reader->at, "expected the rest of a string and `\"`");
+    char c = *reader->at;
+    if (c != 'u') {
+        const char *known = c != '\0' ? strchr(from, c) : NULL;
+        if (known == NULL)
+            return fail(reader, reader->at, "expected one of `\"`, `\\`, `/`, `b`, `f`, `n`, `r`, `t`, `u` after `\\`");
+        buffer_char(&reader->scratch, to[known - from]);
+        reader->at++;
+        return true;
+    }
+    uint32_t code, low;
+    if (!read_hex(reader, reader->at + 1, &code)) return false;
+    reader->at += 5;
+    if (code >= 0xD800 && code <= 0xDBFF) {
+        if (reader->end - reader->at < 2 || reader->at[0] != '\\' || reader->at[1] != 'u')
+            return fail(reader, start,
+                        "expected a second `\\u` escape: this one is the first half of a surrogate pair");
+        if (!read_hex(reader, reader->at + 2, &low)) return false;
+        if (low < 0xDC00 || low > 0xDFFF)
+            return fail(reader, reader->at, "expected the second half of a surrogate pair, \\uDC00 to \\uDFFF");
+        reader->at += 6;
+        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+    } else if (code >= 0xDC00 && code <= 0xDFFF) {
+        return fail(reader, start, "expected the first half of a surrogate pair, \\uD800 to \\uDBFF, before it");
+    }
+    char utf8[4];
+    buffer_append(&reader->scratch, utf8, utf8_encode(code, utf8));
+    return true;
+}
+
+/* After the opening quote, to after the closing one. Escapes are undone in scratch; otherwise the text is its own. */
+static bool read_chars(struct reader *reader, const char **chars, size_t *length) {
+    const char *from = reader->at;
+    bool escaped = false;
+    for (;;) {
+        reader->at += plain_length(reader->at, reader->end);
+        if (reader->at >= reader->end) return fail(reader, reader->end, "expected the rest of a string and `\"`");
+        unsigned char c = (unsigned char)*reader->at;
+        if (c == '"') break;
+        if (c == '\\') {
+            if (!escaped) buffer_clear(&reader->scratch);
+            escaped = true;
+            buffer_append(&reader->scratch, from, (size_t)(reader->at - from));
+            if (!read_escape(reader)) return false;
+            from = reader->at;
+        } else if (c < 0x20) {
+            return fail(reader, reader->at,
+                        "expected an escape: strings hold control characters only as `\\n`, `\\u0001` …");
+        } else {
+            uint32_t code_point;
+            size_t size = utf8_decode(reader->at, (size_t)(reader->end - reader->at), &code_point);
+            if (size == 0) return fail(reader, reader->at, "expected UTF-8");
+            reader->at += size;
+        }
+    }
+    if (escaped) {
+        buffer_append(&reader->scratch, from, (size_t)(reader->at - from));
+        *chars = reader->scratch.data;
+        *length = reader->scratch.length;
+    } else {
+        *chars = from;
+        *length = (size_t)(reader->at - from);
+    }
+    reader->at++;
+    return true;
+}
+
+static tn_value string_value(const char *chars, size_t length) {
+    struct string *string = string_new(TN_STRING, length);
+    if (length > 0) memcpy(string->chars, chars, length);
+    return &string->header;
+}
+
+static tn_value key_value(struct reader *reader, const char *chars, size_t length) {
+    if (length == 0 || length > CACHED_KEY_MAX) return string_value(chars, length);
+    size_t slot = (length * 7 + (unsigned char)chars[0] * 31u + (unsigned char)chars[length - 1] +
+                   (unsigned char)chars[length / 2] * 5u) %
+                  CACHED_KEYS;
+    tn_value cached = reader->keys[slot];
+    if (cached != NULL) {
+        const struct string *string = string_of(cached);
+        if (string->length == length && memcmp(string->chars, chars, length) == 0) return value_ref(cached);
+    }
+    value_unref(cached);
+    return value_ref(reader->keys[slot] = string_value(chars, length));
+}
+
+/* ---- Numbers ---- */
+
+static bool is_digit(const struct reader *reader, const char *at) {
+    return at < reader->end && *at >= '0' && *at <= '9';
+}
+
+static bool read_number(struct reader *reader, tn_value *out) {
+    const char *start = reader->at, *at = start;
+    bool negative = *at == '-', whole = true, fits = true;
+    if (negative) at++;
+    if (!is_digit(reader, at)) return fail(reader, at, "expected a digit after `-`");
+    const char *first = at;
+    uint64_t integer = 0;
+    for (; is_digit(reader, at); at++) {
+        uint64_t digit = (uint64_t)(*at - '0');
+        if (integer > (UINT64_MAX - digit) / 10) fits = false;
+        integer = integer * 10 + digit;
+    }
+    if (*first == '0' && at - first > 1)
+        return fail(reader, first, "expected no zero in front: write the number without it");
+    if (at < reader->end && *at == '.') {
+        whole = false;
+        if (!is_digit(reader, ++at)) return fail(reader, at, "expected a digit after `.`");
+        while (is_digit(reader, at)) at++;
+    }
+    if (at < reader->end && (*at == 'e' || *at == 'E')) {
+        whole = false;
+        at++;
+        if (at < reader->end && (*at == '+' || *at == '-')) at++;
+        if (!is_digit(reader, at)) return fail(reader, at, "expected a digit of the exponent");
+        while (is_digit(reader, at)) at++;
+    }
+    reader->at = at;
+    if (whole && fits && integer <= (uint64_t)INT64_MAX + (negative ? 1 : 0)) {
+        *out = value_int(negative ? (int64_t)(0 - integer) : (int64_t)integer);
+        return true;
+    }
+    double real;
+    if (!json_double_read(start, (size_t)(at - start), &real))
+        return fail_as(reader, TN_INVALID, "PARSE", start, (size_t)(at - start),
+                       "found a number that is too large, expected at most 1.8e308");
+    *out = value_double(real);
+    return true;
+}
+
+/* ---- Words, and what is not JSON ---- */
+
+static bool fail_value(struct reader *reader) {
+    const char *at = reader->at;
+    char c = at < reader->end ? *at : '\0';
+    const char *expected = "expected a value";
+    if (c == '\'') expected = "expected a value: strings are in double quotes";
+    if (c == '/' || c == '#') expected = "expected a value: JSON has no comments";
+    if ((c == ']' || c == '}') && at > reader->text && reader->depth > 0) {
+        const char *before = at - 1;
+        while (before > reader->text && (*before == ' ' || *before == '\n' || *before == '\r' || *before == '\t'))
+            before--;
+        if (*before == ',') expected = "expected a value: the comma before it is one too many";
+    }
+    if (c == '+' || c == '.') expected = "expected a value: numbers begin with a digit or `-`";
+    if (c == 'T' || c == 'F' || c == 'N' || c == 't' || c == 'f' || c == 'n' || c == 'I')
+        expected = "expected a value: the words of JSON are `true`, `false` and `null`";
+    return fail(reader, at, expected);
+}
+
+static bool read_word(struct reader *reader, const char *word, size_t length, tn_value meaning, tn_value *out) {
+    const char *after = reader->at + length;
+    if ((size_t)(reader->end - reader->at) < length || memcmp(reader->at, word, length) != 0 ||
+        (after < reader->end && ((*after | 0x20) >= 'a' && (*after | 0x20) <= 'z')))
+        return fail_value(reader);
+    reader->at = after;
+    *out = meaning;
+    return true;
+}
+
+/* ---- Containers ---- */
+
+static bool open_container(struct reader *reader, bool object) {
+    if (reader->depth == reader->depth_max)
+        return fail_limit(reader, reader->at, "arrays and objects are nested deeper than", reader->depth_max);
+    if (reader->depth == reader->frame_capacity) {
+        reader->frame_capacity = reader->frame_capacity * 2 + 8;
+        reader->frames = mem_array(reader->frames, reader->frame_capacity, sizeof *reader->frames);
+    }
+    reader->frames[reader->depth++] = (struct frame){reader->count, object};
+    reader->at++;
+    skip_space(reader);
+    return true;
+}
+
+/* At a key: reads it and its colon. */
+static bool read_key(struct reader *reader) {
+    const char *at = reader->at, *chars;
+    size_t length;
+    if (at >= reader->end || *at != '"') {
+        const char *before = at;
+        while (before > reader->text &&
+               (before[-1] == ' ' || before[-1] == '\n' || before[-1] == '\r' || before[-1] == '\t'))
+            before--;
+        bool comma = at < reader->end && *at == '}' && before > reader->text && before[-1] == ',';
+        return fail(reader, at,
+                    comma ? "expected a key: the comma before it is one too many" : "expected a key in double quotes");
+    }
+    reader->at++;
+    if (!read_chars(reader, &chars, &length)) return false;
+    push(reader, key_value(reader, chars, length));
+    skip_space(reader);
+    if (reader->at >= reader->end || *reader->at != ':') return fail(reader, reader->at, "expected `:` after a key");
+    reader->at++;
+    return true;
+}
+
+static bool fail_duplicate(struct reader *reader, tn_value key) {
+    struct buffer message;
+    buffer_init(&message, SIZE_MAX);
+    buffer_text(&message, "found the key ");
+    size_t length;
+    const char *chars = value_chars(key, &length);
+    if (length > 64) length = 64;
+    json_write_string(&message, chars, length);
+    buffer_text(&message, " twice in the object that ends here, expected every key once");
+    (void)fail_as(reader, TN_INVALID, "PARSE", reader->at, 1, message.data);
+    buffer_finish(&message);
+    return false;
+}
+
+/* The first key of `entries` entries that comes again, or NULL. */
+static tn_value duplicate(tn_value *items, size_t entries) {
+    for (size_t i = 1; i < entries; i++) {
+        for (size_t j = 0; j < i; j++)
+            if (items[2 * i] == items[2 * j] || value_compare_strings(items[2 * i], items[2 * j]) == 0)
+                return items[2 * i];
+    }
+    return NULL;
+}
+
+/* At a closing bracket: what is above the frame's start becomes one value. */
+static bool close_container(struct reader *reader, tn_value *out) {
+    struct frame *frame = &reader->frames[reader->depth - 1];
+    tn_value *items = reader->stack + frame->start;
+    size_t entries = (reader->count - frame->start) / (frame->object ? 2 : 1);
+    tn_value made, again = NULL;
+    if (!frame->object) {
+        made = list_make(TN_ARRAY, items, entries);
+        reader->count = frame->start;
+    } else if (entries <= OBJECT_LINEAR_MAX) {
+        again = duplicate(items, entries);
+        if (again != NULL) return fail_duplicate(reader, again);
+        made = NULL;
+        if (entries == 1 && value_text_is(items[0], "$bytes") && value_is(items[1], TN_STRING)) {
+            size_t length;
+            const char *chars = value_chars(items[1], &length);
+            made = base64_read(chars, length);
+        }
+        if (made != NULL) {
+            value_unref(items[0]);
+            value_unref(items[1]);
+        } else {
+            made = list_make(TN_OBJECT, items, entries);
+        }
+        reader->count = frame->start;
+    } else {
+        made = list_make(TN_OBJECT, items, entries);
+        reader->count = frame->start;
+        again = object_duplicate(made);
+        if (again != NULL) {
+            (void)fail_duplicate(reader, again);
+            value_unref(made);
+            return false;
+        }
+    }
+    reader->depth--;
+    reader->at++;
+    *out = made;
+    return true;
+}
+
+/* ---- The whole ---- */
+
+/* At a value (blanks skipped): reads a scalar or an empty container, or opens one and sets *opened. */
+static bool read_value(struct reader *reader, tn_value *out, bool *opened) {
+    *opened = false;
+    if (reader->at >= reader->end) return fail_value(reader);
+    char c = *reader->at;
+    const char *chars;
+    size_t length;
+    switch (c) {
+    case '"':
+        reader->at++;
+        if (!read_chars(reader, &chars, &length)) return false;
+        *out = string_value(chars, length);
+        return true;
+    case '[':
+    case '{':
+        if (!open_container(reader, c == '{')) return false;
+        if (reader->at < reader->end && *reader->at == (c == '{' ? '}' : ']')) return close_container(reader, out);
+        *opened = true;
+        return true;
+    case 't': return read_word(reader, "true", 4, VALUE_IMMEDIATE_TRUE, out);
+    case 'f': return read_word(reader, "false", 5, VALUE_IMMEDIATE_FALSE, out);
+    case 'n': return read_word(reader, "null", 4, VALUE_IMMEDIATE_NULL, out);
+    default: return c == '-' || (c >= '0' && c <= '9') ? read_number(reader, out) : fail_value(reader);
+    }
+}
+
+static bool read_all(struct reader *reader, tn_value *out) {
+    tn_value value;
+    bool opened;
+    skip_space(reader);
+    for (;;) {
+        if (!read_value(reader, &value, &opened)) return false;
+        while (!opened) { /* a value is complete: what is it in, and does that end? */
+            if (reader->depth == 0) {
+                *out = value;
+                return true;
+            }
+            push(reader, value);
+            skip_space(reader);
+            struct frame *frame = &reader->frames[reader->depth - 1];
+            char c = reader->at < reader->end ? *reader->at : '\0';
+            if (c == ',') {
+                reader->at++;
+                skip_space(reader);
+                break;
+            }
+            if (c != (frame->object ? '}' : ']'))
+                return fail(reader, reader->at, frame->object ? "expected `,` or `}`" : "expected `,` or `]`");
+            if (!close_container(reader, &value)) return false;
+        }
+        if (reader->frames[reader->depth - 1].object) {
+            if (!read_key(reader)) return false;
+            skip_space(reader);
+        }
+    }
+}
+
+int32_t json_read(const char *text, size_t length, const struct json_limits *limits, tn_value *out,
+                  struct error *error) {
+    uint64_t length_max = limits != NULL && limits->length != 0 ? limits->length : JSON_LENGTH_MAX;
+    struct reader reader = {.text = text, .at = text, .end = text + length, .error = error, .status = TN_OK};
+    reader.depth_max = limits != NULL && limits->depth != 0 ? limits->depth : JSON_DEPTH_MAX;
+    buffer_init(&reader.scratch, SIZE_MAX);
+    tn_value value = NULL;
+    if (length > length_max) {
+        (void)fail_limit(&reader, text, "the text is longer, in bytes, than", length_max);
+    } else if (read_all(&reader, &value)) {
+        skip_space(&reader);
+        if (reader.at < reader.end) {
+            (void)fail(&reader, reader.at, "expected the end of the text after one value");
+            value_unref(value);
+        }
+    }
+    for (size_t i = 0; i < reader.count; i++) value_unref(reader.stack[i]);
+    for (size_t i = 0; i < CACHED_KEYS; i++) value_unref(reader.keys[i]);
+    mem_free(reader.stack);
+    mem_free(reader.frames);
+    buffer_finish(&reader.scratch);
+    if (reader.status == TN_OK) *out = value;
+    return reader.status;
+}

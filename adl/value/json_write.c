@@ -1,0 +1,162 @@
+/*
+ * json_write.c - values as JSON text: compact, indented, or with sorted keys.
+ *
+ * Containers under way are on a stack of our own, since nothing bounds how deep a value is. Text goes out as it is but
+ * for quotes, backslashes and control characters. A buffer that overflows ends the writing.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adl/value/base64.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+
+struct level {
+    tn_value container; /* borrowed */
+    size_t next;
+    size_t *order; /* of an object's entries where keys are sorted, else NULL */
+};
+
+#define LEVELS_HERE 32
+
+struct writer {
+    struct buffer *out;
+    enum json_style style;
+    size_t depth, capacity;
+    struct level *levels;
+    struct level here[LEVELS_HERE];
+};
+
+static const char escapes[] = "uuuuuuuubtnufruu"
+                              "uuuuuuuuuuuuuuuu";
+
+void json_write_string(struct buffer *out, const char *text, size_t length) {
+    static const char hex[] = "0123456789abcdef";
+    buffer_char(out, '"');
+    size_t from = 0;
+    for (size_t at = 0; at < length; at++) {
+        unsigned char c = (unsigned char)text[at];
+        if (c >= 0x20 && c != '"' && c != '\\') continue;
+        buffer_append(out, text + from, at - from);
+        from = at + 1;
+        char escape[6] = {'\\', c < 0x20 ? escapes[c] : text[at], '0', '0', hex[c >> 4], hex[c & 15]};
+        buffer_append(out, escape, escape[1] == 'u' ? 6 : 2);
+    }
+    buffer_append(out, text + from, length - from);
+    buffer_char(out, '"');
+}
+
+static void write_integer(struct buffer *out, int64_t integer) {
+    char digits[20];
+    size_t at = sizeof digits;
+    uint64_t rest = integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer;
+    do digits[--at] = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (integer < 0) digits[--at] = '-';
+    buffer_append(out, digits + at, sizeof digits - at);
+}
+
+static void write_scalar(struct buffer *out, tn_value value, int kind) {
+    char number[32];
+    size_t length;
+    const char *chars;
+    switch (kind) {
+    case TN_BOOL: buffer_text(out, value_to_bool(value) ? "true" : "false"); return;
+    case TN_INT: write_integer(out, value_to_int(value)); return;
+    case TN_DOUBLE: buffer_append(out, number, json_double_text(value_to_double(value), number)); return;
+    case TN_STRING:
+        chars = value_chars(value, &length);
+        json_write_string(out, chars, length);
+        return;
+    case TN_BYTES:
+        chars = value_data(value, &length);
+        buffer_text(out, "{\"$bytes\":\"");
+        base64_write(out, chars, length);
+        buffer_text(out, "\"}");
+        return;
+    default: buffer_text(out, "null"); return;
+    }
+}
+
+static int by_key(const void *a, const void *b, void *object) {
+    tn_value x = value_key_at(object, *(const size_t *)a), y = value_key_at(object, *(const size_t *)b);
+    return value_compare_strings(x, y);
+}
+
+static size_t *sorted_order(tn_value object) {
+    size_t count = value_count(object), *order = mem_array(NULL, count, sizeof *order);
+    for (size_t i = 0; i < count; i++) order[i] = i;
+    qsort_r(order, count, sizeof *order, by_key, (void *)(uintptr_t)object);
+    return order;
+}
+
+static void break_line(struct writer *writer) {
+    if (writer->style != JSON_INDENTED) return;
+    buffer_char(writer->out, '\n');
+    for (size_t i = 0; i < writer->depth && !writer->out->overflow; i++) buffer_append(writer->out, "  ", 2);
+}
+
+static void begin(struct writer *writer, tn_value container, int kind) {
+    if (value_count(container) == 0) {
+        buffer_text(writer->out, kind == TN_ARRAY ? "[]" : "{}");
+        return;
+    }
+    buffer_char(writer->out, kind == TN_ARRAY ? '[' : '{');
+    if (writer->depth == writer->capacity) {
+        struct level *more = mem_array(NULL, writer->capacity * 2, sizeof *more);
+        memcpy(more, writer->levels, writer->depth * sizeof *more);
+        if (writer->levels != writer->here) mem_free(writer->levels);
+        writer->levels = more;
+        writer->capacity *= 2;
+    }
+    size_t *order = kind == TN_OBJECT && writer->style == JSON_SORTED ? sorted_order(container) : NULL;
+    writer->levels[writer->depth++] = (struct level){container, 0, order};
+}
+
+/* What the innermost container has next, after its comma and key; NULL, and one level fewer, at its end. */
+static tn_value next(struct writer *writer) {
+    struct level *level = &writer->levels[writer->depth - 1];
+    bool object = value_is(level->container, TN_OBJECT);
+    if (level->next == value_count(level->container)) {
+        mem_free(level->order);
+        writer->depth--;
+        break_line(writer);
+        buffer_char(writer->out, object ? '}' : ']');
+        return NULL;
+    }
+    if (level->next > 0) buffer_char(writer->out, ',');
+    break_line(writer);
+    size_t i = level->next++;
+    if (!object) return value_at(level->container, i);
+    if (level->order != NULL) i = level->order[i];
+    size_t length;
+    const char *key = value_chars(value_key_at(level->container, i), &length);
+    json_write_string(writer->out, key, length);
+    buffer_append(writer->out, ": ", writer->style == JSON_INDENTED ? 2 : 1);
+    return value_value_at(level->container, i);
+}
+
+void json_write(struct buffer *out, tn_value value, enum json_style style) {
+    struct writer writer = {.out = out, .style = style, .capacity = LEVELS_HERE};
+    writer.levels = writer.here;
+    assert(value != NULL);
+    do {
+        int kind = value_kind(value);
+        if (kind >= TN_ARRAY)
+            begin(&writer, value, kind);
+        else if (kind != TN_NONE) /* else a container has just ended */
+            write_scalar(out, value, kind);
+        if (writer.depth == 0) break;
+        value = next(&writer);
+    } while (!out->overflow);
+    while (writer.depth > 0) mem_free(writer.levels[--writer.depth].order);
+    if (writer.levels != writer.here) mem_free(writer.levels);
+}
+
+char *json_text(tn_value value, enum json_style style) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    json_write(&out, value, style);
+    return buffer_detach(&out, NULL);
+}

@@ -1,0 +1,188 @@
+/*
+ * list.c - what arrays and objects have in common: handles onto shared slots (block.h says how they share).
+ *
+ * Here are the making, growing and freeing of lists. Growth is by doubling, in place where one handle owns the slots.
+ * Freeing keeps the dead lists it has yet to look into in a chain through their own memory: no recursion, no
+ * allocation, whatever the depth.
+ */
+#include <string.h>
+
+#include "adl/value/block.h"
+#include "adl/value/memory.h"
+
+#define CAPACITY_FIRST 4
+
+static size_t block_size(int kind, uint32_t capacity, uint32_t *index_mask) {
+    size_t size = sizeof(struct list) + sizeof(struct slots) + (size_t)capacity * list_width(kind) * sizeof(tn_value);
+    *index_mask = 0;
+    if (kind == TN_OBJECT && capacity > OBJECT_LINEAR_MAX) {
+        uint32_t entries = 1;
+        while (entries < capacity * 2) entries *= 2;
+        *index_mask = entries - 1;
+        size += (size_t)entries * sizeof(uint32_t);
+    }
+    return size;
+}
+
+static uint32_t checked_length(size_t length) {
+    if (length > LIST_LENGTH_MAX) mem_exhausted(length);
+    return (uint32_t)length;
+}
+
+/* Doubles what is needed, within the bound. */
+static uint32_t roomy(size_t needed) {
+    uint32_t length = checked_length(needed);
+    if (length < CAPACITY_FIRST) return CAPACITY_FIRST;
+    return length > LIST_LENGTH_MAX / 2 ? LIST_LENGTH_MAX : length * 2;
+}
+
+struct list *list_new(int kind, size_t capacity_wanted) {
+    uint32_t index_mask, capacity = checked_length(capacity_wanted);
+    struct list *list = block_alloc(block_size(kind, capacity, &index_mask));
+    struct slots *slots = (struct slots *)(void *)(list + 1);
+    block_init(&list->header, kind);
+    list->offset = list->length = 0;
+    list->slots = slots;
+    atomic_init(&slots->references, 1);
+    atomic_init(&slots->used, 0);
+    slots->capacity = capacity;
+    slots->index_mask = index_mask;
+    if (index_mask != 0) object_index(slots, 0, 0);
+    return list;
+}
+
+/* Makes the entries of a new list. */
+static void fill(struct list *list, const tn_value *items, uint32_t count) {
+    memcpy(list->slots->items, items, (size_t)count * list_width(list->header.kind) * sizeof *items);
+    list->length = count;
+    atomic_store_explicit(&list->slots->used, count, memory_order_relaxed);
+    if (list->slots->index_mask != 0) object_index(list->slots, 0, count);
+}
+
+tn_value list_make(int kind, tn_value *items, size_t count) {
+    if (count == 0) return kind == TN_ARRAY ? VALUE_IMMEDIATE_ARRAY : VALUE_IMMEDIATE_OBJECT;
+    struct list *list = list_new(kind, count);
+    fill(list, items, (uint32_t)count);
+    return &list->header;
+}
+
+/* The slots' own block begins with the handle it was made for. */
+static struct list *home_of(struct slots *slots) { return (struct list *)(void *)slots - 1; }
+
+static bool is_home(const struct list *list) { return (const void *)(list + 1) == (const void *)list->slots; }
+
+/* A copy with room, which holds its items as well. Consumes the handle. */
+static struct list *copy(struct list *list, uint32_t capacity) {
+    struct list *fresh = list_new(list->header.kind, capacity);
+    tn_value *items = list_items(list);
+    size_t count = (size_t)list->length * list_width(list->header.kind);
+    for (size_t i = 0; i < count; i++) (void)value_ref(items[i]);
+    fill(fresh, items, list->length);
+    value_unref(&list->header);
+    return fresh;
+}
+
+/* Entries [from, to) of slots that nobody else holds. */
+static void drop(struct slots *slots, int kind, uint32_t from, uint32_t to) {
+    size_t width = list_width(kind);
+    for (size_t i = from * width; i < to * width; i++) value_unref(slots->items[i]);
+}
+
+/* Of a list that owns its slots: lets go of the entries outside it, then resizes. Consumes the handle. */
+static struct list *resize(struct list *list, uint32_t capacity) {
+    struct slots *slots = list->slots;
+    int kind = list->header.kind;
+    uint32_t end = list->offset + list->length;
+    drop(slots, kind, end, atomic_load_explicit(&slots->used, memory_order_relaxed));
+    atomic_store_explicit(&slots->used, end, memory_order_relaxed);
+    if (list->offset > 0) {
+        drop(slots, kind, 0, list->offset);
+        memmove(slots->items, list_items(list), (size_t)list->length * list_width(kind) * sizeof *slots->items);
+        list->offset = 0;
+        atomic_store_explicit(&slots->used, list->length, memory_order_relaxed);
+    }
+    if (!is_home(list)) {
+        struct list *fresh = list_new(kind, capacity);
+        fill(fresh, slots->items, list->length);
+        block_free(home_of(slots));
+        block_free(list);
+        return fresh;
+    }
+    uint32_t index_mask;
+    list = block_resize(list, block_size(kind, capacity, &index_mask));
+    list->slots = (struct slots *)(void *)(list + 1);
+    list->slots->capacity = capacity;
+    list->slots->index_mask = index_mask;
+    if (index_mask != 0) object_index(list->slots, 0, list->length);
+    return list;
+}
+
+struct list *list_extend(struct list *list, size_t more) {
+    struct slots *slots = list->slots;
+    uint32_t end = list->offset + list->length, expected = end;
+    size_t length = (size_t)list->length + more;
+    if (more <= slots->capacity - end &&
+        atomic_compare_exchange_strong_explicit(&slots->used, &expected, end + (uint32_t)more, memory_order_relaxed,
+                                                memory_order_relaxed)) {
+        if (list_is_unique(list)) {
+            list->length = (uint32_t)length;
+            return list;
+        }
+        struct list *longer = block_alloc(sizeof *longer);
+        block_init(&longer->header, list->header.kind);
+        longer->offset = list->offset;
+        longer->length = (uint32_t)length;
+        longer->slots = slots;
+        (void)atomic_fetch_add_explicit(&slots->references, 1, memory_order_relaxed);
+        value_unref(&list->header);
+        return longer;
+    }
+    uint32_t capacity = roomy(length);
+    list = list_owns_slots(list) ? resize(list, capacity) : copy(list, capacity);
+    list->length = (uint32_t)length;
+    atomic_store_explicit(&list->slots->used, (uint32_t)length, memory_order_relaxed);
+    return list;
+}
+
+struct list *list_separate(struct list *list) {
+    return list_owns_slots(list) ? list : copy(list, list->length);
+}
+
+/* One handle of the slots fewer; true where that was the last. */
+static bool release_slots(struct slots *slots) {
+    return atomic_load_explicit(&slots->references, memory_order_acquire) == 1 ||
+           atomic_fetch_sub_explicit(&slots->references, 1, memory_order_acq_rel) == 1;
+}
+
+/* One reference fewer; true where that was the last, and the block is the caller's to free. */
+static bool release(struct tn_value_s *block) {
+    return atomic_load_explicit(&block->references, memory_order_acquire) == 1 ||
+           atomic_fetch_sub_explicit(&block->references, 1, memory_order_acq_rel) == 1;
+}
+
+void list_free(struct list *list) {
+    list->next = NULL;
+    while (list != NULL) {
+        struct list *pending = list->next;
+        struct slots *slots = list->slots;
+        int kind = list->header.kind;
+        if (!is_home(list)) block_free(list);
+        if (release_slots(slots)) {
+            size_t count = (size_t)atomic_load_explicit(&slots->used, memory_order_relaxed) * list_width(kind);
+            for (size_t i = 0; i < count; i++) {
+                if (!value_is_block(slots->items[i])) continue;
+                struct tn_value_s *block = (struct tn_value_s *)(uintptr_t)slots->items[i];
+                if (!release(block)) continue;
+                if (block->kind < TN_ARRAY) {
+                    block_free(block);
+                } else {
+                    struct list *child = (struct list *)(void *)block;
+                    child->next = pending;
+                    pending = child;
+                }
+            }
+            block_free(home_of(slots));
+        }
+        list = pending;
+    }
+}

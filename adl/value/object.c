@@ -1,0 +1,156 @@
+/*
+ * object.c - objects: entries in insertion order, found by comparison while few and by hash above OBJECT_LINEAR_MAX.
+ *
+ * A new key is added as an array appends (block.h). Replacing and removing change the entries in place where one handle
+ * owns them, and copy them otherwise. Keys are unique in the slots as a whole, not just in one handle's part of them:
+ * only the newest handle adds to the slots, and it sees every entry.
+ */
+#include <string.h>
+
+#include "adl/value/block.h"
+
+tn_value value_object_reserve(size_t capacity) {
+    return capacity > 0 ? &list_new(TN_OBJECT, capacity)->header : VALUE_IMMEDIATE_OBJECT;
+}
+
+void object_index(struct slots *slots, uint32_t from, uint32_t to) {
+    _Atomic uint32_t *index = slots_index(slots);
+    uint32_t mask = slots->index_mask;
+    if (from == 0)
+        for (uint32_t i = 0; i <= mask; i++) atomic_init(&index[i], 0);
+    for (uint32_t entry = from; entry < to; entry++) {
+        uint32_t at = string_hash_of(string_of(slots->items[2 * (size_t)entry])) & mask;
+        while (atomic_load_explicit(&index[at], memory_order_relaxed) != 0) at = (at + 1) & mask;
+        atomic_store_explicit(&index[at], entry + 1, memory_order_relaxed);
+    }
+}
+
+static inline bool same_chars(const struct string *key, const char *chars, size_t length) {
+    return key->length == length && memcmp(key->chars, chars, length) == 0;
+}
+
+/* The number of the entry, or -1. `known` is the key as a value, or NULL. */
+static int64_t find(tn_value object, const char *chars, size_t length, struct string *known) {
+    if (!value_is_block(object) || object->kind != TN_OBJECT) return -1;
+    const struct list *list = list_of(object);
+    struct slots *slots = list->slots;
+    if (slots->index_mask == 0 || list->length <= OBJECT_LINEAR_MAX) {
+        for (uint32_t i = 0; i < list->length; i++) {
+            const struct string *key = string_of(slots->items[2 * (size_t)i]);
+            if (key == known || same_chars(key, chars, length)) return i;
+        }
+        return -1;
+    }
+    _Atomic uint32_t *index = slots_index(slots);
+    uint32_t at = known != NULL ? string_hash_of(known) : string_hash(chars, length);
+    for (;; at++) {
+        uint32_t entry = atomic_load_explicit(&index[at & slots->index_mask], memory_order_relaxed);
+        if (entry == 0) return -1;
+        if (entry > list->length) continue; /* a newer handle's, perhaps not written yet */
+        const struct string *key = string_of(slots->items[2 * (size_t)(entry - 1)]);
+        if (key == known || same_chars(key, chars, length)) return entry - 1;
+    }
+}
+
+static inline int64_t find_key(tn_value object, tn_value key) {
+    struct string *string = string_of(key);
+    return find(object, string->chars, string->length, string);
+}
+
+static inline tn_value value_of_entry(tn_value object, int64_t entry) {
+    return entry >= 0 ? list_of(object)->slots->items[2 * entry + 1] : NULL;
+}
+
+tn_value value_get(tn_value object, const char *key) {
+    return value_of_entry(object, find(object, key, strlen(key), NULL));
+}
+
+tn_value value_get_n(tn_value object, const char *key, size_t length) {
+    return value_of_entry(object, find(object, key, length, NULL));
+}
+
+tn_value value_get_key(tn_value object, tn_value key) {
+    assert(value_is(key, TN_STRING));
+    return value_of_entry(object, find_key(object, key));
+}
+
+tn_value value_key_at(tn_value object, size_t index) {
+    assert(value_is(object, TN_OBJECT) && index < value_count(object));
+    return list_of(object)->slots->items[2 * index];
+}
+
+tn_value value_value_at(tn_value object, size_t index) {
+    assert(value_is(object, TN_OBJECT) && index < value_count(object));
+    return list_of(object)->slots->items[2 * index + 1];
+}
+
+tn_value object_duplicate(tn_value object) {
+    for (size_t i = 0; i < value_count(object); i++) {
+        tn_value key = value_key_at(object, i);
+        if (find_key(object, key) != (int64_t)i) return key;
+    }
+    return NULL;
+}
+
+/* Consumes all three; the key is not in the object. */
+static tn_value add(tn_value object, tn_value key, tn_value value) {
+    struct list *list = value_is_block(object) ? list_of(object) : list_new(TN_OBJECT, 2);
+    list = list_extend(list, 1);
+    struct slots *slots = list->slots;
+    uint32_t entry = list->length - 1;
+    slots->items[2 * (size_t)entry] = key;
+    slots->items[2 * (size_t)entry + 1] = value;
+    if (slots->index_mask != 0) object_index(slots, entry, entry + 1);
+    return &list->header;
+}
+
+static tn_value replace(tn_value object, int64_t entry, tn_value value) {
+    struct list *list = list_separate(list_of(object));
+    tn_value *place = &list->slots->items[2 * entry + 1];
+    tn_value old = *place;
+    *place = value;
+    value_unref(old);
+    return &list->header;
+}
+
+tn_value value_set_take(tn_value object, const char *key, tn_value value) {
+    assert(value_is(object, TN_OBJECT) && value != NULL);
+    size_t length = strlen(key);
+    int64_t entry = find(object, key, length, NULL);
+    return entry >= 0 ? replace(object, entry, value) : add(object, value_text_n(key, length), value);
+}
+
+tn_value value_set_key_take(tn_value object, tn_value key, tn_value value) {
+    assert(value_is(object, TN_OBJECT) && value_is(key, TN_STRING) && value != NULL);
+    int64_t entry = find_key(object, key);
+    if (entry < 0) return add(object, key, value);
+    object = replace(object, entry, value);
+    value_unref(key);
+    return object;
+}
+
+tn_value value_remove_take(tn_value object, tn_value key) {
+    assert(value_is(object, TN_OBJECT) && value_is(key, TN_STRING));
+    int64_t entry = find_key(object, key);
+    if (entry >= 0 && value_count(object) == 1) {
+        value_unref(object);
+        object = VALUE_IMMEDIATE_OBJECT;
+    } else if (entry >= 0) {
+        struct list *list = list_separate(list_of(object));
+        struct slots *slots = list->slots;
+        tn_value *items = slots->items;
+        /* Entries beyond the list's own were a newer handle's, which is gone: they go as well. */
+        uint32_t used = atomic_load_explicit(&slots->used, memory_order_relaxed);
+        tn_value gone[2] = {items[2 * entry], items[2 * entry + 1]};
+        for (uint32_t i = 2 * list->length; i < 2 * used; i++) value_unref(items[i]);
+        memmove(items + 2 * entry, items + 2 * entry + 2, (list->length - (size_t)entry - 1) * 2 * sizeof *items);
+        list->length--;
+        atomic_store_explicit(&slots->used, list->length, memory_order_relaxed);
+        if (slots->index_mask != 0) object_index(slots, 0, list->length);
+        value_unref(gone[0]);
+        value_unref(gone[1]);
+        object = &list->header;
+    }
+    value_unref(key);
+    return object;
+}
