@@ -191,8 +191,9 @@ static void read_alias(struct reader *reader, const yaml_event_t *event) {
         builder_key(builder, text, length, span);
         return;
     }
-    diagnostics_add(builder->found, ADL_E010, builder->source, span,
-                    "found the alias `*%s` as a key; expected a name, or an alias of a string given before", name);
+    if (!builder->lost_sections)
+        diagnostics_add(builder->found, ADL_E010, builder->source, span,
+                        "found the alias `*%s` as a key; expected a name, or an alias of a string given before", name);
     builder_bad_key(builder);
 }
 

@@ -1,0 +1,86 @@
+/*
+ * format.c - formatting with its proof: what is given back has been read and formatted again.
+ *
+ * Whatever a formatter's own faults may be, nobody's document may suffer from them: the new text must read as the same
+ * tree, hold the same comments, and stay as it is when formatted once more. Otherwise it is an error, ADL-E016.
+ */
+#include "adl/format/format.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/format/format_internal.h"
+#include "adl/value/memory.h"
+#include <string.h>
+#include <tenon.h>
+
+struct pass {
+    struct buffer out, comments;
+};
+
+static void pass_init(struct pass *pass) {
+    buffer_init(&pass->out, SIZE_MAX);
+    buffer_init(&pass->comments, SIZE_MAX);
+}
+
+static void pass_finish(struct pass *pass) {
+    buffer_finish(&pass->out);
+    buffer_finish(&pass->comments);
+}
+
+static bool pass_run(struct pass *pass, const struct tree *tree) {
+    if (tree_name_is_json(source_name(tree_source(tree)))) return format_json(tree, &pass->out);
+    return format_yaml(tree, &pass->out, &pass->comments);
+}
+
+static bool same_text(const struct buffer *a, const struct buffer *b) {
+    return a->length == b->length && memcmp(buffer_cstr(a), buffer_cstr(b), a->length) == 0;
+}
+
+/* Kinds, values, keys and their order; depth is bounded by the reader. */
+static bool same_node(const struct tree_node *a, const struct tree_node *b) {
+    if (a->kind != b->kind || a->count != b->count) return false;
+    if (a->kind != TN_ARRAY && a->kind != TN_OBJECT) return value_identical(a->value, b->value);
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (a->kind == TN_OBJECT && !value_identical(a->items[i].key, b->items[i].key)) return false;
+        if (!same_node(a->items[i].node, b->items[i].node)) return false;
+    }
+    return true;
+}
+
+/* Whether `pass`, made from `tree`, reads as the same, and is final. */
+static bool is_proven(const struct pass *pass, const struct tree *tree) {
+    struct source *source = source_new(source_name(tree_source(tree)), buffer_cstr(&pass->out), pass->out.length);
+    struct diagnostics *found = diagnostics_new();
+    struct tree *again = tree_read(source, NULL, found);
+    struct pass second;
+    pass_init(&second);
+    bool proven = diagnostics_errors(found) == 0 && tree_is_whole(again) &&
+                  same_node(tree_root(tree), tree_root(again)) && pass_run(&second, again) &&
+                  same_text(&pass->out, &second.out) && same_text(&pass->comments, &second.comments);
+    pass_finish(&second);
+    tree_free(again);
+    diagnostics_free(found);
+    source_unref(source);
+    return proven;
+}
+
+static bool format_tree(const struct tree *tree, struct diagnostics *found, struct pass *pass) {
+    if (pass_run(pass, tree) && is_proven(pass, tree)) return true;
+    diagnostics_add(found, ADL_E016, tree_source(tree), (struct span){0, 0},
+                    "formatting would change what the document means; it was left as it is");
+    return false;
+}
+
+int32_t format_source(struct source *source, struct diagnostics *found, char **out, size_t *length) {
+    size_t errors = diagnostics_errors(found);
+    struct tree *tree = tree_read(source, NULL, found);
+    int32_t status = TN_INVALID;
+    struct pass pass;
+    pass_init(&pass);
+    if (diagnostics_errors(found) == errors && tree_is_whole(tree) && format_tree(tree, found, &pass)) {
+        if (length) *length = pass.out.length;
+        *out = pass.out.data ? buffer_detach(&pass.out, NULL) : mem_text("");
+        status = TN_OK;
+    }
+    pass_finish(&pass);
+    tree_free(tree);
+    return status;
+}
