@@ -11,6 +11,7 @@
 #include "adl/value/memory.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TWO_63       9223372036854775808.0
@@ -365,12 +366,18 @@ const char *expr_kinds_text(uint32_t kinds, char *out, size_t size) {
     return out;
 }
 
+/* As other implementations of CEL write them: 2 for 2.0, exponents with a sign and two digits (JSON has 1e7). */
 static size_t double_text(double number, char out[CELL_TEXT]) {
     if (isnan(number)) return (size_t)snprintf(out, CELL_TEXT, "NaN");
     if (isinf(number)) return (size_t)snprintf(out, CELL_TEXT, number < 0 ? "-Infinity" : "Infinity");
     size_t length = json_double_text(number, out);
-    if (length > 2 && memcmp(out + length - 2, ".0", 2) == 0) length -= 2;
-    return length;
+    if (length > 2 && memcmp(out + length - 2, ".0", 2) == 0) return length - 2;
+    const char *exponent = memchr(out, 'e', length);
+    if (!exponent) return length;
+    size_t mantissa = (size_t)(exponent - out);
+    long power = strtol(exponent + 1, NULL, 10);
+    return mantissa +
+           (size_t)snprintf(out + mantissa, CELL_TEXT - mantissa, "e%c%02ld", power < 0 ? '-' : '+', labs(power));
 }
 
 size_t cell_scalar_text(const struct cell *cell, char out[CELL_TEXT]) {

@@ -30,12 +30,22 @@ static void mistake_set(struct compiler *compiler, enum expr_mistake mistake, st
     if (compiler->scope->problem) compiler->scope->problem(compiler->scope->self, &problem);
 }
 
+/* Cut at MESSAGE_MAX, and between characters: the text that a message quotes may be long. */
+__attribute__((format(printf, 2, 0))) static void message_format(char out[MESSAGE_MAX], const char *format,
+                                                                 va_list args) {
+    int length = vsnprintf(out, MESSAGE_MAX, format, args);
+    if (length < MESSAGE_MAX) return;
+    size_t end = MESSAGE_MAX - 1;
+    while (end > 0 && ((unsigned char)out[end - 1] & 0xc0) == 0x80) end--;
+    out[end > 0 ? end - 1 : 0] = 0;
+}
+
 void compile_mistake(struct compiler *compiler, enum expr_mistake mistake, struct span span, const char *nearest,
                      const char *format, ...) {
     char message[MESSAGE_MAX];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    message_format(message, format, args);
     va_end(args);
     mistake_set(compiler, mistake, span, nearest, message);
 }
@@ -45,7 +55,7 @@ void compile_fail(struct compiler *compiler, enum expr_mistake mistake, struct s
     char message[MESSAGE_MAX];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    message_format(message, format, args);
     va_end(args);
     mistake_set(compiler, mistake, span, NULL, message);
     compiler->failed = true;

@@ -13,7 +13,7 @@
  *     expr_eval_bool(expr, &(struct expr_env){.self = run, .field = run_field}, &truth, &error);
  *     expr_unref(expr);
  *
- * The language: CEL as google/cel-spec has it, without protobuf messages; additionally `default` is true, int, uint and
+ * The language: CEL as google/cel-spec has it, without protobuf messages; additionally `default` is true, int and
  * double mix in arithmetic, and `.len()` is `.size()`. A JSON number without fraction or exponent is an int. uint,
  * timestamp, duration and type exist while evaluating; a result that is not JSON becomes it: uint an int, timestamp
  * RFC 3339, duration "3.5s", type its name, keys of maps strings. matches() takes PCRE2's syntax, of which RE2's is
@@ -136,6 +136,8 @@ struct expr_env {
     tn_value (*variable)(void *self, uint32_t variable);              /* index into scope.variables; whole */
     tn_value (*field)(void *self, uint32_t variable, uint32_t field); /* index as expr_fields.index gave it */
     tn_value (*name)(void *self, const char *name, size_t length);    /* open scopes */
+    const char *(*name_at)(void *self,
+                           uint32_t index); /* what names there are, for "did you mean"; NULL past the last */
     /* Seconds east of UTC that the IANA zone `name` has at `utc` (seconds since 1970). False: no such zone. */
     bool (*zone)(void *self, const char *name, size_t length, int64_t utc, int32_t *offset);
     struct expr_cost *cost; /* set on return, success or not; may be NULL */

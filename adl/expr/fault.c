@@ -79,7 +79,15 @@ static void write_value(const struct machine *machine, struct buffer *out, const
     write_quoted(out, chars, length);
 }
 
-static void write_nearest(const struct machine *machine, struct buffer *out, const struct cell *cell) {
+static void write_meant(struct buffer *out, const struct nearest *near, char quote) {
+    const char *meant = nearest_result(near);
+    if (!meant) return;
+    buffer_format(out, "; did you mean %c", quote);
+    write_cut(out, meant, near->best_length);
+    buffer_format(out, "%c?", quote);
+}
+
+static void write_nearest_key(const struct machine *machine, struct buffer *out, const struct cell *cell) {
     const struct cell *key = selected_key(machine, cell);
     if (!key || cell->built || cell->culprit != TN_OBJECT) return;
     struct nearest near;
@@ -90,11 +98,29 @@ static void write_nearest(const struct machine *machine, struct buffer *out, con
         const char *name = value_chars(value_key_at(cell->as.value, i), &length);
         nearest_offer(&near, name, length);
     }
-    const char *meant = nearest_result(&near);
-    if (!meant) return;
-    buffer_text(out, "; did you mean \"");
-    write_cut(out, meant, near.best_length);
-    buffer_text(out, "\"?");
+    write_meant(out, &near, '"');
+}
+
+static void write_nearest_name(const struct machine *machine, struct buffer *out, const struct cell *cell) {
+    const struct instruction *instruction = &machine->expr->code[cell->length];
+    const struct expr_env *env = machine->env;
+    struct nearest near;
+    size_t length;
+    const char *chars = cell_chars(&machine->expr->constants[instruction->b], &length);
+    nearest_init(&near, chars, length);
+    for (uint32_t i = 0; env->name_at && i < OFFERED_MAX; i++) {
+        const char *name = env->name_at(env->self, i);
+        if (!name) break;
+        nearest_offer(&near, name, strlen(name));
+    }
+    write_meant(out, &near, '`');
+}
+
+static void write_nearest(const struct machine *machine, struct buffer *out, const struct cell *cell) {
+    if (cell->reason == FAULT_NO_NAME)
+        write_nearest_name(machine, out, cell);
+    else
+        write_nearest_key(machine, out, cell);
 }
 
 static void write_takes(const struct machine *machine, struct buffer *out, const struct cell *cell) {

@@ -18,7 +18,7 @@ struct cell;
     FAULT(NONE, PLAIN, "")                                                                                             \
     FAULT(NO_VARIABLE, MISSING, "`{text}` has no value")                                                               \
     FAULT(NO_FIELD, MISSING, "`{text}` has no value; has() asks first")                                                \
-    FAULT(NO_NAME, MISSING, "there is no variable `{text}`")                                                           \
+    FAULT(NO_NAME, MISSING, "there is no variable `{text}`{nearest}")                                                  \
     FAULT(NO_KEY, MISSING, "there is no key {value}{nearest}; has() asks first")                                       \
     FAULT(NO_ITEM, PLAIN, "there is no item {value} in the list")                                                      \
     FAULT(OPERANDS, PLAIN, "`{text}` does not go with {kind} on the left and {other} on the right{convert}")           \
