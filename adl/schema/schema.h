@@ -33,7 +33,7 @@
 #define SCHEMA_PATTERN_MAX   4096u       /* bytes of one regular expression */
 /* What validating may cost: */
 #define SCHEMA_WORK_MAX           20000000u  /* subschema applications and comparisons of one call, by default */
-#define SCHEMA_NESTING_MAX        1024u      /* subschemas in progress within each other: endless references end here */
+#define SCHEMA_NESTING_MAX        1024u      /* subschemas in progress within each other: at most 512 KiB of stack */
 #define SCHEMA_SUBJECT_MAX        (1u << 20) /* bytes of a string matched against a pattern */
 #define SCHEMA_MATCH_MAX          200000u    /* backtracking steps of a pattern at one position */
 #define SCHEMA_DEFAULTS_MAX       10000u     /* defaults filled in by one call; the rest stays absent */
