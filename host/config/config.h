@@ -1,0 +1,64 @@
+/*
+ * config.h - tenon.yaml: what the operator decides: where plugins are, what each is told, which models roles mean.
+ *
+ *     plugins:
+ *       path: [./plugins]                  # from the file's own folder
+ *       config: {acme.search: {endpoint: "https://…", key: {secret: ACME_KEY}}}
+ *     models: {planner: "openai:gpt-4o", default: {provider: ollama, model: llama3}}
+ *     secrets: {ACME_KEY: {file: ~/.acme}}   # {env: NAME}, {file: PATH}; without a row: the variable of that name
+ *     limits: {concurrency: 64, workers: 16, document_bytes: 4194304}
+ *     log: info
+ *
+ * The project's file is searched upwards from the working directory; the user's ($XDG_CONFIG_HOME/tenon/tenon.yaml) is
+ * read as well, and the project's keys win, each by itself. Unknown keys are errors at their position. A secret is only
+ * ever a reference in here; its text exists while a plugin is being initialised.
+ *
+ *     struct config *config;
+ *     if (config_load(NULL, &config, &error) != TN_OK) return report(&error);
+ *     tn_value binding = config_model(config, "planner");
+ *     config_free(config);
+ */
+#ifndef TENON_HOST_CONFIG_H
+#define TENON_HOST_CONFIG_H
+
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct config;
+struct diagnostics;
+
+#define CONFIG_FILE_MAX    (1u << 20)  /* bytes of a tenon.yaml */
+#define CONFIG_SECRET_MAX  (64u << 10) /* bytes of a secret's text */
+#define CONFIG_PARENTS_MAX 64u         /* folders searched upwards */
+
+struct config *config_empty(void);
+/*
+ * Reads `file` (NULL: the project's, searched from `directory`, NULL being the working directory) and the user's. No
+ * file at all is an empty configuration; `file` that cannot be read is TN_NOT_FOUND. Faults in a file: TN_INVALID, code
+ * CONFIG_INVALID, with the first one's file, line and column, and how many there are.
+ */
+int32_t config_load(const char *file, struct config **out, struct error *error);
+int32_t config_load_from(const char *file, const char *directory, struct config **out, struct error *error);
+/* One text as a file called `name` would be; faults go to `found`, the rest is kept. [any thread] */
+struct config *config_read(const char *name, const char *text, size_t length, struct diagnostics *found);
+void config_free(struct config *config); /* NULL is allowed */
+
+/* Everything below is borrowed from the configuration; a NULL config is an empty one. */
+const char *config_file(const struct config *config);    /* the project's file; NULL where none */
+size_t config_plugin_paths(const struct config *config); /* absolute, or as the folder was given */
+const char *config_plugin_path(const struct config *config, size_t index);
+tn_value config_plugin(const struct config *config,
+                       const char *plugin_id);                        /* its section, secrets unresolved; or NULL */
+tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
+int64_t config_limit(const struct config *config, const char *name, int64_t otherwise);
+int32_t config_log_level(const struct config *config); /* TN_LOG_… */
+
+/* A secret's text, a new reference; fails with SECRET_NOT_FOUND, never naming the text. */
+int32_t config_secret(const struct config *config, const char *name, tn_value *out, struct error *error);
+/* `value` with every {secret: NAME} in it replaced by its text; a new reference. */
+int32_t config_reveal(const struct config *config, tn_value value, tn_value *out, struct error *error);
+
+#endif
