@@ -1,0 +1,129 @@
+/*
+ * codes.h - the stable error codes, one row each: what `struct error.code` says when the host or a bundled plugin
+ * fails.
+ *
+ * A code never changes its meaning and is never used again. Plugins may use these, and codes of their own. The
+ * reference is generated from the table; a component that gives a code of the table and no `retryable` is retried,
+ * where the document asks for retries, as its row says. `family` is the variant of the first seed's AyasError that it
+ * belongs to.
+ *
+ *     const struct error_code *row = error_code_find("TIMEOUT");      // NULL: a plugin's own code
+ *     if (row && row->retryable) ...
+ */
+#ifndef TENON_ADL_CODES_H
+#define TENON_ADL_CODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* clang-format off */
+#define ERROR_CODES(CODE) \
+    /* Documents, graphs and their steps. */ \
+    CODE(INVALID_GRAPH, false, "Graph::InvalidGraph", \
+         "The document cannot be built into a graph: it has mistakes, cannot be read, or nests too deeply. `tenon check` " \
+         "shows every mistake at its line and column.") \
+    CODE(RECURSION_LIMIT, false, "Graph::RecursionLimit", \
+         "The run took as many super-steps as its recursion_limit allows and was not done. The state is kept: resume " \
+         "with a higher limit, or look for a loop whose condition never ends it.") \
+    CODE(CHANNEL, false, "Graph::Channel", \
+         "A write that its channel cannot take: the channel does not exist, is read only, or the value does not fit " \
+         "its schema or its reducer.") \
+    CODE(CONCURRENT_UPDATE, false, "Graph::Channel", \
+         "Two tasks of one super-step wrote a channel that keeps the last value. Give the channel a reducer, or put " \
+         "the nodes one after the other.") \
+    CODE(NODE_EXECUTION, false, "Graph::NodeExecution", \
+         "A component ended its task without saying why, or broke the contract while running it.") \
+    CODE(STALLED, false, "Graph::NodeExecution", \
+         "Nothing is left that could bring the run on: a component neither ended its task nor waits for anything.") \
+    CODE(SUBGRAPH_FAILED, false, "Graph::NodeExecution", "The inner graph of a subgraph node failed without an error.") \
+    CODE(SUBGRAPH_OUTPUT, false, "Graph::Channel", \
+         "The inner graph's result does not have what the subgraph node's `output` names, or an outer channel does not " \
+         "take it.") \
+    CODE(EMIT_FAILED, false, "Graph::NodeExecution", "The host did not take a streamed chunk.") \
+    CODE(INTERRUPTED, false, "Graph::NodeExecution", \
+         "The run waits for an answer from outside, and the caller has no way to give one. Resume it with answers.") \
+    /* Expressions, templates, text. */ \
+    CODE(EXPRESSION_ERROR, false, "Chain::Template", \
+         "An expression does not compile, or failed while it was evaluated: a name is missing, operands do not fit, a " \
+         "condition is not true or false. The error has the position.") \
+    CODE(TEMPLATE_ERROR, false, "Chain::Template", \
+         "A template's braces do not pair, or a hole failed. `{{` and `}}` write braces.") \
+    CODE(MISSING_VARIABLE, false, "Chain::MissingVariable", \
+         "A template names a variable that is not there: no channel of the state, no key of what was given.") \
+    CODE(PARSE, false, "Chain::Parse", \
+         "Text that is not what it should be: JSON, a number, a list, what an output parser looks for.") \
+    CODE(SCHEMA, false, "Chain::Parse", "A JSON Schema is itself malformed; the message has the JSON Pointer.") \
+    /* Inputs, outputs, kinds. */ \
+    CODE(INVALID_INPUT, false, "Tool::InvalidInput", \
+         "What was given does not fit: a tool's arguments, a graph's input, an answer, a run's configuration.") \
+    CODE(INVALID_OUTPUT, false, "Tool::ExecutionFailed", \
+         "A component gave an output that is not of its published shape.") \
+    CODE(INVALID_CONFIG, false, "Graph::InvalidGraph", \
+         "A component's configuration, or tenon.yaml, is not what it should be; the message names the key.") \
+    CODE(TYPE, false, "Other", "A value is of another kind than is needed there; the message names both.") \
+    CODE(NOT_FOUND, false, "Other", "There is no component, key, file or record of that name.") \
+    CODE(LIMIT, false, "Other", \
+         "A documented bound was reached: of size, depth, time of evaluation, or number. The message names it.") \
+    CODE(UNSUPPORTED, false, "Other", "This host, or this kind of task, cannot do that.") \
+    CODE(INTERNAL, false, "Other", "A fault of the host's. Please report it with what led to it.") \
+    CODE(NO_MEMORY, true, "Other", "A component could not get memory.") \
+    CODE(ERROR, false, "Other", "A failure without a code.") \
+    CODE(FAILED, false, "Other", "A component's start failed with a status and no explanation.") \
+    /* Time and cancelling. */ \
+    CODE(TIMEOUT, true, "Graph::NodeExecution", \
+         "The task did not end within its total time, or sent nothing for longer than its idle time.") \
+    CODE(CANCELLED, false, "Graph::NodeExecution", "The run or the task was cancelled. What was committed stays.") \
+    CODE(BUDGET_EXCEEDED, false, "Other", \
+         "A runner used up its budget of tokens, cost, time or iterations before the Task was done.") \
+    /* Plugins. */ \
+    CODE(PLUGIN_CRASHED, true, "Other", \
+         "The process of an isolated plugin died while it had the task. It is restarted.") \
+    CODE(PLUGIN_HUNG, false, "Other", \
+         "Too many tasks of the plugin's blocking components neither ended nor noticed that they were cancelled; it " \
+         "gets no further ones in this process. Have them poll `cancelled`, or run the plugin with isolation: process.") \
+    CODE(PLUGIN_REFUSED, false, "Other", \
+         "The plugin was not loaded, or declined: wrong architecture, a missing interface, an unmet version, a policy.") \
+    CODE(INTERFACE_MISSING, false, "Other", \
+         "The plugin needs an interface that this host does not offer, or not to this plugin (drafts need a flag).") \
+    CODE(PERMISSION_DENIED, false, "Other", \
+         "The effect is not declared by the component's manifest, or not allowed by the operator's policy.") \
+    /* Tools. */ \
+    CODE(TOOL_NOT_FOUND, false, "Tool::NotFound", \
+         "No tool of that name, or it is not on the document's list `tools`.") \
+    CODE(TOOL_FAILED, false, "Tool::ExecutionFailed", \
+         "A tool failed. The model sees the failure as the call's result, unless the tool is marked fatal.") \
+    CODE(APPROVAL_DENIED, false, "Tool::ExecutionFailed", "Somebody, or a policy, refused the call of a tool.") \
+    /* Models and services. */ \
+    CODE(API_REQUEST, true, "Model::ApiRequest", "A service could not be reached, or answered with a server error.") \
+    CODE(OVERLOADED, true, "Model::ApiRequest", "The service says that it is overloaded; try again later.") \
+    CODE(RATE_LIMITED, true, "Model::RateLimited", \
+         "Too many requests or tokens for the account. `retry_after_ms` is honoured where the service gave it.") \
+    CODE(AUTH, false, "Model::Auth", "The service refused the credentials, or there are none; set the secret it names.") \
+    CODE(INVALID_REQUEST, false, "Model::ApiRequest", "The service refused the request as malformed; it says why.") \
+    CODE(CONTEXT_LENGTH, false, "Model::ApiRequest", \
+         "The messages are longer than the model's context. Trim the history, or take another model.") \
+    CODE(CONTENT_FILTERED, false, "Model::InvalidResponse", "The service withheld the answer, by its own policy.") \
+    CODE(INVALID_RESPONSE, true, "Model::InvalidResponse", "The service's answer is not what its protocol says.") \
+    /* Tasks, Artifacts, stores and threads. */ \
+    CODE(CLAIM_LOST, false, "Other", "The claim expired, or another runner holds it; the Task's result was not taken.") \
+    CODE(INVALID_TRANSITION, false, "Other", "The Task cannot go from the state it is in to the one asked for.") \
+    CODE(CONFLICT, true, "Other", "Somebody else changed the record, or holds the thread, at the same time.") \
+    CODE(GRAPH_CHANGED, false, "Graph::InvalidGraph", \
+         "The thread was begun with another version of the document; the message lists the differences.") \
+    CODE(STORE, true, "Other", "The store could not read or write.") \
+    CODE(SERIALIZATION, false, "Serialization", "A stored value cannot be read back.")
+/* clang-format on */
+
+struct error_code {
+    const char *code;
+    bool retryable;
+    const char *family; /* "Graph::Channel" */
+    const char *explanation;
+};
+
+/* The row of a code; NULL where it is none of the table. NULL is allowed. */
+const struct error_code *error_code_find(const char *code);
+size_t error_code_count(void);
+const struct error_code *error_code_at(size_t index); /* in the table's order; NULL past the end */
+
+#endif
