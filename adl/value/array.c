@@ -8,6 +8,8 @@
 
 #include "adl/value/block.h"
 
+#define ARRAY_CAPACITY_FIRST 4
+
 tn_value value_array_reserve(size_t capacity) {
     return capacity > 0 ? &list_new(TN_ARRAY, capacity)->header : VALUE_IMMEDIATE_ARRAY;
 }
@@ -22,15 +24,10 @@ tn_value value_at(tn_value array, size_t index) {
     return list_items(list_of(array))[index];
 }
 
-/* A list of the array's items and `more` claimed ones after them; consumes the array. */
-static struct list *extend(tn_value array, size_t more) {
-    if (value_is_block(array)) return list_extend(list_of(array), more);
-    return list_extend(list_new(TN_ARRAY, more < 4 ? 4 : more), more);
-}
-
 tn_value value_push_take(tn_value array, tn_value item) {
     assert(value_is(array, TN_ARRAY) && item != NULL);
-    struct list *list = extend(array, 1);
+    if (!value_is_block(array)) return list_make_roomy(TN_ARRAY, ARRAY_CAPACITY_FIRST, &item, 1);
+    struct list *list = list_extend(list_of(array), 1);
     list_items(list)[list->length - 1] = item;
     return &list->header;
 }
@@ -42,7 +39,7 @@ tn_value value_concat_take(tn_value array, tn_value more) {
         value_unref(count == 0 ? more : array);
         return count == 0 ? array : more;
     }
-    struct list *list = extend(array, count);
+    struct list *list = list_extend(list_of(array), count);
     tn_value *to = list_items(list) + before;
     tn_value *from = list_items(list_of(more));
     for (size_t i = 0; i < count; i++) to[i] = value_ref(from[i]);

@@ -22,6 +22,10 @@
 
 #include "adl/value/value.h"
 #include <assert.h>
+#include <stdlib.h>
+
+#include "adl/value/memory.h"
+#include "adl/value/value.h"
 
 #define OBJECT_LINEAR_MAX 8
 /* More entries than this end the process, as memory that runs out does. */
@@ -81,7 +85,8 @@ static inline bool list_owns_slots(const struct list *list) {
 /* An empty handle with slots of its own. */
 struct list *list_new(int kind, size_t capacity);
 /* The same, with `count` entries of `items`, whose references it takes; none give the immediate. */
-tn_value list_make(int kind, tn_value *items, size_t count);
+tn_value list_make(int kind, const tn_value *items, size_t count);
+tn_value list_make_roomy(int kind, size_t capacity, const tn_value *items, size_t count); /* count above 0 */
 /*
  * Consumes the handle, and returns one that nobody else holds and that is `more` entries longer; they are claimed, and
  * the caller fills them (and indexes them) before it hands the list on.
@@ -109,10 +114,31 @@ uint32_t string_hash_of(struct string *string);
 uint64_t hash_bytes(const char *bytes, size_t length, uint64_t seed);
 uint64_t hash_mix(uint64_t a, uint64_t b);
 
-/* Allocation of blocks, counted for value_live_count. */
-void *block_alloc(size_t size);
+/*
+ * Allocation of blocks, counted for value_live_count: in counters spread by address, so that threads seldom meet on
+ * one; only their sum means something.
+ */
+#define BLOCK_COUNTERS 16
+struct block_counter {
+    _Alignas(64) _Atomic int64_t live;
+};
+extern struct block_counter block_counters[BLOCK_COUNTERS];
+
+static inline void block_count(const void *block, int64_t by) {
+    size_t which = ((uintptr_t)block >> 12) % BLOCK_COUNTERS;
+    (void)atomic_fetch_add_explicit(&block_counters[which].live, by, memory_order_relaxed);
+}
+static inline void *block_alloc(size_t size) {
+    void *block = malloc(size);
+    if (block == NULL) mem_exhausted(size);
+    block_count(block, 1);
+    return block;
+}
+static inline void block_free(void *block) {
+    block_count(block, -1);
+    free(block);
+}
 void *block_resize(void *block, size_t size);
-void block_free(void *block);
 static inline void block_init(struct tn_value_s *header, int kind) {
     atomic_init(&header->references, 1);
     header->kind = (uint8_t)kind;

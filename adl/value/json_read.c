@@ -13,6 +13,9 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 
+#define STACK_HERE     32 /* values and frames that need no allocation */
+#define FRAMES_HERE    16
+#define KEYS_BEFORE    8 /* keys read before the cache is worth its memory */
 #define CACHED_KEYS    64
 #define CACHED_KEY_MAX 32 /* bytes */
 
@@ -29,7 +32,8 @@ struct reader {
     struct frame *frames;
     size_t depth, frame_capacity, depth_max;
     struct buffer scratch; /* of a string with escapes */
-    tn_value keys[CACHED_KEYS];
+    tn_value *keys;        /* the cache; NULL before KEYS_BEFORE */
+    size_t key_count;
     struct error *error;
     int32_t status;
 };
@@ -103,8 +107,10 @@ static bool fail_limit(struct reader *reader, const char *at, const char *what, 
 
 static inline void push(struct reader *reader, tn_value value) {
     if (reader->count == reader->capacity) {
-        reader->capacity = reader->capacity * 2 + 32;
-        reader->stack = mem_array(reader->stack, reader->capacity, sizeof *reader->stack);
+        tn_value *old = reader->stack;
+        reader->stack = mem_array(reader->capacity > STACK_HERE ? old : NULL, reader->capacity * 2, sizeof *old);
+        if (reader->capacity == STACK_HERE) memcpy(reader->stack, old, STACK_HERE * sizeof *old);
+        reader->capacity *= 2;
     }
     reader->stack[reader->count++] = value;
 }
@@ -228,7 +234,8 @@ static tn_value string_value(const char *chars, size_t length) {
 }
 
 static tn_value key_value(struct reader *reader, const char *chars, size_t length) {
-    if (length == 0 || length > CACHED_KEY_MAX) return string_value(chars, length);
+    if (length == 0 || length > CACHED_KEY_MAX || reader->key_count++ < KEYS_BEFORE) return string_value(chars, length);
+    if (reader->keys == NULL) reader->keys = mem_zalloc(CACHED_KEYS * sizeof *reader->keys);
     size_t slot = (length * 7 + (unsigned char)chars[0] * 31u + (unsigned char)chars[length - 1] +
                    (unsigned char)chars[length / 2] * 5u) %
                   CACHED_KEYS;
@@ -322,8 +329,11 @@ static bool open_container(struct reader *reader, bool object) {
     if (reader->depth == reader->depth_max)
         return fail_limit(reader, reader->at, "arrays and objects are nested deeper than", reader->depth_max);
     if (reader->depth == reader->frame_capacity) {
-        reader->frame_capacity = reader->frame_capacity * 2 + 8;
-        reader->frames = mem_array(reader->frames, reader->frame_capacity, sizeof *reader->frames);
+        struct frame *old = reader->frames;
+        size_t room = reader->frame_capacity;
+        reader->frames = mem_array(room > FRAMES_HERE ? old : NULL, room * 2, sizeof *old);
+        if (room == FRAMES_HERE) memcpy(reader->frames, old, FRAMES_HERE * sizeof *old);
+        reader->frame_capacity = room * 2;
     }
     reader->frames[reader->depth++] = (struct frame){reader->count, object};
     reader->at++;
@@ -480,7 +490,13 @@ static bool read_all(struct reader *reader, tn_value *out) {
 int32_t json_read(const char *text, size_t length, const struct json_limits *limits, tn_value *out,
                   struct error *error) {
     uint64_t length_max = limits != NULL && limits->length != 0 ? limits->length : JSON_LENGTH_MAX;
+    tn_value stack[STACK_HERE];
+    struct frame frames[FRAMES_HERE];
     struct reader reader = {.text = text, .at = text, .end = text + length, .error = error, .status = TN_OK};
+    reader.stack = stack;
+    reader.capacity = STACK_HERE;
+    reader.frames = frames;
+    reader.frame_capacity = FRAMES_HERE;
     reader.depth_max = limits != NULL && limits->depth != 0 ? limits->depth : JSON_DEPTH_MAX;
     buffer_init(&reader.scratch, SIZE_MAX);
     tn_value value = NULL;
@@ -494,9 +510,10 @@ int32_t json_read(const char *text, size_t length, const struct json_limits *lim
         }
     }
     for (size_t i = 0; i < reader.count; i++) value_unref(reader.stack[i]);
-    for (size_t i = 0; i < CACHED_KEYS; i++) value_unref(reader.keys[i]);
-    mem_free(reader.stack);
-    mem_free(reader.frames);
+    for (size_t i = 0; reader.keys != NULL && i < CACHED_KEYS; i++) value_unref(reader.keys[i]);
+    mem_free(reader.keys);
+    if (reader.stack != stack) mem_free(reader.stack);
+    if (reader.frames != frames) mem_free(reader.frames);
     buffer_finish(&reader.scratch);
     if (reader.status == TN_OK) *out = value;
     return reader.status;

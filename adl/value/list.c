@@ -53,15 +53,20 @@ struct list *list_new(int kind, size_t capacity_wanted) {
 
 /* Makes the entries of a new list. */
 static void fill(struct list *list, const tn_value *items, uint32_t count) {
-    memcpy(list->slots->items, items, (size_t)count * list_width(list->header.kind) * sizeof *items);
+    size_t width = list_width(list->header.kind);
+    for (size_t i = 0; i < count * width; i++) list->slots->items[i] = items[i];
     list->length = count;
     atomic_store_explicit(&list->slots->used, count, memory_order_relaxed);
     if (list->slots->index_mask != 0) object_index(list->slots, 0, count);
 }
 
-tn_value list_make(int kind, tn_value *items, size_t count) {
+tn_value list_make(int kind, const tn_value *items, size_t count) {
     if (count == 0) return kind == TN_ARRAY ? VALUE_IMMEDIATE_ARRAY : VALUE_IMMEDIATE_OBJECT;
-    struct list *list = list_new(kind, count);
+    return list_make_roomy(kind, count, items, count);
+}
+
+tn_value list_make_roomy(int kind, size_t capacity, const tn_value *items, size_t count) {
+    struct list *list = list_new(kind, capacity);
     fill(list, items, (uint32_t)count);
     return &list->header;
 }

@@ -9,6 +9,8 @@
 
 #include "adl/value/block.h"
 
+#define OBJECT_CAPACITY_FIRST 2 /* most objects are small and many */
+
 tn_value value_object_reserve(size_t capacity) {
     return capacity > 0 ? &list_new(TN_OBJECT, capacity)->header : VALUE_IMMEDIATE_OBJECT;
 }
@@ -94,8 +96,11 @@ tn_value object_duplicate(tn_value object) {
 
 /* Consumes all three; the key is not in the object. */
 static tn_value add(tn_value object, tn_value key, tn_value value) {
-    struct list *list = value_is_block(object) ? list_of(object) : list_new(TN_OBJECT, 2);
-    list = list_extend(list, 1);
+    if (!value_is_block(object)) {
+        tn_value items[2] = {key, value};
+        return list_make_roomy(TN_OBJECT, OBJECT_CAPACITY_FIRST, items, 1);
+    }
+    struct list *list = list_extend(list_of(object), 1);
     struct slots *slots = list->slots;
     uint32_t entry = list->length - 1;
     slots->items[2 * (size_t)entry] = key;
@@ -116,13 +121,13 @@ static tn_value replace(tn_value object, int64_t entry, tn_value value) {
 tn_value value_set_take(tn_value object, const char *key, tn_value value) {
     assert(value_is(object, TN_OBJECT) && value != NULL);
     size_t length = strlen(key);
-    int64_t entry = find(object, key, length, NULL);
+    int64_t entry = value_is_block(object) ? find(object, key, length, NULL) : -1;
     return entry >= 0 ? replace(object, entry, value) : add(object, value_text_n(key, length), value);
 }
 
 tn_value value_set_key_take(tn_value object, tn_value key, tn_value value) {
     assert(value_is(object, TN_OBJECT) && value_is(key, TN_STRING) && value != NULL);
-    int64_t entry = find_key(object, key);
+    int64_t entry = value_is_block(object) ? find_key(object, key) : -1;
     if (entry < 0) return add(object, key, value);
     object = replace(object, entry, value);
     value_unref(key);

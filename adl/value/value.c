@@ -15,37 +15,20 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 
-/* Counters of live blocks, spread by address so that threads seldom meet on one; only the sum means something. */
-#define COUNTERS 16
-static struct { _Alignas(64) _Atomic int64_t live; } counters[COUNTERS];
-
-static inline void count_block(const void *block, int64_t by) {
-    size_t which = ((uintptr_t)block >> 12) % COUNTERS;
-    (void)atomic_fetch_add_explicit(&counters[which].live, by, memory_order_relaxed);
-}
+struct block_counter block_counters[BLOCK_COUNTERS];
 
 int64_t value_live_count(void) {
     int64_t sum = 0;
-    for (size_t i = 0; i < COUNTERS; i++) sum += atomic_load_explicit(&counters[i].live, memory_order_relaxed);
+    for (size_t i = 0; i < BLOCK_COUNTERS; i++)
+        sum += atomic_load_explicit(&block_counters[i].live, memory_order_relaxed);
     return sum;
 }
 
-void *block_alloc(size_t size) {
-    void *block = mem_alloc(size);
-    count_block(block, 1);
-    return block;
-}
-
 void *block_resize(void *block, size_t size) {
-    count_block(block, -1);
+    block_count(block, -1);
     block = mem_resize(block, size);
-    count_block(block, 1);
+    block_count(block, 1);
     return block;
-}
-
-void block_free(void *block) {
-    count_block(block, -1);
-    mem_free(block);
 }
 
 void value_free_block(struct tn_value_s *block) {
