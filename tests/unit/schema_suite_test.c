@@ -96,7 +96,8 @@ static void run_group(const char *name, tn_value group, struct count *count, boo
 
 static struct count run_file(const char *name, bool required) {
     char path[PATH_SIZE * 2];
-    snprintf(path, sizeof path, "%s/tests/draft2020-12/%s", suite, name);
+    int length = snprintf(path, sizeof path, "%s/tests/draft2020-12/%s", suite, name);
+    assert_in_range(length, 1, sizeof path - 1);
     tn_value groups = read_json(path);
     struct count count = {0, 0};
     for (size_t i = 0; i < value_count(groups); i++) run_group(name, value_at(groups, i), &count, required);
