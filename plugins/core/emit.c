@@ -72,7 +72,7 @@ static int32_t emit_start(void *self, tn_task task, tn_value input) {
     uint64_t sent = 0;
     (void)input;
     tn_value items = tn_evaluate(task, emit->expression);
-    if (items == NULL) return TN_OK; /* the task has been failed */
+    if (items == NULL) return TN_FAILED; /* the task has been failed */
     if (!emit->each) {
         int32_t status = tn.task->emit(task, items);
         if (status != TN_AGAIN) {
@@ -91,8 +91,7 @@ static int32_t emit_start(void *self, tn_task task, tn_value input) {
         char message[96];
         (void)snprintf(message, sizeof(message), "`each` must give a list, and gave %s", tn_kind_name(items));
         tn_release(items);
-        (void)tn_fail(task, "TYPE", message);
-        return TN_OK;
+        return tn_fail(task, "TYPE", message);
     }
     int32_t status = emission_send(task, items, &sent);
     struct emission *emission = status == TN_AGAIN ? core_alloc(sizeof(*emission)) : NULL;

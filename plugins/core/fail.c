@@ -41,7 +41,7 @@ static int32_t fail_start(void *self, tn_task task, tn_value input) {
     const struct fail *fail = self;
     (void)input;
     tn_value message = tn_render(task, fail->message, NULL);
-    if (message == NULL) return TN_OK; /* the task has been failed, though not as asked */
+    if (message == NULL) return TN_FAILED; /* the task has been failed, though not as asked */
     (void)tn.task->fail(task, fail->code, tn_chars(message, NULL), fail->more);
     tn_release(message);
     return TN_OK;

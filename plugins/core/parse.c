@@ -129,13 +129,12 @@ static int32_t parse_start(void *self, tn_task task, tn_value input) {
                        "a text, a message or a list with a message from the model was expected; found %s%s",
                        tn_kind_name(from), tn.value->kind(from) == TN_ARRAY ? " without one" : "");
         tn_release(from);
-        (void)tn_fail(task, "PARSE", message);
-        return TN_OK;
+        return tn_fail(task, "PARSE", message);
     }
     tn_release(from);
     tn_value result = parse->json ? parse_json(parse, task, text) : tn_retain(text);
     tn_release(text);
-    if (result == NULL) return TN_OK; /* the task has been failed */
+    if (result == NULL) return TN_FAILED; /* the task has been failed */
     int32_t status = tn_write_take(task, parse->output, result);
     return status == TN_OK ? tn_done(task) : status;
 }

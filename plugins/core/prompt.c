@@ -75,7 +75,7 @@ static int32_t prompt_start(void *self, tn_task task, tn_value input) {
     (void)input;
     if (prompt->text) {
         result = tn_render(task, prompt->parts[0].template, NULL);
-        if (result == NULL) return TN_OK;
+        if (result == NULL) return TN_FAILED;
     } else {
         tn_builder *out = tn.value->builder();
         tn.value->begin(out, TN_ARRAY);
@@ -85,7 +85,7 @@ static int32_t prompt_start(void *self, tn_task task, tn_value input) {
         result = tn.value->finish(out);
         if (status != TN_OK) {
             tn_release(result);
-            return TN_OK;
+            return status;
         }
     }
     status = tn_write_take(task, prompt->output, result);

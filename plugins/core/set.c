@@ -51,7 +51,7 @@ static int32_t set_start(void *self, tn_task task, tn_value input) {
         const struct set_value *value = &set->values[i];
         tn_value result =
             value->expression == TN_UNBOUND ? tn_retain(value->literal) : tn_evaluate(task, value->expression);
-        if (result == NULL) return TN_OK; /* the task has been failed */
+        if (result == NULL) return TN_FAILED; /* the task has been failed */
         int32_t status = tn_write_take(task, value->channel, result);
         if (status != TN_OK) return status;
     }

@@ -11,12 +11,13 @@ TN_NOTE("{\"plugin\":{\"licence\":\"MIT\"}}")
 
 TN_TOOL(none, "fields.none", "No arguments", TN_PURE) { return tn_done_bool(task, args->tn_all != NULL); }
 
-TN_TOOL_BLOCKING(plain, "fields.plain", "Says \"hello\"\tand\nmore", TN_EFFECTS("fs.read:/etc", "destructive"),
-                 (INT_OR, count, LIMIT, "how many"), (INT, least, "at least"), (NUM, ratio, "a ratio"),
-                 (NUM_OR, scale, -2.5, "a scale"), (BOOL, deep, "whether"), (BOOL_OR, loud, 1, "whether"),
-                 (TEXT, word, "a word"), (TEXT_OR, separator, ", \"\\\n", "what stands between"),
-                 (TEXT_OPT, note, "a note"), (VALUE, any, "any value"), (VALUE_OPT, more, "any value"),
-                 (FILE, path, "a file"), (FILE_OR, other, "a.txt", "a file"), (FILE_OPT, third, "a file")) {
+TN_TOOL_BLOCKING(plain, "fields.plain", "Says \"hello\", at length", TN_EFFECTS("fs.read:/etc", "destructive"),
+                 (INT_OR, count, LIMIT, "how many"), (INT, least, "at \"least\",\n\tat most \\ none"),
+                 (NUM, ratio, "a ratio"), (NUM_OR, scale, -2.5, "a scale"), (BOOL, deep, "whether"),
+                 (BOOL_OR, loud, 1, "whether"), (TEXT, word, "a word"),
+                 (TEXT_OR, separator, ", \"\\\n", "what stands between"), (TEXT_OPT, note, "a note"),
+                 (VALUE, any, "any value"), (VALUE_OPT, more, "any value"), (FILE, path, "a file"),
+                 (FILE_OR, other, "a.txt", "a file"), (FILE_OPT, third, "a file")) {
     if (args->any == NULL || args->more == NULL || args->note_length > args->word_length) return TN_INVALID;
     return tn_done_num(task, args->ratio * tn_get_num(args->tn_all, "count", 1.5));
 }

@@ -149,7 +149,7 @@ static inline int32_t tn_done_bool(tn_task task, int32_t truth) { return tn_done
 static inline int32_t tn_done_written(tn_task task, int32_t status) { return status == TN_OK ? tn_done(task) : status; }
 /* Fails, with a code in upper case and a message that says what was found, what was expected and what to do. */
 static inline int32_t tn_fail(tn_task task, const char *code, const char *message) {
-    (void)tn.task->fail(task, code, message, NULL);
+    (void)(tn.task->fail)(task, code, message, NULL); /* in brackets: test frameworks have a macro `fail` */
     return TN_FAILED;
 }
 
@@ -338,9 +338,6 @@ static inline int32_t tn_easy_arguments(const tn_easy_field *fields, tn_task tas
     return TN_FAILED;
 }
 
-/* A helper has failed the task already: for the host, start went well. */
-static inline int32_t tn_easy_started(int32_t status) { return status == TN_FAILED ? TN_OK : status; }
-
 /* Weak, for plugins without TN_LIFECYCLE. */
 extern const tn_lifecycle_1 tn_easy_lifecycle __attribute__((weak, visibility("hidden")));
 
@@ -388,7 +385,8 @@ static inline int32_t tn_easy_create(void *self, const char *id, tn_value config
 
 static inline int32_t tn_easy_start(void *self, tn_task task, tn_value input) {
     tn_easy_instance *instance = TN_EASY_FROM(tn_easy_instance *, self);
-    return instance->component->start(instance->self, task, input);
+    int32_t status = instance->component->start(instance->self, task, input);
+    return status == TN_FAILED ? TN_OK : status; /* a helper has ended the task: for the host, start went well */
 }
 
 static inline void tn_easy_cancel(void *self, tn_task task) {
@@ -477,7 +475,7 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
     TN_EASY_DECLARE(fn, config, "node", id, title, style, "config", __VA_ARGS__)                                       \
     static int32_t fn(tn_task task, const struct fn##_config *config, tn_value input);                                 \
     static int32_t fn##_tn_start(void *self, tn_task task, tn_value input) {                                           \
-        return tn_easy_started(fn(task, TN_EASY_FROM(const struct fn##_config *, self), input));                       \
+        return fn(task, TN_EASY_FROM(const struct fn##_config *, self), input);                                        \
     }                                                                                                                  \
     TN_EASY_ROW(fn, id, fn##_tn_fields, sizeof(struct fn##_config), NULL, fn##_tn_start, NULL, NULL, NULL)             \
     static int32_t fn(tn_task task TN_EASY_UNUSED, const struct fn##_config *config TN_EASY_UNUSED,                    \
@@ -491,8 +489,8 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
         struct fn##_args args;                                                                                         \
         (void)self;                                                                                                    \
         args.tn_all = input;                                                                                           \
-        if (tn_easy_arguments(fn##_tn_fields, task, input, &args) != TN_OK) return TN_OK;                              \
-        return tn_easy_started(fn(task, &args));                                                                       \
+        if (tn_easy_arguments(fn##_tn_fields, task, input, &args) != TN_OK) return TN_FAILED;                          \
+        return fn(task, &args);                                                                                        \
     }                                                                                                                  \
     TN_EASY_ROW(fn, id, fn##_tn_fields, 0, NULL, fn##_tn_start, NULL, NULL, NULL)                                      \
     static int32_t fn(tn_task task TN_EASY_UNUSED, const struct fn##_args *args TN_EASY_UNUSED)
