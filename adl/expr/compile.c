@@ -50,7 +50,7 @@ void compile_mistake(struct compiler *compiler, enum expr_mistake mistake, struc
     mistake_set(compiler, mistake, span, nearest, message);
 }
 
-void compile_fail(struct compiler *compiler, enum expr_mistake mistake, struct span span, const char *format, ...) {
+void expr_mistaken(struct compiler *compiler, enum expr_mistake mistake, struct span span, const char *format, ...) {
     if (compiler->failed) return;
     char message[MESSAGE_MAX];
     va_list args;
@@ -141,16 +141,16 @@ static struct expr_limits limits_of(const struct expr_limits *given) {
 static uint32_t compile_whole(struct compiler *compiler) {
     advance(compiler);
     if (compiler->token.kind == LEX_END && !compiler->failed) {
-        compile_fail(compiler, EXPR_MISTAKE_SYNTAX, span_of(&compiler->token),
-                     "an expression is expected, found nothing");
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(&compiler->token),
+                      "an expression is expected, found nothing");
         return EXPR_ANY;
     }
     uint32_t kinds = parse_expression(compiler);
     const struct token *token = &compiler->token;
     if (token->kind != LEX_END)
-        compile_fail(compiler, EXPR_MISTAKE_SYNTAX, span_of(token),
-                     "found `%.*s` where the expression should end or an operator should be",
-                     (int)(token->end - token->start), compiler->lexer.text + token->start);
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(token),
+                      "found `%.*s` where the expression should end or an operator should be",
+                      (int)(token->end - token->start), compiler->lexer.text + token->start);
     emit(compiler, OP_RETURN, 0, 0, (struct span){0, compiler->last_end}, -1);
     return kinds;
 }

@@ -42,7 +42,7 @@ struct span span_of(const struct token *token);
 void compile_mistake(struct compiler *compiler, enum expr_mistake mistake, struct span span, const char *nearest,
                      const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* The same, and ends reading. */
-void compile_fail(struct compiler *compiler, enum expr_mistake mistake, struct span span, const char *format, ...)
+void expr_mistaken(struct compiler *compiler, enum expr_mistake mistake, struct span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* Emits; `effect` is by how much the stack grows. Returns the instruction's index. */

@@ -54,8 +54,8 @@ static bool local_take(struct compiler *compiler, uint32_t slot) {
     uint32_t length = token.to - token.from;
     if (token.kind != LEX_NAME || lex(&ahead).kind != LEX_COMMA ||
         lex_reserved(compiler->lexer.text + token.from, length)) {
-        compile_fail(compiler, EXPR_MISTAKE_SYNTAX, span_of(&token),
-                     "the first argument of a macro is a name for the item: items.all(item, item > 0)");
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(&token),
+                      "the first argument of a macro is a name for the item: items.all(item, item > 0)");
         return false;
     }
     if (compiler->local_count == compiler->local_capacity) {

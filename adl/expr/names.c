@@ -244,8 +244,8 @@ uint32_t compile_name(struct compiler *compiler) {
     if (compile_local(compiler)) return EXPR_ANY;
     if (compile_literal(compiler, &kinds)) return kinds;
     if (lex_reserved(text, length)) {
-        compile_fail(compiler, EXPR_MISTAKE_SYNTAX, span_of(&token), "`%.*s` is a reserved word, not a name",
-                     (int)length, text);
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(&token), "`%.*s` is a reserved word, not a name",
+                      (int)length, text);
         return EXPR_ANY;
     }
     if (compile_variable(compiler, &kinds) || compile_bare(compiler, &kinds)) return kinds;

@@ -17,7 +17,7 @@ void advance(struct compiler *compiler) {
     if (compiler->failed) return;
     struct token token = lex(&compiler->lexer);
     if (token.kind == LEX_INVALID)
-        compile_fail(compiler, EXPR_MISTAKE_SYNTAX, span_of(&token), "found %s", token.wrong);
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(&token), "found %s", token.wrong);
     else
         compiler->token = token;
 }
@@ -33,11 +33,11 @@ bool accept(struct compiler *compiler, enum lex_kind kind) {
 static void unexpected(struct compiler *compiler, const char *expected) {
     const struct token *token = &compiler->token;
     if (token->kind == LEX_END)
-        compile_fail(compiler, EXPR_MISTAKE_SYNTAX, span_of(token), "the expression ends where %s is expected",
-                     expected);
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(token), "the expression ends where %s is expected",
+                      expected);
     else
-        compile_fail(compiler, EXPR_MISTAKE_SYNTAX, span_of(token), "found `%.*s` where %s is expected",
-                     (int)(token->end - token->start), compiler->lexer.text + token->start, expected);
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(token), "found `%.*s` where %s is expected",
+                      (int)(token->end - token->start), compiler->lexer.text + token->start, expected);
 }
 
 void expect(struct compiler *compiler, enum lex_kind kind, const char *what) {
@@ -47,8 +47,8 @@ void expect(struct compiler *compiler, enum lex_kind kind, const char *what) {
 bool nest(struct compiler *compiler) {
     uint32_t limit = compiler->expr->limits.depth;
     if (compiler->depth >= limit) {
-        compile_fail(compiler, EXPR_MISTAKE_LIMIT, span_of(&compiler->token),
-                     "brackets are nested deeper than the limit of %u", limit);
+        expr_mistaken(compiler, EXPR_MISTAKE_LIMIT, span_of(&compiler->token),
+                      "brackets are nested deeper than the limit of %u", limit);
         return false;
     }
     compiler->depth++;
@@ -90,8 +90,8 @@ static void parse_number(struct compiler *compiler) {
     if (token->kind == LEX_UINT) constant = cell_uint(token->natural);
     if (token->kind == LEX_INT) constant = cell_int((int64_t)token->natural);
     if (token->kind == LEX_INT && token->natural > INT64_MAX)
-        compile_fail(compiler, EXPR_MISTAKE_SYNTAX, span_of(token),
-                     "found an int above 9223372036854775807 (a double is written with a point: 1e19)");
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(token),
+                      "found an int above 9223372036854775807 (a double is written with a point: 1e19)");
     emit_constant(compiler, constant, span_of(token));
     advance(compiler);
 }
@@ -105,7 +105,7 @@ static void parse_string(struct compiler *compiler) {
     const char *chars = buffer_cstr(&decoded);
     struct cell constant = {.kind = TN_NULL};
     if (wrong) {
-        compile_fail(compiler, EXPR_MISTAKE_SYNTAX, (struct span){where, where + 2}, "found %s", wrong);
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, (struct span){where, where + 2}, "found %s", wrong);
     } else {
         bool bytes = token.kind == LEX_BYTES;
         constant = cell_of(bytes ? value_bytes(chars, decoded.length) : value_string(chars, decoded.length));
@@ -254,7 +254,7 @@ static uint32_t parse_arguments(struct compiler *compiler, const struct token *n
         last_at = compiler->expr->code_count;
         uint32_t found = parse_expression(compiler), place = count + receiver;
         if (place < 2) kinds[place] = found;
-        if (++count > UINT16_MAX - 1) compile_fail(compiler, EXPR_MISTAKE_LIMIT, span_of(name), "too many arguments");
+        if (++count > UINT16_MAX - 1) expr_mistaken(compiler, EXPR_MISTAKE_LIMIT, span_of(name), "too many arguments");
         if (!accept(compiler, LEX_COMMA)) break;
     }
     expect(compiler, LEX_CLOSE, "`)` or `,`");
@@ -303,8 +303,8 @@ static uint32_t parse_named(struct compiler *compiler) {
     }
     uint32_t kinds = compile_name(compiler);
     if (at(compiler, LEX_OPEN_MAP))
-        compile_fail(compiler, EXPR_MISTAKE_SYNTAX, span_of(&compiler->token),
-                     "messages cannot be built here; a map is written {\"key\": value}");
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(&compiler->token),
+                      "messages cannot be built here; a map is written {\"key\": value}");
     return kinds;
 }
 
