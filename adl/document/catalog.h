@@ -7,22 +7,22 @@
 #ifndef TENON_ADL_CATALOG_H
 #define TENON_ADL_CATALOG_H
 
+#include "adl/value/value.h"
 #include <stdbool.h>
 #include <stddef.h>
-#include "adl/value/value.h"
 
 struct schema;
 
 /* One component, as its plugin's manifest publishes it. */
 struct component_info {
-    const char *id;             /* "acme.sentiment", "llm" */
-    const char *kind;           /* "node" "model" "tool" "runner" "reducer" "store" */
-    const char *title;          /* one line */
-    const char *documentation;  /* Markdown; "" where none */
-    const char *plugin_id;      /* "tenon.core" */
-    const char *plugin_version; /* "1.2.0" */
-    tn_value manifest;          /* the component's whole object in the manifest */
-    tn_value effects;           /* array of strings; NULL: not declared, the worst is assumed */
+    const char *id;              /* "acme.sentiment", "llm" */
+    const char *kind;            /* "node" "model" "tool" "runner" "reducer" "store" */
+    const char *title;           /* one line */
+    const char *documentation;   /* Markdown; "" where none */
+    const char *plugin_id;       /* "tenon.core" */
+    const char *plugin_version;  /* "1.2.0" */
+    tn_value manifest;           /* the component's whole object in the manifest */
+    tn_value effects;            /* array of strings; NULL: not declared, the worst is assumed */
     const struct schema *config; /* never NULL: a component without configuration has the schema of {} */
     const struct schema *input;  /* NULL: anything */
     const struct schema *output; /* NULL: anything */
@@ -46,6 +46,8 @@ struct catalog {
      * *why a static reason ("no such file"). May itself be NULL: documents that name files are then not followed.
      */
     tn_value (*read)(void *self, const char *from, const char *file, char **path, const char **why);
+    /* Whether the operator's configuration binds that role to a model: then the document need not. May be NULL. */
+    bool (*role_bound)(void *self, const char *role, size_t length);
 };
 
 #endif

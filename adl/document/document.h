@@ -19,19 +19,19 @@
 #ifndef TENON_ADL_DOCUMENT_H
 #define TENON_ADL_DOCUMENT_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "adl/document/catalog.h"
 #include "adl/value/error.h"
 #include "adl/value/value.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct diagnostics;
 struct expr;
 struct source;
 
 /* Ends of edges that are not nodes. */
-#define DOCUMENT_START (-1)
-#define DOCUMENT_END (-2)
+#define DOCUMENT_START   (-1)
+#define DOCUMENT_END     (-2)
 #define DOCUMENT_NOWHERE (-3) /* absent, or a name that is not known (and was reported) */
 
 /* Variables of every expression in a document, by index in its scope; `state` has fields, as above. */
@@ -45,14 +45,23 @@ enum document_variable {
 };
 
 /* Bounds on what a document may hold; each is reported as ADL-E… when passed. */
-#define DOCUMENT_NODES_MAX 100000u
-#define DOCUMENT_CHANNELS_MAX 10000u
-#define DOCUMENT_EDGES_MAX 400000u
+#define DOCUMENT_NODES_MAX          100000u
+#define DOCUMENT_CHANNELS_MAX       10000u
+#define DOCUMENT_EDGES_MAX          400000u
+#define DOCUMENT_CONDITIONS_MAX     1000u /* of one edge */
 #define DOCUMENT_SUBGRAPH_DEPTH_MAX 16u
+#define DOCUMENT_NAME_MAX           256u /* bytes of an id, a channel, a role */
 
 enum channel_type { CHANNEL_LAST_VALUE, CHANNEL_APPEND, CHANNEL_REDUCE, CHANNEL_EPHEMERAL };
 enum channel_reducer {
-    REDUCER_NONE, REDUCER_SUM, REDUCER_MAX, REDUCER_MIN, REDUCER_MERGE, REDUCER_UNION, REDUCER_MESSAGES, REDUCER_COMPONENT
+    REDUCER_NONE,
+    REDUCER_SUM,
+    REDUCER_MAX,
+    REDUCER_MIN,
+    REDUCER_MERGE,
+    REDUCER_UNION,
+    REDUCER_MESSAGES,
+    REDUCER_COMPONENT
 };
 enum edge_kind { EDGE_STATIC, EDGE_CONDITIONAL, EDGE_MAP };
 enum run_strategy { STRATEGY_PARALLEL, STRATEGY_PICK_FIRST, STRATEGY_PICK_LAST, STRATEGY_STOP_AT_NONLINEAR };
@@ -62,8 +71,9 @@ struct document_channel {
     enum channel_type type;
     enum channel_reducer reducer;
     const struct component_info *reducer_component; /* REDUCER_COMPONENT only */
-    tn_value initial;      /* never NULL: the default given, or the type's own (null; [] for append, union, messages; 0 for sum; {} for merge) */
-    bool has_initial;      /* a default was given */
+    tn_value initial; /* never NULL: the default given, or the type's own (null; [] for append, union, messages; 0 for
+                         sum; {} for merge) */
+    bool has_initial; /* a default was given */
     tn_value schema_value; /* NULL where none */
     struct schema *schema; /* NULL where none; of one item for append, union and messages */
     bool implicit;         /* the `error` channel */
@@ -103,10 +113,10 @@ struct document_edge {
     uint32_t to_count;
     struct document_condition *conditions; /* conditional edges */
     uint32_t condition_count;
-    tn_value over_text;       /* map edges */
-    const struct expr *over;  /* gives the list of items */
-    uint32_t as_field;        /* the field that the item is read as; UINT32_MAX where `as` is not given */
-    int32_t empty;            /* where to go on an empty list, or DOCUMENT_NOWHERE */
+    tn_value over_text;      /* map edges */
+    const struct expr *over; /* gives the list of items */
+    uint32_t as_field;       /* the field that the item is read as; UINT32_MAX where `as` is not given */
+    int32_t empty;           /* where to go on an empty list, or DOCUMENT_NOWHERE */
     struct span span;
 };
 
@@ -171,6 +181,8 @@ int32_t document_find_channel(const struct document *document, const char *name,
 /* The field of that name: a channel, or an item's name; -1. */
 int32_t document_find_field(const struct document *document, const char *name, size_t length);
 const struct document_model *document_find_model(const struct document *document, const char *role);
+/* The document that the node's config names (x-tenon `document`), borrowed; NULL where it names none. */
+struct document *document_subgraph(const struct document *document, uint32_t node);
 
 /*
  * The node's config as its component is created with: the schema's defaults filled in, {file: …} of a string replaced

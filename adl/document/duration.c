@@ -20,7 +20,7 @@ static enum duration_problem finish(int64_t whole, int64_t millionths, int64_t u
     return DURATION_OK;
 }
 
-enum duration_problem duration_parse(const char *text, size_t length, int64_t *milliseconds) {
+enum duration_problem duration_read(const char *text, size_t length, int64_t *milliseconds) {
     size_t at = 0, digits = 0;
     int64_t whole = 0, millionths = 0, place = 100000;
     bool huge = false;

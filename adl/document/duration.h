@@ -17,7 +17,7 @@ enum duration_problem {
 };
 
 /* A number without a unit is seconds. *milliseconds is untouched on failure. */
-enum duration_problem duration_parse(const char *text, size_t length, int64_t *milliseconds);
+enum duration_problem duration_read(const char *text, size_t length, int64_t *milliseconds);
 enum duration_problem duration_from_seconds(double seconds, int64_t *milliseconds); /* negative: MALFORMED */
 
 #endif

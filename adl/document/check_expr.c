@@ -1,0 +1,253 @@
+/*
+ * check_expr.c - expressions and templates: compiled with the names they may use, every mistake at its own place.
+ *
+ * An edge's expressions see the state between steps (channels), what the run was started with, and the run. A node's
+ * config sees besides what its tasks are given: the item of a map edge, by `item` and by the name in `as`, and the
+ * config itself. What the document keeps are the edges' expressions; those of configs are compiled by the component.
+ */
+#include "adl/document/place.h"
+#include "adl/document/reader.h"
+#include "adl/schema/schema.h"
+#include "adl/template/template.h"
+#include "adl/value/memory.h"
+#include <string.h>
+
+/* ---- The names there are ---- */
+
+static int32_t edge_field(void *self, const char *name, size_t length) {
+    const struct reader *reader = self;
+    return document_find_channel(reader->document, name, length);
+}
+
+static int32_t config_field(void *self, const char *name, size_t length) {
+    const struct reader *reader = self;
+    return document_find_field(reader->document, name, length);
+}
+
+static const char *channel_name(void *self, uint32_t index) {
+    const struct document *document = ((const struct reader *)self)->document;
+    return index < document->channel_count ? value_chars(document->channels[index].name, NULL) : NULL;
+}
+
+static const char *field_name(void *self, uint32_t index) {
+    const struct document *document = ((const struct reader *)self)->document;
+    if (index < document->channel_count) return channel_name(self, index);
+    index -= document->channel_count;
+    return index < document->local_count ? value_chars(document->locals[index], NULL) : NULL;
+}
+
+static uint32_t field_kinds(void *self, uint32_t index) { return ((const struct reader *)self)->field_kinds[index]; }
+
+/* What a channel's value may be: by its type, its schema, and what it is before anything was written. */
+static uint32_t channel_kinds(const struct document_channel *channel) {
+    if (channel->implicit || channel_is_list(channel)) return EXPR_KIND(TN_ARRAY);
+    uint32_t kinds = EXPR_JSON;
+    if (channel->reducer == REDUCER_SUM) kinds = EXPR_KIND(TN_INT) | EXPR_KIND(TN_DOUBLE);
+    if (channel->reducer == REDUCER_MERGE) kinds = EXPR_KIND(TN_OBJECT);
+    if (channel->schema) kinds &= (uint32_t)schema_kinds(channel->schema);
+    kinds |= EXPR_KIND(value_kind(channel->initial));
+    if (kinds & EXPR_KIND(TN_INT)) kinds |= EXPR_KIND(TN_DOUBLE); /* 1.0 is an integer of JSON Schema */
+    return kinds;
+}
+
+void prepare_expressions(struct reader *reader) {
+    const struct document *document = reader->document;
+    uint32_t count = document->channel_count + document->local_count;
+    reader->field_kinds = mem_array(NULL, count + 1u, sizeof *reader->field_kinds);
+    for (uint32_t i = 0; i < count; i++)
+        reader->field_kinds[i] = i < document->channel_count ? channel_kinds(&document->channels[i]) : EXPR_ANY;
+    reader->edge_fields = (struct expr_fields){reader, edge_field, channel_name, field_kinds};
+    reader->config_fields = (struct expr_fields){reader, config_field, field_name, field_kinds};
+}
+
+enum { IN_EDGE, IN_CONFIG, IN_TEMPLATE };
+
+/* By enum document_variable. A variable that does not exist here has a name that nobody can write. */
+static void fill_variables(const struct reader *reader, int in, struct expr_variable out[DOCUMENT_VARIABLE_COUNT]) {
+    static const struct expr_variable absent = {.name = ""};
+    const struct expr_fields *fields = in == IN_EDGE ? &reader->edge_fields : &reader->config_fields;
+    const uint32_t object = EXPR_KIND(TN_OBJECT);
+    out[DOCUMENT_VARIABLE_STATE] =
+        (struct expr_variable){.name = "state", .fields = fields, .kinds = object, .bare = in == IN_TEMPLATE};
+    out[DOCUMENT_VARIABLE_INPUT] = (struct expr_variable){.name = "input"};
+    out[DOCUMENT_VARIABLE_ITEM] = in == IN_EDGE ? absent : (struct expr_variable){.name = "item"};
+    out[DOCUMENT_VARIABLE_CONFIG] = in == IN_EDGE ? absent : (struct expr_variable){.name = "config", .kinds = object};
+    out[DOCUMENT_VARIABLE_RUN] = (struct expr_variable){.name = "run", .kinds = object};
+}
+
+/* ---- Mistakes ---- */
+
+struct mistakes {
+    struct reader *reader;
+    const struct expr_place *place;
+    bool template;
+    bool any;
+};
+
+static struct span place_of(const struct mistakes *mistakes, struct span part) {
+    const struct expr_place *place = mistakes->place;
+    if (!place->exact) return place->span;
+    if (!place->scalar) return part;
+    return place_in_scalar(place->source, place->scalar, place->text, place->length, part);
+}
+
+static enum diagnostic_code code_of(enum expr_mistake mistake, bool template) {
+    switch (mistake) {
+    case EXPR_MISTAKE_SYNTAX: return template ? ADL_E058 : ADL_E040;
+    case EXPR_MISTAKE_NAME: return template ? ADL_E059 : ADL_E041;
+    case EXPR_MISTAKE_FUNCTION: return ADL_E042;
+    case EXPR_MISTAKE_KIND: return ADL_E043;
+    default: return ADL_E045;
+    }
+}
+
+static void on_problem(void *self, const struct expr_problem *problem) {
+    struct mistakes *mistakes = self;
+    struct reader *reader = mistakes->reader;
+    mistakes->any = true;
+    bool unknown = problem->mistake == EXPR_MISTAKE_NAME;
+    if (unknown && !problem->nearest && !reader->channels_whole) return; /* its channel may not have been readable */
+    struct span span = place_of(mistakes, problem->span);
+    struct diagnostic *it =
+        diagnostics_add(reader->found, code_of(problem->mistake, mistakes->template), mistakes->place->source, span,
+                        "%s: %s", mistakes->place->where, problem->message);
+    if (!problem->nearest) return;
+    /* Only where the source reads as the expression does can a part of it be replaced. */
+    const char *source = source_text(mistakes->place->source);
+    bool same = mistakes->place->exact && span.end - span.start == problem->span.end - problem->span.start &&
+                memcmp(source + span.start, mistakes->place->text + problem->span.start, span.end - span.start) == 0;
+    if (same)
+        diagnostic_suggest_name(it, span, problem->nearest, strlen(problem->nearest));
+    else
+        diagnostic_suggest(it, "did you mean `%s`?", problem->nearest);
+}
+
+static void report_rest(struct mistakes *mistakes, int32_t status, const struct error *error) {
+    if (status == TN_OK || mistakes->any) return;
+    const struct expr_problem problem = {
+        .mistake = status == TN_LIMIT ? EXPR_MISTAKE_LIMIT : EXPR_MISTAKE_SYNTAX,
+        .span = error->span,
+        .message = error->message ? error->message : "it cannot be compiled",
+    };
+    on_problem(mistakes, &problem);
+}
+
+static struct expr *compile(struct reader *reader, int in, const struct expr_place *place) {
+    struct mistakes mistakes = {reader, place, false, false};
+    struct expr_variable variables[DOCUMENT_VARIABLE_COUNT];
+    fill_variables(reader, in, variables);
+    const struct expr_scope scope = {
+        .variables = variables, .variable_count = DOCUMENT_VARIABLE_COUNT, .problem = on_problem, .self = &mistakes};
+    struct expr *expr = NULL;
+    struct error error = ERROR_INIT;
+    int32_t status = expr_compile(place->text, place->length, &scope, NULL, &expr, &error);
+    report_rest(&mistakes, status, &error);
+    error_finish(&error);
+    return status == TN_OK ? expr : NULL;
+}
+
+/* ---- Configs ---- */
+
+bool local_reaches(const struct reader *reader, uint32_t node, uint32_t field) {
+    const struct document *document = reader->document;
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        if (edge->as_field != field) continue;
+        for (uint32_t t = 0; t < edge->to_count; t++)
+            if (edge->to[t] == (int32_t)node || edge->to[t] == DOCUMENT_NOWHERE) return true;
+    }
+    return false;
+}
+
+/* Items by name are there in the tasks of their map edges alone. `start`: of the expression in the place's text. */
+static void check_locals(struct mistakes *mistakes, uint32_t node, const struct expr *expr, uint32_t start) {
+    struct reader *reader = mistakes->reader;
+    const struct document *document = reader->document;
+    for (size_t i = 0; i < expr_use_count(expr); i++) {
+        const struct expr_use *use = expr_use_at(expr, i);
+        if (use->variable != DOCUMENT_VARIABLE_STATE || use->field == EXPR_WHOLE || use->guarded) continue;
+        if (use->field < document->channel_count || local_reaches(reader, node, use->field)) continue;
+        struct span part = {use->span.start + start, use->span.end + start};
+        diagnostics_add(reader->found, ADL_E048, mistakes->place->source, place_of(mistakes, part),
+                        "%s: `%s` is the item of a map edge that does not lead to this node", mistakes->place->where,
+                        value_chars(document->locals[use->field - document->channel_count], NULL));
+    }
+}
+
+void check_config_expression(struct reader *reader, uint32_t node, const struct expr_place *place) {
+    struct expr *expr = compile(reader, IN_CONFIG, place);
+    if (!expr) return;
+    struct mistakes mistakes = {reader, place, false, false};
+    if (reader->document->local_count) check_locals(&mistakes, node, expr, 0);
+    expr_unref(expr);
+}
+
+void check_config_template(struct reader *reader, uint32_t node, const struct expr_place *place) {
+    if (!memchr(place->text, '{', place->length) && !memchr(place->text, '}', place->length)) return;
+    struct mistakes mistakes = {reader, place, true, false};
+    struct expr_variable variables[DOCUMENT_VARIABLE_COUNT];
+    fill_variables(reader, IN_TEMPLATE, variables);
+    const struct expr_scope scope = {
+        .variables = variables, .variable_count = DOCUMENT_VARIABLE_COUNT, .problem = on_problem, .self = &mistakes};
+    struct template *template = NULL;
+    struct error error = ERROR_INIT;
+    int32_t status = template_compile(place->text, place->length, &scope, NULL, &template, &error);
+    report_rest(&mistakes, status, &error);
+    error_finish(&error);
+    if (status != TN_OK) return;
+    for (size_t i = 0; reader->document->local_count && i < template_hole_count(template); i++) {
+        const struct template_hole *hole = template_hole_at(template, i);
+        check_locals(&mistakes, node, hole->expr, hole->start);
+    }
+    template_unref(template);
+}
+
+/* ---- Edges ---- */
+
+static struct expr_place edge_place(struct reader *reader, const struct tree_node *node, const char *where) {
+    struct expr_place place = {
+        .source = reader->source, .scalar = node, .span = node->span, .exact = true, .where = where};
+    place.text = tree_text(reader->tree, node, &place.length);
+    return place;
+}
+
+static void check_gives(struct reader *reader, const struct expr *expr, const struct tree_node *node, uint32_t wanted,
+                        const char *where, const char *expected, const char *hint) {
+    uint32_t kinds = expr_kinds(expr);
+    if (kinds & wanted) return;
+    char text[128];
+    struct diagnostic *it = report(reader, ADL_E044, node->span, "%s gives %s; expected %s", where,
+                                   expr_kinds_text(kinds, text, sizeof text), expected);
+    diagnostic_suggest(it, "%s", hint);
+}
+
+static bool is_default(tn_value text) { return value_text_is(text, "default"); }
+
+static void check_conditions(struct reader *reader, struct document_edge *edge, const struct tree_node *list) {
+    for (uint32_t i = 0; i < edge->condition_count; i++) {
+        struct document_condition *condition = &edge->conditions[i];
+        const struct tree_node *node = tree_get(list->items[i].node, "expression");
+        if (!node || !tree_text(reader->tree, node, NULL) || is_default(condition->text)) continue;
+        struct expr_place place = edge_place(reader, node, "the condition");
+        condition->expression = compile(reader, IN_EDGE, &place);
+        if (condition->expression)
+            check_gives(reader, condition->expression, node, EXPR_KIND(TN_BOOL), "the condition", "bool: true or false",
+                        "compare it with something, as in `state.score > 80`");
+    }
+}
+
+void check_edge_expressions(struct reader *reader, const struct tree_item *item) {
+    struct document *document = reader->document;
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        struct document_edge *edge = &document->edges[i];
+        const struct tree_node *node = item->node->items[i].node;
+        if (edge->condition_count) check_conditions(reader, edge, tree_get(node, "conditions"));
+        const struct tree_node *over = edge->over_text ? tree_get(node, "over") : NULL;
+        if (!over) continue;
+        struct expr_place place = edge_place(reader, over, "`over`");
+        edge->over = compile(reader, IN_EDGE, &place);
+        if (edge->over)
+            check_gives(reader, edge->over, over, EXPR_KIND(TN_ARRAY), "`over`", "a list",
+                        "name a channel that holds a list, as in `state.tasks`");
+    }
+}

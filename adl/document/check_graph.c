@@ -1,0 +1,321 @@
+/*
+ * check_graph.c - the graph as a whole: where it begins, what is reached, what never ends, which edges mean nothing.
+ *
+ * Vertices are START, the nodes and END. Of a part that cannot be reached only where it begins is reported, and of a
+ * loop without a way out one node: the others follow. Where edges could not be read, or lead to a name that nobody
+ * can guess, nothing is said about reaching: any node could have been meant.
+ */
+#include "adl/document/reader.h"
+#include "adl/value/memory.h"
+#include <string.h>
+
+/* Adjacent vertices, in two directions; vertex = end + 2 of a node or START, and 0 is END. */
+struct adjacency {
+    uint32_t *first; /* [vertex] .. [vertex + 1] in targets */
+    uint32_t *targets;
+};
+
+struct check {
+    struct reader *reader;
+    const struct document *document;
+    uint32_t vertices;
+    struct adjacency out, in;
+    uint32_t *queue;
+    uint8_t *marks;        /* what walks have found: bits below */
+    uint32_t *conditional; /* [vertex]: the source's conditional edge + 1 */
+};
+
+#define REACHED  1u /* from START */
+#define ENDS     2u /* reaches END */
+#define COVERED  4u /* follows from what was reported */
+#define LOOSE    8u /* one of its edges leads nowhere, which was reported: it may go anywhere */
+#define DEAD_END 16u
+
+static uint32_t vertex(int32_t end) { return (uint32_t)(end + 2); }
+#define START_VERTEX (DOCUMENT_START + 2)
+#define END_VERTEX   (DOCUMENT_END + 2)
+
+typedef void (*arc_fn)(struct check *check, int32_t from, int32_t to);
+
+/* Every arc of the graph; an end that is nowhere is left to `arc`. */
+static void each_arc(struct check *check, arc_fn arc) {
+    const struct document *document = check->document;
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        bool falls_through = edge->kind == EDGE_CONDITIONAL && edge->condition_count > 0;
+        for (uint32_t c = 0; c < edge->condition_count; c++) falls_through &= edge->conditions[c].expression != NULL;
+        for (uint32_t f = 0; f < edge->from_count; f++) {
+            int32_t from = edge->from[f];
+            for (uint32_t t = 0; t < edge->to_count; t++) arc(check, from, edge->to[t]);
+            for (uint32_t c = 0; c < edge->condition_count; c++) arc(check, from, edge->conditions[c].to);
+            if (edge->kind == EDGE_MAP && edge->empty != DOCUMENT_NOWHERE) arc(check, from, edge->empty);
+            if (falls_through) arc(check, from, DOCUMENT_END);
+        }
+    }
+    for (uint32_t i = 0; i < document->node_count; i++)
+        if (check->reader->notes[i].on_error) arc(check, (int32_t)i, document->nodes[i].on_error);
+    for (uint32_t i = 0; i < check->reader->link_count; i++)
+        arc(check, (int32_t)check->reader->links[i].from, check->reader->links[i].to);
+}
+
+static void count_arc(struct check *check, int32_t from, int32_t to) {
+    if (from == DOCUMENT_NOWHERE || to == DOCUMENT_NOWHERE) {
+        if (from != DOCUMENT_NOWHERE) check->marks[vertex(from)] |= LOOSE;
+        if (to >= 0) check->reader->notes[to].meant = true; /* its source was mistyped */
+        return;
+    }
+    check->out.first[vertex(from) + 1]++;
+    check->in.first[vertex(to) + 1]++;
+}
+
+static void fill_arc(struct check *check, int32_t from, int32_t to) {
+    if (from == DOCUMENT_NOWHERE || to == DOCUMENT_NOWHERE) return;
+    check->out.targets[check->out.first[vertex(from)]++] = vertex(to);
+    check->in.targets[check->in.first[vertex(to)]++] = vertex(from);
+}
+
+static void adjacency_sum(struct adjacency *adjacency, uint32_t vertices) {
+    for (uint32_t i = 0; i < vertices; i++) adjacency->first[i + 1] += adjacency->first[i];
+    adjacency->targets = mem_array(NULL, adjacency->first[vertices] + 1u, sizeof *adjacency->targets);
+}
+
+/* Filling has moved each beginning to the next one's. */
+static void adjacency_rewind(struct adjacency *adjacency, uint32_t vertices) {
+    memmove(adjacency->first + 1, adjacency->first, vertices * sizeof *adjacency->first);
+    adjacency->first[0] = 0;
+}
+
+static void check_init(struct check *check, struct reader *reader) {
+    uint32_t vertices = reader->document->node_count + 2;
+    *check = (struct check){.reader = reader, .document = reader->document, .vertices = vertices};
+    check->out.first = mem_zalloc((vertices + 1u) * sizeof(uint32_t));
+    check->in.first = mem_zalloc((vertices + 1u) * sizeof(uint32_t));
+    check->marks = mem_zalloc(vertices);
+    check->queue = mem_array(NULL, vertices, sizeof *check->queue);
+    check->conditional = mem_zalloc(vertices * sizeof *check->conditional);
+    each_arc(check, count_arc);
+    adjacency_sum(&check->out, vertices);
+    adjacency_sum(&check->in, vertices);
+    each_arc(check, fill_arc);
+    adjacency_rewind(&check->out, vertices);
+    adjacency_rewind(&check->in, vertices);
+}
+
+static void check_finish(struct check *check) {
+    mem_free(check->out.first);
+    mem_free(check->out.targets);
+    mem_free(check->in.first);
+    mem_free(check->in.targets);
+    mem_free(check->marks);
+    mem_free(check->queue);
+    mem_free(check->conditional);
+}
+
+/* Sets `mark` on everything that can be walked to from `root`, itself included. */
+static void walk(struct check *check, const struct adjacency *along, uint32_t root, uint8_t mark) {
+    uint32_t head = 0, tail = 0;
+    if (check->marks[root] & mark) return;
+    check->marks[root] |= mark;
+    check->queue[tail++] = root;
+    while (head < tail) {
+        uint32_t here = check->queue[head++];
+        for (uint32_t i = along->first[here]; i < along->first[here + 1]; i++) {
+            uint32_t next = along->targets[i];
+            if (check->marks[next] & mark) continue;
+            check->marks[next] |= mark;
+            check->queue[tail++] = next;
+        }
+    }
+}
+
+static const struct document_node *node_at(const struct check *check, uint32_t at) {
+    return &check->document->nodes[at - 2];
+}
+
+/* ---- The entry ---- */
+
+static bool has_entry(const struct document *document) {
+    for (uint32_t i = 0; i < document->edge_count; i++)
+        for (uint32_t f = 0; f < document->edges[i].from_count; f++)
+            if (document->edges[i].from[f] == DOCUMENT_START) return true;
+    return false;
+}
+
+static void report_no_entry(struct reader *reader, struct span span) {
+    struct diagnostic *it = report(reader, ADL_E037, span, "no edge leads from START, so that nothing would run");
+    for (uint32_t i = 0; i < reader->document->node_count; i++) {
+        if (reader->notes[i].nameless) continue;
+        diagnostic_suggest(it, "for example `- {from: START, to: %s}`",
+                           value_chars(reader->document->nodes[i].id, NULL));
+        return;
+    }
+}
+
+/* ---- Reaching ---- */
+
+static void report_unreachable(struct check *check, uint32_t at) {
+    const struct document_node *node = node_at(check, at);
+    struct diagnostic *it = report(check->reader, ADL_E046, node->id_span, "no path leads from START to node `%s`",
+                                   value_chars(node->id, NULL));
+    diagnostic_suggest(it, "add an edge to it, or remove it");
+    walk(check, &check->out, at, COVERED);
+}
+
+static void check_reached(struct check *check) {
+    const struct reader *reader = check->reader;
+    walk(check, &check->out, START_VERTEX, REACHED);
+    for (uint32_t i = 0; i < check->document->node_count; i++) {
+        const struct node_note *note = &reader->notes[i];
+        if (note->meant || note->duplicate || note->nameless) walk(check, &check->out, vertex((int32_t)i), REACHED);
+    }
+    for (uint32_t at = 2; at < check->vertices; at++) { /* where unreachable parts begin */
+        if (check->marks[at] & REACHED) continue;
+        bool begins = true;
+        for (uint32_t i = check->in.first[at]; i < check->in.first[at + 1]; i++) begins &= check->in.targets[i] == at;
+        if (begins) report_unreachable(check, at);
+    }
+    for (uint32_t at = 2; at < check->vertices; at++) /* loops that nothing leads into */
+        if (!(check->marks[at] & (REACHED | COVERED))) report_unreachable(check, at);
+}
+
+/* ---- Ending ---- */
+
+static void check_ends(struct check *check) {
+    walk(check, &check->in, END_VERTEX, ENDS);
+    for (uint32_t at = 2; at < check->vertices; at++)
+        if (check->marks[at] & LOOSE) walk(check, &check->in, at, ENDS);
+    for (uint32_t at = 2; at < check->vertices; at++) {
+        check->marks[at] &= (uint8_t)~COVERED;
+        if (check->out.first[at] == check->out.first[at + 1]) check->marks[at] |= DEAD_END;
+    }
+    for (uint32_t at = 2; at < check->vertices; at++) {
+        if ((check->marks[at] & (REACHED | ENDS | DEAD_END)) != (REACHED | DEAD_END)) continue;
+        if (check->reader->notes[at - 2].duplicate || check->reader->notes[at - 2].nameless) continue;
+        const struct document_node *node = node_at(check, at);
+        struct diagnostic *it =
+            report(check->reader, ADL_W101, node->id_span, "no edge leads on from node `%s`: the run stops there",
+                   value_chars(node->id, NULL));
+        diagnostic_suggest(it, "say so with `- {from: %s, to: END}`, or add the edge that is missing",
+                           value_chars(node->id, NULL));
+    }
+    for (uint32_t at = 2; at < check->vertices; at++)
+        if ((check->marks[at] & (ENDS | DEAD_END)) == DEAD_END) walk(check, &check->in, at, COVERED);
+    for (uint32_t at = 2; at < check->vertices; at++) {
+        if ((check->marks[at] & (REACHED | ENDS | COVERED)) != REACHED) continue;
+        const struct document_node *node = node_at(check, at);
+        struct diagnostic *it = report(check->reader, ADL_W101, node->id_span,
+                                       "no path leads from node `%s` to END: the run goes on until "
+                                       "its recursion limit",
+                                       value_chars(node->id, NULL));
+        diagnostic_suggest(it, "add an edge to END where the work is done");
+        walk(check, &check->in, at, COVERED);
+        for (uint32_t i = 2; i < check->vertices; i++) check->marks[i] &= (uint8_t)~DEAD_END;
+        walk(check, &check->out, at, DEAD_END); /* the loop that it leads into, and all that leads into that */
+        for (uint32_t i = 2; i < check->vertices; i++)
+            if (check->marks[i] & DEAD_END) walk(check, &check->in, i, COVERED);
+    }
+}
+
+/* ---- Edges that mean nothing ---- */
+
+static void check_conditions(struct reader *reader, const struct document_edge *edge, const struct tree_node *node) {
+    uint32_t always = UINT32_MAX;
+    for (uint32_t i = 0; i < edge->condition_count; i++) {
+        const struct document_condition *condition = &edge->conditions[i];
+        bool holds = value_text_is(condition->text, "default") || value_text_is(condition->text, "true");
+        if (always != UINT32_MAX) {
+            struct diagnostic *it =
+                report(reader, ADL_W104, condition->span, "this condition is never tried: one before it always holds");
+            diagnostic_relate(it, reader->source, edge->conditions[always].span, "this one");
+            diagnostic_suggest(it, "put `default` last");
+        } else if (holds) {
+            always = i;
+        }
+    }
+    if (always != UINT32_MAX || edge->condition_count == 0) return;
+    const struct tree_item *item = tree_find(node, "conditions");
+    struct diagnostic *it = report(reader, ADL_W102, item ? item->key_span : edge->span,
+                                   "none of the conditions is `default`: where none holds, the run goes to END");
+    diagnostic_suggest(it, "say where to go, for example `- {expression: default, to: END}`");
+}
+
+static void check_taken(struct check *check, const struct document_edge *edge) {
+    struct reader *reader = check->reader;
+    uint32_t conditional = check->conditional[vertex(edge->from[0])];
+    if (!conditional) return;
+    struct diagnostic *it = report(reader, ADL_W105, edge->span,
+                                   "this edge is never taken: a conditional edge from the "
+                                   "same node replaces it");
+    diagnostic_relate(it, reader->source, check->document->edges[conditional - 1].span, "the conditional edge");
+}
+
+struct pair {
+    int32_t from, to;
+    uint32_t edge; /* + 1; 0: free */
+};
+
+/* Open addressing over pairs of ends. */
+static uint32_t *pair_slot(struct pair *pairs, uint32_t mask, int32_t from, int32_t to) {
+    uint64_t hash = ((uint64_t)(uint32_t)from << 32 | (uint32_t)to) * 0x9e3779b97f4a7c15u;
+    uint32_t at = (uint32_t)(hash >> 32) & mask;
+    while (pairs[at].edge && (pairs[at].from != from || pairs[at].to != to)) at = (at + 1) & mask;
+    pairs[at].from = from;
+    pairs[at].to = to;
+    return &pairs[at].edge;
+}
+
+static void check_repeated(struct check *check) {
+    const struct document *document = check->document;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < document->edge_count; i++) count += document->edges[i].to_count;
+    uint32_t size = 16;
+    while (size < count * 2) size *= 2;
+    struct pair *pairs = mem_zalloc(size * sizeof *pairs);
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        if (edge->kind != EDGE_STATIC || edge->from_count != 1 || edge->from[0] == DOCUMENT_NOWHERE) continue;
+        for (uint32_t t = 0; t < edge->to_count; t++) {
+            if (edge->to[t] == DOCUMENT_NOWHERE) continue;
+            uint32_t *slot = pair_slot(pairs, size - 1, edge->from[0], edge->to[t]);
+            if (*slot && *slot != i + 1) {
+                struct diagnostic *it =
+                    report(check->reader, ADL_W109, edge->span, "the document has this edge already");
+                diagnostic_relate(it, check->reader->source, document->edges[*slot - 1].span, "the first one");
+            }
+            if (!*slot) *slot = i + 1;
+        }
+    }
+    mem_free(pairs);
+}
+
+static void check_edges(struct check *check, const struct tree_item *item) {
+    const struct document *document = check->document;
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        if (edge->kind == EDGE_CONDITIONAL && edge->from_count == 1 && edge->from[0] != DOCUMENT_NOWHERE &&
+            !check->conditional[vertex(edge->from[0])])
+            check->conditional[vertex(edge->from[0])] = i + 1;
+    }
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        if (edge->kind == EDGE_CONDITIONAL) check_conditions(check->reader, edge, item->node->items[i].node);
+        if (edge->kind == EDGE_STATIC && edge->from_count == 1 && edge->from[0] != DOCUMENT_NOWHERE)
+            check_taken(check, edge);
+    }
+    check_repeated(check);
+}
+
+void check_graph(struct reader *reader, const struct tree_item *edges) {
+    struct check check;
+    check_init(&check, reader);
+    check_edges(&check, edges);
+    bool known = reader->edges_whole && !reader->edge_unknown;
+    bool entry = has_entry(reader->document);
+    if (!entry && known && !reader->start_meant && reader->document->node_count)
+        report_no_entry(reader, edges->key_span);
+    if (known && entry) {
+        check_reached(&check);
+        check_ends(&check);
+    }
+    check_finish(&check);
+}

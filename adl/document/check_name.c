@@ -1,0 +1,177 @@
+/*
+ * check_name.c - names of components: providers of models, tools, and what was probably meant.
+ *
+ * Where a required plugin is missing, a name that is near no other is probably one of its components: the missing
+ * plugin was reported, and nothing more is said.
+ */
+#include "adl/document/reader.h"
+#include <string.h>
+
+/* ---- What was meant ---- */
+
+static bool add_name(void *user, const struct component_info *component) {
+    names_add(user, component->id, strlen(component->id));
+    return true;
+}
+
+void offer_components(struct reader *reader, const char *kind, struct nearest *nearest) {
+    const struct catalog *catalog = reader->catalog;
+    if (!catalog || !catalog->each) return;
+    for (size_t i = 0; i < sizeof reader->session->kinds / sizeof *reader->session->kinds; i++) {
+        struct session_kind *known = &reader->session->kinds[i];
+        if (known->kind && strcmp(known->kind, kind) != 0) continue;
+        if (!known->kind) {
+            known->kind = kind;
+            catalog->each(catalog->self, kind, add_name, &known->names);
+        }
+        names_nearest(&known->names, nearest);
+        return;
+    }
+}
+
+/* The text inside quotes, so that a fix keeps them. */
+static struct span inside_quotes(const struct source *source, struct span span) {
+    const char *text = source_text(source);
+    bool quoted = span.end >= span.start + 2 && (text[span.start] == '"' || text[span.start] == '\'');
+    return quoted ? (struct span){span.start + 1, span.end - 1} : span;
+}
+
+void suggest_nearest(struct reader *reader, struct diagnostic *diagnostic, struct span span,
+                     const struct nearest *nearest) {
+    if (nearest_result(nearest))
+        diagnostic_suggest_name(diagnostic, inside_quotes(reader->source, span), nearest->best, nearest->best_length);
+}
+
+/* ---- Models ---- */
+
+static size_t provider_length(const char *text, size_t length) {
+    const char *colon = memchr(text, ':', length);
+    return colon ? (size_t)(colon - text) : length;
+}
+
+bool provider_known(struct reader *reader, const char *text, size_t length) {
+    const struct catalog *catalog = reader->catalog;
+    return !catalog || catalog->find(catalog->self, "model", text, provider_length(text, length)) != NULL;
+}
+
+bool check_provider(struct reader *reader, const char *text, size_t length, struct span span, bool fallback) {
+    size_t provider = provider_length(text, length);
+    if (provider_known(reader, text, length)) return true;
+    struct nearest nearest;
+    nearest_init(&nearest, text, provider);
+    offer_components(reader, "model", &nearest);
+    if (!nearest_result(&nearest) && reader->plugin_missing) return false;
+    struct diagnostic *it =
+        report(reader, fallback ? ADL_W107 : ADL_E055, span, "no plugin provides the model provider `%.*s`",
+               provider > 80 ? 80 : (int)provider, text);
+    struct span name = inside_quotes(reader->source, span);
+    if (name.end - name.start == length) name.end = name.start + (uint32_t)provider;
+    suggest_nearest(reader, it, name, &nearest);
+    if (!it->suggestion)
+        diagnostic_suggest(it, "`tenon plugin list` shows the providers there are; the operator can bind the role to "
+                               "another one");
+    return false;
+}
+
+void check_model_name(struct reader *reader, const char *text, size_t length, struct span span, const char *where) {
+    struct names *roles = &reader->whole->models;
+    const struct catalog *catalog = reader->catalog;
+    if (names_find(roles, text, length) >= 0) return;
+    if (catalog && catalog->role_bound && catalog->role_bound(catalog->self, text, length)) return;
+    if (memchr(text, ':', length)) {
+        check_provider(reader, text, length, span, false);
+        return;
+    }
+    if (catalog && catalog->find(catalog->self, "model", text, length)) return;
+    struct nearest nearest;
+    nearest_init(&nearest, text, length);
+    names_nearest(roles, &nearest);
+    offer_components(reader, "model", &nearest);
+    if (!nearest_result(&nearest) && (!reader->models_whole || reader->plugin_missing)) return;
+    struct diagnostic *it = report(reader, ADL_E054, span, "%s names the model `%.*s`, which is no role under `models`",
+                                   where, length > 80 ? 80 : (int)length, text);
+    suggest_nearest(reader, it, span, &nearest);
+    if (!it->suggestion) diagnostic_suggest(it, "declare it: `models: {%.*s: provider:model}`", (int)length, text);
+}
+
+/* ---- Tools ---- */
+
+bool is_pattern(const char *text, size_t length) { return memchr(text, '*', length) != NULL; }
+
+/* `*` is any part of a name. The last star so far is the only one that ever has to give more. */
+bool pattern_matches(const char *pattern, size_t pattern_length, const char *text) {
+    const char *end = pattern + pattern_length, *star = NULL, *retry = NULL;
+    while (*text) {
+        if (pattern < end && *pattern == '*') {
+            star = ++pattern;
+            retry = text;
+        } else if (pattern < end && *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star;
+            text = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (pattern < end && *pattern == '*') pattern++;
+    return pattern == end;
+}
+
+struct pattern {
+    const char *text;
+    size_t length;
+    bool matched;
+};
+
+static bool match_tool(void *user, const struct component_info *component) {
+    struct pattern *pattern = user;
+    pattern->matched = pattern_matches(pattern->text, pattern->length, component->id);
+    return !pattern->matched;
+}
+
+/* Whether the document's list of tools has it; without a list everything is allowed. */
+static bool tool_allowed(const struct reader *reader, const char *text) {
+    const struct document *document = reader->document;
+    for (uint32_t i = 0; i < document->tool_count; i++) {
+        size_t length;
+        const char *pattern = value_chars(document->tools[i].pattern, &length);
+        if (pattern_matches(pattern, length, text)) return true;
+    }
+    return !document->tools_given || !reader->tools_whole;
+}
+
+static void check_pattern(struct reader *reader, const char *text, size_t length, struct span span) {
+    struct pattern pattern = {text, length, false};
+    reader->catalog->each(reader->catalog->self, "tool", match_tool, &pattern);
+    if (pattern.matched || reader->plugin_missing) return;
+    report(reader, ADL_W106, span, "no tool that is installed fits `%.*s`", length > 80 ? 80 : (int)length, text);
+}
+
+void check_tool_name(struct reader *reader, const char *text, size_t length, struct span span, const char *where) {
+    const struct catalog *catalog = reader->catalog;
+    if (!catalog) return;
+    if (is_pattern(text, length)) {
+        check_pattern(reader, text, length, span);
+        return;
+    }
+    const struct component_info *tool = catalog->find(catalog->self, "tool", text, length);
+    if (tool) {
+        if (!where || tool_allowed(reader, tool->id)) return;
+        struct diagnostic *it = report(reader, ADL_E057, span,
+                                       "%s names the tool `%s`, which the document's `tools` do "
+                                       "not allow",
+                                       where, tool->id);
+        diagnostic_suggest(it, "add `%s` to `tools`", tool->id);
+        return;
+    }
+    struct nearest nearest;
+    nearest_init(&nearest, text, length);
+    offer_components(reader, "tool", &nearest);
+    if (!nearest_result(&nearest) && reader->plugin_missing) return;
+    struct diagnostic *it =
+        report(reader, ADL_E056, span, "there is no tool `%.*s`", length > 80 ? 80 : (int)length, text);
+    suggest_nearest(reader, it, span, &nearest);
+    if (!it->suggestion) diagnostic_suggest(it, "`tenon tool list` shows the tools there are");
+}

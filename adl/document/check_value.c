@@ -1,0 +1,167 @@
+/*
+ * check_value.c - values of the document against JSON Schemas, with every complaint at its own place in the text.
+ *
+ * The schema names a place by a JSON Pointer into the value; the tree leads from there to the text. Most values fit,
+ * which is found out first and costs no allocation.
+ */
+#include "adl/document/config.h"
+#include "adl/document/reader.h"
+#include "adl/schema/schema.h"
+#include "adl/value/buffer.h"
+#include <stdio.h>
+#include <string.h>
+
+#define TOKEN_MAX 1024u
+
+/* The pointer's next token, unescaped into `out`; its length, SIZE_MAX where it is too long. */
+static size_t next_token(const char **pointer, char out[TOKEN_MAX]) {
+    size_t length = 0;
+    const char *at = *pointer + 1;
+    for (; *at && *at != '/'; at++) {
+        char character = *at;
+        if (character == '~' && (at[1] == '0' || at[1] == '1')) character = *++at == '0' ? '~' : '/';
+        if (length == TOKEN_MAX) return SIZE_MAX;
+        out[length++] = character;
+    }
+    *pointer = at;
+    return length;
+}
+
+const struct tree_node *find_pointer(const struct tree_node *node, const char *pointer, const struct tree_item **item) {
+    *item = NULL;
+    while (node && *pointer == '/') {
+        char token[TOKEN_MAX];
+        size_t length = next_token(&pointer, token);
+        if (length == SIZE_MAX) return NULL;
+        *item = NULL;
+        if (node->kind == TN_OBJECT) {
+            *item = tree_find_n(node, token, length);
+        } else if (node->kind == TN_ARRAY && length < 10) {
+            uint32_t index = 0;
+            for (size_t i = 0; i < length; i++) index = index * 10 + (uint32_t)(token[i] - '0');
+            if (index < node->count) *item = &node->items[index];
+        }
+        node = *item ? (*item)->node : NULL;
+    }
+    return node;
+}
+
+void path_of_pointer(const char *path, const char *pointer, char *out, size_t size) {
+    struct buffer text;
+    buffer_init(&text, size - 1);
+    buffer_text(&text, path);
+    while (*pointer == '/' && !text.overflow) {
+        char token[TOKEN_MAX];
+        size_t length = next_token(&pointer, token);
+        if (length == SIZE_MAX) break;
+        if (length > 0 && strspn(token, "0123456789") >= length)
+            buffer_format(&text, "[%.*s]", (int)length, token);
+        else
+            buffer_format(&text, "%s%.*s", text.length ? "." : "", (int)length, token);
+    }
+    snprintf(out, size, "%s", buffer_cstr(&text));
+    buffer_finish(&text);
+}
+
+/* ---- Plain scalars where text is wanted ---- */
+
+static bool wants_text(const struct schema_error *error) {
+    if (strcmp(error->keyword, "type") != 0 || !error->expected) return false;
+    if (value_text_is(error->expected, "string")) return true;
+    for (size_t i = 0; value_is(error->expected, TN_ARRAY) && i < value_count(error->expected); i++)
+        if (value_text_is(value_at(error->expected, i), "string")) return true;
+    return false;
+}
+
+/* `1.0`, `5` and `true` are texts where a text is wanted. Whether any was changed. */
+static bool keep_texts(const struct reader *reader, const struct value_check *check, const struct schema_errors *errors,
+                       tn_value *value) {
+    bool changed = false;
+    for (size_t i = 0; i < errors->count; i++) {
+        const struct schema_error *error = &errors->items[i];
+        const struct tree_item *item;
+        if (error->on_key || !wants_text(error) || !check->node) continue;
+        const struct tree_node *node = find_pointer(check->node, error->pointer, &item);
+        if (!node || node->style != TREE_PLAIN || node->kind == TN_STRING) continue;
+        tn_value text = tree_to_string(reader->tree, node);
+        if (!text) continue;
+        *value = config_replace_take(*value, error->pointer, text);
+        changed = true;
+    }
+    return changed;
+}
+
+/* ---- Reporting ---- */
+
+/* Whether the missing property is there under a name that was reported as mistyped. */
+static bool missing_is_mistyped(const struct schema_errors *errors, const struct schema_error *missing) {
+    for (size_t i = 0; i < errors->count; i++) {
+        const struct schema_error *error = &errors->items[i];
+        if (error->on_key && error->suggestion && value_text_is(missing->expected, error->suggestion)) return true;
+    }
+    return false;
+}
+
+/* "`config.model` of node `judge`" */
+static void describe(const struct value_check *check, const char *pointer, char out[256]) {
+    char path[160];
+    path_of_pointer(check->path, pointer, path, sizeof path);
+    if (*path)
+        snprintf(out, 256, "`%s` of %.90s", path, check->of);
+    else
+        snprintf(out, 256, "%.200s", check->of);
+}
+
+static void report_missing(struct reader *reader, const struct value_check *check, const struct schema_error *error,
+                           struct span span) {
+    char where[256];
+    describe(check, error->pointer, where);
+    report(reader, check->missing, span, "%s has no `%s`, which %s requires", where,
+           value_is(error->expected, TN_STRING) ? value_chars(error->expected, NULL) : "?",
+           check->type ? check->type : "its schema");
+}
+
+static void report_error(struct reader *reader, const struct value_check *check, const struct schema_errors *errors,
+                         const struct schema_error *error) {
+    const struct tree_item *item = NULL;
+    const struct tree_node *node = check->node ? find_pointer(check->node, error->pointer, &item) : NULL;
+    const struct tree_node *near = node          ? node
+                                   : check->node ? tree_at_pointer(check->node, error->pointer, &item)
+                                                 : NULL;
+    if (near && (near->kind == TREE_BROKEN || near->incomplete) && !error->on_key) return;
+    struct span span = !near || near->span.start == near->span.end ? check->span : near->span;
+    bool required = strcmp(error->keyword, "required") == 0;
+    if (required) {
+        struct span key = item && item->key ? item->key_span : near && item ? near->span : check->span;
+        if (!missing_is_mistyped(errors, error)) report_missing(reader, check, error, key);
+        return;
+    }
+    if (error->on_key && item) span = item->key_span;
+    char where[256];
+    describe(check, error->pointer, where);
+    struct diagnostic *it =
+        report(reader, error->on_key ? check->unknown : check->wrong, span, "%s: %s", where, error->message);
+    if (!error->suggestion || !near) return;
+    struct nearest nearest;
+    size_t length = strlen(error->suggestion);
+    nearest_init(&nearest, error->suggestion, length);
+    nearest.best = error->suggestion;
+    nearest.best_length = length;
+    if (error->on_key || near->kind == TN_STRING) suggest_nearest(reader, it, span, &nearest);
+}
+
+tn_value check_value_take(struct reader *reader, const struct value_check *check, tn_value value,
+                          bool (*hidden)(void *user, const char *pointer), void *user) {
+    if (schema_validate(check->schema, value, NULL) == TN_OK) return value;
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    schema_validate(check->schema, value, &errors);
+    if (keep_texts(reader, check, &errors, &value)) {
+        schema_errors_finish(&errors);
+        errors = (struct schema_errors)SCHEMA_ERRORS_INIT;
+        schema_validate(check->schema, value, &errors);
+    }
+    for (size_t i = 0; i < errors.count; i++)
+        if (!hidden || !hidden(user, errors.items[i].pointer)) report_error(reader, check, &errors, &errors.items[i]);
+    schema_errors_finish(&errors);
+    return value;
+}

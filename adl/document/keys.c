@@ -1,0 +1,330 @@
+/*
+ * keys.c - the table of keys, and the checks that follow from its rows alone: unknown, missing, of a wrong kind.
+ *
+ * What passes here has the form that its row says, so that the sections read it without asking again.
+ */
+#include "adl/document/keys.h"
+#include "adl/document/duration.h"
+#include "adl/document/reader.h"
+#include "adl/value/buffer.h"
+#include <stdio.h>
+#include <string.h>
+
+#define INTEGER_MAX INT64_C(2147483647)
+
+static const char *const words_versions[] = {"1.0", NULL};
+static const char *const words_strategies[] = {"parallel", "pick_first", "pick_last", "stop_at_nonlinear", NULL};
+static const char *const words_approvals[] = {"auto", "ask", "deny", NULL};
+static const char *const words_channel_types[] = {"last_value", "append", "reduce", "ephemeral", "topic", NULL};
+static const char *const words_interrupts[] = {"before", "after", NULL};
+static const char *const words_edge_types[] = {"static", "conditional", "map", NULL};
+/* Others are components: no text is refused here. */
+#define words_none     NULL
+#define words_reducers NULL
+
+#define REQUIRED     true
+#define OPTIONAL     false
+#define TEXT         KEY_TEXT
+#define INTEGER      KEY_INTEGER
+#define NUMBER       KEY_NUMBER
+#define BOOL         KEY_BOOL
+#define DURATION     KEY_DURATION
+#define LIST         KEY_LIST
+#define MAPPING      KEY_MAPPING
+#define ANY          KEY_ANY
+#define SCHEMA       KEY_SCHEMA
+#define TEXTS        KEY_TEXTS
+#define MAPPINGS     KEY_MAPPINGS
+#define NAMES        KEY_NAMES
+#define POSITIVE     KEY_POSITIVE
+#define AT_LEAST_ONE KEY_AT_LEAST_ONE
+
+static const struct document_key table[] = {
+#define DOCUMENT_KEY(in, key, name, need, forms, of, words, example, documentation)                                    \
+    {KEYS_##in, KEY_##key, name, need, forms, KEYS_##of, words_##words, example, documentation},
+#include "adl/document/keys.def"
+};
+
+static const struct document_mapping mappings[KEYS_MAPPINGS] = {
+#define DOCUMENT_MAPPING(mapping, first, last, name, documentation)                                                    \
+    [KEYS_##mapping] = {name, documentation, &table[KEY_##first], KEY_##last - KEY_##first + 1,                        \
+                        KEYS_##mapping == KEYS_MODEL},
+#include "adl/document/keys.def"
+};
+
+const struct document_key *document_key(enum key key) { return &table[key]; }
+const struct document_mapping *document_mapping(enum keys_mapping mapping) { return &mappings[mapping]; }
+
+void document_each_key(void (*callback)(void *user, const struct document_mapping *mapping,
+                                        const struct document_key *key),
+                       void *user) {
+    for (size_t i = 0; i < KEYS; i++) callback(user, &mappings[table[i].mapping], &table[i]);
+}
+
+int32_t key_word(const struct document_key *key, const char *text, size_t length) {
+    for (int32_t i = 0; key->words && key->words[i]; i++)
+        if (strlen(key->words[i]) == length && memcmp(key->words[i], text, length) == 0) return i;
+    return -1;
+}
+
+/* ---- What was found, and what may be ---- */
+
+static const char *found_text(const struct tree_node *node, char out[64]) {
+    switch (node->kind) {
+    case TN_NULL: return "nothing";
+    case TN_BOOL: return value_to_bool(node->value) ? "`true`" : "`false`";
+    case TN_INT: snprintf(out, 64, "the number %lld", (long long)value_to_int(node->value)); return out;
+    case TN_DOUBLE: snprintf(out, 64, "the number %g", value_to_double(node->value)); return out;
+    case TN_STRING: return "text";
+    case TN_ARRAY: return "a list";
+    case TN_OBJECT: return "a mapping";
+    default: return "nothing readable";
+    }
+}
+
+static const struct {
+    uint32_t form;
+    const char *text;
+} form_texts[] = {
+    {KEY_TEXT, "text"},
+    {KEY_INTEGER, "a whole number"},
+    {KEY_NUMBER, "a number"},
+    {KEY_BOOL, "`true` or `false`"},
+    {KEY_DURATION, "a duration such as `30s`"},
+    {KEY_SCHEMA, "a JSON Schema"},
+    {KEY_LIST, "a list"},
+    {KEY_MAPPING, "a mapping"},
+};
+
+/* "a list or a mapping"; at the end of a sentence. */
+static void expected_text(uint32_t forms, struct buffer *out) {
+    size_t last = 0, first = SIZE_MAX;
+    for (size_t i = 0; i < sizeof form_texts / sizeof *form_texts; i++)
+        if (forms & form_texts[i].form) last = i, first = first == SIZE_MAX ? i : first;
+    for (size_t i = first; i <= last; i++) {
+        if (!(forms & form_texts[i].form)) continue;
+        if (i > first) buffer_text(out, i == last ? " or " : ", ");
+        buffer_text(out, form_texts[i].text);
+    }
+}
+
+static void report_form(struct reader *reader, const char *what, uint32_t forms, const struct document_key *key,
+                        const struct tree_node *node, struct span span) {
+    struct buffer expected;
+    char found[64];
+    buffer_init(&expected, 1024);
+    expected_text(forms, &expected);
+    struct diagnostic *it =
+        report(reader, ADL_E020, span, "%s is %s; expected %s", what, found_text(node, found), buffer_cstr(&expected));
+    if (key) diagnostic_suggest(it, "for example `%s: %s`", key->name, key->example);
+    buffer_finish(&expected);
+}
+
+/* ---- One value ---- */
+
+static bool number_in_range(struct reader *reader, const struct document_key *key, const struct tree_node *node) {
+    double number = value_to_double(node->value);
+    const char *bound = NULL;
+    if ((key->forms & KEY_POSITIVE) && !(number > 0)) bound = key->forms & KEY_INTEGER ? "1 or more" : "more than 0";
+    if ((key->forms & KEY_AT_LEAST_ONE) && !(number >= 1)) bound = "1 or more";
+    if ((key->forms & KEY_INTEGER) && number > (double)INTEGER_MAX) bound = "at most 2147483647";
+    if (bound) report(reader, ADL_E025, node->span, "`%s` is %g; expected %s", key->name, number, bound);
+    return !bound;
+}
+
+static bool is_word(struct reader *reader, const struct document_key *key, const struct tree_node *node) {
+    size_t length;
+    const char *text = tree_text(reader->tree, node, &length);
+    if (!key->words || key_word(key, text, length) >= 0) return true;
+    struct nearest nearest;
+    nearest_init(&nearest, text, length);
+    struct buffer all;
+    buffer_init(&all, 1024);
+    for (size_t i = 0; key->words[i]; i++) {
+        nearest_offer(&nearest, key->words[i], strlen(key->words[i]));
+        buffer_format(&all, "%s`%s`", i == 0 ? "" : key->words[i + 1] ? ", " : " or ", key->words[i]);
+    }
+    bool version = key->key == KEY_VERSION;
+    struct diagnostic *it = report(reader, version ? ADL_E026 : ADL_E023, node->span, "`%s` is `%.*s`; expected %s",
+                                   key->name, length > 80 ? 80 : (int)length, text, buffer_cstr(&all));
+    suggest_nearest(reader, it, node->span, &nearest);
+    if (version && !it->fix) diagnostic_set_fix(it, node->span, "\"1.0\"", 5, "write \"1.0\"");
+    buffer_finish(&all);
+    return false;
+}
+
+static bool is_duration(struct reader *reader, const struct document_key *key, const struct tree_node *node,
+                        bool *wrong_form) {
+    static const char *const problems[] = {
+        [DURATION_MALFORMED] =
+            "is no duration; expected a number and a unit (`ms`, `s`, `m`, `h`, `d`), as in `30s`, or "
+            "a number of seconds",
+        [DURATION_TOO_LONG] = "is too long; expected at most 366 days",
+        [DURATION_TOO_SHORT] = "is too short; expected at least `1ms`",
+    };
+    size_t length;
+    const char *text = tree_text(reader->tree, node, &length);
+    int64_t milliseconds = 0;
+    enum duration_problem problem = DURATION_MALFORMED;
+    if (text) problem = duration_read(text, length, &milliseconds);
+    if (problem == DURATION_MALFORMED && (node->kind == TN_INT || node->kind == TN_DOUBLE))
+        problem = duration_from_seconds(value_to_double(node->value), &milliseconds);
+    else if (!text)
+        return !(*wrong_form = true);
+    if (problem == DURATION_OK && milliseconds == 0 && (key->forms & KEY_POSITIVE)) problem = DURATION_TOO_SHORT;
+    if (problem == DURATION_OK) return true;
+    struct span span = node->span;
+    uint32_t shown = span.end - span.start > 80 ? 80 : span.end - span.start;
+    report(reader, ADL_E024, span, "`%s: %.*s` %s", key->name, (int)shown, source_text(reader->source) + span.start,
+           problems[problem]);
+    return false;
+}
+
+static bool items_fit(struct reader *reader, const struct document_key *key, const struct tree_node *list) {
+    if (!(key->forms & KEY_TEXTS) || (key->forms & KEY_MAPPINGS)) return true; /* the section looks at them itself */
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct tree_node *item = list->items[i].node;
+        if (item->kind == TREE_BROKEN) return false;
+        if (tree_text(reader->tree, item, NULL)) {
+            if (!is_word(reader, key, item)) return false;
+            continue;
+        }
+        char what[96];
+        snprintf(what, sizeof what, "an item of `%s`", key->name);
+        report_form(reader, what, KEY_TEXT, NULL, item, item->span);
+        return false;
+    }
+    return true;
+}
+
+static bool value_fits(struct reader *reader, const struct document_key *key, const struct tree_item *item) {
+    const struct tree_node *node = item->node;
+    uint32_t forms = key->forms;
+    bool wrong_form = false;
+    if (node->kind == TREE_BROKEN) return false;
+    if (forms & KEY_NAMES) {
+        wrong_form = node->kind != TN_OBJECT;
+    } else if (forms & KEY_ANY) {
+        return true;
+    } else if ((forms & KEY_SCHEMA) && (node->kind == TN_OBJECT || node->kind == TN_BOOL)) {
+        return true;
+    } else if ((forms & KEY_MAPPING) && node->kind == TN_OBJECT) {
+        return true;
+    } else if ((forms & KEY_LIST) && node->kind == TN_ARRAY) {
+        return items_fit(reader, key, node);
+    } else if ((forms & KEY_BOOL) && node->kind == TN_BOOL) {
+        return true;
+    } else if (((forms & KEY_INTEGER) && node->kind == TN_INT) ||
+               ((forms & KEY_NUMBER) && (node->kind == TN_INT || node->kind == TN_DOUBLE))) {
+        return number_in_range(reader, key, node);
+    } else if ((forms & KEY_TEXT) && tree_text(reader->tree, node, NULL)) {
+        return is_word(reader, key, node);
+    } else if (forms & KEY_DURATION) {
+        if (is_duration(reader, key, node, &wrong_form)) return true;
+    } else {
+        wrong_form = true;
+    }
+    if (!wrong_form) return (forms & KEY_NAMES) != 0;
+    char what[64];
+    snprintf(what, sizeof what, "`%s`", key->name);
+    uint32_t expected = forms & KEY_NAMES ? KEY_MAPPING : forms;
+    report_form(reader, what, expected, key, node, node->span.start == node->span.end ? item->key_span : node->span);
+    return false;
+}
+
+/* ---- One mapping ---- */
+
+static const struct document_key *find_key(const struct document_mapping *mapping, const char *text, size_t length) {
+    for (uint32_t i = 0; i < mapping->key_count; i++) {
+        const char *name = mapping->keys[i].name;
+        if (strncmp(name, text, length) == 0 && name[length] == '\0') return &mapping->keys[i];
+    }
+    return NULL;
+}
+
+static void report_unknown(struct reader *reader, const struct document_mapping *mapping, const char *text,
+                           size_t length, const struct tree_item *item, const struct keys *slots) {
+    struct nearest nearest;
+    nearest_init(&nearest, text, length);
+    for (uint32_t i = 0; i < mapping->key_count; i++)
+        if (!slots->items[mapping->keys[i].key])
+            nearest_offer(&nearest, mapping->keys[i].name, strlen(mapping->keys[i].name));
+    struct diagnostic *it = report(reader, ADL_E021, item->key_span, "`%.*s` is no key of %s",
+                                   length > 80 ? 80 : (int)length, text, mapping->name);
+    if (nearest_result(&nearest)) {
+        suggest_nearest(reader, it, item->key_span, &nearest);
+        return;
+    }
+    struct buffer all;
+    buffer_init(&all, 1024);
+    for (uint32_t i = 0; i < mapping->key_count; i++)
+        buffer_format(&all, "%s`%s`", i == 0 ? "" : ", ", mapping->keys[i].name);
+    diagnostic_suggest(it, "there are %s; keys that begin with `x-` are free", buffer_cstr(&all));
+    buffer_finish(&all);
+}
+
+/* Whether some key that nobody knows is probably this one, mistyped: it was reported as such. */
+bool key_mistyped(const struct document_key *key, const struct tree_node *node) {
+    const struct document_mapping *mapping = &mappings[key->mapping];
+    for (uint32_t i = 0; i < node->count; i++) {
+        size_t length;
+        const char *text = value_chars(node->items[i].key, &length);
+        if (find_key(mapping, text, length)) continue;
+        struct nearest nearest;
+        nearest_init(&nearest, text, length);
+        nearest_offer(&nearest, key->name, strlen(key->name));
+        if (nearest_result(&nearest)) return true;
+    }
+    return false;
+}
+
+static void report_missing(struct reader *reader, const struct document_mapping *mapping, const struct tree_node *node,
+                           struct span span, struct keys *slots) {
+    for (uint32_t i = 0; i < mapping->key_count; i++) {
+        const struct document_key *key = &mapping->keys[i];
+        if (!key->required || tree_get(node, key->name)) continue;
+        slots->whole = false;
+        if (node->incomplete || key_mistyped(key, node)) continue;
+        struct diagnostic *it =
+            report(reader, ADL_E022, span, "%s has no `%s`, which is required", mapping->name, key->name);
+        diagnostic_suggest(it, "for example `%s: %s`", key->name, key->example);
+    }
+}
+
+bool keys_read(struct reader *reader, enum keys_mapping in, const struct tree_node *node, struct span span,
+               struct keys *slots) {
+    const struct document_mapping *mapping = &mappings[in];
+    memset(&slots->items[mapping->keys[0].key], 0, mapping->key_count * sizeof *slots->items);
+    slots->whole = node->kind == TN_OBJECT && !node->incomplete;
+    if (node->kind == TREE_BROKEN) return false;
+    if (node->kind != TN_OBJECT) {
+        report_form(reader, mapping->name, KEY_MAPPING, NULL, node,
+                    node->span.start == node->span.end ? span : node->span);
+        return false;
+    }
+    bool unknown = false;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        size_t length;
+        const char *text = value_chars(item->key, &length);
+        const struct document_key *key = find_key(mapping, text, length);
+        if (!key) {
+            unknown |= !mapping->open && !(length >= 2 && text[0] == 'x' && text[1] == '-');
+            continue;
+        }
+        if (item->node->kind == TN_NULL && !key->required && !(key->forms & KEY_ANY)) continue; /* as if absent */
+        if (value_fits(reader, key, item))
+            slots->items[key->key] = item;
+        else
+            slots->whole = false;
+    }
+    for (uint32_t i = 0; unknown && i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        size_t length;
+        const char *text = value_chars(item->key, &length);
+        if ((length >= 2 && text[0] == 'x' && text[1] == '-') || find_key(mapping, text, length)) continue;
+        report_unknown(reader, mapping, text, length, item, slots);
+    }
+    report_missing(reader, mapping, node, span, slots);
+    return true;
+}

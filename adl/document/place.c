@@ -1,0 +1,111 @@
+/*
+ * place.c - walks the source of a scalar and its value side by side.
+ *
+ * Both readers have accepted the scalar already, so this only has to keep step with them: an escape is one character of
+ * the value; a line end with the indentation around it is one blank, one line end, or nothing. Where the two disagree
+ * (which would be a case that is not thought of here) the walk gives up, and the whole scalar is blamed.
+ */
+#include "adl/document/place.h"
+#include "adl/text/source.h"
+#include "adl/value/json.h"
+#include <stdbool.h>
+#include <string.h>
+
+struct walk {
+    const char *source, *source_end; /* what is left of each */
+    const char *text, *text_end;
+    char quote; /* '"', '\'' or 0 */
+};
+
+static bool is_blank(char character) { return character == ' ' || character == '\t'; }
+static bool is_break(char character) { return character == '\n' || character == '\r'; }
+
+/* Bytes of the escape at the walk's source, which begins with a backslash; as in YAML and in JSON. */
+static size_t escape_length(const struct walk *walk) {
+    size_t left = (size_t)(walk->source_end - walk->source);
+    if (left < 2) return left;
+    switch (walk->source[1]) {
+    case 'x': return 4;
+    case 'U': return 10;
+    case 'u': {
+        bool high = left >= 12 && (walk->source[2] | 0x20) == 'd' && strchr("89abAB", walk->source[3]) != NULL;
+        return high && walk->source[6] == '\\' && walk->source[7] == 'u' ? 12 : 6;
+    }
+    default: return 2;
+    }
+}
+
+static bool skip_escape(struct walk *walk) {
+    if (walk->source + 1 < walk->source_end && is_break(walk->source[1])) { /* a line continued: nothing in the value */
+        walk->source++;
+        while (walk->source < walk->source_end && (is_blank(*walk->source) || is_break(*walk->source))) walk->source++;
+        return true;
+    }
+    size_t length = escape_length(walk);
+    uint32_t code_point;
+    size_t size = utf8_decode(walk->text, (size_t)(walk->text_end - walk->text), &code_point);
+    if (length > (size_t)(walk->source_end - walk->source) || size == 0) return false;
+    walk->source += length;
+    walk->text += size;
+    return true;
+}
+
+/* A run of blanks with a line end in it, which in the value is one blank, line ends, or nothing. */
+static bool skip_fold(struct walk *walk) {
+    const char *end = walk->source;
+    bool line_end = false;
+    for (; end < walk->source_end && (is_blank(*end) || is_break(*end)); end++) line_end |= is_break(*end);
+    if (!line_end) return false;
+    walk->source = end;
+    while (walk->text < walk->text_end && (*walk->text == ' ' || *walk->text == '\n')) walk->text++;
+    return true;
+}
+
+/* One character of the value, or one thing between two of them. False: the two do not agree. */
+static bool step(struct walk *walk) {
+    if (walk->source >= walk->source_end) return false;
+    char here = *walk->source;
+    if (walk->quote == '"' && here == '\\') return skip_escape(walk);
+    if (walk->quote == '\'' && here == '\'') {
+        walk->source += 2;
+        walk->text++;
+        return true;
+    }
+    if ((is_blank(here) || is_break(here)) && skip_fold(walk)) return true;
+    if (here != *walk->text) return false;
+    walk->source++;
+    walk->text++;
+    return true;
+}
+
+/* The source offset at which the byte `offset` of the value stands, or UINT32_MAX. */
+static uint32_t locate(struct walk walk, const char *text, size_t offset, const char *base) {
+    while (walk.text < text + offset)
+        if (!step(&walk)) return UINT32_MAX;
+    return (uint32_t)(walk.source - base);
+}
+
+struct span place_in_scalar(const struct source *source, const struct tree_node *scalar, const char *text,
+                            size_t length, struct span part) {
+    const char *base = source_text(source);
+    struct span whole = scalar->span;
+    struct walk walk = {base + whole.start, base + whole.end, text, text + length, 0};
+    if (whole.start >= whole.end || part.start > part.end || part.end > length) return whole;
+    if (*walk.source == '"' || *walk.source == '\'') {
+        walk.quote = *walk.source++;
+        walk.source_end--;
+    } else if (scalar->style == TREE_BLOCK) { /* `|` or `>`, to the end of that line */
+        while (walk.source < walk.source_end && !is_break(*walk.source)) walk.source++;
+        while (walk.source < walk.source_end && (is_blank(*walk.source) || is_break(*walk.source))) walk.source++;
+    }
+    uint32_t start = locate(walk, text, part.start, base);
+    uint32_t end = part.end == part.start ? start : locate(walk, text, part.end - 1, base);
+    if (start == UINT32_MAX || end == UINT32_MAX) return whole;
+    if (part.end > part.start) { /* the last character whole: an escape is longer than a byte */
+        struct walk last = walk;
+        last.source = base + end;
+        last.text = text + part.end - 1;
+        end = step(&last) ? (uint32_t)(last.source - base) : end + 1;
+    }
+    return (struct span){start, end > whole.end ? whole.end : end};
+}

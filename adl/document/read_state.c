@@ -1,0 +1,345 @@
+/*
+ * read_state.c - what nodes share: channels, roles of models, tools.
+ */
+#include "adl/document/reader.h"
+#include "adl/schema/schema.h"
+#include "adl/value/memory.h"
+#include <stdio.h>
+#include <string.h>
+
+#define MODELS_MAX 1000u
+#define TOOLS_MAX  10000u
+
+/* ---- Channels ---- */
+
+static const struct {
+    const char *name;
+    enum channel_reducer reducer;
+    int kind; /* of a default: TN_NONE any, TN_DOUBLE any number */
+} reducers[] = {
+    {"sum", REDUCER_SUM, TN_DOUBLE},     {"max", REDUCER_MAX, TN_NONE},      {"min", REDUCER_MIN, TN_NONE},
+    {"merge", REDUCER_MERGE, TN_OBJECT}, {"union", REDUCER_UNION, TN_ARRAY}, {"messages", REDUCER_MESSAGES, TN_ARRAY},
+};
+
+bool channel_is_list(const struct document_channel *channel) {
+    return channel->type == CHANNEL_APPEND || channel->reducer == REDUCER_UNION || channel->reducer == REDUCER_MESSAGES;
+}
+
+/* The kind of value that the channel always holds; TN_DOUBLE: any number; TN_NONE: anything. */
+static int channel_kind(const struct document_channel *channel) {
+    if (channel->type == CHANNEL_APPEND) return TN_ARRAY;
+    for (size_t i = 0; i < sizeof reducers / sizeof *reducers; i++)
+        if (reducers[i].reducer == channel->reducer) return reducers[i].kind;
+    return TN_NONE;
+}
+
+static void report_reducer(struct reader *reader, struct span span, const char *text, size_t length) {
+    struct nearest nearest;
+    nearest_init(&nearest, text, length);
+    for (size_t i = 0; i < sizeof reducers / sizeof *reducers; i++)
+        nearest_offer(&nearest, reducers[i].name, strlen(reducers[i].name));
+    offer_components(reader, "reducer", &nearest);
+    if (!nearest_result(&nearest) && (reader->plugin_missing || !reader->catalog)) return;
+    struct diagnostic *it = report(reader, ADL_E051, span,
+                                   "there is no reducer `%.*s`; expected `sum`, `max`, `min`, `merge`, `union`, "
+                                   "`messages`, or one that a plugin registers",
+                                   length > 80 ? 80 : (int)length, text);
+    suggest_nearest(reader, it, span, &nearest);
+}
+
+static void read_reducer(struct reader *reader, const struct tree_item *item, struct document_channel *channel) {
+    size_t length;
+    const char *text = tree_text(reader->tree, item->node, &length);
+    for (size_t i = 0; i < sizeof reducers / sizeof *reducers; i++) {
+        if (strlen(reducers[i].name) != length || memcmp(reducers[i].name, text, length) != 0) continue;
+        channel->reducer = reducers[i].reducer;
+        return;
+    }
+    const struct catalog *catalog = reader->catalog;
+    const struct component_info *component = catalog ? catalog->find(catalog->self, "reducer", text, length) : NULL;
+    channel->reducer = component ? REDUCER_COMPONENT : REDUCER_NONE;
+    channel->reducer_component = component;
+    if (!component) report_reducer(reader, item->node->span, text, length);
+}
+
+/* Whether the default has the channel's own kind; then its schema is asked. */
+static bool default_kind_fits(struct reader *reader, const struct tree_node *node,
+                              const struct document_channel *channel) {
+    static const char *const expected[] = {[TN_DOUBLE] = "a number", [TN_ARRAY] = "a list", [TN_OBJECT] = "a mapping"};
+    int kind = channel_kind(channel);
+    bool fits = kind == TN_NONE || node->kind == kind || (kind == TN_DOUBLE && node->kind == TN_INT);
+    if (!fits && node->kind != TREE_BROKEN)
+        report(reader, ADL_E050, node->span, "the default of channel `%s` is %s; its type takes %s",
+               value_chars(channel->name, NULL), value_kind_name(node->kind), expected[kind]);
+    return fits;
+}
+
+static void read_default(struct reader *reader, const struct tree_item *item, struct document_channel *channel) {
+    const struct tree_node *node = item->node;
+    if (!default_kind_fits(reader, node, channel)) return;
+    tn_value of = value_format("channel `%s`", value_chars(channel->name, NULL));
+    struct value_check check = {
+        .schema = channel->schema,
+        .node = node,
+        .span = item->key_span,
+        .path = "default",
+        .of = value_chars(of, NULL),
+        .missing = ADL_E050,
+        .unknown = ADL_E050,
+        .wrong = ADL_E050,
+    };
+    tn_value initial = NULL;
+    if (!channel->schema) {
+        initial = tree_to_value(node);
+    } else if (!channel_is_list(channel)) {
+        initial = check_value_take(reader, &check, tree_to_value(node), NULL, NULL);
+    } else {
+        initial = value_array_reserve(node->count);
+        for (uint32_t i = 0; i < node->count; i++) {
+            char path[32];
+            snprintf(path, sizeof path, "default[%u]", i);
+            check.node = node->items[i].node;
+            check.span = check.node->span;
+            check.path = path;
+            initial = value_push_take(initial, check_value_take(reader, &check, tree_to_value(check.node), NULL, NULL));
+        }
+    }
+    value_unref(channel->initial);
+    channel->initial = initial;
+    channel->has_initial = true;
+    value_unref(of);
+}
+
+static tn_value own_initial(const struct document_channel *channel) {
+    switch (channel_kind(channel)) {
+    case TN_ARRAY: return value_array();
+    case TN_OBJECT: return value_object();
+    case TN_DOUBLE: return value_int(0);
+    default: return value_null();
+    }
+}
+
+static void read_channel_type(struct reader *reader, const struct keys *slots, struct document_channel *channel) {
+    static const enum channel_type types[] = {CHANNEL_LAST_VALUE, CHANNEL_APPEND, CHANNEL_REDUCE, CHANNEL_EPHEMERAL,
+                                              CHANNEL_APPEND};
+    const struct tree_item *type = slots->items[KEY_CHANNEL_TYPE], *reducer = slots->items[KEY_CHANNEL_REDUCER];
+    if (!type) return;
+    channel->type = types[read_word(reader, KEY_CHANNEL_TYPE, type->node)];
+    if (channel->type == CHANNEL_REDUCE && reducer) {
+        read_reducer(reader, reducer, channel);
+    } else if (channel->type == CHANNEL_REDUCE && slots->whole) {
+        struct diagnostic *it = report(reader, ADL_E051, type->node->span,
+                                       "channel `%s` is of type `reduce` and has no `reducer`; expected `sum`, `max`, "
+                                       "`min`, `merge`, `union`, `messages`, or one that a plugin registers",
+                                       value_chars(channel->name, NULL));
+        diagnostic_suggest(it, "for example `reducer: union`");
+    } else if (reducer && channel->type != CHANNEL_REDUCE) {
+        struct diagnostic *it =
+            report(reader, ADL_E051, reducer->key_span, "channel `%s` has a `reducer`, but its type is not `reduce`",
+                   value_chars(channel->name, NULL));
+        diagnostic_suggest(it, "write `type: reduce`, or remove the reducer");
+    }
+}
+
+/* Adds the channel, unless its name is there already. */
+static void add_channel(struct reader *reader, const struct tree_item *name, struct document_channel *channel) {
+    struct document *document = reader->document;
+    size_t length;
+    const char *text = value_chars(channel->name, &length);
+    uint32_t index = names_add(&reader->whole->fields, text, length);
+    if (index == document->channel_count) {
+        document->channels[document->channel_count++] = *channel;
+        return;
+    }
+    struct diagnostic *it = report(reader, ADL_E049, name->node->span, "there are two channels `%s`", text);
+    diagnostic_relate(it, reader->source, document->channels[index].name_span, "the first one");
+    value_unref(channel->name);
+    value_unref(channel->initial);
+    value_unref(channel->schema_value);
+    schema_unref(channel->schema);
+}
+
+static void read_channel(struct reader *reader, const struct tree_node *node) {
+    struct keys slots;
+    struct document_channel channel = {.span = node->span};
+    if (!keys_read(reader, KEYS_CHANNEL, node, node->span, &slots)) reader->channels_whole = false;
+    const struct tree_item *name = slots.items[KEY_CHANNEL_NAME], *schema = slots.items[KEY_CHANNEL_SCHEMA];
+    const struct tree_item *initial = slots.items[KEY_CHANNEL_DEFAULT];
+    if (!name || !read_name(reader, "`name`", name->node, &channel.name)) {
+        reader->channels_whole = false;
+        if (!name) return;
+        channel.name = value_text("");
+    }
+    channel.name_span = name->node->span;
+    read_channel_type(reader, &slots, &channel);
+    bool schema_wrong = schema && !read_schema(reader, schema, &channel.schema_value, &channel.schema);
+    if (initial && slots.items[KEY_CHANNEL_TYPE] && !schema_wrong) read_default(reader, initial, &channel);
+    if (!channel.initial) channel.initial = own_initial(&channel);
+    add_channel(reader, name, &channel);
+}
+
+void read_channels(struct reader *reader, const struct tree_item *item) {
+    uint32_t count = item ? read_count(reader, "channels", item->node, DOCUMENT_CHANNELS_MAX) : 0;
+    /* One more, for the channel `error`. */
+    reader->document->channels = mem_zalloc((count + 1u) * sizeof *reader->document->channels);
+    for (uint32_t i = 0; i < count; i++) read_channel(reader, item->node->items[i].node);
+}
+
+void read_error_channel(struct reader *reader) {
+    struct document *document = reader->document;
+    bool wanted = false;
+    for (uint32_t i = 0; i < document->node_count && !wanted; i++) wanted = reader->notes[i].on_error != NULL;
+    if (!wanted || names_find(&reader->whole->fields, "error", 5) >= 0) return;
+    struct document_channel *channel = &document->channels[document->channel_count];
+    *channel = (struct document_channel){
+        .name = value_text("error"), .type = CHANNEL_EPHEMERAL, .initial = value_array(), .implicit = true};
+    names_add(&reader->whole->fields, value_chars(channel->name, NULL), 5);
+    document->channel_count++;
+}
+
+/* ---- Models ---- */
+
+/* The options of a mapping, which are the provider's configuration. */
+static void check_options(struct reader *reader, const struct tree_node *node, const char *provider,
+                          const struct component_info *component, const char *role) {
+    tn_value of = value_format("model `%s`", role), type = value_format("provider `%s`", provider);
+    tn_value key = value_text("provider");
+    tn_value options = value_remove_take(tree_to_value(node), key);
+    struct value_check check = {
+        .schema = component->config,
+        .node = node,
+        .span = node->span,
+        .path = "",
+        .of = value_chars(of, NULL),
+        .type = value_chars(type, NULL),
+        .missing = ADL_E032,
+        .unknown = ADL_E033,
+        .wrong = ADL_E034,
+    };
+    value_unref(check_value_take(reader, &check, options, NULL, NULL));
+    value_unref(of);
+    value_unref(type);
+}
+
+/* One binding: a text or a mapping. `fallback`: it is one of several. */
+static void read_binding(struct reader *reader, const struct tree_node *node, const char *role, bool fallback) {
+    size_t length;
+    const char *text = tree_text(reader->tree, node, &length);
+    if (text) {
+        check_provider(reader, text, length, node->span, fallback);
+        return;
+    }
+    struct keys slots;
+    if (node->kind == TN_OBJECT) {
+        if (!keys_read(reader, KEYS_MODEL, node, node->span, &slots) || !slots.items[KEY_MODEL_PROVIDER]) return;
+        const struct tree_node *provider = slots.items[KEY_MODEL_PROVIDER]->node;
+        text = tree_text(reader->tree, provider, &length);
+        if (!check_provider(reader, text, length, provider->span, fallback) || !reader->catalog) return;
+        const struct component_info *component = reader->catalog->find(reader->catalog->self, "model", text, length);
+        tn_value name = value_string(text, length);
+        if (component && component->config) check_options(reader, node, value_chars(name, NULL), component, role);
+        value_unref(name);
+        return;
+    }
+    if (node->kind == TREE_BROKEN) return;
+    struct diagnostic *it = report(reader, ADL_E055, node->span,
+                                   "model `%s` is bound to %s; expected `provider:model`, a "
+                                   "mapping with `provider`, or a list of those",
+                                   role, node->kind == TN_ARRAY ? "a list within a list" : value_kind_name(node->kind));
+    diagnostic_suggest(it, "for example `%s: openai:gpt-4o-mini`", role);
+}
+
+static tn_value binding_value(const struct reader *reader, const struct tree_node *node) {
+    tn_value text = read_text(reader, node);
+    if (text || node->kind != TN_ARRAY) return text ? text : tree_to_value(node);
+    tn_value list = value_array_reserve(node->count);
+    for (uint32_t i = 0; i < node->count; i++) list = value_push_take(list, binding_value(reader, node->items[i].node));
+    return list;
+}
+
+static void read_fallbacks(struct reader *reader, const struct tree_node *node, const char *role) {
+    bool any = !reader->catalog || reader->plugin_missing;
+    for (uint32_t i = 0; i < node->count && !any; i++) {
+        const struct tree_node *one = node->items[i].node;
+        const struct tree_node *provider = one->kind == TN_OBJECT ? tree_get(one, "provider") : one;
+        size_t length;
+        const char *text = provider ? tree_text(reader->tree, provider, &length) : NULL;
+        any = text && provider_known(reader, text, length);
+    }
+    if (node->count == 0)
+        report(reader, ADL_E055, node->span,
+               "model `%s` is bound to an empty list; expected `provider:model`, a mapping "
+               "with `provider`, or a list of those",
+               role);
+    for (uint32_t i = 0; i < node->count; i++) read_binding(reader, node->items[i].node, role, any);
+}
+
+void read_models(struct reader *reader, const struct tree_item *item) {
+    struct document *document = reader->document;
+    if (!item) return;
+    uint32_t count = read_count(reader, "models", item->node, MODELS_MAX);
+    document->models = mem_zalloc((count + 1u) * sizeof *document->models);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tree_item *entry = &item->node->items[i];
+        size_t length;
+        const char *role = value_chars(entry->key, &length);
+        if (length >= 2 && role[0] == 'x' && role[1] == '-') continue;
+        if (length == 0 || length > DOCUMENT_NAME_MAX) {
+            report(reader, ADL_E028, entry->key_span, "the role has %zu bytes; expected 1 to %u", length,
+                   DOCUMENT_NAME_MAX);
+            continue;
+        }
+        struct document_model *model = &document->models[document->model_count++];
+        *model = (struct document_model){value_ref(entry->key), binding_value(reader, entry->node), entry->node->span,
+                                         entry->key_span};
+        role = value_chars(model->role, &length);
+        names_add(&reader->whole->models, role, length);
+        const struct catalog *catalog = reader->catalog;
+        if (catalog && catalog->role_bound && catalog->role_bound(catalog->self, role, length)) continue;
+        if (entry->node->kind == TN_ARRAY)
+            read_fallbacks(reader, entry->node, role);
+        else
+            read_binding(reader, entry->node, role, false);
+    }
+}
+
+/* ---- Tools ---- */
+
+static void check_pattern(struct reader *reader, const struct document_tool *tool, struct span span) {
+    size_t length;
+    const char *text = value_chars(tool->pattern, &length);
+    check_tool_name(reader, text, length, span, NULL);
+}
+
+static void read_tool(struct reader *reader, const struct tree_node *node) {
+    struct document *document = reader->document;
+    struct document_tool *tool = &document->tools[document->tool_count];
+    *tool = (struct document_tool){.span = node->span};
+    struct span span = node->span;
+    if (tree_text(reader->tree, node, NULL)) {
+        if (!read_name(reader, "the name of a tool", node, &tool->pattern)) return;
+        tool->options = value_object();
+    } else {
+        struct keys slots;
+        if (!keys_read(reader, KEYS_TOOL, node, node->span, &slots) || !slots.items[KEY_TOOL_NAME]) {
+            reader->tools_whole = false;
+            return;
+        }
+        const struct tree_node *name = slots.items[KEY_TOOL_NAME]->node;
+        if (!read_name(reader, "`name`", name, &tool->pattern)) return;
+        span = name->span;
+        tn_value key = value_text("name");
+        tool->options = value_remove_take(tree_to_value(node), key);
+    }
+    document->tool_count++;
+    check_pattern(reader, tool, span);
+}
+
+void read_tools(struct reader *reader, const struct tree_item *item) {
+    struct document *document = reader->document;
+    if (!item) return;
+    document->tools_given = true;
+    uint32_t count = read_count(reader, "tools", item->node, TOOLS_MAX);
+    document->tools = mem_zalloc((count + 1u) * sizeof *document->tools);
+    for (uint32_t i = 0; i < count; i++) read_tool(reader, item->node->items[i].node);
+}

@@ -1,0 +1,174 @@
+/*
+ * fake_catalog.h - a catalog made of a few rows, for tests of the language that need components, plugins and files.
+ *
+ *     struct fake_catalog fake;
+ *     fake_catalog_init(&fake);
+ *     fake_catalog_file(&fake, "prompts/hello.md", "Hello {topic}");
+ *     struct document *document = document_read(source, &fake.catalog, found);
+ *     fake_catalog_finish(&fake);
+ *
+ * Files are found by their path with the folder of `from` in front; the path they are known by is that. Header-only.
+ */
+#ifndef TENON_TESTS_FAKE_CATALOG_H
+#define TENON_TESTS_FAKE_CATALOG_H
+
+#include "adl/document/catalog.h"
+#include "adl/schema/schema.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *kind, *id, *title, *documentation, *config;
+} fake_components[] = {
+    {"model", "openai", "OpenAI", "",
+     "{\"type\":\"object\",\"properties\":{\"model\":{\"type\":\"string\"},\"max_tokens\":{\"type\":\"integer\","
+     "\"minimum\":1},\"temperature\":{\"type\":\"number\"}},\"required\":[\"model\"],\"additionalProperties\":false}"},
+    {"model", "scripted", "Preset replies", "", "{}"},
+    {"node", "llm", "Asks a model", "Sends `input_key` to a model and writes its answer to `output_key`.",
+     "{\"type\":\"object\",\"properties\":{"
+     "\"model\":{\"type\":\"string\",\"description\":\"A role, or provider:model.\",\"x-tenon\":\"model\"},"
+     "\"system_prompt\":{\"type\":\"string\",\"x-tenon\":\"template\"},"
+     "\"input_key\":{\"type\":\"string\",\"x-tenon\":\"channel-read\"},"
+     "\"output_key\":{\"type\":\"string\",\"x-tenon\":\"channel-write\"},"
+     "\"output_schema\":{\"type\":[\"object\",\"boolean\"]},"
+     "\"tools\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"x-tenon\":\"tool\"}},"
+     "\"api_key\":{\"type\":\"string\",\"minLength\":8},"
+     "\"temperature\":{\"type\":\"number\",\"minimum\":0,\"maximum\":2}},"
+     "\"required\":[\"output_key\"],\"additionalProperties\":false}"},
+    {"node", "passthrough", "Does nothing", "",
+     "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}"},
+    {"node", "set", "Sets channels", "",
+     "{\"type\":\"object\",\"properties\":{\"values\":{\"type\":\"object\","
+     "\"propertyNames\":{\"x-tenon\":\"channel-write\"},\"additionalProperties\":{\"x-tenon\":\"expression\"}}},"
+     "\"required\":[\"values\"],\"additionalProperties\":false}"},
+    {"node", "transform", "Copies channels", "",
+     "{\"type\":\"object\",\"properties\":{\"mapping\":{\"type\":\"object\","
+     "\"propertyNames\":{\"x-tenon\":\"channel-read\"},"
+     "\"additionalProperties\":{\"type\":\"string\",\"x-tenon\":\"channel-write\"}}},\"required\":[\"mapping\"],"
+     "\"additionalProperties\":false}"},
+    {"node", "subgraph", "Runs another document", "",
+     "{\"type\":\"object\",\"properties\":{\"document\":{\"type\":\"string\",\"x-tenon\":\"document\"},"
+     "\"input\":{\"type\":\"object\",\"propertyNames\":{\"x-tenon\":\"channel-read\"},"
+     "\"additionalProperties\":{\"type\":\"string\"}},"
+     "\"output\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\",\"x-tenon\":\"channel-write\"}}},"
+     "\"required\":[\"document\"],\"additionalProperties\":false}"},
+    {"node", "go", "Goes to a node that it names", "",
+     "{\"type\":\"object\",\"properties\":{\"to\":{\"type\":\"string\",\"x-tenon\":\"node\"}},\"required\":[\"to\"],"
+     "\"additionalProperties\":false}"},
+    {"node", "load", "Reads a file", "",
+     "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"x-tenon\":\"file\"},"
+     "\"output_key\":{\"type\":\"string\",\"x-tenon\":\"channel-write\",\"default\":\"text\"}},"
+     "\"required\":[\"path\"],\"additionalProperties\":false}"},
+    {"reducer", "acme.longest", "Keeps the longest", "", "{}"},
+    {"tool", "calc.add", "Adds", "", "{}"},
+    {"tool", "files.read", "Reads a file", "", "{}"},
+    {"tool", "files.write", "Writes a file", "", "{}"},
+};
+
+#define FAKE_COMPONENTS (sizeof fake_components / sizeof *fake_components)
+#define FAKE_FILES_MAX  64
+
+struct fake_catalog {
+    struct catalog catalog;
+    struct component_info components[FAKE_COMPONENTS];
+    struct {
+        char *path;
+        tn_value text;
+    } files[FAKE_FILES_MAX];
+    size_t file_count;
+};
+
+static inline const struct component_info *fake_find(void *self, const char *kind, const char *id, size_t length) {
+    const struct fake_catalog *fake = (const struct fake_catalog *)self;
+    for (size_t i = 0; i < FAKE_COMPONENTS; i++) {
+        const struct component_info *info = &fake->components[i];
+        if (strcmp(info->kind, kind) == 0 && strlen(info->id) == length && memcmp(info->id, id, length) == 0)
+            return info;
+    }
+    return NULL;
+}
+
+static inline void fake_each(void *self, const char *kind, catalog_visit visit, void *user) {
+    const struct fake_catalog *fake = (const struct fake_catalog *)self;
+    for (size_t i = 0; i < FAKE_COMPONENTS; i++)
+        if (!kind || strcmp(fake->components[i].kind, kind) == 0)
+            if (!visit(user, &fake->components[i])) return;
+}
+
+static inline const char *fake_plugin_version(void *self, const char *plugin_id) {
+    (void)self;
+    return strcmp(plugin_id, "tenon.core") == 0 ? "1.2.0" : NULL;
+}
+
+static inline void fake_each_plugin(void *self, void (*visit)(void *user, const char *plugin_id), void *user) {
+    (void)self;
+    visit(user, "tenon.core");
+}
+
+static inline tn_value fake_read(void *self, const char *from, const char *file, char **path, const char **why) {
+    const struct fake_catalog *fake = (const struct fake_catalog *)self;
+    const char *slash = strrchr(from, '/');
+    char full[1024];
+    snprintf(full, sizeof full, "%.*s%s", slash ? (int)(slash - from + 1) : 0, from, file);
+    for (size_t i = 0; i < fake->file_count; i++) {
+        if (strcmp(fake->files[i].path, full) != 0) continue;
+        *path = mem_text(full);
+        return value_ref(fake->files[i].text);
+    }
+    *why = "no such file";
+    return NULL;
+}
+
+static inline void fake_catalog_file(struct fake_catalog *fake, const char *path, const char *text) {
+    if (fake->file_count == FAKE_FILES_MAX) abort();
+    fake->files[fake->file_count].path = mem_text(path);
+    fake->files[fake->file_count++].text = value_text(text);
+}
+
+static inline void fake_catalog_forget_files(struct fake_catalog *fake) {
+    for (size_t i = 0; i < fake->file_count; i++) {
+        mem_free(fake->files[i].path);
+        value_unref(fake->files[i].text);
+    }
+    fake->file_count = 0;
+}
+
+static inline void fake_catalog_init(struct fake_catalog *fake) {
+    memset(fake, 0, sizeof *fake);
+    fake->catalog = (struct catalog){.self = fake,
+                                     .find = fake_find,
+                                     .each = fake_each,
+                                     .plugin_version = fake_plugin_version,
+                                     .each_plugin = fake_each_plugin,
+                                     .read = fake_read};
+    for (size_t i = 0; i < FAKE_COMPONENTS; i++) {
+        tn_value config = NULL;
+        struct schema *schema = NULL;
+        if (json_read(fake_components[i].config, strlen(fake_components[i].config), NULL, &config, NULL) != TN_OK ||
+            schema_compile(config, NULL, &schema, NULL) != TN_OK)
+            abort();
+        value_unref(config);
+        fake->components[i] = (struct component_info){.id = fake_components[i].id,
+                                                      .kind = fake_components[i].kind,
+                                                      .title = fake_components[i].title,
+                                                      .documentation = fake_components[i].documentation,
+                                                      .plugin_id = "tenon.core",
+                                                      .plugin_version = "1.2.0",
+                                                      .manifest = value_object(),
+                                                      .config = schema};
+    }
+}
+
+static inline void fake_catalog_finish(struct fake_catalog *fake) {
+    fake_catalog_forget_files(fake);
+    for (size_t i = 0; i < FAKE_COMPONENTS; i++) {
+        struct schema *schema;
+        memcpy(&schema, &fake->components[i].config, sizeof schema); /* const is for readers of the catalog */
+        schema_unref(schema);
+    }
+}
+
+#endif
