@@ -1,0 +1,76 @@
+/*
+ * host.c - putting a host together, and the files its documents name.
+ *
+ * Order matters: configuration first (it says where plugins are), then the loop, then manifests; no plugin's code is
+ * loaded here. Taking apart goes the other way.
+ */
+#include "host/host.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/config/config.h"
+#include "host/files.h"
+#include "host/interface/interface.h"
+#include "host/log.h"
+#include "host/loop/loop.h"
+#include "host/plugin/registry.h"
+#include "host/plugin/search.h"
+
+/* What a plugin is told of the configuration: its section, with secrets in place. */
+static int32_t plugin_config(void *user, const char *plugin_id, tn_value *out, struct error *error) {
+    const struct host *host = user;
+    tn_value section = config_plugin(host->config, plugin_id);
+    if (!section) return TN_OK;
+    return config_reveal(host->config, section, out, error);
+}
+
+static int32_t find_plugins(struct host *host, const struct host_options *options, struct error *error) {
+    struct search search;
+    search_init(&search);
+    for (const char *const *path = options->plugin_paths; path && *path; path++)
+        search_add(&search, *path, SEARCH_FLAG, "--plugins");
+    search_add_environment(&search);
+    for (size_t i = 0; i < config_plugin_paths(host->config); i++)
+        search_add(&search, config_plugin_path(host->config, i), SEARCH_CONFIG, "tenon.yaml");
+    search_add_user(&search);
+    search_add_installed(&search);
+    int32_t status = registry_scan(host->registry, &search, error);
+    search_finish(&search);
+    return status;
+}
+
+struct host *host_new(const struct host_options *options, struct error *error) {
+    struct host *host = mem_zalloc(sizeof *host);
+    int32_t status = TN_OK;
+    if (options->no_config)
+        host->config = config_empty();
+    else
+        status = config_load(options->config_file, &host->config, error);
+    if (status == TN_OK) {
+        log_set_level(config_log_level(host->config));
+        host->loop = loop_new(error);
+        if (!host->loop) status = TN_ERROR;
+    }
+    if (status == TN_OK) {
+        loop_enter(host->loop);
+        host->registry = registry_new(&(struct registry_options){.interfaces = interface_table,
+                                                                 .allow_drafts = options->allow_drafts,
+                                                                 .config = plugin_config,
+                                                                 .user = host});
+        status = find_plugins(host, options, error);
+    }
+    if (status != TN_OK) {
+        host_free(host);
+        return NULL;
+    }
+    registry_catalog(host->registry, &host->catalog);
+    host->catalog.read = files_read;
+    return host;
+}
+
+void host_free(struct host *host) {
+    if (!host) return;
+    registry_free(host->registry);
+    loop_free(host->loop);
+    config_free(host->config);
+    mem_free(host);
+}
