@@ -14,7 +14,8 @@
 #define STACK_FIRST 48u /* cells on the C stack; an expression that needs more takes them from the arena */
 
 struct cell fault_cell(const struct machine *machine, enum fault fault, const struct cell *culprit) {
-    struct cell error = {.kind = CELL_ERROR, .reason = (uint8_t)fault, .length = machine->at};
+    struct cell error = {
+        .kind = CELL_ERROR, .reason = (uint8_t)fault, .length = (uint32_t)(machine->at - machine->expr->code)};
     if (culprit) {
         error.culprit = culprit->kind;
         error.built = culprit->built;
@@ -242,19 +243,18 @@ static struct cell run(struct machine *machine, struct cell *stack) {
     const struct instruction *const code = machine->expr->code;
     const struct cell *const constants = machine->expr->constants;
     struct cell *top = stack; /* the first free cell */
-    for (uint32_t at = 0;; at++) {
-        const struct instruction instruction = code[at];
+    for (const struct instruction *at = code;; at++) {
         machine->at = at;
         if (--machine->left < 0) return machine_stop(machine, FAULT_OPERATIONS);
-        switch ((enum expr_operation)instruction.operation) {
-        case OP_CONSTANT: *top++ = constants[instruction.b]; break;
-        case OP_VARIABLE: *top++ = host_variable(machine, instruction.b); break;
-        case OP_FIELD: *top++ = found_or(machine, host_field(machine->env, &instruction), FAULT_NO_FIELD); break;
-        case OP_HAS_FIELD: *top++ = cell_bool(host_field(machine->env, &instruction) != NULL); break;
-        case OP_NAME: *top++ = host_name(machine, &constants[instruction.b]); break;
-        case OP_SLOT: *top++ = stack[instruction.b]; break;
-        case OP_SELECT: top[-1] = selected(machine, &top[-1], &constants[instruction.b]); break;
-        case OP_HAS: top[-1] = selectable(machine, &top[-1], &constants[instruction.b]); break;
+        switch ((enum expr_operation)at->operation) {
+        case OP_CONSTANT: *top++ = constants[at->b]; break;
+        case OP_VARIABLE: *top++ = host_variable(machine, at->b); break;
+        case OP_FIELD: *top++ = found_or(machine, host_field(machine->env, at), FAULT_NO_FIELD); break;
+        case OP_HAS_FIELD: *top++ = cell_bool(host_field(machine->env, at) != NULL); break;
+        case OP_NAME: *top++ = host_name(machine, &constants[at->b]); break;
+        case OP_SLOT: *top++ = stack[at->b]; break;
+        case OP_SELECT: top[-1] = selected(machine, &top[-1], &constants[at->b]); break;
+        case OP_HAS: top[-1] = selectable(machine, &top[-1], &constants[at->b]); break;
         case OP_INDEX:
         case OP_IN:
         case OP_EQ:
@@ -273,12 +273,12 @@ static struct cell run(struct machine *machine, struct cell *stack) {
                 top[-1] = *top;
             else if (top[-1].kind == CELL_ERROR)
                 break;
-            else if (instruction.operation == OP_INDEX)
+            else if (at->operation == OP_INDEX)
                 top[-1] = indexed(machine, &top[-1], top);
-            else if (instruction.operation == OP_IN)
+            else if (at->operation == OP_IN)
                 top[-1] = contained(machine, &top[-1], top);
             else
-                top[-1] = operate(machine, (enum expr_operation)instruction.operation, &top[-1], top);
+                top[-1] = operate(machine, (enum expr_operation)at->operation, &top[-1], top);
             break;
         case OP_NEG:
             if (top[-1].kind != CELL_ERROR) top[-1] = negate(machine, &top[-1]);
@@ -290,32 +290,32 @@ static struct cell run(struct machine *machine, struct cell *stack) {
                 top[-1] = logical(machine, &top[-1]);
             break;
         case OP_SKIP_FALSE:
-            if (cell_is_false(&top[-1])) at = instruction.b - 1;
+            if (cell_is_false(&top[-1])) at = code + at->b - 1;
             break;
         case OP_SKIP_TRUE:
-            if (cell_is_true(&top[-1])) at = instruction.b - 1;
+            if (cell_is_true(&top[-1])) at = code + at->b - 1;
             break;
         case OP_AND:
         case OP_OR:
             top--;
-            top[-1] = combined(machine, &top[-1], top, instruction.operation == OP_OR);
+            top[-1] = combined(machine, &top[-1], top, at->operation == OP_OR);
             break;
         case OP_BRANCH:
             if (cell_is_true(&top[-1]))
                 at++;
             else if (cell_is_false(&top[-1]))
-                at = instruction.b - 1;
+                at = code + at->b - 1;
             else if (top[-1].kind != CELL_ERROR)
                 top[-1] = fault_cell(machine, FAULT_CONDITION, &top[-1]);
             if (top[-1].kind == TN_BOOL) top--;
             break;
-        case OP_JUMP: at = instruction.b - 1; break;
-        case OP_LIST: *top++ = list_begin(machine, instruction.b); break;
+        case OP_JUMP: at = code + at->b - 1; break;
+        case OP_LIST: *top++ = list_begin(machine, at->b); break;
         case OP_LIST_ADD:
             top--;
             list_add(machine, &top[-1], top);
             break;
-        case OP_MAP: *top++ = map_begin(machine, instruction.b); break;
+        case OP_MAP: *top++ = map_begin(machine, at->b); break;
         case OP_MAP_ADD:
             top -= 2;
             map_add(machine, &top[-1], top, top + 1);
@@ -323,18 +323,18 @@ static struct cell run(struct machine *machine, struct cell *stack) {
         case OP_LOOP:
             if (top[-1].kind != TN_ARRAY && top[-1].kind != TN_OBJECT) {
                 if (top[-1].kind != CELL_ERROR) top[-1] = fault_cell(machine, FAULT_NOT_LOOPED, &top[-1]);
-                at = instruction.b - 1;
+                at = code + at->b - 1;
                 break;
             }
             top[0] = cell_int(0);
-            top[1] = loop_start(machine, (enum loop_macro)instruction.a);
+            top[1] = loop_start(machine, (enum loop_macro)at->a);
             top[2] = cell_bool(false);
             top += 3;
             break;
         case OP_NEXT: {
             size_t next = (size_t)top[-3].as.integer;
             if (next >= cell_count(&top[-4])) {
-                at = instruction.b - 1;
+                at = code + at->b - 1;
                 break;
             }
             top[-1] = top[-4].kind == TN_ARRAY ? cell_item(&top[-4], next) : cell_key(&top[-4], next);
@@ -346,33 +346,32 @@ static struct cell run(struct machine *machine, struct cell *stack) {
             if (cell_is_true(top))
                 at++;
             else if (cell_is_false(top))
-                at = instruction.b - 1;
+                at = code + at->b - 1;
             else
                 top[-2] = top->kind == CELL_ERROR ? *top : fault_cell(machine, FAULT_CONDITION, top);
             break;
         case OP_TURN:
             top--;
-            if (!loop_turn(machine, (enum loop_macro)instruction.a, &top[-2], top)) at = instruction.b - 1;
+            if (!loop_turn(machine, (enum loop_macro)at->a, &top[-2], top)) at = code + at->b - 1;
             break;
         case OP_DONE:
             top -= 3;
             top[-1] = top[1];
-            if (instruction.a == LOOP_EXISTS_ONE && top[-1].kind == TN_INT)
-                top[-1] = cell_bool(top[-1].as.integer == 1);
+            if (at->a == LOOP_EXISTS_ONE && top[-1].kind == TN_INT) top[-1] = cell_bool(top[-1].as.integer == 1);
             break;
         case OP_CALL:
-            top -= instruction.a;
-            *top = call(machine, &instruction, top);
+            top -= at->a;
+            *top = call(machine, at, top);
             top++;
             break;
         case OP_MATCH:
             if (top[-1].kind == TN_STRING)
-                top[-1] = search_pattern(machine, machine->expr->patterns[instruction.b], &top[-1]);
+                top[-1] = search_pattern(machine, machine->expr->patterns[at->b], &top[-1]);
             else if (top[-1].kind != CELL_ERROR)
                 top[-1] = fault_cell(machine, FAULT_OPERAND, &top[-1]);
             break;
         case OP_UNKNOWN:
-            top -= instruction.a;
+            top -= at->a;
             *top++ = fault_cell(machine, FAULT_NO_FUNCTION, NULL);
             break;
         case OP_RETURN: return top[-1];
@@ -388,7 +387,7 @@ static int32_t evaluate(struct machine *machine, const struct expr *expr, const 
     machine->expr = expr;
     machine->env = env ? env : &nothing;
     machine->left = expr->limits.operations;
-    machine->at = machine->stopped_at = 0;
+    machine->at = machine->stopped_at = expr->code;
     machine->stopped = FAULT_NONE;
     machine->scratch = NULL;
     arena_init(&machine->arena, expr->limits.memory);

@@ -14,10 +14,10 @@
 struct machine {
     const struct expr *expr;
     const struct expr_env *env;
-    int64_t left;        /* operations; below zero ends the evaluation */
-    uint32_t at;         /* the instruction being run */
-    enum fault stopped;  /* the bound that was passed, if one was */
-    uint32_t stopped_at; /* by this instruction */
+    int64_t left;                 /* operations; below zero ends the evaluation */
+    const struct instruction *at; /* the one being run */
+    enum fault stopped;           /* the bound that was passed, if one was */
+    const struct instruction *stopped_at;
     struct regex_scratch *scratch;
     struct arena arena;
 };

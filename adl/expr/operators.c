@@ -119,7 +119,10 @@ static size_t weight(const struct cell *cell) {
 static struct cell ordered(struct machine *machine, enum expr_operation operation, const struct cell *left,
                            const struct cell *right) {
     int order;
-    if (!cell_compare(left, right, &order)) return mismatch(machine, left, right);
+    if (left->kind == TN_INT && right->kind == TN_INT) /* by far the most frequent */
+        order = (left->as.integer > right->as.integer) - (left->as.integer < right->as.integer);
+    else if (!cell_compare(left, right, &order))
+        return mismatch(machine, left, right);
     switch (operation) {
     case OP_LT: return cell_bool(order == -1);
     case OP_LE: return cell_bool(order == -1 || order == 0);

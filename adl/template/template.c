@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHOWN_MAX 80u
+#define SHOWN_MAX   160u
+#define MESSAGE_MAX 256u
 
 /* Literal text, before a hole or at the end. */
 struct piece {
@@ -68,10 +69,29 @@ static struct span moved(struct span span, uint32_t offset) {
     return (struct span){span.start + offset, span.end + offset};
 }
 
+/* How much of a text a message quotes: SHOWN_MAX bytes, cut between characters. */
+static int shown_length(const char *text) {
+    size_t length = strnlen(text, SHOWN_MAX);
+    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) length--;
+    return (int)length;
+}
+
+/* `{"score": 1}`: a hole that begins with a string is most likely JSON that was meant as text. */
+static bool is_json(const struct splitter *splitter) {
+    struct lexer lexer = {.text = splitter->text + splitter->offset, .length = splitter->length - splitter->offset};
+    return lex(&lexer).kind == LEX_STRING;
+}
+
 static void hole_problem(void *self, const struct expr_problem *problem) {
     struct splitter *splitter = self;
     struct expr_problem shifted = *problem;
+    char message[MESSAGE_MAX];
     shifted.span = moved(problem->span, splitter->offset);
+    if (problem->mistake == EXPR_MISTAKE_SYNTAX && is_json(splitter)) {
+        snprintf(message, sizeof message, "%.*s; braces that are text are written `{{` and `}}`",
+                 shown_length(problem->message), problem->message);
+        shifted.message = message;
+    }
     mistake_add(splitter, &shifted, false);
 }
 
@@ -201,13 +221,6 @@ static void write_value(struct buffer *out, tn_value value) {
     }
     const char *chars = value_chars(value, &length);
     buffer_append(out, chars, length);
-}
-
-/* How much of a hole a message quotes: SHOWN_MAX bytes, cut between characters. */
-static int shown_length(const char *text) {
-    size_t length = strnlen(text, SHOWN_MAX);
-    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) length--;
-    return (int)length;
 }
 
 static int32_t hole_render(const struct template_hole *hole, const struct expr_env *env, struct buffer *out,
