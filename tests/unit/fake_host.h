@@ -125,6 +125,7 @@ static int32_t fake_from_json(const char *json, uint64_t length, tn_value *out) 
     return json_read(json, length, NULL, out, NULL) == TN_OK ? TN_OK : TN_INVALID;
 }
 static tn_value fake_to_json(tn_value value) {
+    if (!value) return NULL;
     char *text = json_text(value, JSON_COMPACT);
     tn_value result = value_text(text);
     mem_free(text);
