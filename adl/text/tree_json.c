@@ -36,6 +36,8 @@ static void skip_space(struct reader *reader) {
 static const char *describe(const struct reader *reader, uint32_t at, char out[48], uint32_t *end) {
     *end = at;
     if (at >= reader->length) return "the end of the text";
+    if (reader->text[at] == '\n' || reader->text[at] == '\r') return "the end of the line";
+    if (reader->text[at] == '\t') return "a tab";
     while (*end < reader->length && *end - at < 24) {
         unsigned char c = (unsigned char)reader->text[*end];
         bool word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||

@@ -118,7 +118,7 @@ static void read_key(struct reader *reader, const char *text, size_t length, enu
         builder_bad_key(builder);
     } else if (style == TREE_PLAIN && length == 0) {
         diagnostics_add(builder->found, ADL_E010, builder->source, span,
-                        "found `:` without a key before it; expected a name, or quotes around the text");
+                        "found no key here; expected a name, or quotes around the text");
         builder_bad_key(builder);
     } else {
         builder_key(builder, text, length, span);
@@ -364,18 +364,32 @@ static uint32_t section_key(const struct builder *builder, uint32_t at, struct s
     return colon ? after + 1 : 0;
 }
 
-/* Leaves the root with its finished items, and a broken one for the key that was being read. */
+static uint32_t line_of(const struct builder *builder, uint32_t at) {
+    return source_line_span(builder->source, source_locate(builder->source, at).line).start;
+}
+
+/* The last finished item of the root whose key is at or after `from`, taken back; NULL where there is none. */
+static const struct tree_item *take_back(struct builder *builder, uint32_t from) {
+    if (builder->stack_count == builder->frames[0].base) return NULL;
+    const struct tree_item *last = &builder->stack[builder->stack_count - 1];
+    if (last->key_span.start < from) return NULL;
+    builder->stack_count--;
+    return last;
+}
+
+/* Leaves the root with the items before the section, and a broken one for the section's key. */
 static void give_up_section(struct builder *builder, uint32_t start, uint32_t end) {
     builder_unwind(builder);
-    struct span key;
-    if (builder_wants_key(builder) && section_key(builder, start, &key)) {
-        const struct builder_frame *root = &builder->frames[0];
-        const struct tree_item *last = &builder->stack[builder->stack_count - 1];
-        bool added = builder->stack_count > root->base && last->key_span.start >= start;
-        if (!added) builder_key(builder, source_text(builder->source) + key.start, key.end - key.start, key);
+    struct builder_frame *root = &builder->frames[0];
+    for (const struct tree_item *item; (item = take_back(builder, start)) != NULL;) {
+        root->key = item->key;
+        root->key_span = item->key_span;
     }
+    struct span key;
+    if (!root->key && section_key(builder, start, &key))
+        builder_key(builder, source_text(builder->source) + key.start, key.end - key.start, key);
     if (builder_wants_key(builder))
-        builder->frames[0].incomplete = true;
+        root->incomplete = true;
     else
         builder_broken(builder, (struct span){start, end});
     builder->lost_sections = true;
@@ -384,10 +398,7 @@ static void give_up_section(struct builder *builder, uint32_t start, uint32_t en
 /* Where to read again after a failure: the section of the key that waits for its value, else what was not finished. */
 static uint32_t failed_section(const struct builder *builder, uint32_t from, uint32_t to) {
     const struct builder_frame *root = &builder->frames[0];
-    if (root->key) {
-        uint32_t line = source_locate(builder->source, root->key_span.start).line;
-        return source_line_span(builder->source, line).start;
-    }
+    if (root->key) return line_of(builder, root->key_span.start);
     if (builder->stack_count == root->base) return next_section(builder, from, to);
     const struct tree_item *last = &builder->stack[builder->stack_count - 1];
     uint32_t after = last->key_span.end; /* the value may be an alias, whose node is elsewhere */
@@ -410,16 +421,19 @@ static bool open_root(struct builder *builder, uint32_t from, uint32_t to) {
 /* Reports the failure, reading its section by itself. Returns where to go on; `to` where nothing is left. */
 static uint32_t recover(struct builder *builder, uint32_t from, uint32_t to, const struct yaml_problem *problem) {
     struct yaml_problem own;
+    builder_unwind(builder);
     uint32_t start = failed_section(builder, from, to);
+    if (problem->at < start || start >= to) { /* the item before it seemed finished, and was not */
+        const struct tree_item *last = take_back(builder, from);
+        if (last) start = line_of(builder, last->key_span.start);
+    }
     if (start >= to || problem->at < start) { /* before any section, or after the last one */
         yaml_problem_report(builder->found, builder->source, (struct span){from, to}, problem);
-        builder_unwind(builder);
         builder->frames[0].key = NULL;
         builder->frames[0].incomplete = true;
         return start;
     }
     uint32_t end = next_section(builder, start + 1, to);
-    builder_unwind(builder);
     builder->frames[0].key = NULL;
     if (is_blank(source_text(builder->source)[start]))
         builder->frames[0].incomplete = true; /* where do others begin? */
@@ -437,7 +451,10 @@ void tree_read_yaml(struct builder *builder) {
     bool joins = false;
     for (unsigned tries = 0; from < to || tries == 0; tries++) {
         struct yaml_problem problem;
-        if (read_range(builder, from, to, joins, &problem) != READ_FAILED) return;
+        enum result result = read_range(builder, from, to, joins, &problem);
+        if (result == READ_DONE && !builder->tree->root && builder->depth == 0)
+            builder_scalar(builder, value_null(), TREE_PLAIN, (struct span){to, to}); /* comments at most */
+        if (result != READ_FAILED) return;
         builder->tree->whole = false;
         if (tries == TREE_RECOVERIES_MAX || !open_root(builder, from, to)) {
             yaml_problem_report(builder->found, builder->source, (struct span){from, to}, &problem);

@@ -2,7 +2,7 @@
  * yaml_problem.c - the table of libyaml's messages and ours.
  *
  * A row names libyaml's text; a message that no row names is given as it is, so that a newer libyaml loses nothing but
- * clarity. Order does not matter: the texts are compared whole.
+ * clarity. Of several rows that fit, the first is taken.
  */
 #include "adl/text/yaml_problem.h"
 #include <stdio.h>
@@ -11,6 +11,7 @@
 enum place {
     AT_PROBLEM,
     AT_CONTEXT, /* where the thing begins that has no end */
+    AT_END,     /* a row for problems at the end of what was read */
 };
 
 struct row {
@@ -51,6 +52,9 @@ static const struct row rows[] = {
      "found the end of a value in brackets, but neither `,` nor `]`",
      "close the bracket, or put a comma between the items; put text that contains `[` or `]` in quotes",
      "the bracket is opened here"},
+    {"did not find expected node content", "while parsing a flow node", AT_END,
+     "found the end of the section after an opening bracket or brace; expected it to be closed",
+     "close it; put text that contains brackets or braces in quotes", NULL},
     {"did not find expected node content", "while parsing a flow node", AT_PROBLEM,
      "found no value here; expected one before `,` or the closing bracket", "remove the comma that is too many", NULL},
     {"did not find expected node content", NULL, AT_PROBLEM, "found no value here; expected one", NULL, NULL},
@@ -90,9 +94,9 @@ static const struct row rows[] = {
      "remove the directive", NULL},
 };
 
-static const struct row *find_row(const struct yaml_problem *problem) {
+static const struct row *find_row(const struct yaml_problem *problem, bool at_end) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcmp(rows[i].problem, problem->problem) != 0) continue;
+        if (strcmp(rows[i].problem, problem->problem) != 0 || (rows[i].place == AT_END && !at_end)) continue;
         if (!rows[i].context || (problem->context && strcmp(rows[i].context, problem->context) == 0)) return &rows[i];
     }
     return NULL;
@@ -133,7 +137,7 @@ static struct diagnostic *report_start(struct diagnostics *found, struct source 
 void yaml_problem_report(struct diagnostics *found, struct source *source, struct span range,
                          const struct yaml_problem *problem) {
     struct span at = place_of(source, range, problem->at);
-    const struct row *row = find_row(problem);
+    const struct row *row = find_row(problem, problem->at >= range.end);
     if (strcmp(problem->problem, "found character that cannot start any token") == 0) {
         report_start(found, source, at);
         return;
