@@ -1,0 +1,237 @@
+/*
+ * manifest.c - reading a manifest from its notes or its sidecar, and checking what the host relies on.
+ *
+ * The checks are a table of members with the kinds they may have: cheap enough to be made at every start, for every
+ * plugin. They make sure that later code may take members as they are. Merging is manifest_merge.c's, the strict look
+ * at a whole manifest manifest_validate.c's.
+ */
+#include "host/plugin/manifest.h"
+#include "adl/document/version.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/plugin/elf_note.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *manifest_text(tn_value object, const char *key) {
+    tn_value text = value_get(object, key);
+    return value_is(text, TN_STRING) ? value_chars(text, NULL) : "";
+}
+
+/* ---- Checking ---- */
+
+enum shape {
+    SHAPE_TEXT,
+    SHAPE_ID,
+    SHAPE_VERSION,
+    SHAPE_CONSTRAINT,
+    SHAPE_BOOL,
+    SHAPE_TEXTS,
+    SHAPE_SCHEMA,
+    SHAPE_STYLE
+};
+
+struct member {
+    const char *name;
+    enum shape shape;
+    bool required;
+};
+
+static const struct member plugin_members[] = {
+    {"id", SHAPE_ID, true},
+    {"version", SHAPE_VERSION, true},
+    {"title", SHAPE_TEXT, true},
+    {"description", SHAPE_TEXT, false},
+    {"licence", SHAPE_TEXT, false},
+    {"homepage", SHAPE_TEXT, false},
+    {"tenon", SHAPE_CONSTRAINT, false},
+    {"requires", SHAPE_TEXTS, false},
+    {"optional", SHAPE_TEXTS, false},
+    {"provides", SHAPE_TEXTS, false},
+    {"dynamic", SHAPE_TEXTS, false},
+    {"config", SHAPE_SCHEMA, false},
+};
+
+static const struct member component_members[] = {
+    {"kind", SHAPE_ID, true},          {"id", SHAPE_ID, true},
+    {"title", SHAPE_TEXT, true},       {"documentation", SHAPE_TEXT, false},
+    {"style", SHAPE_STYLE, true},      {"reentrant", SHAPE_BOOL, false},
+    {"idempotent", SHAPE_BOOL, false}, {"effects", SHAPE_TEXTS, false},
+    {"config", SHAPE_SCHEMA, false},   {"input", SHAPE_SCHEMA, false},
+    {"output", SHAPE_SCHEMA, false},
+};
+
+/* What is wrong with a member, as "found …, expected …" in `why`; false where nothing is. */
+static bool is_wrong(tn_value found, enum shape shape, char why[160]) {
+    static const char *const expected[] = {
+        [SHAPE_TEXT] = "a text",
+        [SHAPE_ID] = "letters, digits, '.', '_' and '-', beginning with a letter, at most 200 bytes",
+        [SHAPE_VERSION] = "a version such as \"1.2.0\"",
+        [SHAPE_CONSTRAINT] = "a constraint such as \">=0.1\"",
+        [SHAPE_BOOL] = "true or false",
+        [SHAPE_TEXTS] = "a list of texts",
+        [SHAPE_SCHEMA] = "a JSON Schema that says something: an object with at least one keyword",
+        [SHAPE_STYLE] = "\"async\" or \"blocking\"",
+    };
+    size_t length = 0, at;
+    const char *text = value_is(found, TN_STRING) ? value_chars(found, &length) : NULL;
+    bool good = false;
+    if (text && strlen(text) != length) text = NULL; /* NUL in the middle: these become C strings */
+    switch (shape) {
+    case SHAPE_TEXT: good = text && length > 0; break;
+    case SHAPE_ID:
+        good = text && length > 0 && length <= MANIFEST_ID_MAX &&
+               strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == length &&
+               !strchr("0123456789._-", text[0]);
+        break;
+    case SHAPE_VERSION: good = text && version_parse(text, length, &(struct version){0}); break;
+    case SHAPE_CONSTRAINT: good = text && constraint_holds(text, length, NULL, &at) >= 0; break;
+    case SHAPE_BOOL: good = value_is(found, TN_BOOL); break;
+    case SHAPE_TEXTS:
+        good = value_is(found, TN_ARRAY);
+        for (size_t i = 0; good && i < value_count(found); i++) {
+            tn_value item = value_at(found, i);
+            good = value_is(item, TN_STRING) && strlen(value_chars(item, &length)) == length && length > 0;
+        }
+        break;
+    case SHAPE_SCHEMA: good = value_is(found, TN_OBJECT) && value_count(found) > 0; break;
+    case SHAPE_STYLE: good = value_text_is(found, "async") || value_text_is(found, "blocking"); break;
+    }
+    if (good) return false;
+    struct buffer buffer;
+    buffer_init(&buffer, 48);
+    if (value_is(found, TN_STRING) || value_is(found, TN_BOOL) || value_is_number(found))
+        json_write(&buffer, found, JSON_COMPACT);
+    bool shown = buffer.length > 0 && !buffer.overflow;
+    snprintf(why, 160, "found %s, expected %s",
+             shown                        ? buffer_cstr(&buffer)
+             : value_is(found, TN_OBJECT) ? (value_count(found) ? "an object" : "{}")
+             : value_is(found, TN_STRING) ? "a text"
+                                          : value_kind_name(value_kind(found)),
+             expected[shape]);
+    buffer_finish(&buffer);
+    return true;
+}
+
+static int32_t check_members(const char *file, const char *where, tn_value object, const struct member *members,
+                             size_t count, struct error *error) {
+    if (!value_is(object, TN_OBJECT))
+        return error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: manifest: %s: found %s, expected an object", file,
+                         where, value_kind_name(value_kind(object)));
+    for (size_t i = 0; i < count; i++) {
+        tn_value found = value_get(object, members[i].name);
+        char why[160];
+        if (!found && members[i].required)
+            return error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: manifest: %s: `%s` is missing; add it", file,
+                             where, members[i].name);
+        if (found && is_wrong(found, members[i].shape, why))
+            return error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: manifest: %s: `%s`: %s", file, where,
+                             members[i].name, why);
+    }
+    return TN_OK;
+}
+
+int32_t manifest_check_component(const char *file, tn_value component, struct error *error) {
+    const char *id = manifest_text(component, "id"), *kind = manifest_text(component, "kind");
+    tn_value where = *id ? value_format("component `%.200s`%s%.200s%s", id, *kind ? " (" : "", kind, *kind ? ")" : "")
+                         : value_text("a component without an id");
+    int32_t status = check_members(file, value_chars(where, NULL), component, component_members,
+                                   sizeof component_members / sizeof *component_members, error);
+    value_unref(where);
+    return status;
+}
+
+int32_t manifest_check(const char *file, tn_value manifest, struct error *error) {
+    tn_value plugin = manifest_plugin(manifest), components = manifest_components(manifest);
+    if (!plugin)
+        return error_set(error, TN_INVALID, "MANIFEST_INVALID",
+                         "%s: manifest: `plugin` is missing: no note says the plugin's id, version and title", file);
+    int32_t status =
+        check_members(file, "plugin", plugin, plugin_members, sizeof plugin_members / sizeof *plugin_members, error);
+    if (status != TN_OK) return status;
+    if (components && !value_is(components, TN_ARRAY))
+        return error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: manifest: `components`: found %s, expected a list",
+                         file, value_kind_name(value_kind(components)));
+    if (value_count(components) > MANIFEST_COMPONENTS_MAX)
+        return error_set(error, TN_LIMIT, "LIMIT", "%s: manifest: found %zu components; at most %u are read", file,
+                         value_count(components), MANIFEST_COMPONENTS_MAX);
+    for (size_t i = 0; status == TN_OK && i < value_count(components); i++)
+        status = manifest_check_component(file, value_at(components, i), error);
+    return status;
+}
+
+/* ---- Reading ---- */
+
+static char *sidecar_path(const char *path) {
+    size_t length = strlen(path);
+    if (length > 3 && strcmp(path + length - 3, ".so") == 0) length -= 3;
+    struct buffer name;
+    buffer_init(&name, SIZE_MAX);
+    buffer_append(&name, path, length);
+    buffer_text(&name, ".tenon.json");
+    return buffer_detach(&name, NULL);
+}
+
+static int32_t read_sidecar(const char *plugin, tn_value *out, struct error *error) {
+    char *path = sidecar_path(plugin), *text = NULL;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int32_t status;
+    struct stat found;
+    size_t length = 0;
+    if (descriptor < 0) {
+        status = error_set(error, TN_NOT_FOUND, "MANIFEST_MISSING",
+                           "%s: no plugin: it has no notes of owner Tenon, and there is no %s", plugin, path);
+        goto out;
+    }
+    if (fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) {
+        status = error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: no regular file", path);
+        goto out;
+    }
+    if (found.st_size > (off_t)MANIFEST_SIDECAR_MAX) {
+        status = error_set(error, TN_LIMIT, "LIMIT", "%s: found %lld bytes; a manifest has at most %u", path,
+                           (long long)found.st_size, MANIFEST_SIDECAR_MAX);
+        goto out;
+    }
+    text = mem_alloc((size_t)found.st_size + 1);
+    while (length < (size_t)found.st_size) {
+        ssize_t got = read(descriptor, text + length, (size_t)found.st_size - length);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        length += (size_t)got;
+    }
+    status = manifest_merge(path, &(struct manifest_note){text, length}, 1, out, error);
+out:
+    if (descriptor >= 0) close(descriptor);
+    mem_free(text);
+    mem_free(path);
+    return status;
+}
+
+int32_t manifest_read(const char *path, struct manifest *out, struct error *error) {
+    struct elf_file *file;
+    int32_t status = elf_open(path, &file, error);
+    if (status != TN_OK) return status;
+    struct manifest manifest = {.device = elf_device(file), .inode = elf_inode(file)};
+    size_t count = elf_note_count(file);
+    if (count > 0) {
+        struct manifest_note *notes = mem_array(NULL, count, sizeof *notes);
+        for (size_t i = 0; i < count; i++) notes[i].text = elf_note_at(file, i, &notes[i].length);
+        status = manifest_merge(path, notes, count, &manifest.value, error);
+        mem_free(notes);
+    } else {
+        manifest.sidecar = true;
+        status = read_sidecar(path, &manifest.value, error);
+    }
+    elf_close(file);
+    if (status == TN_OK) *out = manifest;
+    return status;
+}
+
+void manifest_finish(struct manifest *manifest) {
+    value_unref(manifest->value);
+    manifest->value = NULL;
+}
