@@ -138,12 +138,29 @@ int32_t tenon_set_finish_point(tenon_builder *builder, const char *node) {
     return tenon_add_edge(builder, node, TENON_END);
 }
 
+/* Nodes that are runnables are told all channels: their input is the whole state. */
+static tn_value nodes_with_channels(const tenon_builder *builder) {
+    tn_value names = value_array();
+    for (size_t i = 0, n = value_count(builder->channels); i < n; i++)
+        names = value_push_take(names, value_ref(value_get(value_at(builder->channels, i), "name")));
+    tn_value nodes = value_array();
+    for (size_t i = 0, n = value_count(builder->nodes); i < n; i++) {
+        tn_value node = value_ref(value_at(builder->nodes, i));
+        const char *type = value_chars(value_get(node, "type"), NULL);
+        if (strncmp(type, RUNNABLE_NODE_PREFIX, strlen(RUNNABLE_NODE_PREFIX)) == 0)
+            node = value_set_take(node, "config", value_set_take(value_object_reserve(1), "channels", value_ref(names)));
+        nodes = value_push_take(nodes, node);
+    }
+    value_unref(names);
+    return nodes;
+}
+
 tenon_runnable *tenon_compile(tenon_builder *builder) {
     tn_value document = value_set_take(value_object_reserve(5), "version", value_text("1.0"));
     tn_value agent = value_set_take(value_object_reserve(1), "name", value_ref(builder->name));
     document = value_set_take(document, "agent", agent);
     document = value_set_take(document, "channels", value_ref(builder->channels));
-    document = value_set_take(document, "nodes", value_ref(builder->nodes));
+    document = value_set_take(document, "nodes", nodes_with_channels(builder));
     document = value_set_take(document, "edges", value_ref(builder->edges));
     char *text = json_text(document, JSON_INDENTED);
     tn_value name = value_format("%s.json", value_chars(builder->name, NULL));

@@ -4,6 +4,7 @@
  * A failure is kept in the host until the next call that can fail, so that callers in any language can ask for it.
  */
 #include "host/embed/internal.h"
+#include "host/embed/runnable_node.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
 #include "adl/text/source.h"
@@ -61,7 +62,9 @@ tenon *tenon_open(tn_value options, char **why) {
 
 void tenon_close(tenon *handle) {
     if (!handle) return;
+    runnable_nodes_release(handle);
     host_free(handle->host);
+    runnable_nodes_free(handle);
     diagnostics_free(handle->found);
     error_finish(&handle->error);
     value_unref(handle->error_value);

@@ -21,6 +21,7 @@ struct tenon {
     _Atomic bool cancel;       /* set by any thread */
     bool cancelling;
     uint64_t components; /* counts the node types that builders have registered */
+    struct node_type *node_types;
 };
 
 struct tenon_runnable {
