@@ -119,7 +119,7 @@ static void draws_tables(void **state) {
     try_text("text.table", ", \"columns\": [\"n\", \"name\", \"x\"], \"order_by\": \"n\", \"width\": 6",
              "[{\"n\": 1, \"name\": \"日本語です\"}, {\"n\": 20, \"name\": \"ab\\ncdefg\", \"x\": true}, {\"n\": 1, "
              "\"name\": \"abcdef\"}]",
-             "\" n  name    x\\n--  ------  ----\\n20  ab cd…  true\\n 1  日本…   \\n 1  abcdef  \\n\"");
+             "\"n   name    x\\n--  ------  ----\\n20  ab cd…  true\\n 1  日本…   \\n 1  abcdef  \\n\"");
     try_text("text.table", ", \"columns\": [\"a\"]", "[]", "\"a\\n-\\n\"");
     fake_set_channel("text", "[]");
     fake_set_channel("out", "null");
