@@ -98,8 +98,9 @@ void list_free(struct list *list);
 
 /* The hash table of an object: enters entries [from, to); from 0 clears it first. */
 void object_index(struct slots *slots, uint32_t from, uint32_t to);
-/* Of an object made of entries that nobody has checked: a key that an earlier entry has as well, borrowed; or NULL. */
-tn_value object_duplicate(tn_value object);
+/* Of an object made of entries that nobody has checked: the first whose key an earlier one has as well, else the count.
+ */
+size_t object_duplicate(tn_value object);
 /* The entries that the table has place for, in items. */
 static inline _Atomic uint32_t *slots_index(struct slots *slots) {
     return (_Atomic uint32_t *)(void *)(slots->items + (size_t)slots->capacity * 2);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adl/value/codes.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
@@ -78,7 +79,11 @@ void error_finish(struct error *error) {
 }
 
 bool error_retryable(const struct error *error) {
-    return error != NULL && value_to_bool(value_get(error->more, "retryable"));
+    if (error == NULL) return false;
+    tn_value said = value_get(error->more, "retryable");
+    if (value_is(said, TN_BOOL)) return value_to_bool(said);
+    const struct error_code *row = error->code != NULL ? error_code_find(error->code) : NULL;
+    return row != NULL && row->retryable;
 }
 
 static tn_value lossy(const char *text) { return value_string_lossy(text, strlen(text)); }

@@ -47,13 +47,14 @@ int32_t error_vset(struct error *error, int32_t status, const char *code, const 
 void error_move(struct error *error, struct error *from);
 void error_copy(struct error *error, const struct error *from);
 void error_finish(struct error *error);
-/* {code, message, retryable, retry_after_ms?, detail?}; a new reference. */
+/* {code, message, retryable, retry_after_ms?, detail?}, retryable as error_retryable has it; a new reference. */
 tn_value error_to_value(const struct error *error);
 /*
  * From such an object, as a component or a document gives it; unknown members are kept in more.detail. Any other kind
  * becomes the message, with the code ERROR. No code is ERROR, too.
  */
 void error_from_value(struct error *error, tn_value value);
+/* What `more` says, else the code's row in codes.h, else no. */
 bool error_retryable(const struct error *error);
 
 #endif

@@ -13,15 +13,18 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 
+#define WORD_MAX       24 /* letters of a wrong word that a message shows */
 #define STACK_HERE     32 /* values and frames that need no allocation */
 #define FRAMES_HERE    16
 #define KEYS_BEFORE    8 /* keys read before the cache is worth its memory */
 #define CACHED_KEYS    64
 #define CACHED_KEY_MAX 32 /* bytes */
+#define KEY_SHOWN_MAX  64 /* bytes of a key that a message shows */
 
 /* A container that is open: where its values begin on the stack. */
 struct frame {
     size_t start;
+    const char *text; /* its opening bracket */
     bool object;
 };
 
@@ -40,24 +43,27 @@ struct reader {
 
 /* ---- Errors ---- */
 
-static void describe(struct reader *reader, const char *at, struct buffer *out) {
+/* Says what stands at `at`; returns its length. */
+static size_t describe(const struct reader *reader, const char *at, struct buffer *out) {
     if (at >= reader->end) {
         buffer_text(out, "the end of the text");
-        return;
+        return 0;
     }
+    size_t before = out->length;
     const char *word = at;
-    while (word < reader->end && word - at < 24 && ((*word >= 'a' && *word <= 'z') || (*word >= 'A' && *word <= 'Z')))
+    while (word < reader->end && word - at < WORD_MAX &&
+           ((*word >= 'a' && *word <= 'z') || (*word >= 'A' && *word <= 'Z')))
         word++;
     uint32_t code_point;
     size_t size = utf8_decode(at, (size_t)(reader->end - at), &code_point);
     if (word - at > 1)
-        buffer_format(out, "`%.*s`", (int)(word - at), at);
+        size = (size_t)(word - at);
     else if (size == 0)
         buffer_format(out, "the byte 0x%02X", (unsigned)(unsigned char)*at);
     else if (code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0) || code_point == 0xFEFF)
         buffer_format(out, "the character U+%04X", (unsigned)code_point);
-    else
-        buffer_format(out, "`%.*s`", (int)size, at);
+    if (out->length == before) buffer_format(out, "`%.*s`", (int)size, at);
+    return size > 0 ? size : 1;
 }
 
 /* Line and column from 1; columns count characters. */
@@ -90,9 +96,9 @@ static bool fail(struct reader *reader, const char *at, const char *expected) {
     struct buffer message;
     buffer_init(&message, SIZE_MAX);
     buffer_text(&message, "found ");
-    describe(reader, at, &message);
+    size_t length = describe(reader, at, &message);
     buffer_format(&message, ", %s", expected);
-    (void)fail_as(reader, TN_INVALID, "PARSE", at, at < reader->end ? 1 : 0, message.data);
+    (void)fail_as(reader, TN_INVALID, "PARSE", at, length, message.data);
     buffer_finish(&message);
     return false;
 }
@@ -115,10 +121,19 @@ static inline void push(struct reader *reader, tn_value value) {
     reader->stack[reader->count++] = value;
 }
 
+static inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
 static inline void skip_space(struct reader *reader) {
     const char *at = reader->at;
-    while (at < reader->end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) at++;
+    while (at < reader->end && is_space(*at)) at++;
     reader->at = at;
+}
+
+/* Is `at` a closing bracket after a comma? */
+static bool is_trailing_comma(const struct reader *reader, const char *at) {
+    if (at >= reader->end || (*at != ']' && *at != '}')) return false;
+    while (at > reader->text && is_space(at[-1])) at--;
+    return at > reader->text && at[-1] == ',';
 }
 
 /* ---- Strings ---- */
@@ -301,12 +316,7 @@ static bool fail_value(struct reader *reader) {
     const char *expected = "expected a value";
     if (c == '\'') expected = "expected a value: strings are in double quotes";
     if (c == '/' || c == '#') expected = "expected a value: JSON has no comments";
-    if ((c == ']' || c == '}') && at > reader->text && reader->depth > 0) {
-        const char *before = at - 1;
-        while (before > reader->text && (*before == ' ' || *before == '\n' || *before == '\r' || *before == '\t'))
-            before--;
-        if (*before == ',') expected = "expected a value: the comma before it is one too many";
-    }
+    if (is_trailing_comma(reader, at)) expected = "expected a value: the comma before it is one too many";
     if (c == '+' || c == '.') expected = "expected a value: numbers begin with a digit or `-`";
     if (c == 'T' || c == 'F' || c == 'N' || c == 't' || c == 'f' || c == 'n' || c == 'I')
         expected = "expected a value: the words of JSON are `true`, `false` and `null`";
@@ -335,7 +345,7 @@ static bool open_container(struct reader *reader, bool object) {
         if (room == FRAMES_HERE) memcpy(reader->frames, old, FRAMES_HERE * sizeof *old);
         reader->frame_capacity = room * 2;
     }
-    reader->frames[reader->depth++] = (struct frame){reader->count, object};
+    reader->frames[reader->depth++] = (struct frame){reader->count, reader->at, object};
     reader->at++;
     skip_space(reader);
     return true;
@@ -345,15 +355,10 @@ static bool open_container(struct reader *reader, bool object) {
 static bool read_key(struct reader *reader) {
     const char *at = reader->at, *chars;
     size_t length;
-    if (at >= reader->end || *at != '"') {
-        const char *before = at;
-        while (before > reader->text &&
-               (before[-1] == ' ' || before[-1] == '\n' || before[-1] == '\r' || before[-1] == '\t'))
-            before--;
-        bool comma = at < reader->end && *at == '}' && before > reader->text && before[-1] == ',';
+    if (at >= reader->end || *at != '"')
         return fail(reader, at,
-                    comma ? "expected a key: the comma before it is one too many" : "expected a key in double quotes");
-    }
+                    is_trailing_comma(reader, at) ? "expected a key: the comma before it is one too many"
+                                                  : "expected a key in double quotes");
     reader->at++;
     if (!read_chars(reader, &chars, &length)) return false;
     push(reader, key_value(reader, chars, length));
@@ -363,63 +368,78 @@ static bool read_key(struct reader *reader) {
     return true;
 }
 
-static bool fail_duplicate(struct reader *reader, tn_value key) {
+/* Where the key of the entry stands in the text of an object that has been read, from its `{`. */
+static const char *find_key_text(const char *at, size_t entry) {
+    size_t depth = 0;
+    for (bool key = false;; at++) {
+        if (*at == '"') {
+            if (depth == 1 && key && entry-- == 0) return at;
+            key = false;
+            for (at++; *at != '"'; at++)
+                if (*at == '\\') at++;
+        } else if (*at == '{' || *at == '[') {
+            key = ++depth == 1;
+        } else if (*at == '}' || *at == ']') {
+            depth--;
+        } else if (*at == ',') {
+            key = depth == 1;
+        }
+    }
+}
+
+static bool fail_duplicate(struct reader *reader, const struct frame *frame, size_t entry) {
+    const char *at = find_key_text(frame->text, entry), *end = at;
+    do end += *end == '\\' ? 2 : 1;
+    while (*end != '"');
+    size_t written = (size_t)(end + 1 - at), length = written > KEY_SHOWN_MAX ? KEY_SHOWN_MAX : written;
+    while (length < written && ((unsigned char)at[length] & 0xC0) == 0x80) length--;
     struct buffer message;
     buffer_init(&message, SIZE_MAX);
-    buffer_text(&message, "found the key ");
-    size_t length;
-    const char *chars = value_chars(key, &length);
-    if (length > 64) length = 64;
-    json_write_string(&message, chars, length);
-    buffer_text(&message, " twice in the object that ends here, expected every key once");
-    (void)fail_as(reader, TN_INVALID, "PARSE", reader->at, 1, message.data);
+    buffer_format(&message, "found the key %.*s%s a second time, expected every key of an object once", (int)length, at,
+                  length < written ? "…" : "");
+    (void)fail_as(reader, TN_INVALID, "PARSE", at, written, message.data);
     buffer_finish(&message);
     return false;
 }
 
-/* The first key of `entries` entries that comes again, or NULL. */
-static tn_value duplicate(tn_value *items, size_t entries) {
+/* The first entry whose key an earlier one has as well, or the number of entries. For few. */
+static size_t find_duplicate(const tn_value *items, size_t entries) {
     for (size_t i = 1; i < entries; i++) {
         for (size_t j = 0; j < i; j++)
-            if (items[2 * i] == items[2 * j] || value_compare_strings(items[2 * i], items[2 * j]) == 0)
-                return items[2 * i];
+            if (value_compare_strings(items[2 * i], items[2 * j]) == 0) return i;
     }
-    return NULL;
+    return entries;
+}
+
+/* {"$bytes": "base64"} as bytes, having let go of both items; NULL where it is an object as any other. */
+static tn_value bytes_of(tn_value *items, size_t entries) {
+    if (entries != 1 || !value_is(items[1], TN_STRING) || !value_text_is(items[0], "$bytes")) return NULL;
+    size_t length;
+    const char *chars = value_chars(items[1], &length);
+    tn_value bytes = base64_read(chars, length);
+    if (bytes == NULL) return NULL;
+    value_unref(items[0]);
+    value_unref(items[1]);
+    return bytes;
 }
 
 /* At a closing bracket: what is above the frame's start becomes one value. */
 static bool close_container(struct reader *reader, tn_value *out) {
-    struct frame *frame = &reader->frames[reader->depth - 1];
-    tn_value *items = reader->stack + frame->start;
-    size_t entries = (reader->count - frame->start) / (frame->object ? 2 : 1);
-    tn_value made, again = NULL;
-    if (!frame->object) {
-        made = list_make(TN_ARRAY, items, entries);
-        reader->count = frame->start;
-    } else if (entries <= OBJECT_LINEAR_MAX) {
-        again = duplicate(items, entries);
-        if (again != NULL) return fail_duplicate(reader, again);
-        made = NULL;
-        if (entries == 1 && value_text_is(items[0], "$bytes") && value_is(items[1], TN_STRING)) {
-            size_t length;
-            const char *chars = value_chars(items[1], &length);
-            made = base64_read(chars, length);
-        }
-        if (made != NULL) {
-            value_unref(items[0]);
-            value_unref(items[1]);
-        } else {
-            made = list_make(TN_OBJECT, items, entries);
-        }
-        reader->count = frame->start;
-    } else {
-        made = list_make(TN_OBJECT, items, entries);
-        reader->count = frame->start;
+    const struct frame *frame = &reader->frames[reader->depth - 1];
+    tn_value *items = reader->stack + frame->start, made = NULL;
+    size_t entries = (reader->count - frame->start) / (frame->object ? 2 : 1), again = entries;
+    if (frame->object && entries <= OBJECT_LINEAR_MAX) {
+        again = find_duplicate(items, entries);
+        if (again < entries) return fail_duplicate(reader, frame, again);
+        made = bytes_of(items, entries);
+    }
+    if (made == NULL) made = list_make(frame->object ? TN_OBJECT : TN_ARRAY, items, entries);
+    reader->count = frame->start;
+    if (frame->object && entries > OBJECT_LINEAR_MAX) { /* its hash table tells faster */
         again = object_duplicate(made);
-        if (again != NULL) {
-            (void)fail_duplicate(reader, again);
+        if (again < entries) {
             value_unref(made);
-            return false;
+            return fail_duplicate(reader, frame, again);
         }
     }
     reader->depth--;

@@ -86,12 +86,10 @@ tn_value value_value_at(tn_value object, size_t index) {
     return list_of(object)->slots->items[2 * index + 1];
 }
 
-tn_value object_duplicate(tn_value object) {
-    for (size_t i = 0; i < value_count(object); i++) {
-        tn_value key = value_key_at(object, i);
-        if (find_key(object, key) != (int64_t)i) return key;
-    }
-    return NULL;
+size_t object_duplicate(tn_value object) {
+    size_t count = value_count(object), entry = 0;
+    while (entry < count && find_key(object, value_key_at(object, entry)) == (int64_t)entry) entry++;
+    return entry;
 }
 
 /* Consumes all three; the key is not in the object. */
