@@ -8,7 +8,7 @@
 #include "adl/value/memory.h"
 #include <string.h>
 
-#define ARENA_BLOCK (16u * 1024u)
+#define ARENA_BLOCK 16384u
 
 struct arena_block {
     struct arena_block *next;

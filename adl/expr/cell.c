@@ -9,6 +9,7 @@
 #include "adl/expr/time.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,7 +291,8 @@ static bool map_grow(struct arena *arena, struct cell_map *map) {
     uint32_t capacity = map->capacity ? map->capacity * 2 : 4;
     struct cell_entry *entries = arena_take(arena, capacity * sizeof *entries);
     if (!entries) return false;
-    if (map->count) memcpy(entries, map->entries, map->count * sizeof *entries);
+    assert(map->entries != NULL);
+    memcpy(entries, map->entries, map->count * sizeof *entries);
     map->entries = entries;
     map->capacity = capacity;
     return true;
@@ -314,6 +316,7 @@ bool cell_map_add(struct arena *arena, struct cell_map *map, const struct cell *
     if (*duplicate) return true;
     bool grown = map->count == map->capacity;
     if (grown && !map_grow(arena, map)) return false;
+    assert(map->entries != NULL); /* cell_map_new gives room for none, too */
     map->entries[map->count++] = (struct cell_entry){*key, *value};
     account(&map->weight, &map->depth, key);
     account(&map->weight, &map->depth, value);

@@ -32,15 +32,15 @@ struct expr;
 
 /* ---- Bounds: beyond one, compiling or evaluating gives TN_LIMIT (code LIMIT). 0 is the default. ---- */
 
-#define EXPR_TEXT_MAX       (64u * 1024u) /* bytes of an expression's text; fixed */
-#define EXPR_DEPTH_CEILING  200u          /* what `depth` is cut to */
-#define EXPR_OPERATIONS     10000u        /* the defaults … */
+#define EXPR_TEXT_MAX       65536u /* bytes of an expression's text; fixed */
+#define EXPR_DEPTH_CEILING  200u   /* what `depth` is cut to */
+#define EXPR_OPERATIONS     10000u /* the defaults … */
 #define EXPR_DEPTH          32u
-#define EXPR_STRING_LENGTH  (64u * 1024u)
+#define EXPR_STRING_LENGTH  65536u
 #define EXPR_LIST_LENGTH    10000u
-#define EXPR_MEMORY         (8u * 1024u * 1024u)
-#define EXPR_PATTERN_LENGTH (4u * 1024u) /* bytes of a pattern of matches(); fixed */
-#define EXPR_MATCH_STEPS    100000u      /* PCRE2's match limit; its depth limit is 1,000, its heap 1 MiB; fixed */
+#define EXPR_MEMORY         8388608u /* 8 MiB */
+#define EXPR_PATTERN_LENGTH 4096u    /* bytes of a pattern of matches(); fixed */
+#define EXPR_MATCH_STEPS    100000u  /* PCRE2's match limit; its depth limit is 1,000, its heap 1 MiB; fixed */
 
 struct expr_limits {
     uint32_t operations; /* per evaluation; one is charged for each operation and turn of a loop, and 1 more for each */

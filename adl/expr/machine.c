@@ -209,10 +209,7 @@ static bool loop_turn(struct machine *machine, enum loop_macro macro, struct cel
         return truth.kind == CELL_ERROR;
     }
     bool settling = macro == LOOP_EXISTS;
-    if (truth.kind == CELL_ERROR)
-        *result = truth;
-    else if (truth.as.truth == settling)
-        *result = truth;
+    if (truth.kind == CELL_ERROR || truth.as.truth == settling) *result = truth;
     return truth.kind == TN_BOOL && truth.as.truth == settling;
 }
 

@@ -104,8 +104,8 @@ bool timestamp_parse(const char *text, size_t length, int64_t *seconds, uint32_t
     if (day.year < 1 || day.month < 1 || day.month > 12 || day.day < 1 || day.day > days_in_month(day.year, day.month))
         return false;
     if (day.hour > 23 || day.minute > 59 || day.second > 59) return false;
-    int64_t sum =
-        days_of(day.year, day.month, day.day) * 86400 + day.hour * 3600 + day.minute * 60 + day.second - offset;
+    int64_t sum = days_of(day.year, day.month, day.day) * 86400 + day.hour * INT64_C(3600) + day.minute * INT64_C(60) +
+                  day.second - offset;
     if (sum < TIMESTAMP_FIRST || sum > TIMESTAMP_LAST) return false;
     *seconds = sum;
     *nanoseconds = fraction;

@@ -128,7 +128,7 @@ static bool take_day(struct text *text, int32_t year, int64_t *day) {
         int64_t first = days_of(year, month, 1);
         int64_t after = month == 12 ? days_of(year + 1, 1, 1) : days_of(year, month + 1, 1);
         int64_t first_weekday = ((first + 4) % 7 + 7) % 7;
-        *day = first + (weekday - first_weekday + 7) % 7 + (week - 1) * 7;
+        *day = first + (weekday - first_weekday + 7) % 7 + (week - INT64_C(1)) * 7;
         if (*day >= after) *day -= 7;
         return true;
     }

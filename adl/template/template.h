@@ -26,9 +26,9 @@
 
 struct template;
 
-#define TEMPLATE_TEXT_MAX  (1024u * 1024u) /* bytes of a template's text */
+#define TEMPLATE_TEXT_MAX  1048576u /* bytes of a template's text */
 #define TEMPLATE_HOLES_MAX 1000u
-#define TEMPLATE_OUTPUT    (1024u * 1024u) /* what a rendered text is best limited to */
+#define TEMPLATE_OUTPUT    1048576u /* what a rendered text is best limited to */
 
 /*
  * As expr_compile; spans, in `error` and in scope->problem, are within `text`. All mistakes of all holes are reported.
