@@ -1,0 +1,552 @@
+/*
+ * bench.c - tenon-bench WORKLOAD [N] [--option=value]: one measurement, one JSON line, as the peers print it.
+ *
+ * The workloads are those that agent-graph engines are compared by: chain, loop, fanout, growth, concurrent, startup,
+ * stream, seq, par, check. Graphs are ADL documents, nodes come from a plugin (plugin/bench_nodes.c), so what is
+ * measured is what a user gets. Every run's result is checked inside the timed section.
+ */
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/document/document.h"
+#include "adl/text/source.h"
+#include "adl/value/buffer.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/engine/graph.h"
+#include "host/engine/run.h"
+#include "host/host.h"
+#include "host/loop/loop.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct host *host;
+
+static void die(const char *format, const char *detail) {
+    fprintf(stderr, "tenon-bench: ");
+    fprintf(stderr, format, detail); /* NOLINT: literals below */
+    fputc('\n', stderr);
+    exit(1);
+}
+
+/* ---- Options: --name=value ---- */
+
+static int option_count;
+static char **options;
+
+static const char *option(const char *name, const char *otherwise) {
+    size_t length = strlen(name);
+    for (int i = 0; i < option_count; i++)
+        if (strncmp(options[i], "--", 2) == 0 && strncmp(options[i] + 2, name, length) == 0 &&
+            options[i][2 + length] == '=')
+            return options[i] + 3 + length;
+    return otherwise;
+}
+
+/* ---- Measuring ---- */
+
+struct measure {
+    struct timespec wall, cpu;
+};
+
+static double seconds(const struct timespec *from, clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)(now.tv_sec - from->tv_sec) + (double)(now.tv_nsec - from->tv_nsec) / 1e9;
+}
+
+static void measure_begin(struct measure *measure) {
+    clock_gettime(CLOCK_MONOTONIC, &measure->wall);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &measure->cpu);
+}
+
+static void report(const struct measure *measure, const char *workload, int64_t n, double units, const char *notes) {
+    double wall = seconds(&measure->wall, CLOCK_MONOTONIC), cpu = seconds(&measure->cpu, CLOCK_PROCESS_CPUTIME_ID);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("{\"workload\":\"%s\",\"n\":%" PRId64 ",\"wall_s\":%.6f,\"per_unit_us\":%.4f,\"rss_peak_mib\":%.2f,"
+           "\"notes\":{\"cpu_s\":%.6f%s%s}}\n",
+           workload, n, wall, wall * 1e6 / units, (double)usage.ru_maxrss / 1024, cpu, *notes ? "," : "", notes);
+}
+
+/* ---- Graphs and runs ---- */
+
+static struct graph *build(const char *text) {
+    struct source *source = source_new("bench.yaml", text, strlen(text));
+    struct diagnostics *found = diagnostics_new();
+    struct document *document = document_read(source, &host->catalog, found);
+    struct graph *graph = NULL;
+    struct error error = ERROR_INIT;
+    if (diagnostics_errors(found))
+        graph_refuse(&error, "bench.yaml", found);
+    else
+        graph_build(host, document, 0, &graph, &error);
+    if (!graph) die("%s", error.message);
+    document_unref(document);
+    diagnostics_free(found);
+    source_unref(source);
+    return graph;
+}
+
+static bool flag_set(void *user) { return *(const bool *)user; }
+
+static void set_flag(struct run *run, void *user) {
+    (void)run;
+    *(bool *)user = true;
+}
+
+/* Runs to the end; the run is the caller's. */
+static struct run *run_once(struct graph *graph, tn_value input, const struct run_options *given) {
+    bool ended = false;
+    struct run_options with = given ? *given : (struct run_options)RUN_OPTIONS_INIT;
+    with.ended = set_flag;
+    with.user = with.user ? with.user : &ended;
+    struct run *run = run_new(graph, &with);
+    if (!run_start(run, input)) loop_run(host->loop, flag_set, with.user);
+    if (run_status(run) != RUN_DONE) die("the run failed: %s", run_error(run)->message ? run_error(run)->message : "?");
+    return run;
+}
+
+static int64_t result_int(struct run *run, const char *channel) {
+    tn_value result = run_result(run), value = value_get(result, channel);
+    int64_t number = value ? value_to_int(value) : -1;
+    value_unref(result);
+    return number;
+}
+
+static tn_value object_with(const char *key, tn_value value) {
+    return value_set_take(value_object_reserve(1), key, value);
+}
+
+/* N runs one after another from `input`, each of which must leave `expected` in `channel`. */
+static void run_many(struct graph *graph, tn_value input, int64_t count, const char *channel, int64_t expected) {
+    for (int64_t i = 0; i < count; i++) {
+        struct run *run = run_once(graph, input, NULL);
+        if (result_int(run, channel) != expected) die("a wrong result in `%s`", channel);
+        run_free(run);
+    }
+}
+
+/* A chain of `count` nodes of a type, each counter + 1. */
+static char *chain_document(uint32_t count, const char *type, const char *extra) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    buffer_format(&out,
+                  "version: '1.0'\nagent: {name: chain, recursion_limit: %u%s}\n"
+                  "channels: [{name: counter, type: last_value, default: 0}]\nnodes:\n",
+                  count + 10, extra);
+    for (uint32_t i = 1; i <= count; i++)
+        buffer_format(&out, "  - {id: n%u, type: %s, config: {input_key: counter, output_key: counter}}\n", i, type);
+    buffer_text(&out, "edges:\n  - {from: START, to: n1}\n");
+    for (uint32_t i = 1; i < count; i++) buffer_format(&out, "  - {from: n%u, to: n%u}\n", i, i + 1);
+    buffer_format(&out, "  - {from: n%u, to: END}\n", count);
+    return buffer_detach(&out, NULL);
+}
+
+static int64_t warm_up(int64_t n, int64_t least, int64_t most) {
+    int64_t tenth = n / 10;
+    return tenth < least ? least : tenth > most ? most : tenth;
+}
+
+static void chain_of(uint32_t length, int64_t n, const char *name, const char *type, double units) {
+    char *text = chain_document(length, type, "");
+    struct graph *graph = build(text);
+    tn_value input = object_with("counter", value_int(0));
+    struct measure measure;
+    run_many(graph, input, atoi(option("warmup", "-1")) >= 0 ? atoi(option("warmup", "0")) : warm_up(n, 20, 200),
+             "counter", length);
+    measure_begin(&measure);
+    run_many(graph, input, n, "counter", length);
+    report(&measure, name, n, units, "");
+    value_unref(input);
+    graph_unref(graph);
+    mem_free(text);
+}
+
+static void chain(int64_t n) { chain_of(10, n, "chain", option("type", "bench.add"), (double)n * 10); }
+static void seq(int64_t n) { chain_of(3, n, "seq", option("type", "bench.add"), (double)n); }
+
+static void loop(int64_t n) {
+    static const char text[] =
+        "version: '1.0'\nagent: {name: loop, recursion_limit: 1100}\n"
+        "channels: [{name: counter, type: last_value, default: 0}]\n"
+        "nodes: [{id: add, type: bench.add, config: {input_key: counter, output_key: counter}}]\n"
+        "edges:\n  - {from: START, to: add}\n"
+        "  - {from: add, type: conditional, conditions: [{expression: state.counter < 1000, to: add},"
+        " {expression: default, to: END}]}\n";
+    struct graph *graph = build(text);
+    struct measure measure;
+    run_many(graph, NULL, 3, "counter", 1000);
+    measure_begin(&measure);
+    run_many(graph, NULL, n, "counter", 1000);
+    report(&measure, "loop", n, (double)n * 1000, "");
+    graph_unref(graph);
+}
+
+static void append_workers(struct buffer *out, uint32_t count, const char *channel) {
+    for (uint32_t i = 0; i < count; i++)
+        buffer_format(out, "  - {id: w%u, type: bench.append, config: {output_key: %s, value: %u}}\n", i, channel, i);
+}
+
+static void append_names(struct buffer *out, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) buffer_format(out, "%sw%u", i ? ", " : "", i);
+}
+
+static void fanout(int64_t n) {
+    bool send = strcmp(option("mode", "static"), "send") == 0;
+    uint32_t k = (uint32_t)strtoul(option("k", send ? "1000" : "100"), NULL, 10);
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    buffer_text(&out, "version: '1.0'\nagent: {name: fanout, concurrency: 10000}\nchannels:\n"
+                      "  - {name: items, type: append}\n  - {name: total, type: last_value}\n"
+                      "  - {name: list, type: last_value, default: []}\nnodes:\n"
+                      "  - {id: entry, type: bench.noop}\n"
+                      "  - {id: join, type: bench.length, config: {input_key: items, output_key: total}}\n");
+    if (send)
+        buffer_text(&out, "  - {id: worker, type: bench.append, config: {output_key: items}}\nedges:\n"
+                          "  - {from: START, to: entry}\n"
+                          "  - {from: entry, type: map, over: state.list, as: index, to: worker}\n"
+                          "  - {from: worker, to: join}\n");
+    else {
+        append_workers(&out, k, "items");
+        buffer_text(&out, "edges:\n  - {from: START, to: entry}\n  - {from: entry, to: [");
+        append_names(&out, k);
+        buffer_text(&out, "]}\n  - {from: [");
+        append_names(&out, k);
+        buffer_text(&out, "], to: join}\n");
+    }
+    struct graph *graph = build(buffer_cstr(&out));
+    tn_value list = value_array();
+    for (uint32_t i = 0; send && i < k; i++) list = value_push_take(list, value_int(i));
+    tn_value input = object_with("list", list);
+    struct measure measure;
+    run_many(graph, input, 5, "total", k);
+    measure_begin(&measure);
+    run_many(graph, input, n, "total", k);
+    report(&measure, "fanout", n, (double)n * k, send ? "\"mode\":\"send\"" : "\"mode\":\"static\"");
+    value_unref(input);
+    buffer_finish(&out);
+    graph_unref(graph);
+}
+
+static void par(int64_t n) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    buffer_text(&out, "version: '1.0'\nagent: {name: par}\nchannels:\n  - {name: results, type: append}\n"
+                      "  - {name: count, type: last_value}\nnodes:\n");
+    append_workers(&out, 5, "results");
+    buffer_text(&out,
+                "  - {id: summarizer, type: bench.length, config: {input_key: results, output_key: count}}\n"
+                "edges:\n  - {from: START, to: [w0, w1, w2, w3, w4]}\n"
+                "  - {from: [w0, w1, w2, w3, w4], to: summarizer}\n  - {from: summarizer, to: END}\n");
+    struct graph *graph = build(buffer_cstr(&out));
+    struct measure measure;
+    run_many(graph, NULL, atoi(option("warmup", "200")), "count", 5);
+    measure_begin(&measure);
+    run_many(graph, NULL, n, "count", 5);
+    report(&measure, "par", n, (double)n, "");
+    buffer_finish(&out);
+    graph_unref(graph);
+}
+
+static void growth_run(int64_t turns) {
+    struct buffer out;
+    bool typed = strcmp(option("channel", "array"), "messages") == 0;
+    buffer_init(&out, SIZE_MAX);
+    buffer_format(&out,
+                  "version: '1.0'\nagent: {name: growth, recursion_limit: %" PRId64 "}\n"
+                  "channels: [{name: messages, type: %s}]\nnodes:\n"
+                  "  - {id: agent, type: bench.agent, config: {input_key: messages, output_key: messages, number: "
+                  "%" PRId64 "}}\n"
+                  "  - {id: tools, type: bench.tools, config: {input_key: messages, output_key: messages}}\n"
+                  "edges:\n  - {from: START, to: agent}\n  - {from: tools, to: agent}\n"
+                  "  - {from: agent, type: conditional, conditions: [{expression: "
+                  "'has(state.messages[size(state.messages) - 1].tool_calls)', to: tools}, "
+                  "{expression: default, to: END}]}\n",
+                  2 * turns + 10, typed ? "reduce, reducer: messages" : "append", turns);
+    struct graph *graph = build(buffer_cstr(&out));
+    char content[201];
+    memset(content, 'x', 200);
+    content[200] = 0;
+    tn_value user = object_with("id", value_text("u-0"));
+    user = value_set_take(user, "role", value_text("user"));
+    user = value_set_take(user, "content", value_text(content));
+    tn_value input = object_with("messages", value_push_take(value_array(), user));
+    struct run *run = run_once(graph, input, NULL);
+    tn_value result = run_result(run);
+    if ((int64_t)value_count(value_get(result, "messages")) != 2 * turns + 2) die("%s", "a wrong number of messages");
+    value_unref(result);
+    run_free(run);
+    value_unref(input);
+    buffer_finish(&out);
+    graph_unref(graph);
+}
+
+static void growth(int64_t turns) {
+    struct measure measure;
+    for (int i = atoi(option("warmup", "10")); i > 0; i--) growth_run(50);
+    measure_begin(&measure);
+    growth_run(turns);
+    report(&measure, "growth", turns, (double)turns, "\"saver\":\"none\"");
+}
+
+/* ---- concurrent ---- */
+
+static int64_t still_open;
+
+static void one_less(struct run *run, void *user) {
+    (void)run, (void)user;
+    still_open--;
+}
+
+static bool none_open(void *user) {
+    (void)user;
+    return still_open == 0;
+}
+
+static double rss_mib(void) {
+    long pages = 0, ignored = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file) {
+        if (fscanf(file, "%ld %ld", &ignored, &pages) != 2) pages = 0;
+        fclose(file);
+    }
+    return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1048576;
+}
+
+static double concurrent_batch(struct graph *graph, int64_t count) {
+    struct run **runs = mem_alloc((size_t)count * sizeof *runs);
+    struct run_options with = RUN_OPTIONS_INIT;
+    with.ended = one_less;
+    still_open = count;
+    for (int64_t i = 0; i < count; i++) {
+        runs[i] = run_new(graph, &with);
+        if (run_start(runs[i], NULL)) still_open--;
+    }
+    double peak = rss_mib(); /* all are waiting now */
+    loop_run(host->loop, none_open, NULL);
+    for (int64_t i = 0; i < count; i++) {
+        if (result_int(runs[i], "counter") != 2) die("%s", "a wrong counter");
+        run_free(runs[i]);
+    }
+    mem_free(runs);
+    return peak;
+}
+
+static void concurrent(int64_t n) {
+    struct graph *graph = build(
+        "version: '1.0'\nagent: {name: concurrent}\nchannels: [{name: counter, type: last_value, default: 0}]\nnodes:\n"
+        "  - {id: a, type: bench.add, config: {input_key: counter, output_key: counter}}\n"
+        "  - {id: wait, type: delay, config: {ms: 100}}\n"
+        "  - {id: b, type: bench.add, config: {input_key: counter, output_key: counter}}\n"
+        "edges: [{from: START, to: a}, {from: a, to: wait}, {from: wait, to: b}]\n");
+    for (int i = 0; i < 2; i++) concurrent_batch(graph, 50);
+    double before = rss_mib();
+    struct measure measure;
+    measure_begin(&measure);
+    double peak = concurrent_batch(graph, n);
+    char notes[160];
+    snprintf(notes, sizeof notes, "\"rss_before_mib\":%.2f,\"rss_per_run_kib\":%.3f", before,
+             (peak - before) * 1024 / (double)n);
+    report(&measure, "concurrent", n, (double)n, notes);
+    graph_unref(graph);
+}
+
+/* ---- stream ---- */
+
+static int64_t next_event;
+
+static bool count_event(void *user, tn_value event) {
+    (void)user;
+    tn_value data = value_get(event, "data"), i = data ? value_get(data, "i") : NULL;
+    if (!i || value_to_int(i) != next_event++) die("%s", "events out of order");
+    return true;
+}
+
+static void stream_run(struct graph *graph, int64_t count) {
+    struct run_options with = RUN_OPTIONS_INIT;
+    with.modes = RUN_MODE_CUSTOM;
+    with.event = count_event;
+    next_event = 0;
+    run_free(run_once(graph, NULL, &with));
+    if (next_event != count) die("%s", "events are missing");
+}
+
+static struct graph *stream_graph(int64_t count) {
+    tn_value text = value_format("version: '1.0'\nagent: {name: stream}\nchannels: []\n"
+                                 "nodes: [{id: emit, type: bench.emit, config: {number: %" PRId64 ", pace: %s}}]\n"
+                                 "edges: [{from: START, to: emit}]\n",
+                                 count, option("pace", "burst"));
+    struct graph *graph = build(value_chars(text, NULL));
+    value_unref(text);
+    return graph;
+}
+
+static void stream(int64_t n) {
+    struct graph *warm = stream_graph(1000), *graph = stream_graph(n);
+    struct measure measure;
+    for (int i = 0; i < 5; i++) stream_run(warm, 1000);
+    measure_begin(&measure);
+    stream_run(graph, n);
+    report(&measure, "stream", n, (double)n, "");
+    graph_unref(warm);
+    graph_unref(graph);
+}
+
+/* ---- startup: a process that loads, builds, runs once, prints and exits ---- */
+
+static void startup_child(void) {
+    char *text = chain_document(3, "bench.add", "");
+    struct graph *graph = build(text);
+    struct run *run = run_once(graph, NULL, NULL);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%" PRId64 " %ld\n", result_int(run, "counter"), usage.ru_maxrss);
+    run_free(run);
+    graph_unref(graph);
+    mem_free(text);
+}
+
+static int by_size(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return left < right ? -1 : left > right;
+}
+
+static double start_once(const char *program, long *peak_kib) {
+    int ends[2];
+    struct timespec from;
+    if (pipe(ends) != 0) die("%s", "no pipe");
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execl(program, program, "startup-child", (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    char line[64] = "";
+    ssize_t got = read(ends[0], line, sizeof line - 1);
+    close(ends[0]);
+    int status;
+    waitpid(child, &status, 0);
+    double took = seconds(&from, CLOCK_MONOTONIC);
+    long counter;
+    if (got <= 0 || sscanf(line, "%ld %ld", &counter, peak_kib) != 2 || counter != 3 || status != 0)
+        die("%s", "the child failed");
+    return took;
+}
+
+static void startup(int64_t n) {
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length < 0) die("%s", "who am I?");
+    program[length] = 0;
+    double *took = mem_alloc((size_t)n * sizeof *took);
+    long peak = 0;
+    struct measure measure;
+    start_once(program, &peak);
+    start_once(program, &peak);
+    measure_begin(&measure);
+    for (int64_t i = 0; i < n; i++) took[i] = start_once(program, &peak);
+    qsort(took, (size_t)n, sizeof *took, by_size);
+    char notes[160];
+    snprintf(notes, sizeof notes, "\"median_ms\":%.3f,\"child_peak_mib\":%.2f", took[n / 2] * 1e3, (double)peak / 1024);
+    report(&measure, "startup", n, (double)n, notes);
+    mem_free(took);
+}
+
+/* ---- check: documents of n nodes ---- */
+
+static char *check_document(int64_t nodes, bool mistakes) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    buffer_text(&out, "version: '1.0'\nagent: {name: check}\n"
+                      "channels: [{name: counter, type: last_value, default: 0, schema: {type: integer}}]\nnodes:\n");
+    for (int64_t i = 0; i < nodes; i++)
+        buffer_format(&out, "  - {id: n%" PRId64 ", type: bench.add, config: {input_key: %s, output_key: counter}}\n", i,
+                      mistakes && i % 10 == 9 ? "coutner" : "counter");
+    buffer_text(&out, "edges:\n  - {from: START, to: n0}\n");
+    for (int64_t i = 0; i < nodes; i++) {
+        if (i + 1 == nodes)
+            buffer_format(&out, "  - {from: n%" PRId64 ", to: END}\n", i);
+        else if (i % 10 == 9)
+            buffer_format(&out,
+                          "  - {from: n%" PRId64 ", type: conditional, conditions: [{expression: 'state.counter > %" PRId64
+                          "', to: END}, {expression: default, to: n%" PRId64 "}]}\n",
+                          i, i * 2, i + 1);
+        else
+            buffer_format(&out, "  - {from: n%" PRId64 ", to: n%" PRId64 "}\n", i, i + 1);
+    }
+    return buffer_detach(&out, NULL);
+}
+
+static void check(int64_t nodes) {
+    bool mistakes = strcmp(option("mistakes", "no"), "yes") == 0;
+    char *text = check_document(nodes, mistakes);
+    size_t errors = 0;
+    struct measure measure;
+    int rounds = atoi(option("rounds", nodes >= 10000 ? "5" : "50"));
+    for (int round = -1; round < rounds; round++) {
+        if (round == 0) measure_begin(&measure);
+        if (!mistakes) {
+            graph_unref(build(text));
+            continue;
+        }
+        struct source *source = source_new("bench.yaml", text, strlen(text));
+        struct diagnostics *found = diagnostics_new();
+        document_unref(document_read(source, &host->catalog, found));
+        errors = diagnostics_errors(found);
+        diagnostics_free(found);
+        source_unref(source);
+    }
+    if (mistakes && errors < (size_t)nodes / 10) die("%s", "a mistake was not reported");
+    char notes[64];
+    snprintf(notes, sizeof notes, "\"nodes\":%" PRId64 ",\"errors\":%zu", nodes, errors);
+    report(&measure, "check", nodes, rounds, notes);
+    mem_free(text);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(int64_t n);
+    int64_t n;
+} workloads[] = {{"chain", chain},   {"loop", loop},   {"fanout", fanout}, {"growth", growth}, {"concurrent", concurrent},
+                 {"stream", stream}, {"seq", seq},     {"par", par},       {"check", check},   {"startup", startup}};
+static const int64_t defaults[] = {2000, 20, 50, 200, 1000, 10000, 20000, 10000, 1000, 20};
+
+int main(int argc, char **argv) {
+    static const char *const paths[] = {TENON_BENCH_NODES, NULL};
+    const char *name = argc > 1 ? argv[1] : "";
+    bool child = strcmp(name, "startup-child") == 0;
+    size_t row = 0;
+    while (row < sizeof workloads / sizeof *workloads && strcmp(workloads[row].name, name) != 0) row++;
+    if (row == sizeof workloads / sizeof *workloads && !child) {
+        fputs("usage: tenon-bench WORKLOAD [N] [--option=value ...]\nworkloads:", stderr);
+        for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) fprintf(stderr, " %s", workloads[i].name);
+        fputc('\n', stderr);
+        return 2;
+    }
+    bool counted = argc > 2 && argv[2][0] != '-';
+    option_count = argc - (counted ? 3 : 2);
+    options = argv + (counted ? 3 : 2);
+    int64_t n = child ? 1 : counted ? strtoll(argv[2], NULL, 10) : defaults[row];
+    if (n <= 0) {
+        fputs("tenon-bench: N must be a whole number above 0\n", stderr);
+        return 2;
+    }
+    struct error error = ERROR_INIT;
+    host = host_new(&(struct host_options){.plugin_paths = paths, .no_config = true}, &error);
+    if (!host) die("%s", error.message);
+    if (child)
+        startup_child();
+    else
+        workloads[row].run(n);
+    host_free(host);
+    return 0;
+}

@@ -1,0 +1,187 @@
+/*
+ * nodes.c - the node types that engine tests run: a plugin like any other, with nodes that do one thing each and can be
+ * made to misbehave in one way each.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <tenon/easy.h>
+#include <time.h>
+
+TN_PLUGIN("tenon.test", "1.0.0", "Nodes for the tests of the engine")
+
+TN_NODE(add, "test.add", "Writes a channel's number plus n.", TN_PURE, (READ, in, "the number"),
+        (WRITE, out, "where the sum goes"), (INT_OR, n, 1, "what is added")) {
+    (void)input;
+    tn_value value = tn_read(task, config->in);
+    int64_t number = 0;
+    int32_t status = tn.value->as_int(value, &number);
+    tn_release(value);
+    if (status != TN_OK) return tn_fail(task, "TYPE", "the number to add to is no integer");
+    tn_write_int(task, config->out, number + config->n);
+    return tn_done(task);
+}
+
+TN_NODE_BLOCKING(add_blocking, "test.add_blocking", "As test.add, on a worker thread.", TN_PURE,
+                 (READ, in, "the number"), (WRITE, out, "where the sum goes"), (INT_OR, n, 1, "what is added")) {
+    (void)input;
+    tn_value value = tn_read(task, config->in);
+    int64_t number = 0;
+    tn.value->as_int(value, &number);
+    tn_release(value);
+    tn_write_int(task, config->out, number + config->n);
+    return tn_done(task);
+}
+
+TN_NODE(write, "test.write", "Writes a value.", TN_PURE, (WRITE, out, "the channel"), (VALUE, value, "what is written")) {
+    (void)input;
+    tn_write(task, config->out, config->value);
+    return tn_done(task);
+}
+
+TN_NODE(copy, "test.copy", "Writes what it reads.", TN_PURE, (READ, in, "what is read"), (WRITE, out, "the channel")) {
+    (void)input;
+    tn_value value = tn_read(task, config->in);
+    tn_write_take(task, config->out, value);
+    return tn_done(task);
+}
+
+TN_NODE(echo, "test.echo", "Writes the input it was sent.", TN_PURE, (WRITE, out, "the channel")) {
+    tn_write(task, config->out, input);
+    return tn_done(task);
+}
+
+TN_NODE(output, "test.output", "Completes with a value, whatever it is.", TN_PURE, (VALUE, value, "the output")) {
+    (void)input;
+    return tn_done_value(task, config->value);
+}
+
+/* Counts its own calls, over all runs of the process. */
+TN_NODE(count, "test.count", "Writes how often it has been called.", TN_PURE, (READ, in, "a channel it depends on"),
+        (WRITE, out, "the channel")) {
+    static int64_t calls;
+    (void)input;
+    tn_write_int(task, config->out, ++calls);
+    return tn_done(task);
+}
+
+TN_NODE(flaky, "test.flaky", "Fails until the attempt given, then writes that attempt.", TN_PURE,
+        (WRITE, out, "the channel"), (INT_OR, succeeds_at, 1, "the attempt that succeeds"),
+        (BOOL_OR, retryable, 1, "what its failures say"), (TEXT_OR, code, "OVERLOADED", "their code")) {
+    (void)input;
+    tn_value context = tn.task->context(task);
+    int64_t attempt = tn_get_int(context, "attempt", 0);
+    tn_release(context);
+    if (attempt < config->succeeds_at) {
+        tn_builder *builder = tn.value->builder();
+        tn.value->begin(builder, TN_OBJECT);
+        tn_put_bool(builder, "retryable", config->retryable);
+        tn.value->end(builder);
+        tn_value more = tn.value->finish(builder);
+        tn.task->fail(task, config->code, "failing, as it was told to", more);
+        tn_release(more);
+        return TN_FAILED;
+    }
+    tn_write_int(task, config->out, attempt);
+    return tn_done(task);
+}
+
+TN_NODE(ask, "test.ask", "Asks for an answer, and writes it.", TN_PURE, (WRITE, out, "the channel"),
+        (VALUE_OPT, schema, "the answer's schema")) {
+    tn_value answer = tn.value->get(input, "answer");
+    if (answer == NULL) {
+        tn_value payload = tn_text("may I?"), continuation = tn_int(7);
+        tn.task->interrupt(task, payload, config->schema, continuation);
+        tn_release(payload);
+        tn_release(continuation);
+        return TN_OK;
+    }
+    tn_write(task, config->out, answer);
+    return tn_done(task);
+}
+
+TN_NODE(hang, "test.hang", "Never ends by itself.", TN_PURE) {
+    (void)task, (void)config, (void)input;
+    return TN_OK;
+}
+
+TN_NODE_BLOCKING(wait, "test.wait", "Blocks until it is cancelled.", TN_PURE) {
+    (void)config, (void)input;
+    while (tn.task->cancelled(task) == 0) {
+        struct timespec brief = {0, 1000000};
+        nanosleep(&brief, NULL);
+    }
+    return TN_CANCELLED;
+}
+
+TN_NODE(context, "test.context", "Writes its task's context.", TN_PURE, (WRITE, out, "the channel")) {
+    (void)input;
+    tn_value context = tn.task->context(task);
+    tn_write_take(task, config->out, context);
+    return tn_done(task);
+}
+
+/* ---- Completion in any order, from another thread: what the determinism test shuffles ---- */
+
+struct pending {
+    tn_task task;
+    uint32_t channel;
+    tn_value value;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
+static struct pending pending[1024];
+static uint32_t pending_count;
+static int started;
+static unsigned shuffle = 1;
+
+static unsigned next_random(void) {
+    shuffle ^= shuffle << 13;
+    shuffle ^= shuffle >> 17;
+    shuffle ^= shuffle << 5;
+    return shuffle;
+}
+
+/* Takes one at random; before that it gives others the time to come, a random number of times. */
+static void *complete_pending(void *unused) {
+    (void)unused;
+    for (;;) {
+        pthread_mutex_lock(&lock);
+        while (pending_count == 0) pthread_cond_wait(&more, &lock);
+        unsigned patience = next_random() % 8;
+        pthread_mutex_unlock(&lock);
+        for (unsigned i = 0; i < patience; i++) {
+            struct timespec brief = {0, 1000};
+            nanosleep(&brief, NULL);
+        }
+        pthread_mutex_lock(&lock);
+        uint32_t at = next_random() % pending_count;
+        struct pending taken = pending[at];
+        pending[at] = pending[--pending_count];
+        pthread_mutex_unlock(&lock);
+        tn.task->write(taken.task, taken.channel, taken.value);
+        tn.task->complete(taken.task, NULL);
+        tn_release(taken.value);
+    }
+    return NULL;
+}
+
+TN_NODE(later, "test.later", "Writes a value and completes, from another thread, in an order that TEST_SHUFFLE seeds.",
+        TN_PURE, (WRITE, out, "the channel"), (VALUE_OPT, value, "what is written; else what it was sent")) {
+    pthread_mutex_lock(&lock);
+    if (!started) {
+        pthread_t thread;
+        const char *seed = getenv("TEST_SHUFFLE");
+        if (seed != NULL) shuffle = (unsigned)strtoul(seed, NULL, 10) * 2654435761u | 1u;
+        started = pthread_create(&thread, NULL, complete_pending, NULL) == 0;
+        if (started) pthread_detach(thread);
+    }
+    if (!started || pending_count == sizeof pending / sizeof *pending) {
+        pthread_mutex_unlock(&lock);
+        return TN_LIMIT;
+    }
+    pending[pending_count++] = (struct pending){task, config->out, tn_retain(config->value ? config->value : input)};
+    pthread_cond_signal(&more);
+    pthread_mutex_unlock(&lock);
+    return TN_OK;
+}
