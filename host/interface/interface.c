@@ -1,0 +1,18 @@
+/*
+ * interface.c - the table of interfaces.
+ */
+#include "host/interface/interface.h"
+#include <string.h>
+
+const struct registry_interface interface_table[] = {
+    {TN_CORE_1, &interface_core, false},       {TN_VALUE_1, &interface_value, false},
+    {TN_TASK_1, &interface_task, false},       {TN_EVAL_DRAFT, &interface_eval, true},
+    {TN_GRAPH_DRAFT, &interface_graph, true},  {TN_REGISTRY_DRAFT, &registry_draft, true},
+    {NULL, NULL, false},
+};
+
+const void *interface_find(const char *id) {
+    for (const struct registry_interface *row = interface_table; row->id; row++)
+        if (strcmp(row->id, id) == 0) return row->vtable;
+    return NULL;
+}

@@ -1,0 +1,26 @@
+/*
+ * interface.h - what the host offers to plugins: one row for each interface id, released ones for ever.
+ *
+ * Adding an interface is adding a row. Everything a plugin can reach of the host is behind these tables.
+ */
+#ifndef TENON_HOST_INTERFACE_H
+#define TENON_HOST_INTERFACE_H
+
+#include "host/plugin/registry.h"
+#include <tenon.h>
+#include <tenon/eval.h>
+#include <tenon/graph.h>
+#include <tenon/registry.h>
+
+extern const tn_value_1 interface_value;
+extern const tn_core_1 interface_core;
+extern const tn_task_1 interface_task;
+extern const tn_eval_draft interface_eval;
+extern const tn_graph_draft interface_graph;
+
+/* Ends with a row whose id is NULL. */
+extern const struct registry_interface interface_table[];
+/* The vtable of an id, or NULL; drafts as well: for the host's own components. */
+const void *interface_find(const char *id);
+
+#endif

@@ -1,0 +1,233 @@
+/*
+ * value.c - tenon.value/1 over adl/value: the same values, with every argument checked.
+ *
+ * Inside the host a wrong kind is our bug and asserts; here it is somebody else's and gives a status. Sizes that a
+ * plugin chooses are bounded, so that a mistake of its gives NULL and not the end of the process.
+ */
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/interface/interface.h"
+#include <math.h>
+#include <string.h>
+
+#define TEXT_MAX  (1u << 30) /* bytes of one string, bytes or JSON text that a plugin makes */
+#define DEPTH_MAX 256u       /* of a builder */
+
+static tn_value retain(tn_value value) { return value_ref(value); }
+static void release(tn_value value) { value_unref(value); }
+static int32_t kind_of(tn_value value) { return value_kind(value); }
+
+static int32_t as_bool(tn_value value, int32_t *out) {
+    if (!value || !out) return TN_INVALID;
+    if (!value_is(value, TN_BOOL)) return TN_TYPE;
+    *out = value_to_bool(value);
+    return TN_OK;
+}
+
+static int32_t as_int(tn_value value, int64_t *out) {
+    if (!value || !out) return TN_INVALID;
+    if (!value_is_number(value)) return TN_TYPE;
+    return value_as_int(value, out) ? TN_OK : TN_TYPE;
+}
+
+static int32_t as_double(tn_value value, double *out) {
+    if (!value || !out) return TN_INVALID;
+    if (!value_is_number(value)) return TN_TYPE;
+    *out = value_to_double(value);
+    return TN_OK;
+}
+
+static const char *as_text(tn_value value, uint64_t *length) {
+    if (!value_is(value, TN_STRING)) return NULL;
+    size_t size;
+    const char *chars = value_chars(value, &size);
+    if (length) *length = size;
+    return chars;
+}
+
+static const void *as_bytes(tn_value value, uint64_t *length) {
+    if (!value_is(value, TN_BYTES)) return NULL;
+    size_t size;
+    const void *data = value_data(value, &size);
+    if (length) *length = size;
+    return data;
+}
+
+static uint64_t count(tn_value value) { return value ? value_count(value) : 0; }
+
+static tn_value at(tn_value array, uint64_t index) {
+    return value_is(array, TN_ARRAY) && index < value_count(array) ? value_at(array, (size_t)index) : NULL;
+}
+
+static tn_value get(tn_value object, const char *key) {
+    return key && value_is(object, TN_OBJECT) ? value_get(object, key) : NULL;
+}
+
+static int32_t entry(tn_value object, uint64_t index, tn_value *key, tn_value *value) {
+    if (!object) return TN_INVALID;
+    if (!value_is(object, TN_OBJECT)) return TN_TYPE;
+    if (index >= value_count(object)) return TN_NOT_FOUND;
+    if (key) *key = value_key_at(object, (size_t)index);
+    if (value) *value = value_value_at(object, (size_t)index);
+    return TN_OK;
+}
+
+static int32_t equal(tn_value a, tn_value b) { return a == b || (a && b && value_equal(a, b)); }
+
+static tn_value make_null(void) { return value_null(); }
+static tn_value make_bool(int32_t truth) { return value_bool(truth != 0); }
+static tn_value make_int(int64_t number) { return value_int(number); }
+static tn_value make_double(double number) { return isfinite(number) ? value_double(number) : NULL; }
+
+static tn_value make_text(const char *utf8, uint64_t length) {
+    if ((!utf8 && length) || length > TEXT_MAX) return NULL;
+    return value_string(utf8 ? utf8 : "", (size_t)length);
+}
+
+static tn_value make_bytes(const void *bytes, uint64_t length) {
+    if ((!bytes && length) || length > TEXT_MAX) return NULL;
+    return value_bytes(bytes ? bytes : "", (size_t)length);
+}
+
+static tn_value append(tn_value array, tn_value item) {
+    if (!item || !value_is(array, TN_ARRAY)) return NULL;
+    return value_push_take(value_ref(array), value_ref(item));
+}
+
+static tn_value set(tn_value object, const char *key, tn_value value) {
+    if (!key || !value || !value_is(object, TN_OBJECT)) return NULL;
+    tn_value name = value_string(key, strlen(key));
+    return name ? value_set_key_take(value_ref(object), name, value_ref(value)) : NULL;
+}
+
+/* ---- The builder: a stack of open arrays and objects ---- */
+
+struct level {
+    tn_value value; /* owned */
+    tn_value key;   /* owned; an object's next key, or NULL */
+};
+
+struct tn_builder {
+    bool wrong;
+    uint32_t depth;
+    tn_value done;
+    struct level few[8];
+    struct level *levels; /* few, or allocated */
+    uint32_t capacity;
+};
+
+static tn_builder *builder_new(void) {
+    tn_builder *builder = mem_alloc(sizeof *builder);
+    builder->wrong = false;
+    builder->depth = 0;
+    builder->done = NULL;
+    builder->levels = builder->few;
+    builder->capacity = sizeof builder->few / sizeof *builder->few;
+    return builder;
+}
+
+/* Puts a value where the text would have it; takes it. */
+static void put_take(tn_builder *builder, tn_value value) {
+    if (!value) {
+        builder->wrong = true;
+    } else if (builder->depth == 0) {
+        if (builder->done)
+            builder->wrong = true;
+        else
+            builder->done = value_ref(value);
+    } else {
+        struct level *level = &builder->levels[builder->depth - 1];
+        if (value_is(level->value, TN_ARRAY)) {
+            level->value = value_push_take(level->value, value_ref(value));
+        } else if (level->key) {
+            level->value = value_set_key_take(level->value, level->key, value_ref(value));
+            level->key = NULL;
+        } else {
+            builder->wrong = true;
+        }
+    }
+    value_unref(value);
+}
+
+static void builder_begin(tn_builder *builder, int32_t kind) {
+    if (!builder) return;
+    bool fits = (kind == TN_ARRAY || kind == TN_OBJECT) && builder->depth < DEPTH_MAX;
+    if (builder->wrong || !fits || (builder->depth == 0 && builder->done)) {
+        builder->wrong = true;
+        return;
+    }
+    if (builder->depth == builder->capacity) {
+        uint32_t capacity = builder->capacity * 2;
+        bool few = builder->levels == builder->few;
+        struct level *levels = mem_array(few ? NULL : builder->levels, capacity, sizeof *levels);
+        if (few) memcpy(levels, builder->few, sizeof builder->few);
+        builder->levels = levels;
+        builder->capacity = capacity;
+    }
+    builder->levels[builder->depth++] =
+        (struct level){kind == TN_ARRAY ? value_array_reserve(4) : value_object_reserve(4), NULL};
+}
+
+static void builder_key(tn_builder *builder, const char *key) {
+    if (!builder || builder->wrong) return;
+    struct level *level = builder->depth ? &builder->levels[builder->depth - 1] : NULL;
+    if (!level || !key || level->key || !value_is(level->value, TN_OBJECT)) {
+        builder->wrong = true;
+        return;
+    }
+    level->key = value_string(key, strlen(key));
+    if (!level->key || value_get_key(level->value, level->key)) builder->wrong = true; /* not UTF-8, or there already */
+}
+
+static void builder_add(tn_builder *builder, tn_value value) {
+    if (builder && !builder->wrong) put_take(builder, value_ref(value));
+}
+
+static void builder_end(tn_builder *builder) {
+    if (!builder || builder->wrong) return;
+    if (!builder->depth || builder->levels[builder->depth - 1].key) {
+        builder->wrong = true;
+        return;
+    }
+    put_take(builder, builder->levels[--builder->depth].value);
+}
+
+static tn_value builder_finish(tn_builder *builder) {
+    if (!builder) return NULL;
+    tn_value done = builder->done;
+    bool good = !builder->wrong && !builder->depth;
+    while (builder->depth) {
+        struct level *level = &builder->levels[--builder->depth];
+        value_unref(level->value);
+        value_unref(level->key);
+    }
+    if (builder->levels != builder->few) mem_free(builder->levels);
+    mem_free(builder);
+    if (good) return done;
+    value_unref(done);
+    return NULL;
+}
+
+/* ---- JSON ---- */
+
+static int32_t from_json(const char *json, uint64_t length, tn_value *out) {
+    if (!out || (!json && length)) return TN_INVALID;
+    if (length > TEXT_MAX) return TN_LIMIT;
+    static const struct json_limits limits = {0, TEXT_MAX};
+    return json_read(json ? json : "", (size_t)length, &limits, out, NULL);
+}
+
+static tn_value to_json(tn_value value) {
+    if (!value) return NULL;
+    struct buffer out;
+    buffer_init(&out, TEXT_MAX);
+    json_write(&out, value, JSON_COMPACT);
+    tn_value text = out.overflow ? NULL : value_string(buffer_cstr(&out), out.length);
+    buffer_finish(&out);
+    return text;
+}
+
+const tn_value_1 interface_value = {
+    sizeof(tn_value_1), 0, retain, release, kind_of, as_bool, as_int, as_double, as_text, as_bytes, count, at, get,
+    entry, equal, make_null, make_bool, make_int, make_double, make_text, make_bytes, append, set, builder_new,
+    builder_begin, builder_key, builder_add, builder_end, builder_finish, from_json, to_json};
