@@ -268,7 +268,7 @@ void builder_close(struct builder *builder, uint32_t end) {
     }
     struct builder_frame *frame = top(builder);
     size_t count = builder->stack_count - frame->base;
-    struct tree_item *items = builder->stack + frame->base;
+    struct tree_item *items = count > 0 ? builder->stack + frame->base : NULL;
     if (frame->kind == TN_OBJECT) count = remove_duplicates(builder, items, count);
     struct span span = {frame->start, end};
     count_nodes(builder, 1, span);

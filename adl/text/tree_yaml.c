@@ -446,23 +446,30 @@ static uint32_t recover(struct builder *builder, uint32_t from, uint32_t to, con
     return end;
 }
 
+/* Reads sections until the end. False where the root cannot be continued. */
+static bool read_sections(struct builder *builder, uint32_t from, uint32_t to, struct yaml_problem problem) {
+    for (unsigned tries = 0; tries < TREE_RECOVERIES_MAX && open_root(builder, from, to); tries++) {
+        from = recover(builder, from, to, &problem);
+        if (from >= to || read_range(builder, from, to, true, &problem) != READ_FAILED) return true;
+    }
+    yaml_problem_report(builder->found, builder->source, (struct span){from, to}, &problem);
+    builder->tree->root = NULL;
+    builder_unwind(builder);
+    if (builder->depth > 0 && builder->frames[0].key) builder_broken(builder, (struct span){from, to});
+    return false;
+}
+
 void tree_read_yaml(struct builder *builder) {
     uint32_t from = source_line_span(builder->source, 0).start, to = (uint32_t)source_length(builder->source);
-    bool joins = false;
-    for (unsigned tries = 0; from < to || tries == 0; tries++) {
-        struct yaml_problem problem;
-        enum result result = read_range(builder, from, to, joins, &problem);
-        if (result == READ_DONE && !builder->tree->root && builder->depth == 0)
-            builder_scalar(builder, value_null(), TREE_PLAIN, (struct span){to, to}); /* comments at most */
-        if (result != READ_FAILED) return;
-        builder->tree->whole = false;
-        if (tries == TREE_RECOVERIES_MAX || !open_root(builder, from, to)) {
-            yaml_problem_report(builder->found, builder->source, (struct span){from, to}, &problem);
-            if (builder->depth > 0) give_up_section(builder, failed_section(builder, from, to), to);
-            builder->tree->root = NULL;
-            return;
-        }
-        from = recover(builder, from, to, &problem);
-        joins = true;
-    }
+    size_t errors = diagnostics_errors(builder->found);
+    struct yaml_problem problem;
+    enum result result = read_range(builder, from, to, false, &problem);
+    if (result == READ_DONE && !builder->tree->root && builder->depth == 0)
+        builder_scalar(builder, value_null(), TREE_PLAIN, (struct span){to, to}); /* comments at most */
+    if (result != READ_FAILED) return;
+    builder->tree->whole = false;
+    if (!read_sections(builder, from, to, problem) || diagnostics_errors(builder->found) > errors) return;
+    /* Every section is right by itself: the error is in what stands before them, or between. */
+    yaml_problem_report(builder->found, builder->source, (struct span){from, to}, &problem);
+    if (builder->depth > 0) builder->frames[0].incomplete = true;
 }
