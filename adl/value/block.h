@@ -125,7 +125,7 @@ struct block_counter {
 };
 extern struct block_counter block_counters[BLOCK_COUNTERS];
 
-static inline void block_count(const void *block, int64_t by) {
+static inline void block_count(void *block, int64_t by) {
     size_t which = ((uintptr_t)block >> 12) % BLOCK_COUNTERS;
     (void)atomic_fetch_add_explicit(&block_counters[which].live, by, memory_order_relaxed);
 }

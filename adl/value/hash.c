@@ -6,7 +6,7 @@
  * Neither is for signing anything.
  */
 #include <string.h>
-#include <unistd.h>
+#include <sys/random.h>
 
 #include "adl/value/block.h"
 #include "adl/value/memory.h"
