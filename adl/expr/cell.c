@@ -1,7 +1,7 @@
 /*
  * cell.c - cells: reading them, equality and order across kinds of number, and values made of results.
  *
- * Equality is CEL's: numbers by mathematical value whatever their kind, lists and maps by content, values of different
+ * Equality is CEL's: numbers by value whatever their kind, lists and maps by content, values of different
  * kinds unequal rather than an error, NaN unequal to everything. What two values from outside have in common is left
  * to value_equal. Nesting is bounded: of values by the reader of JSON, of built cells by the expression's own depth.
  */
@@ -84,26 +84,18 @@ static int order_of(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
 static int order_int_uint(int64_t a, uint64_t b) { return a < 0 || (uint64_t)a < b ? -1 : (uint64_t)a > b; }
 
-/* The sign of the fraction that truncation dropped, turned round: how the whole number compares with the double. */
-static int order_fraction(double fraction) { return fraction > 0 ? -1 : fraction < 0; }
-
-static int order_int_double(int64_t a, double b) {
-    if (isnan(b)) return 2;
-    if (b >= TWO_63) return -1;
-    if (b < -TWO_63) return 1;
-    int64_t whole = (int64_t)b;
-    return a != whole ? order_of(a, whole) : order_fraction(b - (double)whole);
-}
-
-static int order_uint_double(uint64_t a, double b) {
-    if (isnan(b)) return 2;
-    if (b >= TWO_64) return -1;
-    if (b < 0) return 1;
-    uint64_t whole = (uint64_t)b;
-    return a != whole ? (a > whole) - (a < whole) : order_fraction(b - (double)whole);
-}
-
 static int order_doubles(double a, double b) { return isnan(a) || isnan(b) ? 2 : (a > b) - (a < b); }
+
+/*
+ * An integer beside a double: where the double lies outside the integers that decides; otherwise the integer becomes a
+ * double, the nearest one. That is CEL's rule (its conformance cases have 9223372036854775807 ==
+ * 9223372036854775808.0).
+ */
+static int order_int_double(int64_t a, double b) {
+    return b > TWO_63 ? -1 : b < -TWO_63 ? 1 : order_doubles((double)a, b);
+}
+
+static int order_uint_double(uint64_t a, double b) { return b > TWO_64 ? -1 : b < 0 ? 1 : order_doubles((double)a, b); }
 
 static int turned(int order) { return order == 2 ? 2 : -order; }
 

@@ -12,6 +12,9 @@
 #include <limits.h>
 #include <string.h>
 
+/* What the key of a map may be. */
+#define KEYS (EXPR_KIND(TN_BOOL) | EXPR_KIND(TN_INT) | EXPR_KIND(EXPR_UINT) | EXPR_KIND(TN_STRING))
+
 void advance(struct compiler *compiler) {
     compiler->last_end = compiler->token.end;
     if (compiler->failed) return;
@@ -178,7 +181,6 @@ static tn_value fold_entry(tn_value constants, const struct cell *key, const str
 }
 
 static void parse_map(struct compiler *compiler) {
-    const uint32_t keys = EXPR_KIND(TN_BOOL) | EXPR_KIND(TN_INT) | EXPR_KIND(EXPR_UINT) | EXPR_KIND(TN_STRING);
     uint32_t from = compiler->token.start, count = 0;
     tn_value constants = value_object();
     if (!nest(compiler)) return;
@@ -188,7 +190,7 @@ static void parse_map(struct compiler *compiler) {
         uint32_t key_at = compiler->expr->code_count, key_from = compiler->token.start;
         uint32_t kinds = parse_expression(compiler);
         struct span key_span = {key_from, compiler->last_end};
-        check_kinds(compiler, key_span, kinds, keys, "a key");
+        check_kinds(compiler, key_span, kinds, KEYS, "a key");
         bool key_constant = sole_constant(compiler, key_at) != NULL;
         expect(compiler, LEX_COLON, "`:` after the key");
         uint32_t value_at = compiler->expr->code_count;
@@ -358,7 +360,11 @@ static uint32_t parse_index(struct compiler *compiler, uint32_t kinds) {
     if (!nest(compiler)) return EXPR_ANY;
     check_kinds(compiler, span, kinds, EXPR_KIND(TN_ARRAY) | EXPR_KIND(TN_OBJECT), "`[…]`");
     advance(compiler);
-    parse_expression(compiler);
+    struct span key = {compiler->token.start, 0};
+    uint32_t key_kinds = parse_expression(compiler);
+    key.end = compiler->last_end;
+    if (kinds == EXPR_KIND(TN_ARRAY)) check_kinds(compiler, key, key_kinds, EXPR_NUMBER, "the index of a list");
+    if (kinds == EXPR_KIND(TN_OBJECT)) check_kinds(compiler, key, key_kinds, KEYS | EXPR_KIND(TN_DOUBLE), "a key");
     expect(compiler, LEX_CLOSE_LIST, "`]`");
     unnest(compiler);
     span.end = compiler->last_end;

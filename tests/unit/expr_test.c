@@ -430,6 +430,11 @@ static void test_bounds(void **state) {
     assert_int_equal(outcome_repeated("", "(", 33, "1)))))))))))))))))))))))))))))))))"), TN_LIMIT);
     assert_int_equal(outcome_of("[[1]]", &(struct expr_limits){.depth = 1}), TN_LIMIT);
     assert_int_equal(outcome_of("[[1]]", &(struct expr_limits){.depth = 2}), TN_OK);
+    char *deep = repeated("", "[", EXPR_DEPTH_CEILING + 1, "");
+    assert_int_equal(outcome_of(deep, &(struct expr_limits){.depth = UINT32_MAX}), TN_LIMIT);
+    deep[EXPR_DEPTH_CEILING] = '1';
+    assert_int_equal(outcome_of(deep, &(struct expr_limits){.depth = UINT32_MAX}), TN_INVALID);
+    mem_free(deep);
     assert_int_equal(outcome_of("1 + 1", &(struct expr_limits){.operations = 4}), TN_OK);
     assert_int_equal(outcome_of("1 + 1", &(struct expr_limits){.operations = 3}), TN_LIMIT);
     assert_int_equal(outcome_of("'ab' + 'c'", &(struct expr_limits){.string_length = 3}), TN_OK);
