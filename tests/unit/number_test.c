@@ -1,0 +1,231 @@
+/*
+ * number_test.c - doubles to text and back: every double comes back, in the fewest digits there are, in any locale.
+ *
+ * The oracle is the C library in the C locale: printf with 1, 2, … 17 digits, until strtod gives the same double.
+ * Random bit patterns (NUMBER_SEED repeats a run; it is printed), decimals of few digits, and the edges of every kind.
+ */
+#include <ctype.h>
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "adl/value/json.h"
+#include "adl/value/value.h"
+
+static uint64_t state;
+
+static uint64_t random_64(void) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t high = state >> 32;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return high << 32 | state >> 32;
+}
+
+static void seed_from_environment(void) {
+    const char *given = getenv("NUMBER_SEED");
+    state = given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
+    (void)printf("NUMBER_SEED=%llu\n", (unsigned long long)state);
+}
+
+static bool same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+/* Digits of the significand, without zeros at either end. */
+static int digits_of(const char *text) {
+    int count = 0, zeros = 0;
+    for (; *text != '\0' && *text != 'e'; text++) {
+        if (!isdigit((unsigned char)*text)) continue;
+        if (*text == '0') {
+            zeros += count > 0;
+        } else {
+            count += zeros + 1;
+            zeros = 0;
+        }
+    }
+    return count;
+}
+
+static int fewest_digits(double number) {
+    char text[64];
+    for (int count = 1; count < 17; count++) {
+        (void)snprintf(text, sizeof text, "%.*e", count - 1, number);
+        if (strtod(text, NULL) == number) return count;
+    }
+    return 17;
+}
+
+static void check(double number) {
+    char text[32];
+    size_t length = json_double_text(number, text);
+    double back = 0;
+    if (strlen(text) != length || length > 25) fail_msg("%a: length %zu", number, length);
+    if (strpbrk(text, ".e") == NULL) fail_msg("%a: `%s` reads as an integer", number, text);
+    if (!json_double_read(text, length, &back) || !same_bits(back, number))
+        fail_msg("%a: `%s` is %a", number, text, back);
+    if (!same_bits(strtod(text, NULL), number)) fail_msg("%a: `%s`, says strtod", number, text);
+    if (number != 0 && digits_of(text) > fewest_digits(number)) fail_msg("%a: `%s` is not the shortest", number, text);
+    tn_value value = NULL; /* and it is JSON */
+    if (json_read(text, length, NULL, &value, NULL) != TN_OK || !value_is(value, TN_DOUBLE)) fail_msg("`%s`", text);
+    value_unref(value);
+}
+
+static void check_both(double number) {
+    check(number);
+    check(-number);
+}
+
+static void the_forms(void **unused) {
+    (void)unused;
+    static const struct {
+        double number;
+        const char *text;
+    } cases[] = {
+        {0.0, "0.0"},
+        {-0.0, "-0.0"},
+        {1, "1.0"},
+        {-1.5, "-1.5"},
+        {0.1, "0.1"},
+        {0.30000000000000004, "0.30000000000000004"},
+        {100, "100.0"},
+        {1e15, "1000000000000000.0"},
+        {9007199254740992, "9007199254740992.0"},
+        {1e16, "1e16"},
+        {1.5e16, "1.5e16"},
+        {1e300, "1e300"},
+        {0.0001, "0.0001"},
+        {0.00012345678901234567, "0.00012345678901234567"},
+        {0.00001, "1e-5"},
+        {5e-324, "5e-324"},
+        {1.7976931348623157e308, "1.7976931348623157e308"},
+        {2.2250738585072014e-308, "2.2250738585072014e-308"},
+        {1e23, "1e23"},
+        {9e22, "9e22"},
+        {123456789012345680, "1.2345678901234568e17"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[32];
+        (void)json_double_text(cases[i].number, text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void edges(void **unused) {
+    (void)unused;
+    for (int exponent = -1074; exponent <= 1023; exponent++) { /* powers of two and both their neighbours */
+        double power = ldexp(1, exponent);
+        check_both(power);
+        check_both(nextafter(power, 0) != 0 ? nextafter(power, 0) : power);
+        if (isfinite(nextafter(power, INFINITY))) check_both(nextafter(power, INFINITY));
+    }
+    for (int exponent = -323; exponent <= 308; exponent++) {
+        char text[16];
+        (void)snprintf(text, sizeof text, "1e%d", exponent);
+        double power = strtod(text, NULL);
+        check_both(power);
+        check_both(nextafter(power, INFINITY));
+        if (nextafter(power, 0) > 0) check_both(nextafter(power, 0));
+    }
+}
+
+static void random_bits(void **unused) {
+    (void)unused;
+    seed_from_environment();
+    for (int i = 0; i < 30000; i++) {
+        uint64_t bits = random_64();
+        if (i % 8 == 0) bits &= UINT64_MAX >> 12; /* subnormal */
+        double number;
+        memcpy(&number, &bits, sizeof number);
+        if (isfinite(number)) check(number);
+    }
+}
+
+/* What people write: few digits, small exponents; and the sums of such, which need all digits. */
+static void everyday_numbers(void **unused) {
+    (void)unused;
+    seed_from_environment();
+    double sum = 0;
+    for (int i = 0; i < 30000; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "%d.%0*d", (int)(random_64() % 1000), 1 + i % 6, (int)(random_64() % 10));
+        double number = strtod(text, NULL);
+        check(number);
+        sum += number;
+        check(sum);
+        check((double)(int64_t)(random_64() >> (random_64() % 63)));
+    }
+}
+
+/* Reading: as strtod, whatever the number of digits. */
+static void reading(void **unused) {
+    (void)unused;
+    seed_from_environment();
+    for (int i = 0; i < 30000; i++) {
+        char text[1200];
+        size_t at = 0;
+        if (random_64() % 2 == 0) text[at++] = '-';
+        size_t digits = 1 + random_64() % (i % 100 == 0 ? 1000 : 25), point = random_64() % (digits + 1);
+        for (size_t j = 0; j < digits; j++) {
+            if (j == point && j > 0) text[at++] = '.';
+            text[at++] = (char)('0' + (random_64() % 3 == 0 ? 0 : random_64() % 10));
+        }
+        if (random_64() % 2 == 0) at += (size_t)snprintf(text + at, 16, "e%d", (int)(random_64() % 700) - 350);
+        text[at] = '\0';
+        double expected = strtod(text, NULL), got = 0;
+        bool fits = json_double_read(text, at, &got);
+        if (fits != (bool)isfinite(expected) || (fits && !same_bits(got, expected))) fail_msg("%s: %a", text, got);
+    }
+    double number;
+    static const char *const halfway[] = {"9007199254740993",
+                                          "9007199254740992.99999999999999999999",
+                                          "9007199254740993.00000000000000000000000000000000000000001",
+                                          "2.2250738585072011e-308",
+                                          "2.4703282292062327e-324",
+                                          "1e-99999999999999999999",
+                                          "0e99999999999999999999",
+                                          "1.7976931348623158e308",
+                                          "0.000000000000000000000e9"};
+    for (size_t i = 0; i < sizeof halfway / sizeof *halfway; i++) {
+        assert_true(json_double_read(halfway[i], strlen(halfway[i]), &number));
+        if (!same_bits(number, strtod(halfway[i], NULL))) fail_msg("%s: %a", halfway[i], number);
+    }
+    number = 7;
+    assert_false(json_double_read("1.7976931348623159e308", 22, &number));
+    assert_false(json_double_read("-1e999999999999999999999", 24, &number));
+    assert_true(number == 7);
+}
+
+static void no_locale_counts(void **unused) {
+    (void)unused;
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8", "de_DE", "fr_FR"};
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && found == NULL; i++) found = setlocale(LC_ALL, names[i]);
+    if (found == NULL) {
+        (void)printf("no locale with a decimal comma is installed\n");
+        skip();
+    }
+    char text[32];
+    (void)json_double_text(1.0 / 3, text);
+    assert_string_equal(text, "0.3333333333333333");
+    (void)json_double_text(5e-324, text);
+    assert_string_equal(text, "5e-324");
+    double number;
+    assert_true(json_double_read("0.3333333333333333", 18, &number));
+    assert_true(number == 1.0 / 3);
+    (void)setlocale(LC_ALL, "C");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_forms),        cmocka_unit_test(edges),   cmocka_unit_test(random_bits),
+        cmocka_unit_test(everyday_numbers), cmocka_unit_test(reading), cmocka_unit_test(no_locale_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
