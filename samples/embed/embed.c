@@ -1,0 +1,122 @@
+/*
+ * embed.c - Tenon inside a C program: a pipe of functions, a graph from a file, a graph built by calls, its events.
+ *
+ *     cc embed.c $(pkg-config --cflags --libs tenon) -o embed && ./embed
+ */
+#include <stdio.h>
+#include <string.h>
+#include <tenon/embed.h>
+
+static const tn_value_1 *value;
+
+static void print(const char *what, tn_value result) {
+    tn_value text = value->to_json(result);
+    printf("%s: %s\n", what, value->as_text(text, NULL));
+    value->release(text);
+}
+
+/* Runnables made of C functions: a new value comes out. */
+static tn_value add_one(void *user, tn_value input, tn_value *error) {
+    int64_t number = 0;
+    (void)user, (void)error;
+    value->as_int(input, &number);
+    return value->make_int(number + 1);
+}
+
+static tn_value doubled(void *user, tn_value input, tn_value *error) {
+    int64_t number = 0;
+    (void)user, (void)error;
+    value->as_int(input, &number);
+    return value->make_int(number * 2);
+}
+
+/* As a node, a runnable gets the state, and gives what it writes. */
+static tn_value count_up(void *user, tn_value state, tn_value *error) {
+    int64_t count = 0;
+    (void)user, (void)error;
+    value->as_int(value->get(state, "count"), &count);
+    tn_builder *builder = value->builder();
+    value->begin(builder, TN_OBJECT);
+    tn_value next = value->make_int(count + 1);
+    value->key(builder, "count");
+    value->add(builder, next);
+    value->end(builder);
+    value->release(next);
+    return value->finish(builder);
+}
+
+static int32_t show_event(void *user, tn_value event) {
+    (void)user;
+    print("event", event);
+    return 1;
+}
+
+/* (input + 1) doubled and plus one again, side by side. */
+static void compose(tenon *host) {
+    tenon_runnable *one = tenon_lambda(host, add_one, NULL), *twice = tenon_lambda(host, doubled, NULL);
+    tenon_runnable *branches[] = {twice, one};
+    tenon_runnable *both = tenon_parallel(host, branches, NULL, 2);
+    tenon_runnable *stages[] = {one, both};
+    tenon_runnable *pipe = tenon_pipe(host, stages, 2);
+    tn_value inputs = NULL;
+    value->from_json("[1, 2, 3]", 9, &inputs);
+    tn_value results = tenon_batch(pipe, inputs, NULL, 2, NULL, NULL);
+    print("batch", results);
+    value->release(results);
+    value->release(inputs);
+    tenon_release(pipe);
+    tenon_release(both);
+    tenon_release(twice);
+    tenon_release(one);
+}
+
+/* The first seed's example: a loop that counts to three. */
+static int build(tenon *host) {
+    const char *const expressions[] = {"state.count < 3", "default"};
+    const char *const targets[] = {"count", TENON_END};
+    tenon_builder *builder = tenon_builder_new(host, "counter");
+    tenon_runnable *node = tenon_lambda(host, count_up, NULL);
+    tn_value zero = value->make_int(0);
+    tenon_add_channel(builder, "count", "last_value", zero);
+    tenon_add_node_runnable(builder, "count", node);
+    tenon_set_entry_point(builder, "count");
+    tenon_add_conditional_edges(builder, "count", expressions, targets, 2);
+    tenon_runnable *graph = tenon_compile(builder);
+    int failed = graph == NULL;
+    if (failed) {
+        fprintf(stderr, "%s\n", tenon_error(host));
+    } else {
+        tn_value result = tenon_stream(graph, NULL, NULL, "values", show_event, NULL);
+        failed = result == NULL;
+        if (failed) fprintf(stderr, "%s\n", tenon_error(host));
+        value->release(result);
+    }
+    tenon_release(graph);
+    tenon_builder_free(builder);
+    tenon_release(node);
+    value->release(zero);
+    return failed;
+}
+
+int main(int argc, char **argv) {
+    char *why = NULL;
+    tenon *host = tenon_open(NULL, &why);
+    if (!host) {
+        fprintf(stderr, "%s\n", why);
+        tenon_free(why);
+        return 1;
+    }
+    value = tenon_values();
+    compose(host);
+    int failed = build(host);
+    if (argc > 1) {
+        tenon_runnable *graph = tenon_graph_file(host, argv[1]);
+        char *result = graph ? tenon_invoke_json(graph, "{\"name\": \"Ada\"}") : NULL;
+        printf("file: %s\n", result ? result : tenon_error(host));
+        failed |= !result;
+        tenon_free(result);
+        tenon_release(graph);
+    }
+    tenon_close(host);
+    return failed;
+}
