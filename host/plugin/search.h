@@ -10,7 +10,7 @@
  *     struct search search;
  *     search_init(&search);
  *     search_add(&search, "plugins/", SEARCH_FLAG, "--plugins");
- *     search_add_defaults(&search);
+ *     search_add_environment(&search);
  *     registry_scan(registry, &search, &error);
  *     search_finish(&search);
  */

@@ -1,0 +1,113 @@
+/*
+ * plugin.c - what a plugin is, whatever its state: accessors, counters, the host's end that its code gets, its end.
+ *
+ * plugin->host.get is the one function through which a plugin reaches the host. It reads the table of interfaces, which
+ * does not change, so it may be called from any thread. Loading is loader.c's.
+ */
+#include "adl/value/memory.h"
+#include "host/plugin/manifest.h"
+#include "host/plugin/plugin_internal.h"
+#include <string.h>
+
+const struct registry_interface *plugin_interface_row(const struct plugin *plugin, const char *id) {
+    const struct registry_options *options = &plugin->registry->options;
+    for (const struct registry_interface *row = options->interfaces; row && row->id; row++)
+        if (strcmp(row->id, id) == 0) return row->draft && !plugin->bundled && !options->allow_drafts ? NULL : row;
+    return NULL;
+}
+
+static const void *host_get(void *self, const char *interface_id) {
+    const struct registry_interface *row = interface_id ? plugin_interface_row(self, interface_id) : NULL;
+    return row ? row->vtable : NULL;
+}
+
+struct plugin *plugin_of(const tn_host *host) {
+    return host && host->get == host_get ? host->self : NULL;
+}
+
+struct plugin *plugin_new_take(struct registry *registry, tn_value manifest, const char *path, const char *source) {
+    static _Atomic uint32_t numbers;
+    struct plugin *plugin = mem_zalloc(sizeof *plugin);
+    plugin->host = (tn_host){sizeof(tn_host), 0, plugin, host_get};
+    plugin->registry = registry;
+    plugin->path = mem_text(path);
+    plugin->source = mem_text(source);
+    plugin->manifest = manifest;
+    plugin->id = manifest_text(manifest_plugin(manifest), "id");
+    plugin->version = manifest_text(manifest_plugin(manifest), "version");
+    plugin->title = manifest_text(manifest_plugin(manifest), "title");
+    plugin->number = atomic_fetch_add(&numbers, 1) + 1;
+    return plugin;
+}
+
+void plugin_free(struct plugin *plugin) {
+    if (!plugin) return;
+    mem_free(plugin->path);
+    mem_free(plugin->source);
+    value_unref(plugin->manifest);
+    error_finish(&plugin->refusal);
+    mem_free(plugin);
+}
+
+int32_t plugin_refuse(struct plugin *plugin, int32_t status, struct error *error) {
+    plugin->state = PLUGIN_REFUSED;
+    error_finish(&plugin->refusal);
+    error_copy(&plugin->refusal, error);
+    return status;
+}
+
+void plugin_quiesce(struct plugin *plugin) {
+    if (plugin->state != PLUGIN_LOADED) return;
+    plugin->state = PLUGIN_QUIESCED;
+    if (plugin->lifecycle && plugin->lifecycle->quiesce) plugin->lifecycle->quiesce(plugin->plugin->self);
+}
+
+void plugin_end(struct plugin *plugin) {
+    plugin_quiesce(plugin);
+    if (plugin->state == PLUGIN_QUIESCED && plugin->lifecycle && plugin->lifecycle->deinit)
+        plugin->lifecycle->deinit(plugin->plugin->self);
+    if (plugin->state != PLUGIN_REFUSED) plugin->state = PLUGIN_UNLOADED;
+    loader_forget(plugin);
+}
+
+const char *plugin_id(const struct plugin *plugin) { return plugin->id; }
+const char *plugin_version(const struct plugin *plugin) { return plugin->version; }
+const char *plugin_title(const struct plugin *plugin) { return plugin->title; }
+const char *plugin_path(const struct plugin *plugin) { return plugin->path; }
+const char *plugin_source(const struct plugin *plugin) { return plugin->source; }
+bool plugin_bundled(const struct plugin *plugin) { return plugin->bundled; }
+tn_value plugin_manifest(const struct plugin *plugin) { return plugin->manifest; }
+enum plugin_state plugin_state(const struct plugin *plugin) { return plugin->state; }
+struct registry *plugin_registry(const struct plugin *plugin) {
+    return plugin->registry;
+}
+uint32_t plugin_number(const struct plugin *plugin) { return plugin->number; }
+const tn_host *plugin_host(const struct plugin *plugin) { return &plugin->host; }
+
+const char *plugin_state_name(enum plugin_state state) {
+    static const char *const names[] = {[PLUGIN_KNOWN] = "known",
+                                        [PLUGIN_LOADED] = "loaded",
+                                        [PLUGIN_QUIESCED] = "quiesced",
+                                        [PLUGIN_UNLOADED] = "unloaded",
+                                        [PLUGIN_REFUSED] = "refused"};
+    return names[state];
+}
+
+const struct error *plugin_refusal(const struct plugin *plugin) {
+    return plugin->state == PLUGIN_REFUSED ? &plugin->refusal : NULL;
+}
+
+const void *plugin_interface(const struct plugin *plugin, const char *interface_id) {
+    return plugin->state == PLUGIN_LOADED ? plugin->plugin->get(plugin->plugin->self, interface_id) : NULL;
+}
+
+void plugin_ref(struct plugin *plugin) { atomic_fetch_add_explicit(&plugin->refs, 1, memory_order_relaxed); }
+void plugin_unref(struct plugin *plugin) { atomic_fetch_sub_explicit(&plugin->refs, 1, memory_order_release); }
+void plugin_task_begin(struct plugin *plugin) { atomic_fetch_add_explicit(&plugin->tasks, 1, memory_order_relaxed); }
+void plugin_task_end(struct plugin *plugin) { atomic_fetch_sub_explicit(&plugin->tasks, 1, memory_order_release); }
+
+uint64_t plugin_refs(const struct plugin *plugin) { return atomic_load_explicit(&plugin->refs, memory_order_acquire); }
+uint64_t plugin_tasks(const struct plugin *plugin) {
+    return atomic_load_explicit(&plugin->tasks, memory_order_acquire);
+}
+_Atomic uint64_t *plugin_memory(struct plugin *plugin) { return &plugin->memory; }

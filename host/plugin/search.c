@@ -1,0 +1,167 @@
+/*
+ * search.c - the search path, made of what was typed, the environment, the configuration and two usual places.
+ *
+ * Paths that came from outside are kept as they were given, so that messages show what somebody wrote; a slash is put
+ * in front of plain names, because dlopen looks those up elsewhere. "Installed" is relative to where this code lies.
+ */
+#include "host/plugin/search.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef TENON_LIBDIR
+#define TENON_LIBDIR "lib" /* relative to the prefix, as the build installs */
+#endif
+
+void search_init(struct search *search) { *search = (struct search){0}; }
+
+void search_finish(struct search *search) {
+    for (size_t i = 0; i < search->count; i++) {
+        mem_free(search->entries[i].path);
+        mem_free(search->entries[i].source);
+    }
+    mem_free(search->entries);
+    *search = (struct search){0};
+}
+
+void search_add(struct search *search, const char *path, enum search_origin origin, const char *source) {
+    if (!path || !*path) return;
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    if (!strchr(path, '/')) buffer_text(&text, "./");
+    buffer_text(&text, path);
+    while (text.length > 1 && text.data[text.length - 1] == '/') text.data[--text.length] = 0;
+    char *given = buffer_detach(&text, NULL);
+    bool there = false;
+    for (size_t i = 0; !there && i < search->count; i++) there = strcmp(search->entries[i].path, given) == 0;
+    if (there || search->count == SEARCH_ENTRIES_MAX) {
+        if (!there) search->dropped++;
+        mem_free(given);
+        return;
+    }
+    size_t count = search->count;
+    if ((count & (count - 1)) == 0)
+        search->entries = mem_array(search->entries, count ? count * 2 : 1, sizeof *search->entries);
+    search->entries[search->count++] = (struct search_entry){given, mem_text(source), origin};
+}
+
+void search_add_environment(struct search *search) {
+    const char *paths = getenv("TENON_PLUGIN_PATH");
+    while (paths && *paths) {
+        size_t length = strcspn(paths, ":");
+        char *path = mem_text_n(paths, length);
+        search_add(search, path, SEARCH_ENVIRONMENT, "TENON_PLUGIN_PATH");
+        mem_free(path);
+        paths += length + (paths[length] == ':');
+    }
+}
+
+void search_add_user(struct search *search) {
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    struct buffer path;
+    buffer_init(&path, SIZE_MAX);
+    if (data && *data == '/') /* the XDG specification: relative ones are ignored */
+        buffer_format(&path, "%s/tenon/plugins", data);
+    else if (home && *home)
+        buffer_format(&path, "%s/.local/share/tenon/plugins", home);
+    search_add(search, buffer_cstr(&path), SEARCH_USER, "user directory");
+    buffer_finish(&path);
+}
+
+/* ---- Installed ---- */
+
+/* The folder of the object that holds this very function: the program, or libtenon. mem_free it; NULL where unknown. */
+static char *own_directory(void) {
+    static const char here;
+    char resolved[PATH_MAX];
+    Dl_info info;
+    bool found = false;
+    /* In a program, dladdr gives argv[0], which need not be a path; a library it names as it was opened. */
+    if (dladdr(&here, &info) && info.dli_fname && strstr(info.dli_fname, ".so"))
+        found = realpath(info.dli_fname, resolved) != NULL;
+    if (!found) found = realpath("/proc/self/exe", resolved) != NULL;
+    char *slash = found ? strrchr(resolved, '/') : NULL;
+    return slash ? mem_text_n(resolved, (size_t)(slash - resolved)) : NULL;
+}
+
+char *search_installed_directory(void) {
+    /* From bin/ (the program), and from lib/ (libtenon). */
+    static const char *const relative[] = {"/../" TENON_LIBDIR "/tenon/plugins", "/../lib/tenon/plugins",
+                                           "/tenon/plugins"};
+    char *directory = own_directory(), *result = NULL;
+    for (size_t i = 0; directory && !result && i < sizeof relative / sizeof *relative; i++) {
+        struct buffer path;
+        struct stat status;
+        char resolved[PATH_MAX];
+        buffer_init(&path, SIZE_MAX);
+        buffer_format(&path, "%s%s", directory, relative[i]);
+        if (realpath(buffer_cstr(&path), resolved) && stat(resolved, &status) == 0 && S_ISDIR(status.st_mode))
+            result = mem_text(resolved);
+        buffer_finish(&path);
+    }
+    mem_free(directory);
+    return result;
+}
+
+void search_add_installed(struct search *search) {
+    char *directory = search_installed_directory();
+    search_add(search, directory, SEARCH_INSTALLED, "installed");
+    mem_free(directory);
+}
+
+/* ---- Files ---- */
+
+static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static bool is_plugin_name(const char *name) {
+    size_t length = strlen(name);
+    return name[0] != '.' && length > 3 && strcmp(name + length - 3, ".so") == 0;
+}
+
+int32_t search_files(const struct search_entry *entry, void (*visit)(void *user, const char *path, bool named),
+                     void *user, struct error *error) {
+    struct stat status;
+    if (stat(entry->path, &status) != 0)
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "%s (from %s): %s", entry->path, entry->source,
+                         strerror(errno));
+    if (!S_ISDIR(status.st_mode)) {
+        visit(user, entry->path, true);
+        return TN_OK;
+    }
+    DIR *directory = opendir(entry->path);
+    if (!directory)
+        return error_set(error, TN_ERROR, "IO", "%s (from %s): the folder cannot be read: %s", entry->path,
+                         entry->source, strerror(errno));
+    char **names = mem_array(NULL, SEARCH_FILES_MAX, sizeof *names);
+    size_t count = 0;
+    int32_t result = TN_OK;
+    for (struct dirent *item; (item = readdir(directory)) != NULL;) {
+        if (!is_plugin_name(item->d_name)) continue;
+        if (count == SEARCH_FILES_MAX) {
+            result =
+                error_set(error, TN_LIMIT, "LIMIT", "%s (from %s): found more than %u files *.so; the rest is not read",
+                          entry->path, entry->source, SEARCH_FILES_MAX);
+            break;
+        }
+        names[count++] = mem_text(item->d_name);
+    }
+    closedir(directory);
+    qsort((void *)names, count, sizeof *names, compare_names);
+    for (size_t i = 0; i < count; i++) {
+        struct buffer path;
+        buffer_init(&path, SIZE_MAX);
+        buffer_format(&path, "%s/%s", entry->path, names[i]);
+        visit(user, buffer_cstr(&path), false);
+        buffer_finish(&path);
+        mem_free(names[i]);
+    }
+    mem_free((void *)names);
+    return result;
+}
