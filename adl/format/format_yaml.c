@@ -223,7 +223,7 @@ static void write_flow(struct layout *layout, const struct tree_node *node, uint
 
 /* A value in a flow collection, after `: ` or at an item's beginning; `lead`: a space comes before it. */
 static void write_flow_value(struct layout *layout, const struct tree_node *node, uint32_t indent, bool lead) {
-    if (is_absent(node) && current(layout) != '&') return;
+    if (is_absent(node) && current(layout) != '&' && current(layout) != '*') return;
     if (lead) layout_lead(layout, indent + STEP);
     if (write_anchor(layout)) {
         if (is_absent(node)) return;
@@ -262,7 +262,8 @@ static void write_flow_pair(struct layout *layout, const struct tree_item *item,
     layout_gap(layout, indent + STEP, true);
     uint32_t colon = layout->at++;
     next = layout_peek(layout);
-    bool nothing = is_absent(item->node) && (next >= layout->length || layout->text[next] != '&');
+    bool named = next < layout->length && (layout->text[next] == '&' || layout->text[next] == '*');
+    bool nothing = is_absent(item->node) && !named;
     if (nothing && braces) return; /* {key} says the same as {key: } */
     layout->at = colon;
     if (alias) buffer_char(&layout->out, ' '); /* a colon may belong to an alias' name */
@@ -406,7 +407,11 @@ static void write_block(struct layout *layout, const struct tree_node *node, uin
 static void write_value(struct layout *layout, const struct tree_node *node, const struct place *place) {
     uint32_t next = layout_peek(layout);
     bool absent = is_absent(node);
-    if (absent && !(next < node->span.start && layout->text[next] == '&')) return; /* &name of nothing is something */
+    if (absent) { /* but &name of nothing, or an alias of that, is something */
+        bool anchor = next < node->span.start && layout->text[next] == '&';
+        bool alias = node->span.start < layout->at && next < layout->length && layout->text[next] == '*';
+        if (!anchor && !alias) return;
+    }
     layout_gap(layout, inner(place), true);
     if (place->root && layout->open) layout_line(layout, 0); /* after --- */
     bool anchored = false;
