@@ -11,7 +11,7 @@
 #include "adl/value/block.h"
 #include "adl/value/memory.h"
 
-/* Odd constants with as many zeros as ones: the fractional digits of pi and e, repaired to be so. */
+/* Odd, with about as many ones as zeros: the golden ratio, the first multiplier of splitmix64, and digits of pi. */
 #define MULTIPLIER_1 0x9e3779b97f4a7c15u
 #define MULTIPLIER_2 0xbf58476d1ce4e5b9u
 #define FIXED_SEED   0x243f6a8885a308d3u

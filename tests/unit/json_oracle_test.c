@@ -161,7 +161,7 @@ static size_t damage(char *text, size_t length, size_t room) {
         size_t size = strlen(piece), cut = random_below(6);
         switch (random_below(4)) {
         case 0:
-            if (at < length) text[at] = (char)random_below(256);
+            if (at < length) text[at] = (char)(1 + random_below(255)); /* theirs passes over NUL */
             break;
         case 1:
             if (cut > length - at) cut = length - at;
