@@ -75,8 +75,7 @@ static void texts_come_back(void **state) {
         "{\"a\\u0000b\":1}",
         "{\"$bytes\":\"\"}",
         "{\"$bytes\":\"AP+/\"}",
-        "[{\"id\":1},{\"id\":2},{\"id\":3},{\"id\":4},{\"id\":5},{\"id\":6},{\"id\":7},{\"id\":8},{\"id\":9},{\"id\":"
-        "10}]",
+        "[{\"k\":1},{\"k\":2},{\"k\":3},{\"k\":4},{\"k\":5},{\"k\":6},{\"k\":7},{\"k\":8},{\"k\":9}]",
     };
     int64_t live = value_live_count();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
