@@ -279,17 +279,6 @@ struct cell_map *cell_map_new(struct arena *arena, uint32_t capacity) {
     return map;
 }
 
-static bool map_grow(struct arena *arena, struct cell_map *map) {
-    uint32_t capacity = map->capacity ? map->capacity * 2 : 4;
-    struct cell_entry *entries = arena_take(arena, capacity * sizeof *entries);
-    if (!entries) return false;
-    assert(map->entries != NULL);
-    memcpy(entries, map->entries, map->count * sizeof *entries);
-    map->entries = entries;
-    map->capacity = capacity;
-    return true;
-}
-
 static bool map_index(struct arena *arena, struct cell_map *map) {
     uint32_t size = 32;
     while (size < map->capacity * 2) size *= 2;
@@ -306,14 +295,12 @@ bool cell_map_add(struct arena *arena, struct cell_map *map, const struct cell *
                   bool *duplicate) {
     *duplicate = map_find(map, key) != NULL;
     if (*duplicate) return true;
-    bool grown = map->count == map->capacity;
-    if (grown && !map_grow(arena, map)) return false;
-    assert(map->entries != NULL); /* cell_map_new gives room for none, too */
+    assert(map->count < map->capacity);
     map->entries[map->count++] = (struct cell_entry){*key, *value};
     account(&map->weight, &map->depth, key);
     account(&map->weight, &map->depth, value);
     if (map->count <= INDEXED_FROM) return true;
-    if (grown || map->index_size == 0) return map_index(arena, map);
+    if (map->index_size == 0) return map_index(arena, map);
     map->index[map_slot(map, key)] = map->count;
     return true;
 }

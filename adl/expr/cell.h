@@ -110,6 +110,7 @@ bool cell_compare(const struct cell *a, const struct cell *b, int *order);
 /* Room for `capacity` items at first; NULL beyond the arena's limit. */
 struct cell_list *cell_list_new(struct arena *arena, uint32_t capacity);
 bool cell_list_add(struct arena *arena, struct cell_list *list, const struct cell *item);
+/* Of at most `capacity` entries; NULL beyond the arena's limit. */
 struct cell_map *cell_map_new(struct arena *arena, uint32_t capacity);
 /* False beyond the arena's limit; *duplicate where the key is there already. */
 bool cell_map_add(struct arena *arena, struct cell_map *map, const struct cell *key, const struct cell *value,

@@ -90,6 +90,8 @@ static void list_add(struct machine *machine, struct cell *list, const struct ce
     if (list->kind == CELL_ERROR) return;
     if (list->as.list->count >= machine->expr->limits.list_length)
         *list = machine_stop(machine, FAULT_LIST_LENGTH);
+    else if (cell_depth(item) >= CELL_DEPTH)
+        *list = machine_stop(machine, FAULT_NESTING);
     else if (!cell_list_add(&machine->arena, list->as.list, item))
         *list = machine_stop(machine, FAULT_MEMORY);
 }
@@ -133,6 +135,8 @@ static void map_add(struct machine *machine, struct cell *map, const struct cell
     if (map->kind == CELL_ERROR) return;
     if (key->kind == TN_DOUBLE || !cell_is_key(key))
         *map = fault_cell(machine, FAULT_NOT_KEY, key);
+    else if (cell_depth(value) >= CELL_DEPTH)
+        *map = machine_stop(machine, FAULT_NESTING);
     else if (!cell_map_add(&machine->arena, map->as.map, key, value, &duplicate))
         *map = machine_stop(machine, FAULT_MEMORY);
     else if (duplicate)

@@ -452,7 +452,7 @@ static int binding(enum lex_kind kind, enum expr_operation *operation) {
 /* Recurses at most three deep: once for each binding. */
 static uint32_t parse_binary(struct compiler *compiler, int loosest) {
     uint32_t kinds = loosest > 3 ? parse_unary(compiler) : parse_binary(compiler, loosest + 1);
-    enum expr_operation operation;
+    enum expr_operation operation = OP_EQ;
     while (loosest <= 3 && binding(compiler->token.kind, &operation) == loosest) {
         struct span span = span_of(&compiler->token);
         advance(compiler);

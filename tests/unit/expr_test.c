@@ -459,6 +459,38 @@ static void test_bounds(void **state) {
     assert_int_equal(outcome_of("('ab' + 'cd') == '' ? 1 : 2", &(struct expr_limits){.string_length = 3}), TN_LIMIT);
 }
 
+/* What goes through much is charged more than what does not. */
+static void test_charges(void **state) {
+    (void)state;
+    static const char *const expressions[] = {"3 in state.list",          "state.list == [] ? 1 : 2",
+                                              "state.text.size()",        "state.text.contains('b')",
+                                              "state.text.matches('b$')", "state.text + 'b' == ''"};
+    struct host host;
+    host_init(&host, "{\"state\": {\"list\": [], \"text\": \"\"}}");
+    char *text = repeated("", "a", 60000, "");
+    tn_value list = value_array(), state_value = value_ref(host.state);
+    for (int i = 0; i < 6400; i++) list = value_push_take(list, value_int(-1));
+    state_value = value_set_take(value_set_take(state_value, "list", list), "text", value_text(text));
+    for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
+        struct expr_cost little, much;
+        struct expr *expr = compiled(&host, expressions[i]);
+        tn_value result = NULL, kept = host.state;
+        host.env.cost = &little;
+        assert_int_equal(expr_eval(expr, &host.env, &result, NULL), TN_OK);
+        value_unref(result);
+        host.state = state_value;
+        host.env.cost = &much;
+        assert_int_equal(expr_eval(expr, &host.env, &result, NULL), TN_OK);
+        value_unref(result);
+        host.state = kept;
+        if (much.operations < little.operations + 14) fail_msg("%s: %u", expressions[i], (unsigned)much.operations);
+        expr_unref(expr);
+    }
+    value_unref(state_value);
+    mem_free(text);
+    host_finish(&host);
+}
+
 static void test_hostile(void **state) {
     (void)state;
     /* Chains as long as a text can be nest nothing, and end by a bound at the latest. */
@@ -487,6 +519,10 @@ static void test_hostile(void **state) {
                                 "[1,2,3,4,5,6,7,8,9].map(d,[1,2,3,4,5,6,7,8,9].map(e,a)))))",
                                 NULL),
                      TN_LIMIT);
+    assert_int_equal(outcome_repeated("[1]", ".map(a,[a])", 100, ""), TN_OK);
+    assert_int_equal(outcome_repeated("[1]", ".map(a,[a])", 150, ""), TN_LIMIT);
+    assert_int_equal(outcome_repeated("[1]", ".map(a,{1:a})", 150, ""), TN_LIMIT);
+    assert_int_equal(outcome_repeated("'", "é", 30000, "'.nothing()()"), TN_INVALID);
     assert_int_equal(outcome_of("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'.matches('(a+)+$')", NULL), TN_LIMIT);
     assert_int_equal(outcome_of("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'.matches('(a+)+' + '$')", NULL), TN_LIMIT);
     assert_int_equal(outcome_of("'a'.matches('(*LIMIT_MATCH=999999999)' + '(a+)+$')", NULL), TN_OK);
@@ -598,6 +634,7 @@ int main(void) {
         cmocka_unit_test(test_uses),
         cmocka_unit_test(test_problems),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_charges),
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_mutants),
         cmocka_unit_test(test_tokens),
