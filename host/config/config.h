@@ -2,16 +2,16 @@
  * config.h - tenon.yaml: what the operator decides: where plugins are, what each is told, which models roles mean.
  *
  *     plugins:
- *       path: [./plugins]                  # from the file's own folder
+ *       path: [./plugins]                     # from the file's own folder
  *       config: {acme.search: {endpoint: "https://…", key: {secret: ACME_KEY}}}
  *     models: {planner: "openai:gpt-4o", default: {provider: ollama, model: llama3}}
- *     secrets: {ACME_KEY: {file: ~/.acme}}   # {env: NAME}, {file: PATH}; without a row: the variable of that name
- *     limits: {concurrency: 64, workers: 16, document_bytes: 4194304}
+ *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}
+ *     limits: {concurrency: 64, workers: 16}
  *     log: info
  *
  * The project's file is searched upwards from the working directory; the user's ($XDG_CONFIG_HOME/tenon/tenon.yaml) is
  * read as well, and the project's keys win, each by itself. Unknown keys are errors at their position. A secret is only
- * ever a reference in here; its text exists while a plugin is being initialised.
+ * ever a reference in here: its text is fetched when a plugin is initialised (secret.h), and not kept.
  *
  *     struct config *config;
  *     if (config_load(NULL, &config, &error) != TN_OK) return report(&error);
@@ -30,15 +30,22 @@
 struct config;
 struct diagnostics;
 
+/* The keys of `limits`: name, least, most. */
+#define CONFIG_LIMITS(LIMIT)                                                                                           \
+    LIMIT(concurrency, 1, 1000000)      /* tasks of one run at once */                                                 \
+    LIMIT(workers, 1, 4096)             /* threads for blocking components */                                          \
+    LIMIT(recursion_limit, 1, 10000000) /* super-steps of one run */
+
 #define CONFIG_FILE_MAX    (1u << 20)  /* bytes of a tenon.yaml */
 #define CONFIG_SECRET_MAX  (64u << 10) /* bytes of a secret's text */
+#define CONFIG_PATHS_MAX   100u        /* entries of plugins.path */
 #define CONFIG_PARENTS_MAX 64u         /* folders searched upwards */
 
 struct config *config_empty(void);
 /*
  * Reads `file` (NULL: the project's, searched from `directory`, NULL being the working directory) and the user's. No
  * file at all is an empty configuration; `file` that cannot be read is TN_NOT_FOUND. Faults in a file: TN_INVALID, code
- * CONFIG_INVALID, with the first one's file, line and column, and how many there are.
+ * INVALID_CONFIG, with the first one's file, line and column, and how many there are.
  */
 int32_t config_load(const char *file, struct config **out, struct error *error);
 int32_t config_load_from(const char *file, const char *directory, struct config **out, struct error *error);
@@ -54,9 +61,12 @@ tn_value config_plugin(const struct config *config,
                        const char *plugin_id);                        /* its section, secrets unresolved; or NULL */
 tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
 int64_t config_limit(const struct config *config, const char *name, int64_t otherwise);
-int32_t config_log_level(const struct config *config); /* TN_LOG_… */
+int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN where nothing is said */
 
-/* A secret's text, a new reference; fails with SECRET_NOT_FOUND, never naming the text. */
+/*
+ * A secret's text, a new reference: by its row under `secrets`, else the environment variable of that name. Fails with
+ * SECRET_NOT_FOUND; no message ever has the text. A command is waited for: [loop], and [worker] where that matters.
+ */
 int32_t config_secret(const struct config *config, const char *name, tn_value *out, struct error *error);
 /* `value` with every {secret: NAME} in it replaced by its text; a new reference. */
 int32_t config_reveal(const struct config *config, tn_value value, tn_value *out, struct error *error);

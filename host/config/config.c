@@ -1,0 +1,503 @@
+/*
+ * config.c - reading tenon.yaml: a table of keys over the positioned tree, and the two files becoming one.
+ *
+ * Every fault is a diagnostic at its place, and the rest is read all the same: a document is checked by the same rules.
+ * Paths are made absolute here, by the folder of the file that has them; nothing they name is opened.
+ */
+#include "host/config/config.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/text/source.h"
+#include "adl/text/tree.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "adl/value/nearest.h"
+#include "host/config/config_internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct reader {
+    struct config *config;
+    struct source *source;
+    struct diagnostics *found;
+    char *folder; /* of the file; "" where it has none */
+};
+
+/* ---- Faults ---- */
+
+static void wrong_kind(struct reader *reader, const struct tree_node *node, const char *where, const char *expected) {
+    if (node->kind == TREE_BROKEN) return; /* said already */
+    diagnostics_add(reader->found, ADL_E020, reader->source, node->span, "`%s`: found %s, expected %s", where,
+                    value_kind_name(node->kind), expected);
+}
+
+static bool is_mapping(struct reader *reader, const struct tree_node *node, const char *where, const char *expected) {
+    if (node->kind == TN_OBJECT) return true;
+    if (node->kind != TN_NULL) wrong_kind(reader, node, where, expected); /* a key with nothing after it */
+    return false;
+}
+
+/* ---- Keys ---- */
+
+struct key {
+    const char *name;
+    void (*read)(struct reader *reader, const struct tree_node *node);
+};
+
+static void unknown_key(struct reader *reader, const struct tree_item *item, const char *where,
+                        const struct nearest *near) {
+    size_t length;
+    const char *name = value_chars(item->key, &length);
+    struct diagnostic *diagnostic = diagnostics_add(reader->found, ADL_E021, reader->source, item->key_span,
+                                                    "found the key `%.*s`, which %s does not have",
+                                                    (int)(length < 100 ? length : 100), name, where);
+    const char *meant = nearest_result(near);
+    if (meant) diagnostic_suggest_name(diagnostic, item->key_span, meant, strlen(meant));
+}
+
+static void read_keys(struct reader *reader, const struct tree_node *node, const char *where, const struct key *keys) {
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        size_t length;
+        const char *name = value_chars(item->key, &length);
+        const struct key *key = keys;
+        struct nearest near;
+        nearest_init(&near, name, length);
+        while (key->name && !(strlen(key->name) == length && memcmp(key->name, name, length) == 0)) {
+            nearest_offer(&near, key->name, strlen(key->name));
+            key++;
+        }
+        if (key->name)
+            key->read(reader, item->node);
+        else
+            unknown_key(reader, item, where, &near);
+    }
+}
+
+/* "~/x" from the home folder, "x" from the file's. */
+static char *absolute(const struct reader *reader, const char *path) {
+    struct buffer text;
+    const char *home = getenv("HOME");
+    buffer_init(&text, SIZE_MAX);
+    if (path[0] == '~' && path[1] == '/' && home && *home)
+        buffer_format(&text, "%s%s", home, path + 1);
+    else if (path[0] == '/' || !*reader->folder)
+        buffer_text(&text, path);
+    else
+        buffer_format(&text, "%s/%s", reader->folder, path);
+    return buffer_detach(&text, NULL);
+}
+
+static void add_path(struct config *config, const char *path) {
+    size_t count = config->path_count;
+    if ((count & (count - 1)) == 0)
+        config->paths = mem_array((void *)config->paths, count ? count * 2 : 1, sizeof *config->paths);
+    config->paths[config->path_count++] = mem_text(path);
+}
+
+static void read_path(struct reader *reader, const struct tree_node *node) {
+    if (node->kind != TN_STRING) {
+        wrong_kind(reader, node, "plugins.path", "a path, or a list of paths");
+        return;
+    }
+    char *path = absolute(reader, value_chars(node->value, NULL));
+    if (reader->config->path_count < CONFIG_PATHS_MAX)
+        add_path(reader->config, path);
+    else
+        diagnostics_add(reader->found, ADL_E027, reader->source, node->span, "`plugins.path`: at most %u paths",
+                        CONFIG_PATHS_MAX);
+    mem_free(path);
+}
+
+static void read_plugin_path(struct reader *reader, const struct tree_node *node) {
+    if (node->kind != TN_ARRAY) {
+        read_path(reader, node);
+        return;
+    }
+    for (uint32_t i = 0; i < node->count; i++) read_path(reader, node->items[i].node);
+}
+
+static void read_plugin_config(struct reader *reader, const struct tree_node *node) {
+    if (!is_mapping(reader, node, "plugins.config", "a mapping of plugin ids to their sections")) return;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        if (is_mapping(reader, item->node, value_chars(item->key, NULL), "a mapping: what the plugin is told"))
+            reader->config->plugins =
+                value_set_key_take(reader->config->plugins, value_ref(item->key), tree_to_value(item->node));
+    }
+}
+
+static void read_plugins(struct reader *reader, const struct tree_node *node) {
+    static const struct key keys[] = {{"path", read_plugin_path}, {"config", read_plugin_config}, {NULL, NULL}};
+    if (is_mapping(reader, node, "plugins", "a mapping with `path` and `config`"))
+        read_keys(reader, node, "`plugins`", keys);
+}
+
+/* "provider:model", {provider, …}, or in a list a fallback for the one before. */
+static bool is_binding(struct reader *reader, const struct tree_node *node, const char *role, bool in_list) {
+    if (node->kind == TN_STRING) return true;
+    if (node->kind == TN_OBJECT) {
+        const struct tree_node *provider = tree_get(node, "provider");
+        if (provider && provider->kind == TN_STRING) return true;
+        diagnostics_add(reader->found, ADL_E022, reader->source, node->span,
+                        "`models.%s`: `provider` is missing: which component gives the model?", role);
+        return false;
+    }
+    if (node->kind == TN_ARRAY && !in_list && node->count > 0) {
+        bool good = true;
+        for (uint32_t i = 0; i < node->count; i++) good &= is_binding(reader, node->items[i].node, role, true);
+        return good;
+    }
+    wrong_kind(reader, node, role, "\"provider:model\", a mapping with `provider`, or a list of these");
+    return false;
+}
+
+static void read_models(struct reader *reader, const struct tree_node *node) {
+    if (!is_mapping(reader, node, "models", "a mapping of roles to models")) return;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        if (is_binding(reader, item->node, value_chars(item->key, NULL), false))
+            reader->config->models =
+                value_set_key_take(reader->config->models, value_ref(item->key), tree_to_value(item->node));
+    }
+}
+
+static bool is_command(const struct tree_node *node) {
+    bool good = node && node->kind == TN_ARRAY && node->count > 0;
+    for (uint32_t i = 0; good && i < node->count; i++) good = node->items[i].node->kind == TN_STRING;
+    return good;
+}
+
+static void read_secret(struct reader *reader, const struct tree_item *item) {
+    const char *name = value_chars(item->key, NULL);
+    const struct tree_node *node = item->node;
+    if (node->kind == TN_STRING) {
+        /* Never echoed: it may be the secret itself. */
+        diagnostics_add(
+            reader->found, ADL_E020, reader->source, node->span,
+            "`secrets.%s`: found a text; a secret is not written here, only where it is: {env: NAME}, {file: "
+            "PATH} or {command: [PROGRAM, ARGUMENT…]}",
+            name);
+        return;
+    }
+    const struct tree_node *env = tree_get(node, "env"), *file = tree_get(node, "file"),
+                           *command = tree_get(node, "command");
+    bool good = node->kind == TN_OBJECT && node->count == 1 &&
+                ((env && env->kind == TN_STRING) || (file && file->kind == TN_STRING) || is_command(command));
+    if (!good) {
+        wrong_kind(reader, node, name, "one of {env: NAME}, {file: PATH} and {command: [PROGRAM, ARGUMENT…]}");
+        return;
+    }
+    tn_value row = tree_to_value(node);
+    if (file) {
+        char *path = absolute(reader, value_chars(file->value, NULL));
+        row = value_set_take(row, "file", value_string_lossy(path, strlen(path)));
+        mem_free(path);
+    }
+    reader->config->secrets = value_set_key_take(reader->config->secrets, value_ref(item->key), row);
+}
+
+static void read_secrets(struct reader *reader, const struct tree_node *node) {
+    if (!is_mapping(reader, node, "secrets", "a mapping of names to where each secret is")) return;
+    for (uint32_t i = 0; i < node->count; i++) read_secret(reader, &node->items[i]);
+}
+
+static const struct limit {
+    const char *name;
+    int64_t least, most;
+} limits[] = {
+#define CONFIG_LIMIT(name, least, most) {#name, least, most},
+    CONFIG_LIMITS(CONFIG_LIMIT)
+#undef CONFIG_LIMIT
+};
+
+static void read_limits(struct reader *reader, const struct tree_node *node) {
+    if (!is_mapping(reader, node, "limits", "a mapping of limits to numbers")) return;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        const struct limit *limit = NULL;
+        struct nearest near;
+        size_t length;
+        int64_t number;
+        const char *name = value_chars(item->key, &length);
+        nearest_init(&near, name, length);
+        for (size_t j = 0; j < sizeof limits / sizeof *limits; j++) {
+            nearest_offer(&near, limits[j].name, strlen(limits[j].name));
+            if (value_text_is(item->key, limits[j].name)) limit = &limits[j];
+        }
+        if (!limit)
+            unknown_key(reader, item, "`limits`", &near);
+        else if (item->node->kind != TN_INT)
+            wrong_kind(reader, item->node, limit->name, "a whole number");
+        else if ((number = value_to_int(item->node->value)) < limit->least || number > limit->most)
+            diagnostics_add(reader->found, ADL_E025, reader->source, item->node->span,
+                            "`limits.%s`: found %lld, expected %lld to %lld", limit->name, (long long)number,
+                            (long long)limit->least, (long long)limit->most);
+        else
+            reader->config->limits =
+                value_set_key_take(reader->config->limits, value_ref(item->key), value_ref(item->node->value));
+    }
+}
+
+static void read_log(struct reader *reader, const struct tree_node *node) {
+    static const char *const levels[] = {
+        [TN_LOG_DEBUG] = "debug", [TN_LOG_INFO] = "info", [TN_LOG_WARN] = "warn", [TN_LOG_ERROR] = "error"};
+    size_t length;
+    if (node->kind != TN_STRING) {
+        wrong_kind(reader, node, "log", "debug, info, warn or error");
+        return;
+    }
+    const char *level = value_chars(node->value, &length);
+    struct nearest near;
+    nearest_init(&near, level, length);
+    for (int32_t i = TN_LOG_DEBUG; i <= TN_LOG_ERROR; i++) {
+        nearest_offer(&near, levels[i], strlen(levels[i]));
+        if (value_text_is(node->value, levels[i])) {
+            reader->config->log = i;
+            return;
+        }
+    }
+    struct diagnostic *diagnostic = diagnostics_add(reader->found, ADL_E023, reader->source, node->span,
+                                                    "`log`: found `%.*s`, expected debug, info, warn or error",
+                                                    (int)(length < 60 ? length : 60), level);
+    if (nearest_result(&near)) diagnostic_suggest_name(diagnostic, node->span, near.best, near.best_length);
+}
+
+static const struct key top_keys[] = {{"plugins", read_plugins}, {"models", read_models}, {"secrets", read_secrets},
+                                      {"limits", read_limits},   {"log", read_log},       {NULL, NULL}};
+
+/* ---- One file ---- */
+
+struct config *config_empty(void) {
+    struct config *config = mem_zalloc(sizeof *config);
+    config->plugins = config->models = config->secrets = config->limits = value_object();
+    config->log = CONFIG_LOG_UNSET;
+    return config;
+}
+
+void config_free(struct config *config) {
+    if (!config) return;
+    for (size_t i = 0; i < config->path_count; i++) mem_free(config->paths[i]);
+    mem_free((void *)config->paths);
+    mem_free(config->file);
+    value_unref(config->plugins);
+    value_unref(config->models);
+    value_unref(config->secrets);
+    value_unref(config->limits);
+    mem_free(config);
+}
+
+struct config *config_read(const char *name, const char *text, size_t length, struct diagnostics *found) {
+    struct source *source = source_new(name, text, length);
+    const char *slash = strrchr(name, '/');
+    struct reader reader = {.config = config_empty(), .source = source, .found = found};
+    reader.folder = slash ? mem_text_n(name, slash > name ? (size_t)(slash - name) : 1) : mem_text("");
+    struct tree *tree = tree_read(source, &(struct tree_limits){.size = CONFIG_FILE_MAX}, found);
+    const struct tree_node *root = tree_root(tree);
+    if (is_mapping(&reader, root, name, "a mapping with `plugins`, `models`, `secrets`, `limits` and `log`"))
+        read_keys(&reader, root, "tenon.yaml", top_keys);
+    tree_free(tree);
+    source_unref(source);
+    mem_free(reader.folder);
+    return reader.config;
+}
+
+/* ---- Files ---- */
+
+/* The text of a file, mem_free it; NULL with error set, or, where it does not exist and need not, without. */
+static char *read_file(const char *path, bool needed, size_t *length, struct error *error) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) {
+        if (needed || errno != ENOENT)
+            error_set(error, TN_NOT_FOUND, "NOT_FOUND", "%s: cannot be read: %s", path, strerror(errno));
+        return NULL;
+    }
+    struct buffer text;
+    char chunk[4096];
+    ssize_t got;
+    buffer_init(&text, CONFIG_FILE_MAX);
+    while ((got = read(descriptor, chunk, sizeof chunk)) != 0) {
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) break;
+        buffer_append(&text, chunk, (size_t)got);
+    }
+    int failure = errno;
+    close(descriptor);
+    if (got == 0 && !text.overflow) {
+        char *result = buffer_detach(&text, length);
+        return result ? result : mem_text("");
+    }
+    if (got < 0)
+        error_set(error, TN_ERROR, "IO", "%s: cannot be read: %s", path, strerror(failure));
+    else
+        error_set(error, TN_LIMIT, "LIMIT", "%s: longer than %u bytes", path, CONFIG_FILE_MAX);
+    buffer_finish(&text);
+    return NULL;
+}
+
+static int32_t describe(struct diagnostics *found, struct error *error) {
+    diagnostics_sort(found);
+    size_t count = diagnostics_errors(found);
+    for (size_t i = 0; i < diagnostics_count(found); i++) {
+        const struct diagnostic *first = diagnostics_at(found, i);
+        if (first->severity != DIAGNOSTIC_ERROR) continue;
+        struct source_place place = source_locate(first->source, first->span.start);
+        error_set(error, TN_INVALID, "INVALID_CONFIG", "%s:%u:%u: %s%s%s", source_name(first->source), place.line + 1,
+                  place.point + 1, first->message, first->suggestion ? "; " : "",
+                  first->suggestion ? first->suggestion : "");
+        if (count > 1 && error) {
+            struct error inner = ERROR_INIT;
+            error_move(&inner, error);
+            error_set(error, TN_INVALID, inner.code, "%s (and %zu more)", inner.message, count - 1);
+            error_finish(&inner);
+        }
+        break;
+    }
+    return count > 0 ? TN_INVALID : TN_OK;
+}
+
+/* What `over` says wins, key by key. */
+static tn_value overlaid(tn_value under, tn_value over) {
+    tn_value both = value_ref(under);
+    for (size_t i = 0; i < value_count(over); i++)
+        both = value_set_key_take(both, value_ref(value_key_at(over, i)), value_ref(value_value_at(over, i)));
+    return both;
+}
+
+static void config_overlay(struct config *under, const struct config *over) {
+    struct {
+        tn_value *under;
+        tn_value over;
+    } parts[] = {{&under->plugins, over->plugins},
+                 {&under->models, over->models},
+                 {&under->secrets, over->secrets},
+                 {&under->limits, over->limits}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        tn_value both = overlaid(*parts[i].under, parts[i].over);
+        value_unref(*parts[i].under);
+        *parts[i].under = both;
+    }
+    /* The project's paths are searched first. */
+    char **paths = under->paths;
+    size_t count = under->path_count;
+    under->paths = NULL;
+    under->path_count = 0;
+    for (size_t i = 0; i < over->path_count; i++) add_path(under, over->paths[i]);
+    for (size_t i = 0; i < count; i++) {
+        add_path(under, paths[i]);
+        mem_free(paths[i]);
+    }
+    mem_free((void *)paths);
+    if (over->log != CONFIG_LOG_UNSET) under->log = over->log;
+}
+
+static int32_t load_file(struct config *config, const char *path, bool needed, struct error *error) {
+    struct error why = ERROR_INIT;
+    size_t length = 0;
+    char *text = read_file(path, needed, &length, &why);
+    if (!text) {
+        int32_t status = why.code ? strcmp(why.code, "LIMIT") == 0 ? TN_LIMIT : TN_NOT_FOUND : TN_OK;
+        error_move(error, &why);
+        return status;
+    }
+    struct diagnostics *found = diagnostics_new();
+    struct config *read = config_read(path, text, length, found);
+    int32_t status = describe(found, error);
+    if (status == TN_OK) config_overlay(config, read);
+    config_free(read);
+    diagnostics_free(found);
+    mem_free(text);
+    return status;
+}
+
+/*
+ * The nearest tenon.yaml from `directory` upwards; mem_free it. One that lies above, in a folder where others may
+ * write, must not decide which code runs: it counts only if it is the user's own, or root's.
+ */
+static int32_t find_project(const char *directory, char **out, struct error *error) {
+    char folder[PATH_MAX];
+    *out = NULL;
+    if (!realpath(directory ? directory : ".", folder)) return TN_OK;
+    for (uint32_t depth = 0; depth < CONFIG_PARENTS_MAX; depth++) {
+        struct buffer path;
+        struct stat status;
+        buffer_init(&path, SIZE_MAX);
+        buffer_format(&path, "%s/tenon.yaml", folder[1] ? folder : "");
+        bool there = stat(buffer_cstr(&path), &status) == 0 && S_ISREG(status.st_mode);
+        if (there && depth > 0 && status.st_uid != geteuid() && status.st_uid != 0) {
+            int32_t result = error_set(
+                error, TN_INVALID, "PERMISSION_DENIED",
+                "%s belongs to another user; name it with --config to use it, or pass --no-config", buffer_cstr(&path));
+            buffer_finish(&path);
+            return result;
+        }
+        if (there) {
+            *out = buffer_detach(&path, NULL);
+            return TN_OK;
+        }
+        buffer_finish(&path);
+        char *slash = strrchr(folder, '/');
+        if (!folder[1]) break;
+        slash[slash == folder] = 0;
+    }
+    return TN_OK;
+}
+
+static int32_t load_user(struct config *config, struct error *error) {
+    const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    struct buffer path;
+    buffer_init(&path, SIZE_MAX);
+    if (base && *base == '/')
+        buffer_format(&path, "%s/tenon/tenon.yaml", base);
+    else if (home && *home)
+        buffer_format(&path, "%s/.config/tenon/tenon.yaml", home);
+    int32_t status = path.length ? load_file(config, buffer_cstr(&path), false, error) : TN_OK;
+    buffer_finish(&path);
+    return status;
+}
+
+int32_t config_load_from(const char *file, const char *directory, struct config **out, struct error *error) {
+    struct config *config = config_empty();
+    int32_t status = load_user(config, error);
+    if (status == TN_OK && file)
+        config->file = mem_text(file);
+    else if (status == TN_OK)
+        status = find_project(directory, &config->file, error);
+    if (status == TN_OK && config->file) status = load_file(config, config->file, true, error);
+    if (status == TN_OK)
+        *out = config;
+    else
+        config_free(config);
+    return status;
+}
+
+int32_t config_load(const char *file, struct config **out, struct error *error) {
+    return config_load_from(file, NULL, out, error);
+}
+
+/* ---- Reading what was read ---- */
+
+const char *config_file(const struct config *config) { return config ? config->file : NULL; }
+size_t config_plugin_paths(const struct config *config) { return config ? config->path_count : 0; }
+const char *config_plugin_path(const struct config *config, size_t index) { return config->paths[index]; }
+
+tn_value config_plugin(const struct config *config, const char *plugin_id) {
+    return config ? value_get(config->plugins, plugin_id) : NULL;
+}
+
+tn_value config_model(const struct config *config, const char *role) {
+    return config ? value_get(config->models, role) : NULL;
+}
+
+int64_t config_limit(const struct config *config, const char *name, int64_t otherwise) {
+    tn_value limit = config ? value_get(config->limits, name) : NULL;
+    return limit ? value_to_int(limit) : otherwise;
+}
+
+int32_t config_log_level(const struct config *config) {
+    return config && config->log != CONFIG_LOG_UNSET ? config->log : TN_LOG_WARN;
+}

@@ -1,0 +1,22 @@
+/*
+ * config_internal.h - what config.c (the keys) and secret.c (fetching what is referred to) share.
+ */
+#ifndef TENON_HOST_CONFIG_INTERNAL_H
+#define TENON_HOST_CONFIG_INTERNAL_H
+
+#include "host/config/config.h"
+
+#define CONFIG_LOG_UNSET (-1)
+
+struct config {
+    char *file;   /* the project's; NULL where none */
+    char **paths; /* of plugins */
+    size_t path_count;
+    tn_value plugins; /* id -> section */
+    tn_value models;  /* role -> binding */
+    tn_value secrets; /* name -> {env} | {file} | {command}; paths absolute */
+    tn_value limits;  /* name -> integer */
+    int32_t log;      /* TN_LOG_…, or CONFIG_LOG_UNSET */
+};
+
+#endif

@@ -1,0 +1,160 @@
+/*
+ * secret.c - fetching what {secret: NAME} refers to: a variable, a file, or what a command prints.
+ *
+ * The text goes to whoever asked and nowhere else: no message, log or cache has it. One line end is taken off the end,
+ * as files and commands have one. A command gets no input, its standard error is the operator's.
+ */
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/config/config.h"
+#include "host/config/config_internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int32_t refuse(struct error *error, const char *name, const char *how, const char *why) {
+    return error_set(error, TN_NOT_FOUND, "SECRET_NOT_FOUND", "the secret `%s` cannot be had: %s: %s", name, how, why);
+}
+
+/* Everything `descriptor` gives, as a string. Fails with a static reason. */
+static tn_value drain(int descriptor, const char **why) {
+    struct buffer text;
+    char chunk[1024];
+    ssize_t got;
+    tn_value secret = NULL;
+    buffer_init(&text, CONFIG_SECRET_MAX);
+    while ((got = read(descriptor, chunk, sizeof chunk)) != 0) {
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) break;
+        buffer_append(&text, chunk, (size_t)got);
+        if (text.overflow) break;
+    }
+    if (got < 0) {
+        *why = "it cannot be read";
+    } else if (text.overflow) {
+        *why = "it is longer than 64 KiB";
+    } else {
+        size_t length = text.length;
+        if (length > 0 && text.data[length - 1] == '\n') length--;
+        if (length > 0 && text.data[length - 1] == '\r') length--;
+        secret = value_string(buffer_cstr(&text), length);
+        if (!secret) *why = "it is not UTF-8";
+    }
+    /* Copies are not kept lying about in freed memory. */
+    explicit_bzero(chunk, sizeof chunk);
+    if (text.data) explicit_bzero(text.data, text.length);
+    buffer_finish(&text);
+    return secret;
+}
+
+static int32_t from_environment(const char *name, const char *variable, tn_value *out, struct error *error) {
+    const char *text = getenv(variable);
+    tn_value how = value_format("the environment variable %s", variable);
+    int32_t status = TN_OK;
+    if (!text)
+        status = refuse(error, name, value_chars(how, NULL), "it is not set");
+    else if ((*out = value_string(text, strlen(text))) == NULL)
+        status = refuse(error, name, value_chars(how, NULL), "it is not UTF-8");
+    value_unref(how);
+    return status;
+}
+
+static int32_t from_file(const char *name, const char *path, tn_value *out, struct error *error) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (descriptor < 0) return refuse(error, name, path, strerror(errno));
+    const char *why = NULL;
+    tn_value secret = drain(descriptor, &why);
+    close(descriptor);
+    if (!secret) return refuse(error, name, path, why);
+    *out = secret;
+    return TN_OK;
+}
+
+static int32_t from_command(const char *name, tn_value command, tn_value *out, struct error *error) {
+    size_t count = value_count(command);
+    char **arguments = mem_array(NULL, count + 1, sizeof *arguments);
+    for (size_t i = 0; i < count; i++) arguments[i] = mem_text(value_chars(value_at(command, i), NULL));
+    arguments[count] = NULL;
+    int ends[2] = {-1, -1}, state = 0;
+    pid_t child;
+    const char *why = NULL;
+    tn_value secret = NULL;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        why = strerror(errno);
+    } else {
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+        int failure = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
+        posix_spawn_file_actions_destroy(&actions);
+        close(ends[1]);
+        if (failure) {
+            why = strerror(failure);
+        } else {
+            secret = drain(ends[0], &why);
+            close(ends[0]); /* before waiting: one that writes on is told so */
+            ends[0] = -1;
+            while (waitpid(child, &state, 0) < 0 && errno == EINTR) continue;
+            if (secret && !(WIFEXITED(state) && WEXITSTATUS(state) == 0)) {
+                value_unref(secret);
+                secret = NULL;
+                why = "the command failed";
+            }
+        }
+        if (ends[0] >= 0) close(ends[0]);
+    }
+    int32_t status = secret ? TN_OK : refuse(error, name, arguments[0], why);
+    if (secret) *out = secret;
+    for (size_t i = 0; i < count; i++) mem_free(arguments[i]);
+    mem_free((void *)arguments);
+    return status;
+}
+
+int32_t config_secret(const struct config *config, const char *name, tn_value *out, struct error *error) {
+    tn_value row = config ? value_get(config->secrets, name) : NULL;
+    tn_value env = value_get(row, "env"), file = value_get(row, "file"), command = value_get(row, "command");
+    if (command) return from_command(name, command, out, error);
+    if (file) return from_file(name, value_chars(file, NULL), out, error);
+    return from_environment(name, env ? value_chars(env, NULL) : name, out, error);
+}
+
+static tn_value revealed(const struct config *config, tn_value value, struct error *error) {
+    if (value_is(value, TN_OBJECT)) {
+        tn_value name = value_count(value) == 1 ? value_get(value, "secret") : NULL, secret = NULL;
+        if (name && value_is(name, TN_STRING))
+            return config_secret(config, value_chars(name, NULL), &secret, error) == TN_OK ? secret : NULL;
+    } else if (!value_is(value, TN_ARRAY)) {
+        return value_ref(value);
+    }
+    tn_value all = value_ref(value);
+    bool object = value_is(value, TN_OBJECT);
+    for (size_t i = 0; i < value_count(value); i++) {
+        tn_value item = object ? value_value_at(value, i) : value_at(value, i);
+        tn_value fresh = revealed(config, item, error);
+        if (!fresh) {
+            value_unref(all);
+            return NULL;
+        }
+        if (fresh == item)
+            value_unref(fresh);
+        else if (object)
+            all = value_set_key_take(all, value_ref(value_key_at(value, i)), fresh);
+        else
+            all = value_replace_take(all, i, fresh);
+    }
+    return all;
+}
+
+int32_t config_reveal(const struct config *config, tn_value value, tn_value *out, struct error *error) {
+    tn_value all = revealed(config, value, error);
+    if (!all) return TN_NOT_FOUND;
+    *out = all;
+    return TN_OK;
+}
