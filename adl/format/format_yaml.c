@@ -193,16 +193,8 @@ static void write_block_scalar(struct layout *layout, const struct place *place)
 
 /* ---- Properties ---- */
 
-/* `&name` at the current place, where there is one. */
-static bool write_anchor(struct layout *layout) {
-    if (current(layout) != '&') return false;
-    uint32_t end = layout->at;
-    while (end < layout->length && !layout_is_blank(layout->text[end]) && !strchr(",[]{}", layout->text[end])) end++;
-    layout_copy(layout, end);
-    return true;
-}
-
-static void write_alias(struct layout *layout) {
+/* `&name` or `*name` at the current place; libyaml's alphabet. */
+static void write_name(struct layout *layout) {
     uint32_t end = layout->at + 1;
     while (end < layout->length) {
         char c = layout->text[end];
@@ -211,6 +203,12 @@ static void write_alias(struct layout *layout) {
         end++;
     }
     layout_copy(layout, end);
+}
+
+static bool write_anchor(struct layout *layout) {
+    if (current(layout) != '&') return false;
+    write_name(layout);
+    return true;
 }
 
 static bool is_absent(const struct tree_node *node) {
@@ -231,7 +229,7 @@ static void write_flow_value(struct layout *layout, const struct tree_node *node
         layout_lead(layout, indent + STEP);
     }
     if (current(layout) == '*')
-        write_alias(layout);
+        write_name(layout);
     else if (node->kind == TN_ARRAY || node->kind == TN_OBJECT)
         write_flow(layout, node, indent);
     else
@@ -240,7 +238,7 @@ static void write_flow_value(struct layout *layout, const struct tree_node *node
 
 /* `key: value`, `key`, or `? key: value`, at the current place. */
 static void write_flow_pair(struct layout *layout, const struct tree_item *item, uint32_t indent, bool braces) {
-    if (at_indicator(layout, '?') && item->key_span.start != layout->at) {
+    if (current(layout) == '?' && item->key_span.start != layout->at) {
         expect(layout, '?');
         layout_gap(layout, indent + STEP, true);
         layout_lead(layout, indent + STEP);
@@ -251,7 +249,7 @@ static void write_flow_pair(struct layout *layout, const struct tree_item *item,
     }
     bool alias = current(layout) == '*';
     if (alias)
-        write_alias(layout);
+        write_name(layout);
     else
         write_scalar(layout, item->key_span, indent + STEP);
     uint32_t next = layout_peek(layout);
@@ -349,7 +347,7 @@ static void write_key(struct layout *layout, struct span span, const struct plac
         layout_lead(layout, inner(place));
     }
     if (current(layout) == '*') {
-        write_alias(layout);
+        write_name(layout);
         buffer_char(&layout->out, ' ');
     } else if (current(layout) == '|' || current(layout) == '>') {
         write_block_scalar(layout, place);
@@ -360,7 +358,7 @@ static void write_key(struct layout *layout, struct span span, const struct plac
 
 static void write_entry(struct layout *layout, const struct tree_item *item, uint32_t indent) {
     struct place place = {indent, false, false};
-    bool explicit = at_indicator(layout, '?') && item->key_span.start != layout->at;
+    bool explicit = current(layout) == '?' && item->key_span.start != layout->at;
     if (explicit) {
         expect(layout, '?');
         layout_gap(layout, inner(&place), true);
@@ -425,7 +423,7 @@ static void write_value(struct layout *layout, const struct tree_node *node, con
     bool block = node->style == TREE_BLOCK;
     if (current(layout) == '*' && !(node->kind == TN_OBJECT && block && node->span.start == layout->at)) {
         layout_lead(layout, inner(place));
-        write_alias(layout);
+        write_name(layout);
     } else if (node->kind == TN_ARRAY || node->kind == TN_OBJECT) {
         if (block) {
             write_block(layout, node, inner(place), place->dash && layout->open && !anchored);

@@ -51,10 +51,22 @@ static uint32_t offset_of(struct reader *reader, size_t index) {
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* Past one anchor or tag at `at`, and the blanks and comments after it. */
-static uint32_t skip_property(const struct reader *reader, uint32_t at) {
+/* The end of the anchor or tag at `at`: libyaml's alphabet of names; no blank need follow one. */
+static uint32_t property_end(const struct reader *reader, uint32_t at) {
     const char *text = reader->text;
-    while (at < reader->to && !is_blank(text[at])) at++;
+    bool anchor = text[at++] == '&';
+    while (at < reader->to) {
+        char c = text[at];
+        bool name = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
+        if (anchor ? !name : is_blank(c) || strchr(",[]{}", c)) break;
+        at++;
+    }
+    return at;
+}
+
+/* Past the blanks and comments at `at`. */
+static uint32_t skip_blanks(const struct reader *reader, uint32_t at) {
+    const char *text = reader->text;
     for (;;) {
         while (at < reader->to && is_blank(text[at])) at++;
         if (at >= reader->to || text[at] != '#' || !is_blank(text[at - 1])) return at;
@@ -70,15 +82,14 @@ struct properties {
 static struct properties find_properties(struct reader *reader, uint32_t start, bool anchored, bool tagged) {
     struct properties found = {{0, 0}, {0, 0}, start};
     for (int i = 0; i < (anchored ? 1 : 0) + (tagged ? 1 : 0) && found.start < reader->to; i++) {
-        uint32_t end = found.start;
-        while (end < reader->to && !is_blank(reader->text[end])) end++;
+        uint32_t end = property_end(reader, found.start);
         if (reader->text[found.start] == '&')
             found.anchor = (struct span){found.start, end};
         else if (reader->text[found.start] == '!')
             found.tag = (struct span){found.start, end};
         else
             break;
-        found.start = skip_property(reader, found.start);
+        found.start = skip_blanks(reader, end);
     }
     return found;
 }
