@@ -295,7 +295,7 @@ bool cell_map_add(struct arena *arena, struct cell_map *map, const struct cell *
                   bool *duplicate) {
     *duplicate = map_find(map, key) != NULL;
     if (*duplicate) return true;
-    assert(map->count < map->capacity);
+    assert(map->entries != NULL && map->count < map->capacity);
     map->entries[map->count++] = (struct cell_entry){*key, *value};
     account(&map->weight, &map->depth, key);
     account(&map->weight, &map->depth, value);

@@ -125,7 +125,7 @@ void expr_unref(const struct expr *expr);       /* NULL is allowed. [any] */
 /* What an evaluation took; for tests, and for whoever tunes limits. */
 struct expr_cost {
     uint64_t operations;
-    uint64_t allocations; /* heap blocks asked for while evaluating, the result's own not counted */
+    uint64_t allocations; /* heap blocks asked for while evaluating; not the result's own, nor PCRE2's */
     uint64_t memory;      /* bytes built */
 };
 
