@@ -100,7 +100,7 @@ static void test_line_ends(void **state) {
 static void test_variants(void **state) {
     (void)state;
     size_t length;
-    char *text = corpus_load("tests/fuzz/seeds/format/everything.yaml", &length);
+    char *text = corpus_load(TENON_SOURCE_DIR "/tests/fuzz/seeds/format/everything.yaml", &length);
     for (size_t start = 0; start < length;) {
         const char *newline = memchr(text + start, '\n', length - start);
         size_t end = newline ? (size_t)(newline - text) + 1 : length;

@@ -364,7 +364,7 @@ static void test_lookups(void **state) {
 static void test_prefixes(void **state) {
     (void)state;
     size_t length;
-    char *yaml = corpus_load("tests/fuzz/seeds/document_text/everything.yaml", &length);
+    char *yaml = corpus_load(TENON_SOURCE_DIR "/tests/fuzz/seeds/document_text/everything.yaml", &length);
     int64_t before = value_live_count();
     for (size_t i = 0; i <= length; i++) {
         struct reading reading = read_text("a.yaml", yaml, i, NULL);
@@ -374,7 +374,7 @@ static void test_prefixes(void **state) {
         reading_finish(&reading);
     }
     free(yaml);
-    char *json = corpus_load("tests/fuzz/seeds/document_text/everything.json", &length);
+    char *json = corpus_load(TENON_SOURCE_DIR "/tests/fuzz/seeds/document_text/everything.json", &length);
     for (size_t i = 0; i + 2 < length; i++) {
         struct reading reading = read_text("a.json", json, i, NULL);
         assert_true(diagnostics_errors(reading.found) > 0);
