@@ -40,8 +40,8 @@ void log_write(int32_t level, const char *who, const char *format, ...) {
         return;
     }
     char whole[LOG_LINE_MAX + 160];
-    length = snprintf(whole, sizeof whole, "tenon: %s: %s%s%s\n", level_name(level), who ? who : "", who ? ": " : "",
-                      line);
+    length =
+        snprintf(whole, sizeof whole, "tenon: %s: %s%s%s\n", level_name(level), who ? who : "", who ? ": " : "", line);
     size_t size = (size_t)length < sizeof whole ? (size_t)length : sizeof whole - 1;
     /* One write, so that lines of several threads do not mix; a log that cannot be written is nobody's failure. */
     if (write(STDERR_FILENO, whole, size) < 0) return;

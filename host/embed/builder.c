@@ -35,8 +35,7 @@ void tenon_builder_free(tenon_builder *builder) {
 /* A string value of what a caller gave, or NULL with the error noted. */
 static tn_value text_of(tenon_builder *builder, const char *what, const char *text) {
     tn_value value = text ? value_string(text, strlen(text)) : NULL;
-    if (!value)
-        error_set(&builder->host->error, TN_INVALID, "INVALID_INPUT", "%s is NULL or not UTF-8", what);
+    if (!value) error_set(&builder->host->error, TN_INVALID, "INVALID_INPUT", "%s is NULL or not UTF-8", what);
     return value;
 }
 
@@ -101,7 +100,8 @@ int32_t tenon_add_edge(tenon_builder *builder, const char *from, const char *to)
         value_unref(target);
         return TN_INVALID;
     }
-    return add_edge_take(builder, value_set_take(value_set_take(value_object_reserve(2), "from", source), "to", target));
+    return add_edge_take(builder,
+                         value_set_take(value_set_take(value_object_reserve(2), "from", source), "to", target));
 }
 
 int32_t tenon_add_conditional_edges(tenon_builder *builder, const char *from, const char *const *expressions,
@@ -148,7 +148,8 @@ static tn_value nodes_with_channels(const tenon_builder *builder) {
         tn_value node = value_ref(value_at(builder->nodes, i));
         const char *type = value_chars(value_get(node, "type"), NULL);
         if (strncmp(type, RUNNABLE_NODE_PREFIX, strlen(RUNNABLE_NODE_PREFIX)) == 0)
-            node = value_set_take(node, "config", value_set_take(value_object_reserve(1), "channels", value_ref(names)));
+            node =
+                value_set_take(node, "config", value_set_take(value_object_reserve(1), "channels", value_ref(names)));
         nodes = value_push_take(nodes, node);
     }
     value_unref(names);

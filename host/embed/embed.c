@@ -3,8 +3,6 @@
  *
  * A failure is kept in the host until the next call that can fail, so that callers in any language can ask for it.
  */
-#include "host/embed/internal.h"
-#include "host/embed/runnable_node.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
 #include "adl/text/source.h"
@@ -12,6 +10,8 @@
 #include "adl/value/memory.h"
 #include "host/call/call.h"
 #include "host/call/instance.h"
+#include "host/embed/internal.h"
+#include "host/embed/runnable_node.h"
 #include "host/engine/graph.h"
 #include "host/host.h"
 #include "host/interface/interface.h"
@@ -269,8 +269,8 @@ char *tenon_invoke_json(tenon_runnable *runnable, const char *input) {
     return text;
 }
 
-tn_value tenon_stream(tenon_runnable *runnable, tn_value input, tn_value config, const char *modes,
-                      tenon_event event, void *user) {
+tn_value tenon_stream(tenon_runnable *runnable, tn_value input, tn_value config, const char *modes, tenon_event event,
+                      void *user) {
     struct streaming streaming = {.event = event, .user = user};
     embed_forget(runnable->host);
     unsigned wanted = run_modes_parse(modes ? modes : "values", &runnable->host->error);

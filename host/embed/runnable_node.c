@@ -43,8 +43,7 @@ static int32_t create(void *self, const char *id, tn_value config, tn_binder *bi
     for (size_t i = 0; i < count; i++) {
         node->channels[i].name = value_ref(value_at(names, i));
         node->count++;
-        int32_t status =
-            task_api()->bind_read(binder, value_chars(value_at(names, i), NULL), &node->channels[i].index);
+        int32_t status = task_api()->bind_read(binder, value_chars(value_at(names, i), NULL), &node->channels[i].index);
         if (status == TN_OK) continue;
         for (uint32_t k = 0; k < node->count; k++) value_unref(node->channels[k].name);
         mem_free(node);
@@ -139,7 +138,8 @@ int32_t runnable_node_register(tenon *host, struct callable *callable, char *typ
     made->callable = callable_ref(callable);
     made->loop = host->host->loop;
     tn_value manifest = manifest_of(type);
-    int32_t status = registry_add_native(host->host->registry, manifest, &made->plugin, "tenon_add_node_runnable", error);
+    int32_t status =
+        registry_add_native(host->host->registry, manifest, &made->plugin, "tenon_add_node_runnable", error);
     value_unref(manifest);
     if (status != TN_OK) {
         callable_unref(made->callable);

@@ -55,8 +55,7 @@ static struct callable *bound_model(struct host *host, tn_value binding, tn_valu
         const char *colon = memchr(text, ':', length);
         provider = colon ? mem_text_n(text, (size_t)(colon - text)) : mem_text(text);
         if (colon)
-            options = value_set_take(options, "model",
-                                     value_string(colon + 1, length - (size_t)(colon + 1 - text)));
+            options = value_set_take(options, "model", value_string(colon + 1, length - (size_t)(colon + 1 - text)));
     } else if (value_is(binding, TN_OBJECT)) {
         tn_value named = value_get(binding, "provider");
         provider = mem_text(named && value_is(named, TN_STRING) ? value_chars(named, NULL) : "");

@@ -12,9 +12,8 @@
 static const struct {
     enum run_mode mode;
     const char *name;
-} modes[] = {{RUN_MODE_VALUES, "values"},     {RUN_MODE_UPDATES, "updates"},
-             {RUN_MODE_MESSAGES, "messages"}, {RUN_MODE_CUSTOM, "custom"},
-             {RUN_MODE_TASKS, "tasks"},       {RUN_MODE_CHECKPOINTS, "checkpoints"},
+} modes[] = {{RUN_MODE_VALUES, "values"}, {RUN_MODE_UPDATES, "updates"}, {RUN_MODE_MESSAGES, "messages"},
+             {RUN_MODE_CUSTOM, "custom"}, {RUN_MODE_TASKS, "tasks"},     {RUN_MODE_CHECKPOINTS, "checkpoints"},
              {RUN_MODE_DEBUG, "debug"}};
 #define MODE_COUNT (sizeof modes / sizeof *modes)
 
@@ -108,7 +107,8 @@ static int32_t collect_write(void *user, struct task *task, uint32_t channel, tn
     tn_value *writes = user, name = task->run->graph->document->channels[channel].name;
     tn_value before = value_get_key(*writes, name), shown = value_ref(value);
     if (before) {
-        tn_value more = value_is(before, TN_ARRAY) ? value_ref(before) : value_push_take(value_array(), value_ref(before));
+        tn_value more =
+            value_is(before, TN_ARRAY) ? value_ref(before) : value_push_take(value_array(), value_ref(before));
         shown = value_is(value, TN_ARRAY) ? value_concat_take(more, shown) : value_push_take(more, shown);
     }
     *writes = value_set_key_take(*writes, value_ref(name), shown);

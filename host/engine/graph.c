@@ -56,8 +56,8 @@ static void fill_route(struct graph *graph, int32_t from, struct graph_route rou
 }
 
 static void finish_source(struct graph_source *source) {
-    source->single = source->count == 1 && source->routes[0].kind == ROUTE_STATIC ? source->routes[0].target
-                                                                                  : DOCUMENT_NOWHERE;
+    source->single =
+        source->count == 1 && source->routes[0].kind == ROUTE_STATIC ? source->routes[0].target : DOCUMENT_NOWHERE;
 }
 
 static void lay_out_routes(struct graph *graph) {

@@ -72,7 +72,8 @@ struct graph {
  */
 int32_t graph_build(struct host *host, struct document *document, uint32_t depth, struct graph **out,
                     struct error *error);
-/* Reads, checks and builds the document at `path` ("resolved from" `from`); each is built once per host while in use. */
+/* Reads, checks and builds the document at `path` ("resolved from" `from`); each is built once per host while in use.
+ */
 int32_t graph_open(struct host *host, const char *from, const char *path, uint32_t depth, struct graph **out,
                    struct error *error);
 /* What an unchecked document is refused with: its first error, where it is, and its code. Returns TN_INVALID. */

@@ -11,9 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void interrupt_id(const struct task *task, char out[20]) {
-    snprintf(out, 20, "%016" PRIx64, task_hash(task));
-}
+static void interrupt_id(const struct task *task, char out[20]) { snprintf(out, 20, "%016" PRIx64, task_hash(task)); }
 
 static bool waits_before(const struct task *task) {
     const struct run *run = task->run;

@@ -186,8 +186,8 @@ static int32_t add_message_take(const struct merge_context *context, tn_value cu
 
 typedef int32_t add_member_fn(const struct merge_context *, tn_value, tn_value, tn_value *, struct error *);
 
-static int32_t merge_members_take(const struct merge_context *context, tn_value current, tn_value write,
-                                  tn_value *out, struct error *error) {
+static int32_t merge_members_take(const struct merge_context *context, tn_value current, tn_value write, tn_value *out,
+                                  struct error *error) {
     add_member_fn *add = context->channel->reducer == REDUCER_UNION ? add_to_union_take : add_message_take;
     if (!value_is(current, TN_ARRAY)) {
         int32_t status = wrong_kind(context, current, "an array as its default", error);

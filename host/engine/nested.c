@@ -4,8 +4,8 @@
  * The inner run takes over the configuration of the run around it, hands its events outwards under its path, and is
  * cancelled with the call. A call of a graph that no run is around (a tool, the embedder) is a run of its own.
  */
-#include "adl/value/memory.h"
 #include "host/engine/nested.h"
+#include "adl/value/memory.h"
 #include "host/engine/run_internal.h"
 
 struct run *run_outermost(const struct run *run) {

@@ -16,13 +16,10 @@
 #include <sys/random.h>
 
 const char *run_status_name(enum run_status status) {
-    static const char *const names[] = {[RUN_NEW] = "new",
-                                        [RUN_RUNNING] = "running",
-                                        [RUN_DONE] = "done",
-                                        [RUN_FAILED] = "failed",
-                                        [RUN_CANCELLED] = "cancelled",
-                                        [RUN_INTERRUPTED] = "interrupted",
-                                        [RUN_STOPPED] = "stopped"};
+    static const char *const names[] = {
+        [RUN_NEW] = "new",        [RUN_RUNNING] = "running",     [RUN_DONE] = "done",
+        [RUN_FAILED] = "failed",  [RUN_CANCELLED] = "cancelled", [RUN_INTERRUPTED] = "interrupted",
+        [RUN_STOPPED] = "stopped"};
     return names[status];
 }
 
@@ -307,9 +304,9 @@ static bool begin_step(struct run *run) {
         error_set(&error, TN_LIMIT, "RECURSION_LIMIT",
                   "the run has taken %u steps, which is its limit, and `%s` would be next; raise recursion_limit, or "
                   "give the loop a way to END",
-                  run->step, graph_node_name(run->graph, (int32_t)(run->triggered.count
-                                                                       ? run->triggered.items[0].node
-                                                                       : run->mapped.items[0].node)));
+                  run->step,
+                  graph_node_name(run->graph, (int32_t)(run->triggered.count ? run->triggered.items[0].node
+                                                                             : run->mapped.items[0].node)));
         run_fail(run, &error);
         return false;
     }
@@ -458,7 +455,9 @@ void run_continue(struct run *run) {
 enum run_status run_status(const struct run *run) { return run->status; }
 const struct error *run_error(const struct run *run) { return &run->error; }
 uint32_t run_steps(const struct run *run) { return run->step; }
-struct graph *run_graph(const struct run *run) { return run->graph; }
+struct graph *run_graph(const struct run *run) {
+    return run->graph;
+}
 tn_value run_state(const struct run *run) { return state_object(&run->state, true); }
 
 tn_value run_result(struct run *run) {
@@ -495,10 +494,8 @@ tn_value run_context(struct run *run) {
     const struct run_options *options = &run->options;
     tn_value context = value_object_reserve(10);
     context = value_set_take(context, "run_id", value_text(run_id(run)));
-    context =
-        value_set_take(context, "thread_id", options->thread_id ? value_text(options->thread_id) : value_null());
-    context =
-        value_set_take(context, "runner_id", options->runner_id ? value_text(options->runner_id) : value_null());
+    context = value_set_take(context, "thread_id", options->thread_id ? value_text(options->thread_id) : value_null());
+    context = value_set_take(context, "runner_id", options->runner_id ? value_text(options->runner_id) : value_null());
     context = value_set_take(context, "step", value_int(run->step));
     context = value_set_take(context, "now", value_int(loop_wall_ms(run->loop)));
     context = value_set_take(context, "path", run->path ? value_ref(run->path) : value_array());

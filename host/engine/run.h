@@ -69,7 +69,8 @@ struct run_options {
     void (*ended)(struct run *run, void *user); /* once for every run_start or run_resume that returned false */
     void *user;
 };
-#define RUN_OPTIONS_INIT {.strategy = -1}
+#define RUN_OPTIONS_INIT                                                                                               \
+    { .strategy = -1 }
 
 struct run *run_new(struct graph *graph, const struct run_options *options);
 /*

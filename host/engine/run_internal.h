@@ -43,10 +43,10 @@ struct task {
     uint32_t index;
     uint32_t attempt; /* from 1 */
     enum task_state state;
-    bool approved;     /* its `interrupt: before` has been passed */
-    bool resumed;      /* start gets {continuation, answer} */
-    tn_value answer;   /* owned; with `resumed` */
-    tn_value cached;   /* owned; an outcome that came from the cache: {writes: [[channel, value]], output} */
+    bool approved;      /* its `interrupt: before` has been passed */
+    bool resumed;       /* start gets {continuation, answer} */
+    tn_value answer;    /* owned; with `resumed` */
+    tn_value cached;    /* owned; an outcome that came from the cache: {writes: [[channel, value]], output} */
     tn_value cache_key; /* owned; where the outcome is to be put into the cache */
     struct error error; /* TASK_FAILED */
     struct loop_timer retry_timer;
@@ -88,7 +88,7 @@ struct run {
     bool sorted; /* `triggered` is in document order so far */
 
     bool advancing, cancelling, draining, timed_out, in_start;
-    bool paused; /* the reader of the outermost run is full */
+    bool paused;          /* the reader of the outermost run is full */
     bool interrupt_after; /* a task of the last step asked to be interrupted after it */
     bool linear_once;     /* resumed after RUN_STOPPED: let the next branching pass */
     bool planning_done;   /* tasks of this step are laid out */
@@ -98,7 +98,7 @@ struct run {
 
     /* A nested run: the run and task around it, and its path from the outermost. */
     struct run *outer;
-    tn_value path; /* array of node ids; NULL for an outermost run */
+    tn_value path;                    /* array of node ids; NULL for an outermost run */
     struct run *nested, *next_nested; /* on the outermost run: all runs inside it, so that run_continue finds them */
 };
 

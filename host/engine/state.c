@@ -52,9 +52,8 @@ static int32_t check_schema(const struct document_channel *channel, tn_value val
     errors.limit = 1;
     schema_validate(channel->schema, value, &errors);
     const char *pointer = errors.count && *errors.items[0].pointer ? errors.items[0].pointer : "";
-    error_set(error, status, "CHANNEL", "channel `%s`%s%s: %s, as its schema says",
-              value_chars(channel->name, NULL), *pointer ? " at " : "", pointer,
-              errors.count ? errors.items[0].message : "the value does not fit");
+    error_set(error, status, "CHANNEL", "channel `%s`%s%s: %s, as its schema says", value_chars(channel->name, NULL),
+              *pointer ? " at " : "", pointer, errors.count ? errors.items[0].message : "the value does not fit");
     schema_errors_finish(&errors);
     return status;
 }
@@ -183,8 +182,7 @@ tn_value state_object(const struct state *state, bool with_ephemeral) {
     tn_value object = value_object_reserve(state->count);
     for (uint32_t i = 0; i < state->count; i++) {
         const struct document_channel *def = &document->channels[i];
-        if (def->type == CHANNEL_EPHEMERAL &&
-            (!with_ephemeral || value_identical(state->values[i], def->initial)))
+        if (def->type == CHANNEL_EPHEMERAL && (!with_ephemeral || value_identical(state->values[i], def->initial)))
             continue;
         object = value_set_key_take(object, value_ref(def->name), value_ref(state->values[i]));
     }

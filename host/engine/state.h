@@ -52,7 +52,8 @@ int32_t state_write(struct state *state, uint32_t channel, tn_value value, uint3
 int32_t state_commit(struct state *state, struct error *error);
 void state_rollback(struct state *state);
 
-/* The state as one object, a new reference; with_ephemeral: channels of that type as well, where they hold something. */
+/* The state as one object, a new reference; with_ephemeral: channels of that type as well, where they hold something.
+ */
 tn_value state_object(const struct state *state, bool with_ephemeral);
 
 #endif

@@ -19,7 +19,7 @@ struct batch {
     struct batch_item {
         struct batch *batch;
         struct execution *execution;
-    } *items;
+    } * items;
 };
 
 static tn_value result_of(const struct execution *execution) {
@@ -69,8 +69,7 @@ static void start_more(struct batch *batch) {
     while (batch->next < batch->count && batch->open < limit && !(batch->cancel && *batch->cancel)) {
         struct batch_item *item = &batch->items[batch->next];
         item->batch = batch;
-        item->execution =
-            execution_new(batch->host, batch->callable, &batch->options->options, item_ended, item);
+        item->execution = execution_new(batch->host, batch->callable, &batch->options->options, item_ended, item);
         batch->open++;
         if (execution_start(item->execution, value_at(batch->inputs, batch->next++))) item_known(batch, item);
     }
@@ -99,9 +98,8 @@ tn_value batch_run(struct host *host, struct callable *callable, tn_value inputs
     for (size_t i = 0; i < batch.count; i++) {
         struct error error = ERROR_INIT;
         error_set(&error, TN_CANCELLED, "CANCELLED", "the batch was cancelled before this input");
-        tn_value result = batch.results[i]
-                              ? batch.results[i]
-                              : value_set_take(value_object_reserve(1), "error", error_to_value(&error));
+        tn_value result = batch.results[i] ? batch.results[i]
+                                           : value_set_take(value_object_reserve(1), "error", error_to_value(&error));
         error_finish(&error);
         if (!options->result) {
             all = value_push_take(all, result);

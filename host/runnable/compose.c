@@ -37,8 +37,8 @@ static void composed_free(struct callable *callable) {
     mem_free(composed);
 }
 
-static struct composed *composed_new(const struct callable_ops *ops, struct loop *loop,
-                                     struct callable *const *parts, uint32_t count) {
+static struct composed *composed_new(const struct callable_ops *ops, struct loop *loop, struct callable *const *parts,
+                                     uint32_t count) {
     struct composed *composed = mem_zalloc(sizeof *composed + count * sizeof *parts);
     composed->callable = (struct callable){ops, 1};
     composed->loop = loop;

@@ -90,7 +90,9 @@ void execution_free(struct execution *execution) {
     mem_free(execution);
 }
 
-struct run *execution_run(const struct execution *execution) { return execution->run; }
+struct run *execution_run(const struct execution *execution) {
+    return execution->run;
+}
 
 tn_value execution_output(const struct execution *execution) {
     if (execution->run) return run_status(execution->run) == RUN_DONE ? run_result(execution->run) : NULL;
@@ -114,8 +116,8 @@ static int32_t read_count(tn_value value, const char *key, int64_t max, int64_t 
     int64_t number;
     if (!value_as_int(value, &number)) return wrong(error, key, value, "an integer");
     if (number < 0 || number > max)
-        return error_set(error, TN_INVALID, "INVALID_INPUT", "the configuration's `%s` is %lld, expected 0 to %lld", key,
-                         (long long)number, (long long)max);
+        return error_set(error, TN_INVALID, "INVALID_INPUT", "the configuration's `%s` is %lld, expected 0 to %lld",
+                         key, (long long)number, (long long)max);
     *out = number;
     return TN_OK;
 }
@@ -135,10 +137,10 @@ int32_t run_options_read(struct run_options *options, tn_value config, struct er
     static const struct {
         const char *key;
         int kind;
-    } keys[] = {{"tags", TN_ARRAY},        {"metadata", TN_OBJECT}, {"configurable", TN_OBJECT},
-                {"run_id", TN_STRING},     {"thread_id", TN_STRING}, {"runner_id", TN_STRING},
-                {"recursion_limit", TN_INT}, {"concurrency", TN_INT}, {"timeout_ms", TN_INT},
-                {"seed", TN_INT},          {"strategy", TN_STRING}};
+    } keys[] = {
+        {"tags", TN_ARRAY},       {"metadata", TN_OBJECT},  {"configurable", TN_OBJECT}, {"run_id", TN_STRING},
+        {"thread_id", TN_STRING}, {"runner_id", TN_STRING}, {"recursion_limit", TN_INT}, {"concurrency", TN_INT},
+        {"timeout_ms", TN_INT},   {"seed", TN_INT},         {"strategy", TN_STRING}};
     if (!config || value_is(config, TN_NULL)) return TN_OK;
     if (!value_is(config, TN_OBJECT))
         return error_set(error, TN_TYPE, "INVALID_INPUT", "the configuration is %s, expected an object",

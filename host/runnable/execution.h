@@ -26,7 +26,7 @@ struct execution *execution_new(struct host *host, struct callable *callable, co
                                 execution_ended_fn *ended, void *user);
 bool execution_start(struct execution *execution, tn_value input); /* true: ended inside */
 void execution_cancel(struct execution *execution);
-void execution_free(struct execution *execution); /* not while it goes on; NULL is allowed */
+void execution_free(struct execution *execution);             /* not while it goes on; NULL is allowed */
 struct run *execution_run(const struct execution *execution); /* NULL where it is no graph */
 /* After the end: the output, a new reference; NULL where it failed, was cancelled or waits. */
 tn_value execution_output(const struct execution *execution);

@@ -45,19 +45,19 @@ extern "C" {
 
 /* ---- Statuses ------------------------------------------------------------------------------------------------ */
 
-#define TN_OK 0
-#define TN_ERROR (-1)         /* failed, and no other status fits */
-#define TN_INVALID (-2)       /* an argument is NULL, malformed or out of range */
-#define TN_TYPE (-3)          /* a value is not of the kind asked for */
-#define TN_NOT_FOUND (-4)     /* no such name, key, index or component */
-#define TN_LIMIT (-5)         /* a documented bound was reached */
-#define TN_NO_MEMORY (-6)     /* allocation failed */
-#define TN_AGAIN (-7)         /* above the high-water mark: nothing was taken, wait for ready */
-#define TN_CANCELLED (-8)     /* the task was cancelled; finish soon */
-#define TN_STALE (-9)         /* the token's task has already ended, or never was this plugin's */
+#define TN_OK           0
+#define TN_ERROR        (-1)  /* failed, and no other status fits */
+#define TN_INVALID      (-2)  /* an argument is NULL, malformed or out of range */
+#define TN_TYPE         (-3)  /* a value is not of the kind asked for */
+#define TN_NOT_FOUND    (-4)  /* no such name, key, index or component */
+#define TN_LIMIT        (-5)  /* a documented bound was reached */
+#define TN_NO_MEMORY    (-6)  /* allocation failed */
+#define TN_AGAIN        (-7)  /* above the high-water mark: nothing was taken, wait for ready */
+#define TN_CANCELLED    (-8)  /* the task was cancelled; finish soon */
+#define TN_STALE        (-9)  /* the token's task has already ended, or never was this plugin's */
 #define TN_WRONG_THREAD (-10) /* not callable from this thread (see the function's tag) */
-#define TN_UNSUPPORTED (-11)  /* this host, or this kind of task, cannot do that */
-#define TN_FAILED (-12)       /* a called component failed; the error is in the out value */
+#define TN_UNSUPPORTED  (-11) /* this host, or this kind of task, cannot do that */
+#define TN_FAILED       (-12) /* a called component failed; the error is in the out value */
 
 /* ---- Entry and negotiation ----------------------------------------------------------------------------------- */
 
@@ -90,14 +90,14 @@ TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host);
 /* A JSON value, or bytes: immutable, reference-counted, shareable between threads. Never dereference it. */
 typedef const struct tn_value_s *tn_value;
 
-#define TN_NONE 0 /* kind of NULL */
-#define TN_NULL 1
-#define TN_BOOL 2
-#define TN_INT 3    /* int64_t: a JSON number without fraction or exponent that fits */
+#define TN_NONE   0 /* kind of NULL */
+#define TN_NULL   1
+#define TN_BOOL   2
+#define TN_INT    3 /* int64_t: a JSON number without fraction or exponent that fits */
 #define TN_DOUBLE 4 /* any other JSON number; never NaN or infinite */
 #define TN_STRING 5
-#define TN_BYTES 6 /* in JSON text: {"$bytes": "base64"} */
-#define TN_ARRAY 7
+#define TN_BYTES  6 /* in JSON text: {"$bytes": "base64"} */
+#define TN_ARRAY  7
 #define TN_OBJECT 8 /* keys unique, in insertion order */
 
 /* Builds one value from the outside in; see value_1.builder. */
@@ -120,18 +120,19 @@ typedef struct tn_value_1 {
     tn_value (*at)(tn_value array, uint64_t index);      /* borrowed; NULL past the end */
     tn_value (*get)(tn_value object, const char *key);   /* borrowed; NULL where absent */
     int32_t (*entry)(tn_value object, uint64_t index, tn_value *key, tn_value *value); /* both borrowed */
-    int32_t (*equal)(tn_value a, tn_value b);            /* 1 or 0; deep; 1 equals 1.0; key order does not count */
+    int32_t (*equal)(tn_value a, tn_value b); /* 1 or 0; deep; 1 equals 1.0; key order does not count */
     tn_value (*make_null)(void);
     tn_value (*make_bool)(int32_t truth);
     tn_value (*make_int)(int64_t number);
-    tn_value (*make_double)(double number);                       /* NULL for NaN and infinities */
-    tn_value (*make_text)(const char *utf8, uint64_t length);     /* NULL where not UTF-8 */
+    tn_value (*make_double)(double number);                   /* NULL for NaN and infinities */
+    tn_value (*make_text)(const char *utf8, uint64_t length); /* NULL where not UTF-8 */
     tn_value (*make_bytes)(const void *bytes, uint64_t length);
-    tn_value (*append)(tn_value array, tn_value item);                  /* a new array; constant time on the newest one */
+    tn_value (*append)(tn_value array, tn_value item); /* a new array; constant time on the newest one */
     tn_value (*set)(tn_value object, const char *key, tn_value value); /* a new object with the key replaced or added */
     /*
      * A builder takes begin(TN_ARRAY | TN_OBJECT), key (inside objects, before each value), add and end in the order of
-     * JSON text. Mistakes are remembered: finish then gives NULL. finish always frees the builder. One thread at a time.
+     * JSON text. Mistakes are remembered: finish then gives NULL. finish always frees the builder. One thread at a
+     * time.
      */
     tn_builder *(*builder)(void);
     void (*begin)(tn_builder *builder, int32_t kind);
@@ -146,8 +147,8 @@ typedef struct tn_value_1 {
 /* ---- Core ---------------------------------------------------------------------------------------------------- */
 
 #define TN_LOG_DEBUG 0
-#define TN_LOG_INFO 1
-#define TN_LOG_WARN 2
+#define TN_LOG_INFO  1
+#define TN_LOG_WARN  2
 #define TN_LOG_ERROR 3
 
 #define TN_CORE_1 "tenon.core/1"
@@ -178,7 +179,8 @@ typedef struct tn_core_1 {
 typedef struct tn_lifecycle_1 {
     uint32_t size;
     uint32_t reserved;
-    /* [loop] Once, before the first create. `config` is the plugin's section of tenon.yaml, an object. Not TN_OK: refused. */
+    /* [loop] Once, before the first create. `config` is the plugin's section of tenon.yaml, an object. Not TN_OK:
+     * refused. */
     int32_t (*init)(void *self, tn_value config);
     /* [loop] No new instance will be created; let go of what only new work needs. */
     void (*quiesce)(void *self);
@@ -223,8 +225,8 @@ typedef struct tn_component_1 {
      */
     int32_t (*create)(void *self, const char *id, tn_value config, tn_binder *binder, void **instance);
     /*
-     * Begins `task`. It ends by task_1 complete, fail or interrupt, exactly once, from any thread, possibly before start
-     * returns. If start returns anything but TN_OK the task has failed with that status, and nothing may follow.
+     * Begins `task`. It ends by task_1 complete, fail or interrupt, exactly once, from any thread, possibly before
+     * start returns. If start returns anything but TN_OK the task has failed with that status, and nothing may follow.
      */
     int32_t (*start)(void *instance, tn_task task, tn_value input);
     /* Once at most: end the task soon, in any way. After a grace period it is abandoned. May be NULL. */
@@ -262,8 +264,9 @@ typedef struct tn_task_1 {
     /* [any] 1 when the task should end soon, 0 when not, TN_STALE when it has ended. */
     int32_t (*cancelled)(tn_task task);
     /*
-     * [loop, worker] {task_id, attempt, run_id, thread_id, runner_id, node, path, step, now, seed, tags, metadata, configurable}.
-     * task_id is the same across attempts and resumes: the idempotency key. NULL where the task has ended.
+     * [loop, worker] {task_id, attempt, run_id, thread_id, runner_id, node, path, step, now, seed, tags, metadata,
+     * configurable}. task_id is the same across attempts and resumes: the idempotency key. NULL where the task has
+     * ended.
      */
     tn_value (*context)(tn_task task);
     /* [loop, worker] The channel bound as `index`, as of the step's start. NULL where the task has ended. */

@@ -26,10 +26,8 @@
 
 static struct host *host;
 
-static void die(const char *format, const char *detail) {
-    fprintf(stderr, "tenon-bench: ");
-    fprintf(stderr, format, detail); /* NOLINT: literals below */
-    fputc('\n', stderr);
+static void die(const char *what, const char *detail) {
+    fprintf(stderr, "tenon-bench: %s%s%s\n", what, *detail ? ": " : "", detail);
     exit(1);
 }
 
@@ -85,7 +83,7 @@ static struct graph *build(const char *text) {
         graph_refuse(&error, "bench.yaml", found);
     else
         graph_build(host, document, 0, &graph, &error);
-    if (!graph) die("%s", error.message);
+    if (!graph) die("cannot start", error.message);
     document_unref(document);
     diagnostics_free(found);
     source_unref(source);
@@ -107,7 +105,7 @@ static struct run *run_once(struct graph *graph, tn_value input, const struct ru
     with.user = with.user ? with.user : &ended;
     struct run *run = run_new(graph, &with);
     if (!run_start(run, input)) loop_run(host->loop, flag_set, with.user);
-    if (run_status(run) != RUN_DONE) die("the run failed: %s", run_error(run)->message ? run_error(run)->message : "?");
+    if (run_status(run) != RUN_DONE) die("the run failed", run_error(run)->message ? run_error(run)->message : "?");
     return run;
 }
 
@@ -126,7 +124,7 @@ static tn_value object_with(const char *key, tn_value value) {
 static void run_many(struct graph *graph, tn_value input, int64_t count, const char *channel, int64_t expected) {
     for (int64_t i = 0; i < count; i++) {
         struct run *run = run_once(graph, input, NULL);
-        if (result_int(run, channel) != expected) die("a wrong result in `%s`", channel);
+        if (result_int(run, channel) != expected) die("a wrong result in", channel);
         run_free(run);
     }
 }
@@ -239,10 +237,9 @@ static void par(int64_t n) {
     buffer_text(&out, "version: '1.0'\nagent: {name: par}\nchannels:\n  - {name: results, type: append}\n"
                       "  - {name: count, type: last_value}\nnodes:\n");
     append_workers(&out, 5, "results");
-    buffer_text(&out,
-                "  - {id: summarizer, type: bench.length, config: {input_key: results, output_key: count}}\n"
-                "edges:\n  - {from: START, to: [w0, w1, w2, w3, w4]}\n"
-                "  - {from: [w0, w1, w2, w3, w4], to: summarizer}\n  - {from: summarizer, to: END}\n");
+    buffer_text(&out, "  - {id: summarizer, type: bench.length, config: {input_key: results, output_key: count}}\n"
+                      "edges:\n  - {from: START, to: [w0, w1, w2, w3, w4]}\n"
+                      "  - {from: [w0, w1, w2, w3, w4], to: summarizer}\n  - {from: summarizer, to: END}\n");
     struct graph *graph = build(buffer_cstr(&out));
     struct measure measure;
     run_many(graph, NULL, atoi(option("warmup", "200")), "count", 5);
@@ -278,7 +275,7 @@ static void growth_run(int64_t turns) {
     tn_value input = object_with("messages", value_push_take(value_array(), user));
     struct run *run = run_once(graph, input, NULL);
     tn_value result = run_result(run);
-    if ((int64_t)value_count(value_get(result, "messages")) != 2 * turns + 2) die("%s", "a wrong number of messages");
+    if ((int64_t)value_count(value_get(result, "messages")) != 2 * turns + 2) die("a wrong number of messages", "");
     value_unref(result);
     run_free(run);
     value_unref(input);
@@ -330,7 +327,7 @@ static double concurrent_batch(struct graph *graph, int64_t count) {
     double peak = rss_mib(); /* all are waiting now */
     loop_run(host->loop, none_open, NULL);
     for (int64_t i = 0; i < count; i++) {
-        if (result_int(runs[i], "counter") != 2) die("%s", "a wrong counter");
+        if (result_int(runs[i], "counter") != 2) die("a wrong counter", "");
         run_free(runs[i]);
     }
     mem_free(runs);
@@ -363,7 +360,7 @@ static int64_t next_event;
 static bool count_event(void *user, tn_value event) {
     (void)user;
     tn_value data = value_get(event, "data"), i = data ? value_get(data, "i") : NULL;
-    if (!i || value_to_int(i) != next_event++) die("%s", "events out of order");
+    if (!i || value_to_int(i) != next_event++) die("events out of order", "");
     return true;
 }
 
@@ -373,7 +370,7 @@ static void stream_run(struct graph *graph, int64_t count) {
     with.event = count_event;
     next_event = 0;
     run_free(run_once(graph, NULL, &with));
-    if (next_event != count) die("%s", "events are missing");
+    if (next_event != count) die("events are missing", "");
 }
 
 static struct graph *stream_graph(int64_t count) {
@@ -419,7 +416,7 @@ static int by_size(const void *a, const void *b) {
 static double start_once(const char *program, long *peak_kib) {
     int ends[2];
     struct timespec from;
-    if (pipe(ends) != 0) die("%s", "no pipe");
+    if (pipe(ends) != 0) die("no pipe", "");
     clock_gettime(CLOCK_MONOTONIC, &from);
     pid_t child = fork();
     if (child == 0) {
@@ -438,14 +435,14 @@ static double start_once(const char *program, long *peak_kib) {
     double took = seconds(&from, CLOCK_MONOTONIC);
     long counter;
     if (got <= 0 || sscanf(line, "%ld %ld", &counter, peak_kib) != 2 || counter != 3 || status != 0)
-        die("%s", "the child failed");
+        die("the child failed", "");
     return took;
 }
 
 static void startup(int64_t n) {
     char program[4096];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length < 0) die("%s", "who am I?");
+    if (length < 0) die("who am I?", "");
     program[length] = 0;
     double *took = mem_alloc((size_t)n * sizeof *took);
     long peak = 0;
@@ -469,15 +466,16 @@ static char *check_document(int64_t nodes, bool mistakes) {
     buffer_text(&out, "version: '1.0'\nagent: {name: check}\n"
                       "channels: [{name: counter, type: last_value, default: 0, schema: {type: integer}}]\nnodes:\n");
     for (int64_t i = 0; i < nodes; i++)
-        buffer_format(&out, "  - {id: n%" PRId64 ", type: bench.add, config: {input_key: %s, output_key: counter}}\n", i,
-                      mistakes && i % 10 == 9 ? "coutner" : "counter");
+        buffer_format(&out, "  - {id: n%" PRId64 ", type: bench.add, config: {input_key: %s, output_key: counter}}\n",
+                      i, mistakes && i % 10 == 9 ? "coutner" : "counter");
     buffer_text(&out, "edges:\n  - {from: START, to: n0}\n");
     for (int64_t i = 0; i < nodes; i++) {
         if (i + 1 == nodes)
             buffer_format(&out, "  - {from: n%" PRId64 ", to: END}\n", i);
         else if (i % 10 == 9)
             buffer_format(&out,
-                          "  - {from: n%" PRId64 ", type: conditional, conditions: [{expression: 'state.counter > %" PRId64
+                          "  - {from: n%" PRId64
+                          ", type: conditional, conditions: [{expression: 'state.counter > %" PRId64
                           "', to: END}, {expression: default, to: n%" PRId64 "}]}\n",
                           i, i * 2, i + 1);
         else
@@ -505,7 +503,7 @@ static void check(int64_t nodes) {
         diagnostics_free(found);
         source_unref(source);
     }
-    if (mistakes && errors < (size_t)nodes / 10) die("%s", "a mistake was not reported");
+    if (mistakes && errors < (size_t)nodes / 10) die("a mistake was not reported", "");
     char notes[64];
     snprintf(notes, sizeof notes, "\"nodes\":%" PRId64 ",\"errors\":%zu", nodes, errors);
     report(&measure, "check", nodes, rounds, notes);
@@ -515,10 +513,11 @@ static void check(int64_t nodes) {
 static const struct {
     const char *name;
     void (*run)(int64_t n);
-    int64_t n;
-} workloads[] = {{"chain", chain},   {"loop", loop},   {"fanout", fanout}, {"growth", growth}, {"concurrent", concurrent},
-                 {"stream", stream}, {"seq", seq},     {"par", par},       {"check", check},   {"startup", startup}};
-static const int64_t defaults[] = {2000, 20, 50, 200, 1000, 10000, 20000, 10000, 1000, 20};
+    int64_t n; /* by default */
+} workloads[] = {
+    {"chain", chain, 2000},           {"loop", loop, 20},        {"fanout", fanout, 50}, {"growth", growth, 200},
+    {"concurrent", concurrent, 1000}, {"stream", stream, 10000}, {"seq", seq, 20000},    {"par", par, 10000},
+    {"check", check, 1000},           {"startup", startup, 20}};
 
 int main(int argc, char **argv) {
     static const char *const paths[] = {TENON_BENCH_NODES, NULL};
@@ -535,14 +534,14 @@ int main(int argc, char **argv) {
     bool counted = argc > 2 && argv[2][0] != '-';
     option_count = argc - (counted ? 3 : 2);
     options = argv + (counted ? 3 : 2);
-    int64_t n = child ? 1 : counted ? strtoll(argv[2], NULL, 10) : defaults[row];
+    int64_t n = child ? 1 : counted ? strtoll(argv[2], NULL, 10) : workloads[row].n;
     if (n <= 0) {
         fputs("tenon-bench: N must be a whole number above 0\n", stderr);
         return 2;
     }
     struct error error = ERROR_INIT;
     host = host_new(&(struct host_options){.plugin_paths = paths, .no_config = true}, &error);
-    if (!host) die("%s", error.message);
+    if (!host) die("cannot start", error.message);
     if (child)
         startup_child();
     else

@@ -32,7 +32,8 @@ TN_NODE_BLOCKING(add_blocking, "test.add_blocking", "As test.add, on a worker th
     return tn_done(task);
 }
 
-TN_NODE(write, "test.write", "Writes a value.", TN_PURE, (WRITE, out, "the channel"), (VALUE, value, "what is written")) {
+TN_NODE(write, "test.write", "Writes a value.", TN_PURE, (WRITE, out, "the channel"),
+        (VALUE, value, "what is written")) {
     (void)input;
     tn_write(task, config->out, config->value);
     return tn_done(task);

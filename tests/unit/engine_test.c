@@ -20,7 +20,8 @@
 static struct host *host_for_tests(void) {
     static const char *const paths[] = {TENON_TEST_NODES, NULL};
     struct error error = ERROR_INIT;
-    struct host *host = host_new(&(struct host_options){.plugin_paths = paths, .no_config = true, .allow_drafts = true}, &error);
+    struct host *host =
+        host_new(&(struct host_options){.plugin_paths = paths, .no_config = true, .allow_drafts = true}, &error);
     if (!host) fail_msg("%s", error.message);
     error_finish(&error);
     return host;
@@ -36,7 +37,9 @@ static struct graph *build(struct host *host, const char *name, const char *text
         graph_refuse(&error, name, found);
     else
         graph_build(host, document, 0, &graph, &error);
-    if (!graph) *message = value_chars(value_format("%s: %s", error.code, error.message), NULL) ? mem_text(error.message) : NULL;
+    if (!graph)
+        *message =
+            value_chars(value_format("%s: %s", error.code, error.message), NULL) ? mem_text(error.message) : NULL;
     error_finish(&error);
     document_unref(document);
     diagnostics_free(found);
@@ -159,30 +162,29 @@ static void test_corpus(void **state) {
 
 /* ---- Equal bytes, whatever finishes first ---- */
 
-static const char *const shuffled =
-    "version: '1.0'\n"
-    "agent: {name: shuffled, concurrency: 64}\n"
-    "channels:\n"
-    "  - {name: items, type: append}\n"
-    "  - {name: sum, type: reduce, reducer: sum}\n"
-    "  - {name: tags, type: reduce, reducer: union}\n"
-    "  - {name: list, type: last_value, default: [1, 2, 3, 4, 5, 6, 7, 8, 9]}\n"
-    "nodes:\n"
-    "  - {id: a, type: test.later, config: {out: items, value: a}}\n"
-    "  - {id: b, type: test.write, config: {out: items, value: b}}\n"
-    "  - {id: c, type: test.later, config: {out: sum, value: 3}}\n"
-    "  - {id: d, type: test.later, config: {out: items, value: [d, dd]}}\n"
-    "  - {id: e, type: test.later, config: {out: tags, value: x}}\n"
-    "  - {id: f, type: test.write, config: {out: tags, value: y}}\n"
-    "  - {id: each, type: test.later, config: {out: items}}\n"
-    "  - {id: again, type: test.later, config: {out: sum}}\n"
-    "  - {id: end, type: test.add_blocking, config: {in: sum, out: sum}}\n"
-    "edges:\n"
-    "  - {from: START, to: [a, b, c, d, e, f]}\n"
-    "  - {from: a, type: map, over: state.list, as: item, to: each}\n"
-    "  - {from: d, type: map, over: state.list, as: item, to: again}\n"
-    "  - {from: [each, again], to: end}\n"
-    "  - {from: end, to: END}\n";
+static const char *const shuffled = "version: '1.0'\n"
+                                    "agent: {name: shuffled, concurrency: 64}\n"
+                                    "channels:\n"
+                                    "  - {name: items, type: append}\n"
+                                    "  - {name: sum, type: reduce, reducer: sum}\n"
+                                    "  - {name: tags, type: reduce, reducer: union}\n"
+                                    "  - {name: list, type: last_value, default: [1, 2, 3, 4, 5, 6, 7, 8, 9]}\n"
+                                    "nodes:\n"
+                                    "  - {id: a, type: test.later, config: {out: items, value: a}}\n"
+                                    "  - {id: b, type: test.write, config: {out: items, value: b}}\n"
+                                    "  - {id: c, type: test.later, config: {out: sum, value: 3}}\n"
+                                    "  - {id: d, type: test.later, config: {out: items, value: [d, dd]}}\n"
+                                    "  - {id: e, type: test.later, config: {out: tags, value: x}}\n"
+                                    "  - {id: f, type: test.write, config: {out: tags, value: y}}\n"
+                                    "  - {id: each, type: test.later, config: {out: items}}\n"
+                                    "  - {id: again, type: test.later, config: {out: sum}}\n"
+                                    "  - {id: end, type: test.add_blocking, config: {in: sum, out: sum}}\n"
+                                    "edges:\n"
+                                    "  - {from: START, to: [a, b, c, d, e, f]}\n"
+                                    "  - {from: a, type: map, over: state.list, as: item, to: each}\n"
+                                    "  - {from: d, type: map, over: state.list, as: item, to: again}\n"
+                                    "  - {from: [each, again], to: end}\n"
+                                    "  - {from: end, to: END}\n";
 
 static void test_completion_order_does_not_show(void **state) {
     (void)state;

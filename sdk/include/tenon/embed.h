@@ -36,7 +36,7 @@ typedef struct tenon_builder tenon_builder;
  * allow_drafts: bool}. NULL on failure; *why (which may be NULL) then gets a message to release with tenon_free.
  */
 TN_EXPORT tenon *tenon_open(tn_value options, char **why);
-TN_EXPORT void tenon_close(tenon *host); /* release its runnables first; NULL is allowed */
+TN_EXPORT void tenon_close(tenon *host);        /* release its runnables first; NULL is allowed */
 TN_EXPORT const tn_value_1 *tenon_values(void); /* [any] values without a host */
 TN_EXPORT const char *tenon_version(void);      /* [any] "0.1.0" */
 /* What went wrong in the last call that failed: a sentence; and {code, message, retryable, …} or NULL. Borrowed. */
@@ -105,15 +105,15 @@ TN_EXPORT int32_t tenon_add_node(tenon_builder *builder, const char *id, const c
 TN_EXPORT int32_t tenon_add_node_runnable(tenon_builder *builder, const char *id, tenon_runnable *runnable);
 /* TENON_START and TENON_END are allowed as ends. */
 #define TENON_START "__start__"
-#define TENON_END "__end__"
+#define TENON_END   "__end__"
 TN_EXPORT int32_t tenon_add_edge(tenon_builder *builder, const char *from, const char *to);
 /* Pairs of expression and target, tried in order; the expression "default" always holds. */
-TN_EXPORT int32_t tenon_add_conditional_edges(tenon_builder *builder, const char *from,
-                                              const char *const *expressions, const char *const *targets,
-                                              uint32_t count);
+TN_EXPORT int32_t tenon_add_conditional_edges(tenon_builder *builder, const char *from, const char *const *expressions,
+                                              const char *const *targets, uint32_t count);
 TN_EXPORT int32_t tenon_set_entry_point(tenon_builder *builder, const char *node);
 TN_EXPORT int32_t tenon_set_finish_point(tenon_builder *builder, const char *node);
-/* Checks and builds. The builder may be changed and compiled again. NULL on failure (tenon_error, tenon_diagnostics). */
+/* Checks and builds. The builder may be changed and compiled again. NULL on failure (tenon_error, tenon_diagnostics).
+ */
 TN_EXPORT tenon_runnable *tenon_compile(tenon_builder *builder);
 
 #ifdef __cplusplus

@@ -27,7 +27,8 @@ typedef struct tn_eval_draft {
     int32_t (*bind_schema)(tn_binder *binder, tn_value schema, uint32_t *index);
     /* [loop, worker] TN_FAILED stores an error object {code, message} in *out instead: pass it on with fail_with. */
     int32_t (*evaluate)(tn_task task, uint32_t expression, tn_value item, tn_value *out); /* item: `item`, or NULL */
-    int32_t (*render)(tn_task task, uint32_t text, tn_value variables, tn_value *out); /* variables: names first looked up here, or NULL */
+    int32_t (*render)(tn_task task, uint32_t text, tn_value variables,
+                      tn_value *out); /* variables: names first looked up here, or NULL */
     /* [loop, worker] TN_OK, or TN_FAILED with an error object whose detail lists every violation. */
     int32_t (*validate)(tn_task task, uint32_t schema, tn_value instance, tn_value *error);
     /* [any] Ends the task with an error object, as the functions above give it. */
