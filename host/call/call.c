@@ -1,17 +1,22 @@
 /*
- * call.c - the life of a call: start, chunks, cancel, timeouts, end.
+ * call.c - the life of a call: start, chunks, end, cancelling and time.
  *
- * An end is settled once, by whoever is first (completion from any thread, cancellation's deadline, a timeout), and told
- * on the loop, after all chunks. What happens while call_start is running is looked after when start has returned:
- * that is what makes an inline completion free of queues.
+ * What other threads may do (end it, emit, write) changes the slot under its lock and has `pump` run on the loop. Only
+ * the loop changes anything else, and only the loop tells the owner. The states go one way: NEW, OPEN, ENDING, ENDED;
+ * or from OPEN to LINGERING, where the owner has been told that the call is abandoned while its callable still works.
+ * An end is told only after all chunks, and after the calls that the task has made have ended (child.c).
  */
-#include "host/call/call.h"
 #include "adl/value/memory.h"
+#include "host/call/child.h"
 #include "host/call/slot.h"
 #include "host/call/worker.h"
 #include "host/log.h"
+#include <inttypes.h>
 #include <stddef.h>
-#include <string.h>
+
+#define PUMP_CHUNKS 64u /* delivered before others have their turn */
+
+/* ---- Callables ---- */
 
 struct callable *callable_ref(struct callable *callable) {
     if (callable) __atomic_fetch_add(&callable->references, 1, __ATOMIC_RELAXED);
@@ -19,21 +24,20 @@ struct callable *callable_ref(struct callable *callable) {
 }
 
 void callable_unref(struct callable *callable) {
-    if (callable && __atomic_fetch_sub(&callable->references, 1, __ATOMIC_ACQ_REL) == 1)
-        callable->ops->free(callable);
+    if (callable && __atomic_fetch_sub(&callable->references, 1, __ATOMIC_ACQ_REL) == 1) callable->ops->free(callable);
 }
 
-static void call_work(struct loop_work *work);
+/* ---- Making, asking, freeing ---- */
+
+static void pump(struct loop_work *work);
 
 struct call *call_new(struct loop *loop, struct callable *callable, const struct call_ops *ops, void *owner) {
-    struct call *call = slot_take();
-    call->loop = loop;
+    struct call *call = slot_take(loop);
+    call->state = SLOT_NEW;
     call->callable = callable_ref(callable);
     call->ops = ops;
     call->owner = owner;
-    call->writes = call->few_writes;
-    call->write_capacity = CALL_INLINE_WRITES;
-    call->work.run = call_work;
+    call->work.run = pump;
     return call;
 }
 
@@ -42,336 +46,503 @@ void call_timeout(struct call *call, int64_t total_ms, int64_t idle_ms) {
     call->idle_ms = idle_ms;
 }
 
-void call_free(struct call *call) {
-    if (!call) return;
-    for (uint32_t i = 0; i < call->write_count; i++) value_unref(call->writes[i].value);
-    if (call->writes != call->few_writes) mem_free(call->writes);
+void *call_owner(const struct call *call) { return call->owner; }
+struct loop *call_loop(const struct call *call) {
+    return call->loop;
+}
+struct callable *call_callable(const struct call *call) {
+    return call->callable;
+}
+uint64_t call_token(const struct call *call) { return slot_token(call); }
+uint32_t call_depth(const struct call *call) { return call->depth; }
+tn_value call_input(const struct call *call) { return call->input; }
+struct call *call_parent(const struct call *call) {
+    return call->parent;
+}
+const struct call_ops *call_ops_of(const struct call *call) { return call->ops; }
+void call_set_data(struct call *call, void *data) { call->data = data; }
+void *call_data(const struct call *call) { return call->data; }
+struct call *call_of(uint64_t token) {
+    return slot_here(token);
+}
+
+/* What an owner may see: nothing of an end that it has not been told of. */
+static bool told(const struct call *call) { return call->state == SLOT_ENDED || call->state == SLOT_LINGERING; }
+
+enum call_outcome call_outcome(const struct call *locked) {
+    struct call *call = (struct call *)(uintptr_t)locked;
+    slot_acquire(call);
+    enum call_outcome outcome = told(call) ? (enum call_outcome)call->outcome : CALL_OPEN;
+    slot_unlock(call);
+    return outcome;
+}
+
+tn_value call_output(const struct call *call) { return call->outcome == CALL_COMPLETED ? call->output : NULL; }
+
+const struct error *call_error(const struct call *call) { return call->error.code ? &call->error : NULL; }
+
+const struct call_write *call_writes(const struct call *call, uint32_t *count) {
+    *count = call->outcome == CALL_COMPLETED ? call->write_count : 0;
+    return call->writes ? call->writes : call->inline_writes;
+}
+
+tn_value call_interrupt_value(const struct call *call) {
+    return call->outcome == CALL_INTERRUPTED ? call->output : NULL;
+}
+
+static void discard_chunks(struct call *call) {
+    for (; call->chunk_count; call->chunk_count--) {
+        value_unref(call->chunks[call->chunk_first]);
+        call->chunk_first = (call->chunk_first + 1) % call->chunk_capacity;
+    }
+}
+
+static void release(struct call *call) {
+    const struct call_write *writes = call->writes ? call->writes : call->inline_writes;
+    for (uint32_t i = 0; i < call->write_count; i++) value_unref(writes[i].value);
+    mem_free(call->writes);
+    if (call->chunks) {
+        discard_chunks(call);
+        mem_free((void *)call->chunks);
+    }
     value_unref(call->output);
-    value_unref(call->interrupt);
     value_unref(call->input);
     if (call->error.code) error_finish(&call->error);
-    if (call->chunks) {
-        for (uint32_t i = 0; i < call->chunk_count; i++)
-            value_unref(call->chunks[(call->chunk_first + i) % CALL_CHUNKS_HIGH]);
-        mem_free(call->chunks);
-    }
-    callable_unref(call->callable);
-    slot_lock(call); /* a late token may be looking */
-    size_t from = offsetof(struct call, open);
-    memset((char *)call + from, 0, sizeof *call - from);
-    slot_unlock(call);
+    struct callable *callable = call->callable;
     slot_give(call);
+    callable_unref(callable);
 }
 
-/* ---- Ending ---- */
+void call_free(struct call *call) {
+    if (!call) return;
+    if (call->state == SLOT_LINGERING) {
+        /* Its callable may still use the token, the instance and the input: kept until it says that it has ended. */
+        slot_acquire(call);
+        bool gone = call->retrieved && !call->pumping;
+        call->freed = !gone;
+        slot_unlock(call);
+        if (!gone) return;
+    }
+    release(call);
+}
 
-void call_schedule(struct call *call) {
-    if (call->in_start || call->scheduled) return;
-    call->scheduled = true;
-    if (loop_here(call->loop))
-        loop_defer(call->loop, &call->work);
+/* ---- What happens outside the loop ---- */
+
+void slot_pump_unlock(struct call *call) {
+    if (!call->pumping && !call->starting) {
+        call->pumping = true;
+        if (atomic_load_explicit(&call->thread, memory_order_relaxed) == loop_this_thread())
+            loop_defer(call->loop, &call->work);
+        else
+            loop_post(call->loop, &call->work);
+    }
+    slot_unlock(call);
+}
+
+static int32_t stale(uint64_t token, const char *what) {
+    log_write(TN_LOG_DEBUG, "call", "a task that has ended, or never was, was to %s (token %016" PRIx64 ")", what,
+              token);
+    return TN_STALE;
+}
+
+/* The error of a call that was asked to end, whatever it says itself. */
+static void set_asked_error(struct call *call, struct error *error) {
+    if (!call->timed_out) {
+        error_set(error, TN_CANCELLED, "CANCELLED", "the task was cancelled");
+        return;
+    }
+    error_set(error, TN_FAILED, "TIMEOUT",
+              "the task did not end within its time (total %" PRId64 " ms, idle %" PRId64 " ms; 0 is none)",
+              call->total_ms, call->idle_ms);
+    error->more = value_set_take(value_object_reserve(1), "retryable", value_bool(true));
+}
+
+/*
+ * The one way for a callable to end a task. `output` and `error` are taken, if it returns TN_OK. The slot of a call
+ * that lingers learns that it can be had again.
+ */
+static int32_t end_take(uint64_t token, enum call_outcome outcome, tn_value output, struct error *error,
+                        const char *what) {
+    struct call *call = slot_lock_any(token);
+    if (call && call->state == SLOT_LINGERING && !call->retrieved) {
+        call->retrieved = true;
+        slot_pump_unlock(call);
+        return stale(token, what);
+    }
+    if (!call || call->state != SLOT_OPEN) {
+        if (call) slot_unlock(call);
+        return stale(token, what);
+    }
+    call->state = SLOT_ENDING;
+    tn_value unused = NULL;
+    struct error dropped = ERROR_INIT;
+    if (call->asked) {
+        call->outcome = call->timed_out ? CALL_FAILED : CALL_CANCELLED;
+        unused = output;
+        if (error) dropped = *error;
+        set_asked_error(call, &call->error);
+    } else {
+        call->outcome = (uint8_t)outcome;
+        call->output = output;
+        if (error) call->error = *error;
+    }
+    if (error) *error = (struct error)ERROR_INIT;
+    slot_pump_unlock(call);
+    if (unused) value_unref(unused);
+    if (dropped.code) error_finish(&dropped);
+    return TN_OK;
+}
+
+int32_t call_complete(uint64_t token, tn_value output) {
+    value_ref(output);
+    int32_t status = end_take(token, CALL_COMPLETED, output, NULL, "complete");
+    if (status != TN_OK) value_unref(output);
+    return status;
+}
+
+int32_t call_fail(uint64_t token, const struct error *error) {
+    struct error copy = ERROR_INIT;
+    if (error && error->code)
+        error_copy(&copy, error);
     else
-        loop_post(call->loop, &call->work);
+        error_set(&copy, TN_ERROR, "NODE_EXECUTION", "the task failed without saying why");
+    int32_t status = end_take(token, CALL_FAILED, NULL, &copy, "fail");
+    error_finish(&copy);
+    return status;
 }
 
-void call_settle_locked(struct call *call, enum call_outcome outcome, tn_value output) {
-    call->open = false;
-    call->settled = true;
-    call->outcome = (uint8_t)outcome;
-    call->output = output;
-    call_schedule(call);
+int32_t call_interrupt(uint64_t token, tn_value payload, tn_value schema, tn_value continuation) {
+    tn_value value = value_set_take(value_object_reserve(3), "payload", payload ? value_ref(payload) : value_null());
+    if (schema) value = value_set_take(value, "schema", value_ref(schema));
+    if (continuation) value = value_set_take(value, "continuation", value_ref(continuation));
+    int32_t status = end_take(token, CALL_INTERRUPTED, value, NULL, "interrupt");
+    if (status != TN_OK) value_unref(value);
+    return status;
 }
+
+int32_t call_cancelled(uint64_t token) {
+    struct call *call = slot_lock(token);
+    if (!call) return TN_STALE;
+    int32_t asked = call->asked;
+    slot_unlock(call);
+    return asked;
+}
+
+static void push_chunk(struct call *call, tn_value chunk) {
+    if (call->chunk_count == call->chunk_capacity) {
+        uint32_t capacity = call->chunk_capacity ? call->chunk_capacity * 2 : 8;
+        tn_value *ring = mem_array(NULL, capacity, sizeof *ring);
+        for (uint32_t i = 0; i < call->chunk_count; i++)
+            ring[i] = call->chunks[(call->chunk_first + i) % call->chunk_capacity];
+        mem_free((void *)call->chunks);
+        call->chunks = ring;
+        call->chunk_first = 0;
+        call->chunk_capacity = capacity;
+    }
+    call->chunks[(call->chunk_first + call->chunk_count++) % call->chunk_capacity] = value_ref(chunk);
+}
+
+int32_t slot_emit(uint64_t token, tn_value chunk, struct worker *emitter) {
+    struct call *call = slot_lock(token);
+    if (!call) return stale(token, "emit");
+    int32_t status = call->asked ? TN_CANCELLED : call->chunk_count >= CALL_CHUNKS_HIGH ? TN_AGAIN : TN_OK;
+    if (status == TN_OK) {
+        push_chunk(call, chunk);
+        slot_pump_unlock(call);
+        return TN_OK;
+    }
+    if (status == TN_AGAIN) {
+        call->again = !emitter;
+        call->emitter = emitter;
+    }
+    slot_unlock(call);
+    return status;
+}
+
+int32_t call_emit(uint64_t token, tn_value chunk) {
+    struct call *call = slot_lock(token);
+    if (!call) return TN_STALE;
+    if (call->asked) {
+        slot_unlock(call);
+        return TN_CANCELLED;
+    }
+    push_chunk(call, chunk);
+    bool full = call->chunk_count >= CALL_CHUNKS_HIGH;
+    call->again |= full;
+    slot_pump_unlock(call);
+    return full ? TN_AGAIN : TN_OK;
+}
+
+int32_t slot_write(struct call *call, uint32_t channel, tn_value value) {
+    struct call_write *writes = call->writes ? call->writes : call->inline_writes;
+    uint32_t capacity = call->writes ? call->write_capacity : CALL_WRITES_INLINE;
+    if (call->write_count == CALL_WRITES_MAX) return TN_LIMIT;
+    if (call->write_count == capacity) {
+        capacity *= 4;
+        writes = mem_array(call->writes, capacity, sizeof *writes);
+        for (uint32_t i = 0; !call->writes && i < CALL_WRITES_INLINE; i++) writes[i] = call->inline_writes[i];
+        call->writes = writes;
+        call->write_capacity = capacity;
+    }
+    writes[call->write_count++] = (struct call_write){channel, value_ref(value)};
+    return TN_OK;
+}
+
+/* ---- Delivering, on the loop ---- */
+
+static void on_idle(struct loop_timer *timer);
 
 static void stop_timers(struct call *call) {
     if (call->total.index) loop_timer_stop(call->loop, &call->total);
     if (call->idle.index) loop_timer_stop(call->loop, &call->idle);
-    if (call->grace.index) loop_timer_stop(call->loop, &call->grace);
+    if (call->grace.index && call->state != SLOT_LINGERING) loop_timer_stop(call->loop, &call->grace);
 }
 
-/* What a cancelled or timed-out call ends as, however it ended. */
-static void judge(struct call *call) {
-    if (call->timed_out) {
-        call->outcome = CALL_FAILED;
-        bool total = call->total_ms && !call->total.index;
-        error_set(&call->error, TN_FAILED, "TIMEOUT", "it took longer than its %s of %lld ms",
-                  total ? "timeout" : "idle timeout", (long long)(total ? call->total_ms : call->idle_ms));
-        call->error.more = value_set_take(value_object(), "retryable", value_bool(true));
-    } else if (call->cancel_asked) {
-        call->outcome = CALL_CANCELLED;
-        error_set(&call->error, TN_CANCELLED, "CANCELLED", "it was cancelled");
-    }
-}
-
-static void finish(struct call *call) {
-    call->ended = true;
-    if (call->timed_out || call->cancel_asked) judge(call);
-    stop_timers(call);
-    if (call->children) children_cancel(call);
-    loop_unexpect(call->loop);
-}
-
-/* Hands over chunks; true when none are left. */
-static bool drain(struct call *call) {
-    while (!call->paused) {
-        slot_lock(call);
-        if (!call->chunk_count) {
-            slot_unlock(call);
-            return true;
-        }
-        tn_value chunk = call->chunks[call->chunk_first];
-        call->chunk_first = (call->chunk_first + 1) % CALL_CHUNKS_HIGH;
+/* The next chunk, or NULL where there is none, or the owner wants none. */
+static tn_value take_chunk(struct call *call) {
+    tn_value chunk = NULL;
+    slot_acquire(call);
+    if (call->chunk_count && !call->paused) {
+        chunk = call->chunks[call->chunk_first];
+        call->chunk_first = (call->chunk_first + 1) % call->chunk_capacity;
         call->chunk_count--;
-        slot_unlock(call);
-        if (call->idle.index) loop_timer_start(call->loop, &call->idle, call->idle_ms, call->idle.fire);
-        bool more = !call->ops->chunk || call->ops->chunk(call, chunk);
-        value_unref(chunk);
-        if (!more) call->paused = true;
     }
-    return false;
+    slot_unlock(call);
+    return chunk;
 }
 
-/* There is room again: tells whoever was told AGAIN. */
 static void tell_ready(struct call *call) {
-    slot_lock(call);
-    bool ready = call->wants_ready && call->open && call->chunk_count <= CALL_CHUNKS_LOW;
-    if (ready) call->wants_ready = false;
-    struct job *job = call->job;
-    if (ready && job) worker_wake_job(job);
-    slot_unlock(call);
-    if (ready && !job && call->callable->ops->ready) call->callable->ops->ready(call->callable, call);
+    child_resume_all(call);
+    if (call->callable->ops->ready) call->callable->ops->ready(call->callable, call);
 }
 
-static void call_work(struct loop_work *work) {
-    struct call *call = (struct call *)(void *)((char *)work - offsetof(struct call, work));
-    slot_lock(call);
-    call->scheduled = false;
-    slot_unlock(call);
-    bool drained = drain(call);
-    tell_ready(call);
-    slot_lock(call);
-    bool over = call->settled && drained && !call->ended && !call->chunk_count;
-    slot_unlock(call);
-    if (!over) return;
-    finish(call);
-    call->ops->ended(call);
-}
-
-/* ---- Timeouts and cancelling ---- */
-
-static void abandon(struct call *call) {
-    slot_lock(call);
-    if (!call->open) {
+/* Delivers what there is. True: the owner may be told of the end now; the call is ENDED, or LINGERING. */
+static bool deliver(struct call *call) {
+    uint32_t given = 0;
+    for (tn_value chunk; given < PUMP_CHUNKS && (chunk = take_chunk(call)); given++) {
+        if (call->ops->chunk && !call->ops->chunk(call, chunk)) call->paused = true;
+        value_unref(chunk);
+    }
+    if (given && call->idle.index) loop_timer_start(call->loop, &call->idle, call->idle_ms, on_idle);
+    slot_acquire(call);
+    bool open = call->state == SLOT_OPEN, room = call->chunk_count <= CALL_CHUNKS_LOW;
+    bool ready = open && room && call->again && !call->asked;
+    struct worker *emitter = room || !open ? call->emitter : NULL;
+    if (ready) call->again = false;
+    if (emitter) call->emitter = NULL;
+    bool over = !call->children && !call->pumping; /* `work` must not be queued when the slot is given back */
+    if (call->state == SLOT_ENDING) {
+        over = over && !call->chunk_count;
+        if (over) call->state = SLOT_ENDED;
+    } else if (open && call->give_up) {
+        if (over) {
+            call->state = SLOT_LINGERING;
+            call->outcome = call->timed_out ? CALL_FAILED : CALL_CANCELLED;
+            set_asked_error(call, &call->error);
+        }
+    } else {
+        over = false;
+    }
+    bool stop_children = call->state == SLOT_ENDING && call->children;
+    bool more = call->chunk_count && !call->paused;
+    if (more)
+        slot_pump_unlock(call);
+    else
         slot_unlock(call);
-        return;
+    if (emitter) worker_wake(emitter);
+    if (stop_children) child_cancel_all(call);
+    if (ready) tell_ready(call);
+    return over;
+}
+
+/* The loop need not wait for it any more. A call that lingers keeps its timer, and comes here again when retrieved. */
+static void settle(struct call *call) {
+    stop_timers(call);
+    if (call->expected) {
+        call->expected = false;
+        loop_unexpect(call->loop);
     }
-    struct job *job = call->job;
-    if (job) worker_abandon_job(job);
-    call_settle_locked(call, CALL_CANCELLED, NULL);
+    if (call->state == SLOT_ENDED && call->callable->ops->over) call->callable->ops->over(call->callable, call);
+}
+
+/* A call that was abandoned has ended after all. */
+static void retrieve(struct call *call) {
+    if (call->grace.index) loop_timer_stop(call->loop, &call->grace);
+    if (call->callable->ops->over) call->callable->ops->over(call->callable, call);
+    if (call->freed) release(call);
+}
+
+static void pump(struct loop_work *work) {
+    struct call *call = (struct call *)(void *)((char *)work - offsetof(struct call, work));
+    slot_acquire(call);
+    call->pumping = false;
+    bool retrieved = call->state == SLOT_LINGERING && call->retrieved;
     slot_unlock(call);
-}
-
-static void grace_over(struct loop_timer *timer) {
-    struct call *call = (struct call *)(void *)((char *)timer - offsetof(struct call, grace));
-    log_write(LOG_WARN, NULL, "a task did not end within %d ms of being cancelled, and is abandoned", CALL_GRACE_MS);
-    abandon(call);
-}
-
-static void ask_to_end(struct call *call) {
-    slot_lock(call);
-    bool asked = !call->open || call->cancel_asked;
-    call->cancel_asked = true;
-    if (!asked && call->job) worker_wake_job(call->job);
-    bool worker = call->job != NULL;
-    slot_unlock(call);
-    if (asked) return;
-    if (call->children) children_cancel(call);
-    loop_timer_start(call->loop, &call->grace, CALL_GRACE_MS, grace_over);
-    if (!worker && call->callable->ops->cancel) call->callable->ops->cancel(call->callable, call);
-    if (worker) worker_drop_queued(call);
-}
-
-static void time_out(struct call *call) {
-    if (call->ended || call->cancel_asked) return;
-    slot_lock(call);
-    call->timed_out = call->open;
-    slot_unlock(call);
-    ask_to_end(call);
-}
-
-static void total_over(struct loop_timer *timer) {
-    time_out((struct call *)(void *)((char *)timer - offsetof(struct call, total)));
-}
-static void idle_over(struct loop_timer *timer) {
-    time_out((struct call *)(void *)((char *)timer - offsetof(struct call, idle)));
-}
-
-void call_cancel(struct call *call) {
-    if (!call->ended) ask_to_end(call);
-}
-
-/* ---- Starting ---- */
-
-static const char *status_code(int32_t status) {
-    switch (status) {
-    case TN_NO_MEMORY: return "NO_MEMORY";
-    case TN_LIMIT: return "LIMIT";
-    case TN_CANCELLED: return "CANCELLED";
-    case TN_INVALID:
-    case TN_TYPE: return "INVALID_INPUT";
-    case TN_UNSUPPORTED: return "UNSUPPORTED";
-    default: return "NODE_EXECUTION";
+    if (retrieved) {
+        retrieve(call);
+    } else if (deliver(call)) {
+        settle(call);
+        call->ops->ended(call);
     }
-}
-
-bool call_start(struct call *call, tn_value input) {
-    call->input = input ? value_ref(input) : value_null();
-    slot_lock(call);
-    call->open = call->in_start = true;
-    slot_unlock(call);
-    loop_expect(call->loop);
-    if (call->total_ms) loop_timer_start(call->loop, &call->total, call->total_ms, total_over);
-    if (call->idle_ms) loop_timer_start(call->loop, &call->idle, call->idle_ms, idle_over);
-    int32_t status = call->callable->ops->start(call->callable, call, call->input);
-    slot_lock(call);
-    if (status != TN_OK && call->open) {
-        error_set(&call->error, status, status_code(status), "it could not be started (status %d)", status);
-        call_settle_locked(call, CALL_FAILED, NULL);
-    }
-    call->in_start = false;
-    bool settled = call->settled, chunks = call->chunk_count > 0;
-    if (!settled && chunks) call_schedule(call);
-    slot_unlock(call);
-    if (!settled) return false;
-    if (chunks && !drain(call)) return false; /* the reader is full: ended() comes after call_resume */
-    finish(call);
-    return true;
 }
 
 void call_resume(struct call *call) {
     if (!call->paused) return;
     call->paused = false;
-    slot_lock(call);
-    call_schedule(call);
-    slot_unlock(call);
-}
-
-/* ---- By token ---- */
-
-static int32_t stale(const char *what) {
-    log_write(LOG_DEBUG, NULL, "%s of a task that has ended already: ignored", what);
-    return TN_STALE;
-}
-
-int32_t call_complete(uint64_t token, tn_value output) {
-    struct call *call = slot_open(token);
-    if (!call) return stale("completion");
-    call_settle_locked(call, CALL_COMPLETED, output ? value_ref(output) : NULL);
-    slot_unlock(call);
-    return TN_OK;
-}
-
-int32_t call_fail(uint64_t token, const struct error *error) {
-    struct call *call = slot_open(token);
-    if (!call) return stale("failure");
-    if (error && error->code)
-        error_copy(&call->error, error);
+    slot_acquire(call);
+    if (call->state == SLOT_OPEN || call->state == SLOT_ENDING)
+        slot_pump_unlock(call);
     else
-        error_set(&call->error, TN_FAILED, "NODE_EXECUTION", "the component failed without saying why");
-    call_settle_locked(call, CALL_FAILED, NULL);
-    slot_unlock(call);
-    return TN_OK;
-}
-
-int32_t call_interrupt(uint64_t token, tn_value payload, tn_value schema, tn_value continuation) {
-    tn_value asked = value_object_reserve(3);
-    asked = value_set_take(asked, "payload", payload ? value_ref(payload) : value_null());
-    if (schema) asked = value_set_take(asked, "schema", value_ref(schema));
-    if (continuation) asked = value_set_take(asked, "continuation", value_ref(continuation));
-    struct call *call = slot_open(token);
-    if (!call) {
-        value_unref(asked);
-        return stale("interrupt");
-    }
-    call->interrupt = asked;
-    call_settle_locked(call, CALL_INTERRUPTED, NULL);
-    slot_unlock(call);
-    return TN_OK;
-}
-
-int32_t call_emit(uint64_t token, tn_value chunk) {
-    for (;;) {
-        struct call *call = slot_open(token);
-        if (!call) return TN_STALE;
-        if (call->cancel_asked) {
-            slot_unlock(call);
-            return TN_CANCELLED;
-        }
-        if (call->chunk_count == CALL_CHUNKS_HIGH) {
-            call->wants_ready = true;
-            struct job *job = call->job && worker_is_here(call->job) ? call->job : NULL;
-            if (job) worker_prepare_wait(job);
-            slot_unlock(call);
-            if (!job) return TN_AGAIN;
-            worker_wait(job);
-            continue;
-        }
-        if (!call->chunks) call->chunks = mem_array(NULL, CALL_CHUNKS_HIGH, sizeof *call->chunks);
-        call->chunks[(call->chunk_first + call->chunk_count++) % CALL_CHUNKS_HIGH] = value_ref(chunk);
-        call_schedule(call);
         slot_unlock(call);
-        return TN_OK;
+}
+
+/* ---- Asking for the end ---- */
+
+static void on_grace(struct loop_timer *timer) {
+    struct call *call = (struct call *)(void *)((char *)timer - offsetof(struct call, grace));
+    call->hung = true;
+    call->give_up = true;
+    slot_acquire(call);
+    bool unheard = call->state == SLOT_OPEN || (call->state == SLOT_LINGERING && !call->retrieved);
+    if (call->state == SLOT_OPEN)
+        slot_pump_unlock(call);
+    else
+        slot_unlock(call);
+    if (unheard && call->callable->ops->hung) call->callable->ops->hung(call->callable, call);
+}
+
+static void ask_callable(struct call *call) {
+    const struct callable_ops *ops = call->callable->ops;
+    child_cancel_all(call);
+    if (ops->outside) loop_timer_start(call->loop, &call->grace, CALL_GRACE_MS, on_grace);
+    if (ops->cancel) ops->cancel(call->callable, call);
+    if (!ops->outside || !call->timed_out) return;
+    call->give_up = true;
+    slot_acquire(call);
+    slot_pump_unlock(call);
+}
+
+static void ask(struct call *call, bool timed_out) {
+    slot_acquire(call);
+    bool open = call->state == SLOT_OPEN, ask_now = open && !call->asked;
+    if (!open && call->state != SLOT_ENDING) {
+        slot_unlock(call);
+        return;
     }
-}
-
-int32_t call_cancelled(uint64_t token) {
-    struct call *call = slot_open(token);
-    if (!call) return TN_STALE;
-    bool asked = call->cancel_asked;
-    slot_unlock(call);
-    return asked;
-}
-
-int32_t call_write(uint64_t token, uint32_t channel, tn_value value) {
-    struct call *call = slot_open(token);
-    if (!call) return TN_STALE;
-    if (call->write_count == call->write_capacity) {
-        uint32_t capacity = call->write_capacity * 2;
-        bool few = call->writes == call->few_writes;
-        struct call_write *writes = mem_array(few ? NULL : call->writes, capacity, sizeof *writes);
-        if (few) memcpy(writes, call->few_writes, sizeof call->few_writes);
-        call->writes = writes;
-        call->write_capacity = capacity;
+    if (ask_now) {
+        call->asked = true;
+        call->timed_out = timed_out;
     }
-    call->writes[call->write_count++] = (struct call_write){channel, value_ref(value)};
+    discard_chunks(call);
+    struct worker *emitter = call->emitter;
+    call->emitter = NULL;
+    call->paused = false;
+    if (open)
+        slot_unlock(call);
+    else
+        slot_pump_unlock(call);
+    if (emitter) worker_wake(emitter);
+    if (!ask_now) return;
+    if (call->total.index) loop_timer_stop(call->loop, &call->total);
+    if (call->idle.index) loop_timer_stop(call->loop, &call->idle);
+    if (call->starting)
+        call->cancel_owed = true;
+    else
+        ask_callable(call);
+}
+
+void call_cancel(struct call *call) { ask(call, false); }
+
+static void on_total(struct loop_timer *timer) {
+    ask((struct call *)(void *)((char *)timer - offsetof(struct call, total)), true);
+}
+
+static void on_idle(struct loop_timer *timer) {
+    struct call *call = (struct call *)(void *)((char *)timer - offsetof(struct call, idle));
+    slot_acquire(call);
+    bool owners_fault = call->chunk_count != 0; /* the reader is slow, not the callable */
     slot_unlock(call);
-    return TN_OK;
+    if (owners_fault)
+        loop_timer_start(call->loop, &call->idle, call->idle_ms, on_idle);
+    else
+        ask(call, true);
 }
 
-struct call *call_of(uint64_t token) {
-    struct call *call = slot_open(token);
-    if (call) slot_unlock(call);
-    return call;
+void call_returned(uint64_t token) {
+    struct call *call = slot_lock_any(token);
+    if (!call) return;
+    bool ends = call->state == SLOT_LINGERING || (call->state == SLOT_OPEN && call->asked);
+    slot_unlock(call);
+    if (ends) call_fail(token, NULL);
 }
 
-/* ---- Reading ---- */
+/* ---- Starting ---- */
 
-void *call_owner(const struct call *call) { return call->owner; }
-struct loop *call_loop(const struct call *call) { return call->loop; }
-struct callable *call_callable(const struct call *call) { return call->callable; }
-uint64_t call_token(const struct call *call) { return (uint64_t)call->generation << 32 | (call->number + 1); }
-uint32_t call_depth(const struct call *call) { return call->depth; }
-tn_value call_input(const struct call *call) { return call->input; }
-struct call *call_parent(const struct call *call) { return call->parent ? call_of(call->parent) : NULL; }
-const struct call_ops *call_ops_of(const struct call *call) { return call->ops; }
-void call_set_data(struct call *call, void *data) { call->data = data; }
-void *call_data(const struct call *call) { return call->data; }
-enum call_outcome call_outcome(const struct call *call) {
-    return call->ended ? (enum call_outcome)call->outcome : CALL_OPEN;
+static void fail_with_status(struct call *call, int32_t status) {
+    static const struct {
+        int32_t status;
+        const char *code, *meaning;
+    } rows[] = {{TN_INVALID, "INVALID_INPUT", "an argument is malformed or out of range"},
+                {TN_TYPE, "TYPE", "a value is of another kind than it needs"},
+                {TN_NOT_FOUND, "NOT_FOUND", "something of that name or index does not exist"},
+                {TN_LIMIT, "LIMIT", "a bound was reached"},
+                {TN_NO_MEMORY, "NO_MEMORY", "there is no memory"},
+                {TN_CANCELLED, "CANCELLED", "it was cancelled"},
+                {TN_UNSUPPORTED, "UNSUPPORTED", "it cannot do that"}};
+    struct error error = ERROR_INIT;
+    size_t row = 0, count = sizeof rows / sizeof *rows;
+    while (row < count && rows[row].status != status) row++;
+    error_set(&error, status, row < count ? rows[row].code : "FAILED",
+              "the component failed when it was started, with status %d (%s), and gave no message", (int)status,
+              row < count ? rows[row].meaning : "no status of the contract says why");
+    end_take(slot_token(call), CALL_FAILED, NULL, &error, "fail by the status of its start");
+    error_finish(&error);
 }
-tn_value call_output(const struct call *call) { return call->output; }
-const struct error *call_error(const struct call *call) { return &call->error; }
-const struct call_write *call_writes(const struct call *call, uint32_t *count) {
-    *count = call->write_count;
-    return call->writes;
+
+void call_fail_status(uint64_t token, int32_t status) {
+    struct call *call = slot_lock_any(token);
+    if (!call) return;
+    slot_unlock(call);
+    fail_with_status(call, status);
 }
-tn_value call_interrupt_value(const struct call *call) { return call->interrupt; }
+
+bool call_start(struct call *call, tn_value input) {
+    const struct callable_ops *ops = call->callable->ops;
+    call->input = input ? value_ref(input) : value_null();
+    call->starting = true;
+    call->state = SLOT_OPEN;
+    int32_t status = ops->start(call->callable, call, call->input);
+    if (status != TN_OK) fail_with_status(call, status);
+    slot_acquire(call);
+    bool ended = call->state == SLOT_ENDING, plain = !call->chunk_count && !call->children;
+    if (ended && plain) call->state = SLOT_ENDED;
+    slot_unlock(call);
+    if (ended && plain) {
+        call->starting = false;
+        if (ops->over) ops->over(call->callable, call);
+        return true;
+    }
+    if (ops->outside) {
+        call->expected = true;
+        loop_expect(call->loop);
+    }
+    bool over = ended && deliver(call);
+    slot_acquire(call);
+    call->starting = false; /* from now on whoever changes the slot pumps */
+    if (over) {
+        slot_unlock(call);
+        settle(call);
+        return true;
+    }
+    if (call->chunk_count || call->state == SLOT_ENDING)
+        slot_pump_unlock(call);
+    else
+        slot_unlock(call);
+    if (call->cancel_owed) {
+        ask_callable(call);
+    } else if (!ended) {
+        if (call->total_ms) loop_timer_start(call->loop, &call->total, call->total_ms, on_total);
+        if (call->idle_ms) loop_timer_start(call->loop, &call->idle, call->idle_ms, on_idle);
+    }
+    return false;
+}

@@ -32,6 +32,7 @@ struct loop_work;
 #define CALL_CHUNKS_HIGH 64u    /* emitted chunks waiting before emit says AGAIN */
 #define CALL_CHUNKS_LOW 16u     /* ready comes when so few are left */
 #define CALL_DEPTH_MAX 64u      /* calls inside calls */
+#define CALL_WRITES_MAX 65536u  /* writes of one task; more is LIMIT */
 
 enum call_outcome { CALL_OPEN, CALL_COMPLETED, CALL_FAILED, CALL_CANCELLED, CALL_INTERRUPTED };
 
@@ -43,6 +44,12 @@ struct callable_ops {
     void (*cancel)(struct callable *callable, struct call *call); /* may be NULL */
     void (*ready)(struct callable *callable, struct call *call);  /* may be NULL */
     void (*free)(struct callable *callable);
+    /* For callables whose calls end by code that is not the host's, so that an end may never come: */
+    bool outside;
+    /* A call has really ended, abandoned ones included, be it late. May be NULL. */
+    void (*over)(struct callable *callable, struct call *call);
+    /* CALL_GRACE_MS have passed since cancel, and nothing has come. May be NULL. */
+    void (*hung)(struct callable *callable, struct call *call);
 };
 
 /* Embed as the first member; made with one reference. */
@@ -75,12 +82,16 @@ struct call_write {
 };
 
 struct call *call_new(struct loop *loop, struct callable *callable, const struct call_ops *ops, void *owner);
-/* Before call_start. 0: none. `idle` is between chunks. Passing it fails the call with TIMEOUT, retryable. */
+/*
+ * Before call_start. 0: none. `idle` is between chunks. Passing it fails the call with TIMEOUT, retryable: what runs
+ * outside the host is asked to end and abandoned at once, what runs in it (a graph, a pipe) is waited for.
+ */
 void call_timeout(struct call *call, int64_t total_ms, int64_t idle_ms);
 /* True: ended within start, read the outcome now. False: ended() comes later. `input` is borrowed, NULL is null. */
 bool call_start(struct call *call, tn_value input);
 /*
- * Asks the callable to end; ended() comes with CALL_CANCELLED, after CALL_GRACE_MS at the latest, when it is abandoned.
+ * Asks the callable to end; ended() comes with CALL_CANCELLED, however it ends, after CALL_GRACE_MS at the latest, when
+ * it is abandoned. Chunks that wait are dropped. Calls that its task has made are cancelled with it, and end before it.
  * Not before call_start. Repeatable; nothing on a call that has ended.
  */
 void call_cancel(struct call *call);
@@ -113,13 +124,21 @@ tn_value call_interrupt_value(const struct call *call);   /* {payload, schema?, 
 
 int32_t call_complete(uint64_t token, tn_value output);
 int32_t call_fail(uint64_t token, const struct error *error);
+/* Takes the chunk whatever the answer; TN_AGAIN: above the mark now, give no more until `ready`. */
 int32_t call_emit(uint64_t token, tn_value chunk);
 int32_t call_cancelled(uint64_t token);
 int32_t call_interrupt(uint64_t token, tn_value payload, tn_value schema, tn_value continuation);
 /* The open call of a token, or NULL. [loop] */
 struct call *call_of(uint64_t token);
 
-/* Open calls in the process, and of one plugin: unloading is refused while there are any. [any] */
+/*
+ * Calls a callable from a task (tn_task_1.call). `done` comes once, never from inside: TN_OK with the output, TN_FAILED
+ * with an error object, or TN_CANCELLED with NULL; borrowed. The chunks of the callee go to the task's owner, those of
+ * a model as {"messages": chunk}. TN_STALE, TN_LIMIT (CALL_DEPTH_MAX), TN_CANCELLED, TN_WRONG_THREAD: done never comes.
+ */
+int32_t call_child(uint64_t token, struct callable *callee, bool model, tn_value input, tn_call_done done, void *user);
+
+/* Calls of the process that are in use, abandoned ones included. [any] */
 uint64_t call_open_count(void);
 
 #endif

@@ -1,80 +1,129 @@
 /*
- * slot.h - the table of calls by token, for the files of this folder.
+ * slot.h - the table of calls: slots that never move and are never freed, found by token from any thread.
  *
- * A token is the slot's number plus one (low 32 bits) and its generation (high 32 bits). Slots are made in chunks that
- * are never freed, the one that has been free longest is used first, and one whose generation is used up is retired:
- * so any token ever given can be looked at, from any thread, for ever, and tells whether its task is still open.
+ * A token is generation << 32 | index. Each loop has its own list of free slots, oldest first, so that making a call
+ * takes no lock; a slot's generation moves on when it is given back, and a slot whose generation would wrap is retired.
+ * The table and the struct are for this folder and host/interface/ alone.
+ *
+ *     struct call *call = slot_lock(token);      // [any] NULL: the task has ended, or never was
+ *     if (!call) return TN_STALE;
+ *     ...                                        // what is marked "lock" below
+ *     slot_unlock(call);
+ *
+ * The lock is a word, held for a few instructions, never while calling out. Posting to the call's loop happens under
+ * it; the table of a loop that is being freed takes it too, so a loop is never posted to when it has gone.
  */
-#ifndef TENON_HOST_SLOT_H
-#define TENON_HOST_SLOT_H
+#ifndef TENON_HOST_CALL_SLOT_H
+#define TENON_HOST_CALL_SLOT_H
 
-#include "adl/value/error.h"
 #include "host/call/call.h"
 #include "host/loop/loop.h"
 #include <stdatomic.h>
 
-#define CALL_INLINE_WRITES 4u
-#define SLOTS_CHUNK        256u
-#define SLOTS_CHUNKS_MAX   32768u /* 8 million calls open at once in one process */
+#define CALL_WRITES_INLINE 4u
 
-struct job;
-struct plugin;
-struct child;
+struct worker;
+
+enum slot_state {
+    SLOT_FREE,
+    SLOT_NEW,       /* made, not started */
+    SLOT_OPEN,      /* started */
+    SLOT_ENDING,    /* has an outcome, of which its owner has not been told */
+    SLOT_ENDED,     /* its owner knows */
+    SLOT_LINGERING, /* its owner knows: it was abandoned, and its callable has yet to end it */
+};
 
 struct call {
-    /* Read and written by any thread, under `lock`. */
+    /* Never cleared. */
     _Atomic uint32_t lock;
-    uint32_t number, generation;
-    bool open;      /* the token's task has not ended */
-    bool in_start;  /* call_start is running: it looks after itself what happens meanwhile */
-    bool settled;   /* an outcome is here, not yet told */
-    bool scheduled; /* `work` is queued */
-    bool wants_ready, cancel_asked, timed_out;
-    uint8_t outcome;
-    uint32_t write_count, write_capacity;
-    struct call_write few_writes[CALL_INLINE_WRITES];
-    struct call_write *writes; /* few_writes, or allocated */
-    tn_value output, interrupt;
-    struct error error;
-    tn_value *chunks; /* a ring of CALL_CHUNKS_HIGH, made when first needed */
-    uint32_t chunk_first, chunk_count;
+    uint32_t generation; /* lock; changed by the loop */
+    uint32_t index;
     struct loop *loop;
-    struct plugin *plugin; /* of the component, for accounting; NULL where the host's own */
-    struct job *job;       /* on a worker: to wake it */
+    _Atomic uintptr_t thread; /* the loop's */
+    struct call_table *table;
 
-    /* The loop's alone. */
-    struct call *next_free;
+    /* lock; slot_take clears all from here on */
+    uint8_t state;   /* slot_state */
+    uint8_t outcome; /* call_outcome */
+    bool starting;   /* inside the callable's start */
+    bool asked;      /* the end has been asked for; written by the loop */
+    bool timed_out;  /* … because time was up; written by the loop */
+    bool again;      /* emit has said AGAIN: `ready` is owed */
+    bool pumping;    /* `work` is queued */
+    bool retrieved;  /* lingering: the callable has ended it at last */
+    uint32_t write_count, write_capacity;
+    uint32_t chunk_first, chunk_count, chunk_capacity;
+    struct call_write *writes; /* NULL: inline_writes */
+    tn_value *chunks;          /* a ring */
+    tn_value output;           /* or the interrupt's value */
+    struct error error;
+    struct worker *emitter; /* a worker that waits for room */
+    struct loop_work work;  /* chunks, or the end, are to be delivered */
+
+    /* loop */
     struct callable *callable;
     const struct call_ops *ops;
     void *owner, *data;
     tn_value input;
-    uint64_t parent; /* token, or 0 */
-    uint32_t depth;
-    bool paused, ended;
-    int64_t total_ms, idle_ms;
-    struct loop_work work;
+    struct call *parent, *children;
+    struct call *next, *previous; /* among the parent's children; next alone: among the free */
+    struct worker *on_worker;     /* where a blocking callee of call_wait is to run */
+    int64_t total_ms, idle_ms;    /* 0: none */
     struct loop_timer total, idle, grace;
-    struct child *children;
+    uint32_t depth;
+    bool paused;      /* the owner wants no chunk */
+    bool expected;    /* the loop was told to expect its end */
+    bool cancel_owed; /* asked while starting */
+    bool give_up;     /* its owner waits no longer than for its children */
+    bool hung;        /* grace has passed */
+    bool freed;       /* lingering: the owner has given it back */
+
+    struct call_write inline_writes[CALL_WRITES_INLINE]; /* not cleared */
 };
 
-/* Spins: what it guards is a few instructions long. */
-static inline void slot_lock(struct call *call) {
-    while (atomic_exchange_explicit(&call->lock, 1, memory_order_acquire))
-        while (atomic_load_explicit(&call->lock, memory_order_relaxed)) {}
+static inline uint64_t slot_token(const struct call *call) { return (uint64_t)call->generation << 32 | call->index; }
+
+void slot_wait(struct call *call); /* somebody has the lock: takes it when they give it back */
+
+static inline void slot_acquire(struct call *call) {
+    if (atomic_exchange_explicit(&call->lock, 1, memory_order_acquire)) slot_wait(call);
 }
+
 static inline void slot_unlock(struct call *call) { atomic_store_explicit(&call->lock, 0, memory_order_release); }
 
-struct call *slot_take(void);
+/* [any] The slot of a token, locked, whatever became of it; NULL where the generation has moved on. */
+struct call *slot_lock_any(uint64_t token);
+/* [any] The same of a task that is open: neither ended nor abandoned. */
+struct call *slot_lock(uint64_t token);
+/* [any] The open call of a token that belongs to the calling thread, not locked; else NULL. */
+struct call *slot_here(uint64_t token);
+
+/* [loop] A free slot: SLOT_FREE still, and clear. */
+struct call *slot_take(struct loop *loop);
+/* [loop] Moves the generation on. Everything in it has been released; it is not locked. */
 void slot_give(struct call *call);
-/* The slot of a token, locked, if its task is open; else NULL. [any] */
-struct call *slot_open(uint64_t token);
+/* [loop] Every slot of the loop that is in use. */
+void slot_each(struct loop *loop, void (*visit)(void *user, struct call *call), void *user);
+/* [loop] For tests: the generation of a slot that is free. */
+void slot_set_generation(struct call *call, uint32_t generation);
 
-/* call.c, for the files of this folder */
-void call_schedule(struct call *call); /* under its lock */
-/* Under the lock of an open call: ends it. The values are taken. */
-void call_settle_locked(struct call *call, enum call_outcome outcome, tn_value output);
+/* ---- call.c's, for the rest of the folder and for host/interface/ ---- */
 
-/* child.c: calls that a task makes */
-void children_cancel(struct call *call);
+/* [any] locked; unlocks. Has `work` done on the loop: chunks, the end, what is owed. */
+void slot_pump_unlock(struct call *call);
+/*
+ * [any] As tn_task_1.emit for tasks that are not on a worker: TN_AGAIN takes nothing; TN_CANCELLED after the end was
+ * asked for. `emitter` (may be NULL) is woken when there is room.
+ */
+int32_t slot_emit(uint64_t token, tn_value chunk, struct worker *emitter);
+/* [any] A write of the callable's own numbering has been translated: appends it. TN_LIMIT past CALL_WRITES_MAX. */
+int32_t slot_write(struct call *locked, uint32_t channel, tn_value value);
+/* [loop] The callable has nothing left that could end the task: as if it had, where the end has been asked for. */
+void call_returned(uint64_t token);
+/* [any] As if start had returned that status. */
+void call_fail_status(uint64_t token, int32_t status);
+/* call_child, where a blocking callee is to run on the worker that waits for it. */
+int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_value input, tn_call_done done,
+                      void *user, struct worker *on);
 
 #endif

@@ -1,224 +1,46 @@
 /*
- * loop.c - the loop over libuv: deferred work, posted work, timers in one heap over one uv_timer.
+ * loop.c - turns of work: deferred work, due timers, posted work, and then libuv, which also does the waiting.
  *
- * A turn: what was deferred (only what was there when the turn began, so that work which defers itself cannot starve
- * the rest), timers that are due, what other threads posted, then libuv's poll, which sleeps only if nothing is left
- * to do here. Posted work goes through a lock-free stack that is turned round when taken: posting never blocks.
+ * Deferred work is a list of the loop's thread alone; posted work is a stack that any thread pushes onto, taken whole
+ * and reversed. Whoever posts wakes libuv through one async handle; the loop looks at the stack again before it waits,
+ * so no wake-up is lost. libuv is asked without waiting only while somebody else has handles in it: a graph that never
+ * waits makes no system call here. All timers share one of libuv's, started just before the loop waits.
  */
 #include "host/loop/loop.h"
 #include "adl/value/memory.h"
+#include "host/loop/timer.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 #include <uv.h>
 
-#define POLL_EVERY   64u           /* busy turns after which descriptors are looked at all the same */
-#define FAKE_WALL_MS 1767225600000 /* 2026-01-01T00:00:00Z */
+#define FAKE_WALL_MS  INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */
+#define WAIT_MAX_MS   INT64_C(86400000)      /* a longer wait is made of several */
+#define CLOSING_TURNS 1000                   /* of libuv, for handles that others left closing */
 
 struct loop {
     uv_loop_t uv;
-    uv_async_t wake;
-    uv_timer_t alarm; /* for the first timer of the heap */
-    pthread_t thread;
-    bool entered, fake, alarm_set;
-    _Atomic bool stopping;
-    _Atomic int64_t holds;
-    _Atomic(struct loop_work *) posted; /* newest first */
-    struct loop_work *first, *last;     /* deferred, in order */
-    struct loop_timer **heap;           /* [1, heap_count] */
-    uint32_t heap_count, heap_capacity;
-    uint64_t timer_order;
-    int64_t fake_ms, alarm_due;
-    uint64_t expected; /* open calls that some thread may still complete */
-    uint32_t busy;     /* turns since libuv was last looked at */
+    uv_async_t async;
+    uv_timer_t alarm;
+    _Atomic uintptr_t thread; /* 0 until entered */
+
+    struct loop_work *first, **last; /* deferred */
+    uint64_t deferred;
+    _Atomic(struct loop_work *) posted; /* newest first; pushed by any thread */
+    struct timers timers;
+
+    _Atomic uint64_t holds;
+    uint64_t expected;
+    _Atomic bool stop, woken;
+
+    bool running, fake;
+    int64_t now_ms; /* as of this turn */
+
+    void *data;
+    void (*detach)(void *data);
 };
 
-static void on_wake(uv_async_t *handle) { (void)handle; }
-static void on_alarm(uv_timer_t *handle) { ((struct loop *)handle->data)->alarm_set = false; }
-
-struct loop *loop_new(struct error *error) {
-    struct loop *loop = mem_zalloc(sizeof *loop);
-    int failure = uv_loop_init(&loop->uv);
-    if (!failure) {
-        failure = uv_async_init(&loop->uv, &loop->wake, on_wake);
-        if (failure) uv_loop_close(&loop->uv);
-    }
-    if (failure) {
-        error_set(error, TN_ERROR, "IO", "the event loop cannot be started: %s", uv_strerror(failure));
-        mem_free(loop);
-        return NULL;
-    }
-    uv_timer_init(&loop->uv, &loop->alarm);
-    loop->alarm.data = loop;
-    uv_unref((uv_handle_t *)&loop->wake);
-    return loop;
-}
-
-void loop_free(struct loop *loop) {
-    if (!loop) return;
-    uv_close((uv_handle_t *)&loop->wake, NULL);
-    uv_close((uv_handle_t *)&loop->alarm, NULL);
-    uv_run(&loop->uv, UV_RUN_DEFAULT);
-    uv_loop_close(&loop->uv);
-    mem_free(loop->heap);
-    mem_free(loop);
-}
-
-struct uv_loop_s *loop_uv(struct loop *loop) { return &loop->uv; }
-
-void loop_enter(struct loop *loop) {
-    loop->thread = pthread_self();
-    loop->entered = true;
-}
-
-bool loop_here(const struct loop *loop) { return loop->entered && pthread_equal(loop->thread, pthread_self()); }
-
-/* ---- Work ---- */
-
-void loop_defer(struct loop *loop, struct loop_work *work) {
-    if (work->queued) return;
-    work->queued = true;
-    work->next = NULL;
-    if (loop->last)
-        loop->last->next = work;
-    else
-        loop->first = work;
-    loop->last = work;
-}
-
-void loop_undefer(struct loop *loop, struct loop_work *work) {
-    if (!work->queued) return;
-    struct loop_work *before = NULL;
-    for (struct loop_work *at = loop->first; at; before = at, at = at->next) {
-        if (at != work) continue;
-        if (before)
-            before->next = work->next;
-        else
-            loop->first = work->next;
-        if (loop->last == work) loop->last = before;
-        work->queued = false;
-        return;
-    }
-}
-
-void loop_post(struct loop *loop, struct loop_work *work) {
-    work->queued = true;
-    struct loop_work *head = atomic_load_explicit(&loop->posted, memory_order_relaxed);
-    do {
-        work->next = head;
-    } while (!atomic_compare_exchange_weak_explicit(&loop->posted, &head, work, memory_order_release,
-                                                    memory_order_relaxed));
-    /* Whoever finds the stack empty wakes the loop; the others ride along. */
-    if (!head) uv_async_send(&loop->wake);
-}
-
-static bool run_deferred(struct loop *loop) {
-    struct loop_work *last = loop->last;
-    if (!last) return false;
-    for (;;) {
-        struct loop_work *work = loop->first;
-        bool end = !work || work == last;
-        if (!work) break;
-        loop->first = work->next;
-        if (!loop->first) loop->last = NULL;
-        work->queued = false;
-        work->run(work);
-        if (end) break;
-    }
-    return true;
-}
-
-/* Everything posted so far, oldest first. */
-static bool run_posted(struct loop *loop) {
-    struct loop_work *stack = atomic_exchange_explicit(&loop->posted, NULL, memory_order_acquire), *queue = NULL;
-    if (!stack) return false;
-    while (stack) {
-        struct loop_work *next = stack->next;
-        stack->next = queue;
-        queue = stack;
-        stack = next;
-    }
-    while (queue) {
-        struct loop_work *work = queue;
-        queue = work->next;
-        work->queued = false;
-        work->run(work);
-    }
-    return true;
-}
-
-void loop_hold(struct loop *loop) { atomic_fetch_add(&loop->holds, 1); }
-
-void loop_release(struct loop *loop) {
-    if (atomic_fetch_sub(&loop->holds, 1) == 1) uv_async_send(&loop->wake);
-}
-
-void loop_expect(struct loop *loop) { loop->expected++; }
-void loop_unexpect(struct loop *loop) { loop->expected--; }
-
-/* ---- Timers: a binary heap, by time and then by order of starting ---- */
-
-static bool earlier(const struct loop_timer *a, const struct loop_timer *b) {
-    return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->order < b->order;
-}
-
-static void place(struct loop *loop, uint32_t at, struct loop_timer *timer) {
-    loop->heap[at] = timer;
-    timer->index = at;
-}
-
-static void sift_up(struct loop *loop, uint32_t at, struct loop_timer *timer) {
-    for (; at > 1 && earlier(timer, loop->heap[at / 2]); at /= 2) place(loop, at, loop->heap[at / 2]);
-    place(loop, at, timer);
-}
-
-static void sift_down(struct loop *loop, uint32_t at, struct loop_timer *timer) {
-    for (uint32_t child; (child = at * 2) <= loop->heap_count; at = child) {
-        if (child < loop->heap_count && earlier(loop->heap[child + 1], loop->heap[child])) child++;
-        if (!earlier(loop->heap[child], timer)) break;
-        place(loop, at, loop->heap[child]);
-    }
-    place(loop, at, timer);
-}
-
-void loop_timer_stop(struct loop *loop, struct loop_timer *timer) {
-    uint32_t at = timer->index;
-    if (!at) return;
-    timer->index = 0;
-    struct loop_timer *last = loop->heap[loop->heap_count--];
-    if (last == timer) return;
-    if (at > 1 && earlier(last, loop->heap[at / 2]))
-        sift_up(loop, at, last);
-    else
-        sift_down(loop, at, last);
-}
-
-void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms,
-                      void (*fire)(struct loop_timer *)) {
-    loop_timer_stop(loop, timer);
-    int64_t now = loop_now_ms(loop);
-    timer->due_ms = delay_ms > INT64_MAX - now ? INT64_MAX : now + (delay_ms > 0 ? delay_ms : 0);
-    timer->order = ++loop->timer_order;
-    timer->fire = fire;
-    if (loop->heap_count + 1 >= loop->heap_capacity) {
-        loop->heap_capacity = loop->heap_capacity ? loop->heap_capacity * 2 : 16;
-        loop->heap = mem_array(loop->heap, loop->heap_capacity, sizeof(struct loop_timer *));
-    }
-    sift_up(loop, ++loop->heap_count, timer);
-}
-
-static bool fire_timers(struct loop *loop) {
-    bool fired = false;
-    int64_t now = loop_now_ms(loop);
-    uint64_t newest = loop->timer_order; /* one started by a timer waits for the next turn */
-    while (loop->heap_count && loop->heap[1]->due_ms <= now && loop->heap[1]->order <= newest) {
-        struct loop_timer *timer = loop->heap[1];
-        loop_timer_stop(loop, timer);
-        timer->fire(timer);
-        fired = true;
-    }
-    return fired;
-}
+uintptr_t loop_this_thread(void) { return (uintptr_t)pthread_self(); }
 
 static int64_t clock_ms(clockid_t clock) {
     struct timespec now;
@@ -226,59 +48,248 @@ static int64_t clock_ms(clockid_t clock) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-int64_t loop_now_ms(struct loop *loop) { return loop->fake ? loop->fake_ms : clock_ms(CLOCK_MONOTONIC); }
-int64_t loop_wall_ms(struct loop *loop) {
-    return loop->fake ? FAKE_WALL_MS + loop->fake_ms : clock_ms(CLOCK_REALTIME);
-}
-void loop_fake_clock(struct loop *loop) { loop->fake = true; }
+static int64_t clock_now(const struct loop *loop) { return loop->fake ? loop->now_ms : clock_ms(CLOCK_MONOTONIC); }
 
-/* ---- Running ---- */
+/* Waking up is all they are for; the turn does the rest. */
+static void on_async(uv_async_t *async) { (void)async; }
+static void on_alarm(uv_timer_t *alarm) { (void)alarm; }
 
-/* Waits in libuv for what other threads, descriptors or the first timer bring. False: nothing could ever come. */
-static bool wait_for_more(struct loop *loop) {
-    bool held = atomic_load(&loop->holds) > 0;
-    if (loop->fake) {
-        if (!held && loop->heap_count) {
-            loop->fake_ms = loop->heap[1]->due_ms;
-            return true;
-        }
-    } else if (loop->heap_count && (!loop->alarm_set || loop->alarm_due != loop->heap[1]->due_ms)) {
-        int64_t wait = loop->heap[1]->due_ms - loop_now_ms(loop);
-        loop->alarm_set = true;
-        loop->alarm_due = loop->heap[1]->due_ms;
-        uv_update_time(&loop->uv);
-        uv_timer_start(&loop->alarm, on_alarm, wait > 0 ? (uint64_t)wait : 0, 0);
-    } else if (!loop->heap_count && loop->alarm_set) {
-        uv_timer_stop(&loop->alarm);
-        loop->alarm_set = false;
+/* ---- Making and freeing ---- */
+
+struct loop *loop_new(struct error *error) {
+    struct loop *loop = mem_zalloc(sizeof *loop);
+    int failed = uv_loop_init(&loop->uv);
+    if (!failed) {
+        failed = uv_async_init(&loop->uv, &loop->async, on_async);
+        if (failed) uv_loop_close(&loop->uv);
     }
-    held |= loop->expected > 0;
-    if (held) uv_ref((uv_handle_t *)&loop->wake);
-    bool alive = uv_loop_alive(&loop->uv) != 0;
-    if (alive) uv_run(&loop->uv, UV_RUN_ONCE);
-    if (held) uv_unref((uv_handle_t *)&loop->wake);
-    return alive || atomic_load(&loop->posted) != NULL;
+    if (failed) {
+        error_set(error, TN_ERROR, "LIMIT", "an event loop cannot be made: %s", uv_strerror(failed));
+        mem_free(loop);
+        return NULL;
+    }
+    uv_timer_init(&loop->uv, &loop->alarm);
+    /* Unreferenced: uv_loop_alive then says whether anybody else waits for something. */
+    uv_unref((uv_handle_t *)&loop->async);
+    uv_unref((uv_handle_t *)&loop->alarm);
+    loop->last = &loop->first;
+    loop->now_ms = clock_ms(CLOCK_MONOTONIC);
+    return loop;
+}
+
+void loop_free(struct loop *loop) {
+    if (!loop) return;
+    if (loop->detach) loop->detach(loop->data);
+    uv_close((uv_handle_t *)&loop->async, NULL);
+    uv_close((uv_handle_t *)&loop->alarm, NULL);
+    for (int i = 0; i < CLOSING_TURNS; i++) {
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
+        if (uv_loop_close(&loop->uv) == 0) break;
+    }
+    timers_finish(&loop->timers);
+    mem_free(loop);
+}
+
+struct uv_loop_s *loop_uv(struct loop *loop) {
+    return &loop->uv;
+}
+
+void *loop_attached(const struct loop *loop) { return loop->data; }
+
+void loop_attach(struct loop *loop, void *data, void (*detach)(void *data)) {
+    loop->data = data;
+    loop->detach = detach;
+}
+
+void loop_enter(struct loop *loop) {
+    uintptr_t nobody = 0;
+    atomic_compare_exchange_strong(&loop->thread, &nobody, loop_this_thread());
+}
+
+uintptr_t loop_thread(const struct loop *loop) { return atomic_load_explicit(&loop->thread, memory_order_relaxed); }
+
+bool loop_here(const struct loop *loop) { return loop_thread(loop) == loop_this_thread(); }
+
+/* ---- Work ---- */
+
+void loop_defer(struct loop *loop, struct loop_work *work) {
+    if (work->queued) return;
+    work->queued = true;
+    work->next = NULL;
+    *loop->last = work;
+    loop->last = &work->next;
+    loop->deferred++;
+}
+
+void loop_undefer(struct loop *loop, struct loop_work *work) {
+    if (!work->queued) return;
+    for (struct loop_work **at = &loop->first; *at; at = &(*at)->next) {
+        if (*at != work) continue;
+        *at = work->next;
+        if (loop->last == &work->next) loop->last = at;
+        loop->deferred--;
+        work->queued = false;
+        return;
+    }
+}
+
+void loop_post(struct loop *loop, struct loop_work *work) {
+    work->queued = true;
+    struct loop_work *newest = atomic_load_explicit(&loop->posted, memory_order_relaxed);
+    do work->next = newest;
+    while (!atomic_compare_exchange_weak(&loop->posted, &newest, work));
+    /* Not the first on the stack: whoever was, has sent the wake-up, and the whole stack is taken at once. */
+    if (!newest && !loop_here(loop)) uv_async_send(&loop->async);
+}
+
+static bool run_deferred(struct loop *loop) {
+    /* What is deferred meanwhile waits for the next turn: work that defers itself starves nobody. */
+    uint64_t count = loop->deferred;
+    bool any = count > 0;
+    for (; count && loop->first; count--) {
+        struct loop_work *work = loop->first;
+        loop->first = work->next;
+        if (!loop->first) loop->last = &loop->first;
+        loop->deferred--;
+        work->queued = false;
+        work->run(work);
+    }
+    return any;
+}
+
+static bool run_posted(struct loop *loop) {
+    if (!atomic_load_explicit(&loop->posted, memory_order_relaxed)) return false;
+    struct loop_work *work = atomic_exchange(&loop->posted, NULL), *oldest = NULL;
+    while (work) {
+        struct loop_work *next = work->next;
+        work->next = oldest;
+        oldest = work;
+        work = next;
+    }
+    while (oldest) {
+        struct loop_work *next = oldest->next;
+        oldest->queued = false;
+        oldest->run(oldest);
+        oldest = next;
+    }
+    return true;
+}
+
+/* ---- Holding, waking, stopping ---- */
+
+void loop_wake(struct loop *loop) {
+    atomic_store(&loop->woken, true);
+    uv_async_send(&loop->async);
+}
+
+void loop_stop(struct loop *loop) {
+    atomic_store(&loop->stop, true);
+    uv_async_send(&loop->async);
+}
+
+void loop_hold(struct loop *loop) { atomic_fetch_add(&loop->holds, 1); }
+
+void loop_release(struct loop *loop) {
+    if (atomic_fetch_sub(&loop->holds, 1) == 1 && !loop_here(loop)) loop_wake(loop);
+}
+
+void loop_expect(struct loop *loop) { loop->expected++; }
+
+void loop_unexpect(struct loop *loop) { loop->expected--; }
+
+/* ---- Timers and clocks ---- */
+
+void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms,
+                      void (*fire)(struct loop_timer *)) {
+    timers_remove(&loop->timers, timer);
+    /* From now, not from when the turn began: a slow turn must not shorten a delay. */
+    int64_t now = clock_now(loop);
+    if (delay_ms < 0) delay_ms = 0;
+    timer->due_ms = delay_ms > INT64_MAX - now ? INT64_MAX : now + delay_ms;
+    timer->fire = fire;
+    timers_add(&loop->timers, timer);
+}
+
+void loop_timer_stop(struct loop *loop, struct loop_timer *timer) { timers_remove(&loop->timers, timer); }
+
+static bool run_timers(struct loop *loop) {
+    /* Those started meanwhile wait for the next turn. */
+    uint64_t before = loop->timers.order;
+    bool any = false;
+    struct loop_timer *timer;
+    while ((timer = timers_first(&loop->timers)) && timer->due_ms <= loop->now_ms && timer->order < before) {
+        timers_remove(&loop->timers, timer);
+        timer->fire(timer);
+        any = true;
+    }
+    return any;
+}
+
+int64_t loop_now_ms(struct loop *loop) {
+    if (!loop->running) loop->now_ms = clock_now(loop);
+    return loop->now_ms;
+}
+
+int64_t loop_wall_ms(struct loop *loop) { return loop->fake ? FAKE_WALL_MS + loop->now_ms : clock_ms(CLOCK_REALTIME); }
+
+void loop_fake_clock(struct loop *loop) {
+    loop->fake = true;
+    loop->now_ms = 0;
+}
+
+void loop_fake_advance(struct loop *loop, int64_t ms) { loop->now_ms += ms; }
+
+/* ---- Turns ---- */
+
+static void wait_for(struct loop *loop, const struct loop_timer *timer) {
+    if (timer && !loop->fake) {
+        int64_t wait = timer->due_ms - clock_ms(CLOCK_MONOTONIC);
+        if (wait < 0) wait = 0;
+        if (wait > WAIT_MAX_MS) wait = WAIT_MAX_MS;
+        uv_update_time(&loop->uv);
+        uv_timer_start(&loop->alarm, on_alarm, (uint64_t)wait, 0);
+    }
+    uv_ref((uv_handle_t *)&loop->async); /* with nothing referenced, uv_run would not wait */
+    uv_run(&loop->uv, UV_RUN_ONCE);
+    uv_unref((uv_handle_t *)&loop->async);
+    uv_timer_stop(&loop->alarm);
+}
+
+/* One turn's work; false: there was none. */
+static bool turn(struct loop *loop) {
+    bool any = run_deferred(loop);
+    any |= run_timers(loop);
+    any |= run_posted(loop);
+    if (uv_loop_alive(&loop->uv)) uv_run(&loop->uv, UV_RUN_NOWAIT);
+    return any;
+}
+
+/* Nothing to do: waits, or lets a fake clock jump. False: nothing will ever come. */
+static bool idle(struct loop *loop) {
+    /* Holds first: whoever posts and then releases is then seen by one of the two. */
+    bool held = atomic_load(&loop->holds) != 0;
+    if (loop->first || atomic_load(&loop->posted) || atomic_load(&loop->stop)) return true;
+    if (atomic_exchange(&loop->woken, false)) return true;
+    struct loop_timer *timer = timers_first(&loop->timers);
+    if (timer && loop->fake && !held) {
+        if (timer->due_ms > loop->now_ms) loop->now_ms = timer->due_ms;
+        return true;
+    }
+    if (!timer && !held && !loop->expected && !uv_loop_alive(&loop->uv)) return false;
+    wait_for(loop, timer);
+    return true;
 }
 
 bool loop_run(struct loop *loop, bool (*done)(void *user), void *user) {
     loop_enter(loop);
+    bool outer = loop->running, is_done;
+    loop->running = true;
     for (;;) {
-        if (done && done(user)) return true;
-        if (atomic_exchange(&loop->stopping, false)) return false;
-        bool worked = run_deferred(loop);
-        if (loop->heap_count) worked |= fire_timers(loop);
-        worked |= run_posted(loop);
-        if (worked) {
-            if (++loop->busy % POLL_EVERY == 0) uv_run(&loop->uv, UV_RUN_NOWAIT);
-            continue;
-        }
-        if (!wait_for_more(loop)) return done && done(user);
+        loop->now_ms = clock_now(loop);
+        is_done = done && done(user);
+        if (is_done || atomic_exchange(&loop->stop, false)) break;
+        if (!turn(loop) && !idle(loop)) break;
     }
-}
-
-void loop_wake(struct loop *loop) { uv_async_send(&loop->wake); }
-
-void loop_stop(struct loop *loop) {
-    atomic_store(&loop->stopping, true);
-    loop_wake(loop);
+    loop->running = outer;
+    return is_done;
 }

@@ -29,7 +29,7 @@ struct loop_work {
     bool queued;
 };
 
-/* A timer in the loop's heap; `index` is the heap's, 0 while stopped. */
+/* A timer in the loop's heap; `index` is the heap's, 0 while stopped. All zero to begin with. */
 struct loop_timer {
     int64_t due_ms;
     void (*fire)(struct loop_timer *timer);
@@ -54,12 +54,15 @@ void loop_stop(struct loop *loop); /* [any] makes loop_run return false soon */
 
 void loop_defer(struct loop *loop, struct loop_work *work); /* [loop] queued already: nothing */
 void loop_undefer(struct loop *loop, struct loop_work *work); /* [loop] takes deferred work back; not queued: nothing */
-void loop_post(struct loop *loop, struct loop_work *work);  /* [any] the work must not be queued anywhere */
+/* [any] The work must not be queued anywhere. The loop must not be freed meanwhile: post under a lock that says so. */
+void loop_post(struct loop *loop, struct loop_work *work);
 /* [any] While held, an idle loop waits rather than ends: a task of another thread will post. */
 void loop_hold(struct loop *loop);
 void loop_release(struct loop *loop);
-
-/* [loop] Something open may still be ended by any thread: an idle loop waits for it. The fake clock does not. */
+/*
+ * [loop] While something is expected, an idle loop waits rather than ends, but a fake clock still jumps: a plugin's task
+ * may be ended from anywhere, at any time, or by a timer.
+ */
 void loop_expect(struct loop *loop);
 void loop_unexpect(struct loop *loop);
 
@@ -72,5 +75,13 @@ int64_t loop_wall_ms(struct loop *loop); /* [any] since 1970 UTC */
  * left to do and no hold is taken.
  */
 void loop_fake_clock(struct loop *loop);
+void loop_fake_advance(struct loop *loop, int64_t ms); /* [loop] moves a fake clock, hold or no hold */
+
+/* One pointer for whoever keeps state per loop (slot.c), and what is called with it when the loop is freed. [loop] */
+void *loop_attached(const struct loop *loop);
+void loop_attach(struct loop *loop, void *data, void (*detach)(void *data));
+/* [any] A number of the loop's thread, as loop_this_thread gives it there; 0 before there is one. */
+uintptr_t loop_thread(const struct loop *loop);
+uintptr_t loop_this_thread(void); /* [any] */
 
 #endif

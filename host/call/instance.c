@@ -1,0 +1,148 @@
+/*
+ * instance.c - making an instance of a component, and calling an async one.
+ *
+ * Calling an async component is two jumps: its start is called with the call's token, and everything else happens
+ * through tokens. What blocking ones need besides is blocking.c's.
+ */
+#include "adl/value/memory.h"
+#include "host/call/instance_internal.h"
+#include "host/call/slot.h"
+#include "host/plugin/plugin.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct instance *instance_of(struct callable *callable) { return (struct instance *)callable; }
+
+/* ---- Async calls ---- */
+
+static int32_t async_start(struct callable *callable, struct call *call, tn_value input) {
+    struct instance *instance = instance_of(callable);
+    plugin_task_begin(instance->component->plugin);
+    return instance->component->vtable->start(instance->self, slot_token(call), input);
+}
+
+static void async_cancel(struct callable *callable, struct call *call) {
+    struct instance *instance = instance_of(callable);
+    const tn_component_1 *vtable = instance->component->vtable;
+    if (vtable->cancel) vtable->cancel(instance->self, slot_token(call));
+}
+
+static void async_ready(struct callable *callable, struct call *call) {
+    struct instance *instance = instance_of(callable);
+    const tn_component_1 *vtable = instance->component->vtable;
+    if (vtable->ready) vtable->ready(instance->self, slot_token(call));
+}
+
+static void async_over(struct callable *callable, struct call *call) {
+    (void)call;
+    plugin_task_end(instance_of(callable)->component->plugin);
+}
+
+static void instance_free(struct callable *callable) {
+    struct instance *instance = instance_of(callable);
+    const tn_component_1 *vtable = instance->component->vtable;
+    struct plugin *plugin = instance->component->plugin;
+    if (vtable->destroy) {
+        if (instance->created) vtable->destroy(instance->self);
+        for (uint32_t i = 0; i < instance->idle_count; i++) vtable->destroy(instance->idle[i]);
+    }
+    bindings_finish(&instance->bindings);
+    value_unref(instance->config);
+    mem_free((void *)instance->idle);
+    mem_free(instance->where);
+    mem_free(instance);
+    plugin_unref(plugin);
+}
+
+const struct callable_ops instance_async_ops = {.start = async_start,
+                                                .cancel = async_cancel,
+                                                .ready = async_ready,
+                                                .free = instance_free,
+                                                .outside = true,
+                                                .over = async_over};
+const struct callable_ops instance_blocking_ops = {.start = blocking_start,
+                                                   .cancel = blocking_cancel,
+                                                   .free = instance_free,
+                                                   .outside = true,
+                                                   .over = blocking_over,
+                                                   .hung = blocking_hung};
+
+/* ---- Making ---- */
+
+int32_t instance_create_inner(struct instance *instance, void **inner, struct error *error) {
+    const struct component *component = instance->component;
+    struct error own = ERROR_INIT;
+    struct tn_binder binder = {&instance->bindings, &instance->scope, instance->config, &own, false};
+    void *made = NULL;
+    int32_t status = component->vtable->create(component->self, component->info->id, instance->config, &binder, &made);
+    if (status == TN_OK) {
+        /* A failed bind that create has passed over is a name that it does not need. */
+        error_finish(&own);
+        *inner = made;
+        return TN_OK;
+    }
+    if (!binder.failed)
+        error_set(&own, status, status == TN_NO_MEMORY ? "NO_MEMORY" : "INVALID_CONFIG",
+                  "the component `%s` cannot be created: status %d, and it does not say why", component->info->id,
+                  (int)status);
+    if (error)
+        error_move(error, &own);
+    else
+        error_finish(&own);
+    return status;
+}
+
+int32_t instance_new(struct component *component, tn_value config, const struct instance_scope *scope,
+                     struct callable **out, struct error *error) {
+    if (!component->vtable->create || !component->vtable->start)
+        return error_set(error, TN_INVALID, "PLUGIN_REFUSED", "the component `%s` has no create or no start",
+                         component->info->id);
+    struct instance *instance = mem_zalloc(sizeof *instance);
+    instance->callable.references = 1;
+    instance->callable.ops = component->blocking ? &instance_blocking_ops : &instance_async_ops;
+    instance->component = component;
+    instance->config = config ? value_ref(config) : value_object();
+    instance->scope = *scope;
+    instance->where = mem_text(scope->where ? scope->where : "a component");
+    instance->scope.where = instance->where;
+    instance->line_last = &instance->line;
+    plugin_ref(component->plugin);
+    void *self = NULL;
+    int32_t status = instance_create_inner(instance, &self, error);
+    if (status != TN_OK) {
+        instance_free(&instance->callable);
+        return status;
+    }
+    instance->bindings.sealed = true;
+    instance->pooled = component->blocking && !component->reentrant;
+    if (instance->pooled) {
+        instance->idle = mem_array(NULL, 1, sizeof(void *));
+        instance->idle[0] = self;
+        instance->idle_count = instance->idle_capacity = instance->inner_count = 1;
+    } else {
+        instance->self = self;
+        instance->created = true;
+    }
+    *out = &instance->callable;
+    return TN_OK;
+}
+
+const uint32_t *instance_reads(const struct callable *callable, uint32_t *count) {
+    *count = 0;
+    if (!instance_is(callable)) return NULL;
+    const struct instance *instance = (const struct instance *)callable;
+    *count = instance->bindings.read_count;
+    return instance->bindings.reads;
+}
+
+struct component *instance_component(const struct callable *callable) {
+    return instance_is(callable) ? ((const struct instance *)callable)->component : NULL;
+}
+
+tn_value instance_plain_context(const struct call *call) {
+    char id[24];
+    snprintf(id, sizeof id, "%016" PRIx64, slot_token(call));
+    tn_value context = value_set_take(value_object_reserve(2), "task_id", value_text(id));
+    return value_set_take(context, "now", value_int(loop_wall_ms(call->loop)));
+}
