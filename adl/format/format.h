@@ -1,10 +1,11 @@
 /*
  * format.h - the canonical form of a document's text, as `tenon fmt` writes it.
  *
- * Only the layout changes: two-space indentation, lists indented below their key, one space after `:` and `,` and
- * before a comment, flow collections as `[a, b]` and `{a: b}`, no trailing spaces, no more than one blank line in a
- * row, LF line ends and exactly one at the end. Comments, blank lines, key order, quotes, anchors, the choice between
- * block and flow, and the contents of block scalars stay as the author wrote them. JSON gets two-space indentation.
+ * Only the layout changes: two-space indentation, lists indented below their key, one space after `:` and `,`, flow
+ * collections as `[a, b]` and `{a: b}`, no trailing spaces, no more than one blank line in a row, LF line ends and
+ * exactly one at the end. Comments behind code come two spaces after it, in neighbouring lines aligned with each other.
+ * Comments, blank lines, key order, quotes, anchors, the choice between block and flow and between one line and
+ * several, and the contents of block scalars stay as the author wrote them. JSON gets two-space indentation.
  *
  *     char *text;
  *     size_t length;
