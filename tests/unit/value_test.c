@@ -260,6 +260,17 @@ static void slicing(void **state) {
     assert_ptr_equal(value_slice(value_array(), 0, 0), value_array());
 }
 
+/* What is cut off is let go, not kept by the part that shares its slots. */
+static void a_small_slice_keeps_little(void **state) {
+    (void)state;
+    tn_value array = value_array();
+    for (int i = 0; i < 1000; i++) array = value_push_take(array, value_format("message %d", i));
+    tn_value few = value_slice(array, 990, 1000);
+    value_unref(array);
+    assert_int_equal(value_live_count() - live_before, 11);
+    value_unref(few);
+}
+
 /* The last 50 of what grows for ever: neither cost nor memory grows. */
 static void a_window_moves(void **state) {
     (void)state;
@@ -513,6 +524,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(appending_is_constant, setup, teardown),
         cmocka_unit_test_setup_teardown(concatenating, setup, teardown),
         cmocka_unit_test_setup_teardown(slicing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_small_slice_keeps_little, setup, teardown),
         cmocka_unit_test_setup_teardown(a_window_moves, setup, teardown),
         cmocka_unit_test_setup_teardown(object_changes, setup, teardown),
         cmocka_unit_test_setup_teardown(many_keys, setup, teardown),

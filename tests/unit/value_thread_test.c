@@ -17,11 +17,13 @@
 
 #define THREADS 6
 #define ROUNDS  300
+#define RACES   2000
 #define OWN     20 /* items and keys that each adds */
 #define COMMON  30
 
 static tn_value array, object, mailbox;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t barrier;
 static _Atomic int mistakes;
 
 static void expect(bool truth) {
@@ -91,14 +93,78 @@ static void pass_on(int me) {
     value_unref(put);
 }
 
+/* All at once want the one free slot of a fresh array and object; then all take and drop references at once. */
+static void race(int me) {
+    if (me == 0) {
+        array = value_array_reserve(4);
+        for (int i = -3; i < 0; i++) array = value_push_take(array, value_int(i));
+        object = value_set_take(value_object_reserve(2), "k", value_int(-1));
+    }
+    (void)pthread_barrier_wait(&barrier);
+    tn_value longer[8], wider[8];
+    for (int i = 0; i < 8; i++) {
+        for (int j = 0; j < me; j++) value_unref(value_slice(array, 1, 3)); /* handles come and go beside it */
+        longer[i] = value_push_take(value_ref(array), value_int(me * 8 + i));
+        wider[i] = value_set_take(value_ref(object), "mine", value_int(me * 8 + i));
+    }
+    (void)pthread_barrier_wait(&barrier);
+    if (me == 0) {
+        value_unref(array);
+        value_unref(object);
+    }
+    for (int i = 0; i < 8; i++) {
+        expect(value_count(longer[i]) == 4 && value_to_int(value_at(longer[i], 2)) == -1);
+        expect(value_to_int(value_at(longer[i], 3)) == me * 8 + i);
+        expect(value_to_int(value_get(wider[i], "k")) == -1 && value_to_int(value_get(wider[i], "mine")) == me * 8 + i);
+        value_unref(longer[i]);
+        value_unref(wider[i]);
+    }
+    (void)pthread_barrier_wait(&barrier);
+}
+
+/* Slices are handles of the same slots: each takes and drops one, from every thread. */
+static void slice_shared(void) {
+    for (int i = 0; i < 50; i++) {
+        tn_value part = value_slice(array, 0, COMMON - 1);
+        expect(is_text(value_at(part, COMMON - 2), "common", COMMON - 2));
+        value_unref(part);
+    }
+}
+
+static void *run_race(void *argument) {
+    for (int i = 0; i < RACES; i++) race(*(const int *)argument);
+    return NULL;
+}
+
 static void *work(void *argument) {
     int me = *(const int *)argument;
     for (int round = 0; round < ROUNDS; round++) {
         append_own(me);
         set_own(me);
         pass_on(me);
+        slice_shared();
     }
     return NULL;
+}
+
+static void run_threads(void *(*function)(void *)) {
+    pthread_t threads[THREADS];
+    int numbers[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, function, &numbers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+static void one_wins_each_slot(void **state) {
+    (void)state;
+    int64_t live = value_live_count();
+    assert_int_equal(pthread_barrier_init(&barrier, NULL, THREADS), 0);
+    run_threads(run_race);
+    (void)pthread_barrier_destroy(&barrier);
+    assert_int_equal(mistakes, 0);
+    assert_int_equal(value_live_count(), live);
 }
 
 static void many_threads_share(void **state) {
@@ -110,13 +176,7 @@ static void many_threads_share(void **state) {
         array = value_push_take(array, text_of("common", i));
         object = value_set_key_take(object, text_of("common", i), value_int(i));
     }
-    pthread_t threads[THREADS];
-    int numbers[THREADS];
-    for (int i = 0; i < THREADS; i++) {
-        numbers[i] = i;
-        assert_int_equal(pthread_create(&threads[i], NULL, work, &numbers[i]), 0);
-    }
-    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    run_threads(work);
     assert_int_equal(mistakes, 0);
     value_unref(mailbox);
     value_unref(array);
@@ -125,6 +185,6 @@ static void many_threads_share(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(many_threads_share)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_wins_each_slot), cmocka_unit_test(many_threads_share)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
