@@ -14,7 +14,8 @@
  * Arguments are borrowed; a name that ends in _take consumes its value arguments (all of them), whatever happens.
  * Arrays append in constant time by sharing their prefix: the newest array of a family grows in the shared block,
  * an older one is copied first. Objects keep insertion order, and add a new key in the same way. A value changes in
- * place only while its count is one and it was given with _take. Allocation failure aborts (mem_alloc).
+ * place only while its count is one and it was given with _take. Allocation failure aborts (mem_alloc), and so does
+ * what would have more than 2^29 - 1 items or keys. No function recurses: depth of nesting is bounded by memory alone.
  * Asking for the wrong kind is a bug of ours and asserts; what an outsider sends is checked with value_kind first.
  */
 #ifndef TENON_ADL_VALUE_H
@@ -129,7 +130,9 @@ bool value_text_is(tn_value value, const char *text); /* false where it is no st
 /* ---- Changing: a new value comes back ---- */
 tn_value value_push_take(tn_value array, tn_value item);
 tn_value value_concat_take(tn_value array, tn_value more);
-tn_value value_slice(tn_value array, size_t from, size_t to); /* a new reference; bounds must hold */
+/* A new reference; bounds must hold. It shares the items where it is half of them or more, and copies them otherwise.
+ */
+tn_value value_slice(tn_value array, size_t from, size_t to);
 tn_value value_replace_take(tn_value array, size_t index, tn_value item);
 tn_value value_set_take(tn_value object, const char *key, tn_value value); /* a replaced key keeps its place */
 tn_value value_set_key_take(tn_value object, tn_value key, tn_value value);
