@@ -157,14 +157,15 @@ static void set_asked_error(struct call *call, struct error *error) {
     error->more = value_set_take(value_object_reserve(1), "retryable", value_bool(true));
 }
 
-/*
- * The one way for a callable to end a task. `output` and `error` are taken, if it returns TN_OK. The slot of a call
- * that lingers learns that it can be had again.
- */
-static int32_t end_take(uint64_t token, enum call_outcome outcome, tn_value output, struct error *error,
-                        const char *what) {
+int32_t slot_end_take(uint64_t token, enum call_outcome outcome, tn_value output, struct error *error, const char *what,
+                      bool plugins) {
     struct call *call = slot_lock_any(token);
+    if (call && plugins && call->state != SLOT_FREE && !call->callable->ops->outside) {
+        slot_unlock(call);
+        return stale(token, what);
+    }
     if (call && call->state == SLOT_LINGERING && !call->retrieved) {
+        /* The slot can be had again. */
         call->retrieved = true;
         slot_pump_unlock(call);
         return stale(token, what);
@@ -195,7 +196,7 @@ static int32_t end_take(uint64_t token, enum call_outcome outcome, tn_value outp
 
 int32_t call_complete(uint64_t token, tn_value output) {
     value_ref(output);
-    int32_t status = end_take(token, CALL_COMPLETED, output, NULL, "complete");
+    int32_t status = slot_end_take(token, CALL_COMPLETED, output, NULL, "complete", false);
     if (status != TN_OK) value_unref(output);
     return status;
 }
@@ -206,16 +207,21 @@ int32_t call_fail(uint64_t token, const struct error *error) {
         error_copy(&copy, error);
     else
         error_set(&copy, TN_ERROR, "NODE_EXECUTION", "the task failed without saying why");
-    int32_t status = end_take(token, CALL_FAILED, NULL, &copy, "fail");
+    int32_t status = slot_end_take(token, CALL_FAILED, NULL, &copy, "fail", false);
     error_finish(&copy);
     return status;
 }
 
-int32_t call_interrupt(uint64_t token, tn_value payload, tn_value schema, tn_value continuation) {
+tn_value slot_interrupt_value(tn_value payload, tn_value schema, tn_value continuation) {
     tn_value value = value_set_take(value_object_reserve(3), "payload", payload ? value_ref(payload) : value_null());
     if (schema) value = value_set_take(value, "schema", value_ref(schema));
     if (continuation) value = value_set_take(value, "continuation", value_ref(continuation));
-    int32_t status = end_take(token, CALL_INTERRUPTED, value, NULL, "interrupt");
+    return value;
+}
+
+int32_t call_interrupt(uint64_t token, tn_value payload, tn_value schema, tn_value continuation) {
+    tn_value value = slot_interrupt_value(payload, schema, continuation);
+    int32_t status = slot_end_take(token, CALL_INTERRUPTED, value, NULL, "interrupt", false);
     if (status != TN_OK) value_unref(value);
     return status;
 }
@@ -495,7 +501,7 @@ static void fail_with_status(struct call *call, int32_t status) {
     error_set(&error, status, row < count ? rows[row].code : "FAILED",
               "the component failed when it was started, with status %d (%s), and gave no message", (int)status,
               row < count ? rows[row].meaning : "no status of the contract says why");
-    end_take(slot_token(call), CALL_FAILED, NULL, &error, "fail by the status of its start");
+    slot_end_take(slot_token(call), CALL_FAILED, NULL, &error, "fail by the status of its start", false);
     error_finish(&error);
 }
 

@@ -116,6 +116,14 @@ void slot_pump_unlock(struct call *call);
  * asked for. `emitter` (may be NULL) is woken when there is room.
  */
 int32_t slot_emit(uint64_t token, tn_value chunk, struct worker *emitter);
+/*
+ * [any] The one way for a callable to end a task. `output` and `error` are taken if it returns TN_OK; `what` is for the
+ * log. `plugins`: tasks of the host's own callables are stale.
+ */
+int32_t slot_end_take(uint64_t token, enum call_outcome outcome, tn_value output, struct error *error,
+                      const char *what, bool plugins);
+/* What call_interrupt_value gives; a new reference. */
+tn_value slot_interrupt_value(tn_value payload, tn_value schema, tn_value continuation);
 /* [any] A write of the callable's own numbering has been translated: appends it. TN_LIMIT past CALL_WRITES_MAX. */
 int32_t slot_write(struct call *locked, uint32_t channel, tn_value value);
 /* [loop] The callable has nothing left that could end the task: as if it had, where the end has been asked for. */
