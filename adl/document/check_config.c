@@ -269,7 +269,8 @@ static void note_side(void *self, const char *pointer, bool on_key, tn_value whe
         sides->keys_outer = true;
 }
 
-static void check_inner_name(struct config_check *check, tn_value name, const char *pointer, bool on_key) {
+static void check_inner_name(struct config_check *check, tn_value ports, tn_value name, const char *pointer,
+                             bool on_key) {
     if (!value_is(name, TN_STRING)) return;
     struct reader *reader = check->reader;
     size_t length;
@@ -282,7 +283,7 @@ static void check_inner_name(struct config_check *check, tn_value name, const ch
     for (uint32_t i = 0; i < inner->channel_count && i < NAMES_SCAN_MAX; i++) {
         size_t size;
         const char *candidate = value_chars(inner->channels[i].name, &size);
-        nearest_offer(&nearest, candidate, size);
+        if (!on_key || !value_get(ports, candidate)) nearest_offer(&nearest, candidate, size);
     }
     struct span span = span_at(check, pointer, on_key);
     struct diagnostic *it = report(reader, ADL_E066, span, "`%s` has no channel `%.*s`", source_name(inner->source),
@@ -291,20 +292,18 @@ static void check_inner_name(struct config_check *check, tn_value name, const ch
 }
 
 static void check_ports(struct config_check *check, const struct schema *schema, const char *key) {
-    char pointer[1100], *slash = strrchr(check->document, '/');
-    size_t base = slash ? (size_t)(slash - check->document) : 0;
-    snprintf(pointer, sizeof pointer, "%.*s/%s", (int)base, check->document, key);
-    tn_value ports = check->filled;
-    if (base > 0 || !value_is(ports, TN_OBJECT)) return; /* the document is named at the top of a config */
-    ports = value_get(ports, key);
+    char pointer[32];
+    snprintf(pointer, sizeof pointer, "/%s", key);
+    if (strrchr(check->document, '/') != check->document) return; /* a document is named at the top of a config */
+    tn_value ports = value_get(check->filled, key);
     if (!ports || !value_is(ports, TN_OBJECT)) return;
     struct sides sides = {pointer, strlen(pointer), false};
     schema_each_annotation(schema, check->filled, "x-tenon", note_side, &sides);
     for (size_t i = 0, n = value_count(ports); i < n; i++) {
         tn_value name = value_key_at(ports, i);
-        char member[1400];
+        char member[320];
         snprintf(member, sizeof member, "%s/%.256s", pointer, value_chars(name, NULL));
-        check_inner_name(check, sides.keys_outer ? value_value_at(ports, i) : name, member, !sides.keys_outer);
+        check_inner_name(check, ports, sides.keys_outer ? value_value_at(ports, i) : name, member, !sides.keys_outer);
     }
 }
 

@@ -62,6 +62,13 @@ void prepare_expressions(struct reader *reader) {
 
 enum { IN_EDGE, IN_CONFIG, IN_TEMPLATE };
 
+static const char *const names_in[] = {
+    [IN_EDGE] = "here are `state`, whose fields are the channels, `input` and `run`",
+    [IN_CONFIG] = "here are `state`, whose fields are the channels, `input`, `item`, `config` and `run`",
+    [IN_TEMPLATE] =
+        "here are the channels, and `state`, `input`, `item`, `config` and `run`; a brace itself is written twice",
+};
+
 /* By enum document_variable. A variable that does not exist here has a name that nobody can write. */
 static void fill_variables(const struct reader *reader, int in, struct expr_variable out[DOCUMENT_VARIABLE_COUNT]) {
     static const struct expr_variable absent = {.name = ""};
@@ -81,6 +88,7 @@ struct mistakes {
     struct reader *reader;
     const struct expr_place *place;
     bool template;
+    const char *names; /* what may be named here */
     bool any;
 };
 
@@ -108,9 +116,10 @@ static void on_problem(void *self, const struct expr_problem *problem) {
     bool unknown = problem->mistake == EXPR_MISTAKE_NAME;
     if (unknown && !problem->nearest && !reader->channels_whole) return; /* its channel may not have been readable */
     struct span span = place_of(mistakes, problem->span);
-    struct diagnostic *it =
-        diagnostics_add(reader->found, code_of(problem->mistake, mistakes->template), mistakes->place->source, span,
-                        "%s: %s", mistakes->place->where, problem->message);
+    struct diagnostic *it = diagnostics_add(reader->found, code_of(problem->mistake, mistakes->template),
+                                            mistakes->place->source, span, "%s: %.*s", mistakes->place->where,
+                                            message_length(problem->message, problem->nearest), problem->message);
+    if (unknown && !problem->nearest) diagnostic_suggest(it, "%s", mistakes->names);
     if (!problem->nearest) return;
     /* Only where the source reads as the expression does can a part of it be replaced. */
     const char *source = source_text(mistakes->place->source);
@@ -133,7 +142,7 @@ static void report_rest(struct mistakes *mistakes, int32_t status, const struct 
 }
 
 static struct expr *compile(struct reader *reader, int in, const struct expr_place *place) {
-    struct mistakes mistakes = {reader, place, false, false};
+    struct mistakes mistakes = {reader, place, false, names_in[in], false};
     struct expr_variable variables[DOCUMENT_VARIABLE_COUNT];
     fill_variables(reader, in, variables);
     const struct expr_scope scope = {
@@ -177,14 +186,14 @@ static void check_locals(struct mistakes *mistakes, uint32_t node, const struct 
 void check_config_expression(struct reader *reader, uint32_t node, const struct expr_place *place) {
     struct expr *expr = compile(reader, IN_CONFIG, place);
     if (!expr) return;
-    struct mistakes mistakes = {reader, place, false, false};
+    struct mistakes mistakes = {reader, place, false, NULL, false};
     if (reader->document->local_count) check_locals(&mistakes, node, expr, 0);
     expr_unref(expr);
 }
 
 void check_config_template(struct reader *reader, uint32_t node, const struct expr_place *place) {
     if (!memchr(place->text, '{', place->length) && !memchr(place->text, '}', place->length)) return;
-    struct mistakes mistakes = {reader, place, true, false};
+    struct mistakes mistakes = {reader, place, true, names_in[IN_TEMPLATE], false};
     struct expr_variable variables[DOCUMENT_VARIABLE_COUNT];
     fill_variables(reader, IN_TEMPLATE, variables);
     const struct expr_scope scope = {

@@ -6,6 +6,7 @@
  * can guess, nothing is said about reaching: any node could have been meant.
  */
 #include "adl/document/reader.h"
+#include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include <string.h>
 
@@ -20,16 +21,16 @@ struct check {
     const struct document *document;
     uint32_t vertices;
     struct adjacency out, in;
-    uint32_t *queue;
+    uint32_t *queue, *spare;
     uint8_t *marks;        /* what walks have found: bits below */
     uint32_t *conditional; /* [vertex]: the source's conditional edge + 1 */
 };
 
-#define REACHED  1u /* from START */
-#define ENDS     2u /* reaches END */
-#define COVERED  4u /* follows from what was reported */
-#define LOOSE    8u /* one of its edges leads nowhere, which was reported: it may go anywhere */
-#define DEAD_END 16u
+#define REACHED 1u  /* from START */
+#define ENDS    2u  /* reaches END */
+#define COVERED 4u  /* follows from what was reported */
+#define LOOSE   8u  /* one of its edges leads nowhere, which was reported: it may go anywhere */
+#define LOOPING 16u /* part of what an endless loop leads to */
 
 static uint32_t vertex(int32_t end) { return (uint32_t)(end + 2); }
 #define START_VERTEX (DOCUMENT_START + 2)
@@ -50,6 +51,7 @@ static void each_arc(struct check *check, arc_fn arc) {
             for (uint32_t c = 0; c < edge->condition_count; c++) arc(check, from, edge->conditions[c].to);
             if (edge->kind == EDGE_MAP && edge->empty != DOCUMENT_NOWHERE) arc(check, from, edge->empty);
             if (falls_through) arc(check, from, DOCUMENT_END);
+            if (edge->to_count + edge->condition_count == 0) arc(check, from, DOCUMENT_NOWHERE); /* reported */
         }
     }
     for (uint32_t i = 0; i < document->node_count; i++)
@@ -92,6 +94,7 @@ static void check_init(struct check *check, struct reader *reader) {
     check->in.first = mem_zalloc((vertices + 1u) * sizeof(uint32_t));
     check->marks = mem_zalloc(vertices);
     check->queue = mem_array(NULL, vertices, sizeof *check->queue);
+    check->spare = mem_array(NULL, vertices, sizeof *check->spare);
     check->conditional = mem_zalloc(vertices * sizeof *check->conditional);
     each_arc(check, count_arc);
     adjacency_sum(&check->out, vertices);
@@ -108,13 +111,14 @@ static void check_finish(struct check *check) {
     mem_free(check->in.targets);
     mem_free(check->marks);
     mem_free(check->queue);
+    mem_free(check->spare);
     mem_free(check->conditional);
 }
 
-/* Sets `mark` on everything that can be walked to from `root`, itself included. */
-static void walk(struct check *check, const struct adjacency *along, uint32_t root, uint8_t mark) {
+/* Sets `mark` on all that can be walked to from `root`, itself included; returns how many, which are in the queue. */
+static uint32_t walk(struct check *check, const struct adjacency *along, uint32_t root, uint8_t mark) {
     uint32_t head = 0, tail = 0;
-    if (check->marks[root] & mark) return;
+    if (check->marks[root] & mark) return 0;
     check->marks[root] |= mark;
     check->queue[tail++] = root;
     while (head < tail) {
@@ -126,6 +130,7 @@ static void walk(struct check *check, const struct adjacency *along, uint32_t ro
             check->queue[tail++] = next;
         }
     }
+    return tail;
 }
 
 static const struct document_node *node_at(const struct check *check, uint32_t at) {
@@ -161,9 +166,24 @@ static void report_unreachable(struct check *check, uint32_t at) {
     walk(check, &check->out, at, COVERED);
 }
 
+/* A node type whose published output has `goto` or `send` may lead to any node. */
+static bool may_lead_anywhere(const struct component_info *component) {
+    tn_value properties =
+        component && component->output ? value_get(schema_document(component->output), "properties") : NULL;
+    return properties && (value_get(properties, "goto") || value_get(properties, "send"));
+}
+
+static bool any_leads_anywhere(const struct check *check) {
+    for (uint32_t i = 0; i < check->document->node_count; i++)
+        if ((check->marks[vertex((int32_t)i)] & REACHED) && may_lead_anywhere(check->document->nodes[i].component))
+            return true;
+    return false;
+}
+
 static void check_reached(struct check *check) {
     const struct reader *reader = check->reader;
     walk(check, &check->out, START_VERTEX, REACHED);
+    if (any_leads_anywhere(check)) return;
     for (uint32_t i = 0; i < check->document->node_count; i++) {
         const struct node_note *note = &reader->notes[i];
         if (note->meant || note->duplicate || note->nameless) walk(check, &check->out, vertex((int32_t)i), REACHED);
@@ -180,40 +200,49 @@ static void check_reached(struct check *check) {
 
 /* ---- Ending ---- */
 
+static void report_dead_ends(struct check *check) {
+    for (uint32_t at = 2; at < check->vertices; at++) {
+        const struct node_note *note = &check->reader->notes[at - 2];
+        if ((check->marks[at] & (REACHED | ENDS)) != REACHED || note->duplicate || note->nameless) continue;
+        if (check->out.first[at] != check->out.first[at + 1]) continue;
+        const char *id = value_chars(node_at(check, at)->id, NULL);
+        struct diagnostic *it = report(check->reader, ADL_W101, node_at(check, at)->id_span,
+                                       "no edge leads on from node `%s`: the run stops there", id);
+        diagnostic_suggest(it, "say so with `- {from: %s, to: END}`, or add the edge that is missing", id);
+    }
+}
+
+/*
+ * What an endless loop's report covers: all that it leads to, and all that leads into that. Two reports never meet: who
+ * leads into what was covered is covered.
+ */
+static void report_loop(struct check *check, uint32_t at) {
+    const char *id = value_chars(node_at(check, at)->id, NULL);
+    struct diagnostic *it = report(check->reader, ADL_W101, node_at(check, at)->id_span,
+                                   "no path leads from node `%s` "
+                                   "to END: the run goes on until its recursion limit",
+                                   id);
+    diagnostic_suggest(it, "add an edge to END where the work is done");
+    uint32_t found = walk(check, &check->out, at, LOOPING);
+    uint32_t *inside = check->queue;
+    check->queue = check->spare;
+    for (uint32_t i = 0; i < found; i++) walk(check, &check->in, inside[i], COVERED);
+    check->spare = check->queue;
+    check->queue = inside;
+}
+
 static void check_ends(struct check *check) {
     walk(check, &check->in, END_VERTEX, ENDS);
-    for (uint32_t at = 2; at < check->vertices; at++)
-        if (check->marks[at] & LOOSE) walk(check, &check->in, at, ENDS);
     for (uint32_t at = 2; at < check->vertices; at++) {
         check->marks[at] &= (uint8_t)~COVERED;
-        if (check->out.first[at] == check->out.first[at + 1]) check->marks[at] |= DEAD_END;
+        if ((check->marks[at] & LOOSE) || may_lead_anywhere(node_at(check, at)->component))
+            walk(check, &check->in, at, ENDS);
     }
-    for (uint32_t at = 2; at < check->vertices; at++) {
-        if ((check->marks[at] & (REACHED | ENDS | DEAD_END)) != (REACHED | DEAD_END)) continue;
-        if (check->reader->notes[at - 2].duplicate || check->reader->notes[at - 2].nameless) continue;
-        const struct document_node *node = node_at(check, at);
-        struct diagnostic *it =
-            report(check->reader, ADL_W101, node->id_span, "no edge leads on from node `%s`: the run stops there",
-                   value_chars(node->id, NULL));
-        diagnostic_suggest(it, "say so with `- {from: %s, to: END}`, or add the edge that is missing",
-                           value_chars(node->id, NULL));
-    }
+    report_dead_ends(check);
     for (uint32_t at = 2; at < check->vertices; at++)
-        if ((check->marks[at] & (ENDS | DEAD_END)) == DEAD_END) walk(check, &check->in, at, COVERED);
-    for (uint32_t at = 2; at < check->vertices; at++) {
-        if ((check->marks[at] & (REACHED | ENDS | COVERED)) != REACHED) continue;
-        const struct document_node *node = node_at(check, at);
-        struct diagnostic *it = report(check->reader, ADL_W101, node->id_span,
-                                       "no path leads from node `%s` to END: the run goes on until "
-                                       "its recursion limit",
-                                       value_chars(node->id, NULL));
-        diagnostic_suggest(it, "add an edge to END where the work is done");
-        walk(check, &check->in, at, COVERED);
-        for (uint32_t i = 2; i < check->vertices; i++) check->marks[i] &= (uint8_t)~DEAD_END;
-        walk(check, &check->out, at, DEAD_END); /* the loop that it leads into, and all that leads into that */
-        for (uint32_t i = 2; i < check->vertices; i++)
-            if (check->marks[i] & DEAD_END) walk(check, &check->in, i, COVERED);
-    }
+        if (check->out.first[at] == check->out.first[at + 1]) walk(check, &check->in, at, COVERED);
+    for (uint32_t at = 2; at < check->vertices; at++)
+        if ((check->marks[at] & (REACHED | ENDS | COVERED)) == REACHED) report_loop(check, at);
 }
 
 /* ---- Edges that mean nothing ---- */

@@ -102,6 +102,11 @@ static bool missing_is_mistyped(const struct schema_errors *errors, const struct
     return false;
 }
 
+int message_length(const char *message, const char *suggestion) {
+    const char *last = suggestion ? strstr(message, "; did you mean ") : NULL;
+    return last ? (int)(last - message) : (int)strlen(message);
+}
+
 /* "`config.model` of node `judge`" */
 static void describe(const struct value_check *check, const char *pointer, char out[256]) {
     char path[160];
@@ -133,21 +138,20 @@ static void report_error(struct reader *reader, const struct value_check *check,
     bool required = strcmp(error->keyword, "required") == 0;
     if (required) {
         struct span key = item && item->key ? item->key_span : near && item ? near->span : check->span;
-        if (!missing_is_mistyped(errors, error)) report_missing(reader, check, error, key);
+        if (!check->partial && !missing_is_mistyped(errors, error)) report_missing(reader, check, error, key);
         return;
     }
     if (error->on_key && item) span = item->key_span;
     char where[256];
     describe(check, error->pointer, where);
-    struct diagnostic *it =
-        report(reader, error->on_key ? check->unknown : check->wrong, span, "%s: %s", where, error->message);
-    if (!error->suggestion || !near) return;
-    struct nearest nearest;
-    size_t length = strlen(error->suggestion);
-    nearest_init(&nearest, error->suggestion, length);
-    nearest.best = error->suggestion;
-    nearest.best_length = length;
-    if (error->on_key || near->kind == TN_STRING) suggest_nearest(reader, it, span, &nearest);
+    struct diagnostic *it = report(reader, error->on_key ? check->unknown : check->wrong, span, "%s: %.*s", where,
+                                   message_length(error->message, error->suggestion), error->message);
+    if (!error->suggestion) return;
+    const struct nearest nearest = {.best = error->suggestion, .best_length = strlen(error->suggestion)};
+    if (near && (error->on_key || near->kind == TN_STRING))
+        suggest_nearest(reader, it, span, &nearest);
+    else
+        diagnostic_suggest(it, "did you mean `%s`?", error->suggestion);
 }
 
 tn_value check_value_take(struct reader *reader, const struct value_check *check, tn_value value,

@@ -8,6 +8,7 @@
 #define TENON_ADL_DOCUMENT_CONFIG_H
 
 #include "adl/value/value.h"
+#include <stdint.h>
 
 struct schema;
 
@@ -18,5 +19,12 @@ typedef tn_value (*config_reference_fn)(void *self, const char *pointer, const c
 tn_value config_resolve_take(const struct schema *schema, tn_value config, config_reference_fn resolve, void *self);
 /* `config` with the value at `pointer` replaced; a pointer that leads nowhere changes nothing. Takes both values. */
 tn_value config_replace_take(tn_value config, const char *pointer, tn_value value);
+
+struct catalog;
+struct document;
+struct error;
+/* document_node_config without the defaults. */
+tn_value document_written_config(const struct document *document, uint32_t node, const struct catalog *catalog,
+                                 struct error *error);
 
 #endif

@@ -140,17 +140,23 @@ static tn_value read_file(void *self, const char *pointer, const char *kind, tn_
     return text;
 }
 
-tn_value document_node_config(const struct document *document, uint32_t node, const struct catalog *catalog,
-                              struct error *error) {
+tn_value document_written_config(const struct document *document, uint32_t node, const struct catalog *catalog,
+                                 struct error *error) {
     const struct document_node *def = &document->nodes[node];
     tn_value config = value_ref(def->config);
     if (!def->component) return config;
     struct node_files files = {document, catalog, error, false};
     config = config_resolve_take(def->component->config, config, read_file, &files);
-    if (files.failed) {
-        value_unref(config);
-        return NULL;
-    }
+    if (!files.failed) return config;
+    value_unref(config);
+    return NULL;
+}
+
+tn_value document_node_config(const struct document *document, uint32_t node, const struct catalog *catalog,
+                              struct error *error) {
+    const struct document_node *def = &document->nodes[node];
+    tn_value config = document_written_config(document, node, catalog, error);
+    if (!config || !def->component) return config;
     tn_value filled = schema_with_defaults(def->component->config, config);
     value_unref(config);
     return filled;

@@ -81,11 +81,16 @@ static uint32_t hash_without(const char *text, size_t length, size_t skip) {
     return hash ^ hash >> 15;
 }
 
-/* Entries are names, not hashes: what else has come to lie in a chain is a wrong offer, which nearest.c refuses. */
+/* Of the names that one text may mean so many are kept: "a" and a letter more are very many names. */
+#define NEAR_SAME_MAX 256u
+
 static void near_insert(struct names *names, uint32_t hash, uint32_t index) {
-    uint32_t at = hash & (names->near_count - 1);
-    while (names->near[at]) at = (at + 1) & (names->near_count - 1);
-    names->near[at] = index + 1;
+    uint32_t at = hash & (names->near_count - 1), same = 0;
+    for (; names->near[at].index; at = (at + 1) & (names->near_count - 1)) {
+        if (names->near[at].hash != hash) continue;
+        if (names->near[at].index == index + 1 || ++same == NEAR_SAME_MAX) return;
+    }
+    names->near[at] = (struct name_near){hash, index + 1};
 }
 
 static void near_build(struct names *names) {
@@ -106,17 +111,11 @@ static void near_build(struct names *names) {
     }
 }
 
-/* Offers of one chain: a wrong name comes from elsewhere, and many in a row mean a crowded table. */
-#define NEAR_OFFERS_MAX 64u
-
 static void near_offer(const struct names *names, uint32_t hash, struct nearest *nearest) {
-    uint32_t at = hash & (names->near_count - 1), last = UINT32_MAX;
-    for (uint32_t offers = 0; names->near[at] && offers < NEAR_OFFERS_MAX; at = (at + 1) & (names->near_count - 1)) {
-        uint32_t index = names->near[at] - 1;
-        if (index == last) continue;
-        last = index;
-        offers++;
-        nearest_offer(nearest, names->items[index].text, names->items[index].length);
+    uint32_t at = hash & (names->near_count - 1);
+    for (; names->near[at].index; at = (at + 1) & (names->near_count - 1)) {
+        const struct name *name = &names->items[names->near[at].index - 1];
+        if (names->near[at].hash == hash) nearest_offer(nearest, name->text, name->length);
     }
 }
 

@@ -30,7 +30,9 @@ struct names {
     uint32_t count, capacity;
     uint32_t *slots; /* index + 1; 0: free */
     uint32_t slot_count;
-    uint32_t *near; /* names with a letter left out: index + 1; built when first asked */
+    struct name_near {
+        uint32_t hash, index; /* index + 1; 0: free */
+    } * near;                 /* names with a letter left out; built when first asked */
     uint32_t near_count;
     uint32_t near_built; /* how many names were there then */
 };

@@ -82,6 +82,9 @@ static bool step(struct walk *walk) {
 static uint32_t locate(struct walk walk, const char *text, size_t offset, const char *base) {
     while (walk.text < text + offset)
         if (!step(&walk)) return UINT32_MAX;
+    bool continued =
+        walk.quote == '"' && walk.source + 1 < walk.source_end && *walk.source == '\\' && is_break(walk.source[1]);
+    if (continued) skip_escape(&walk);
     return (uint32_t)(walk.source - base);
 }
 
@@ -98,14 +101,15 @@ struct span place_in_scalar(const struct source *source, const struct tree_node 
         while (walk.source < walk.source_end && !is_break(*walk.source)) walk.source++;
         while (walk.source < walk.source_end && (is_blank(*walk.source) || is_break(*walk.source))) walk.source++;
     }
-    uint32_t start = locate(walk, text, part.start, base);
-    uint32_t end = part.end == part.start ? start : locate(walk, text, part.end - 1, base);
+    size_t last_at = part.end; /* where the last character begins: its source may be longer than it is */
+    if (last_at > part.start) last_at--;
+    while (last_at > part.start && ((unsigned char)text[last_at] & 0xc0) == 0x80) last_at--;
+    uint32_t start = locate(walk, text, part.start, base), end = locate(walk, text, last_at, base);
     if (start == UINT32_MAX || end == UINT32_MAX) return whole;
-    if (part.end > part.start) { /* the last character whole: an escape is longer than a byte */
-        struct walk last = walk;
-        last.source = base + end;
-        last.text = text + part.end - 1;
-        end = step(&last) ? (uint32_t)(last.source - base) : end + 1;
+    if (part.end > part.start) {
+        walk.source = base + end;
+        walk.text = text + last_at;
+        while (walk.text < text + part.end && step(&walk)) end = (uint32_t)(walk.source - base);
     }
     return (struct span){start, end > whole.end ? whole.end : end};
 }

@@ -124,8 +124,14 @@ static const char *const edge_names[] = {"static", "conditional", "map"};
 static void suggest_type(struct reader *reader, struct diagnostic *it, const struct tree_item *item, uint32_t allowed,
                          const struct keys *slots) {
     const char *type = edge_names[allowed & CONDITIONAL ? EDGE_CONDITIONAL : EDGE_MAP];
-    diagnostic_suggest(it, "add `type: %s`, or remove the key", type);
-    if (slots->items[KEY_EDGE_TYPE] || (allowed & STATIC)) return;
+    if (allowed & STATIC) {
+        diagnostic_suggest(it, "each of the `conditions` has a `to` of its own");
+        return;
+    }
+    diagnostic_suggest(
+        it, slots->items[KEY_EDGE_TYPE] ? "write `type: %s`, or remove the key" : "add `type: %s`, or remove the key",
+        type);
+    if (slots->items[KEY_EDGE_TYPE]) return;
     tn_value text = value_format("type: %s, ", type);
     const struct tree_node *from = slots->items[KEY_EDGE_FROM] ? slots->items[KEY_EDGE_FROM]->node : NULL;
     bool flow = from && source_text(reader->source)[item->key_span.start] != '"' && item->key_span.start > 0;

@@ -38,7 +38,14 @@ static void read_type(struct reader *reader, const struct tree_node *node, struc
         reader->node_types[index] = (struct node_type){catalog->find(catalog->self, "node", text, length), true, true};
     }
     def->component = reader->node_types[index].component;
-    if (!def->component) offer_node_type(reader, node, text, length);
+    if (!def->component) {
+        offer_node_type(reader, node, text, length);
+        return;
+    }
+    tn_value deprecated = value_get(def->component->manifest, "deprecated");
+    if (deprecated && value_is(deprecated, TN_STRING))
+        report(reader, ADL_W110, node->span, "the node type `%.200s` is deprecated: %.1000s", text,
+               value_chars(deprecated, NULL));
 }
 
 static void read_id(struct reader *reader, const struct tree_node *node, uint32_t index) {
@@ -130,10 +137,10 @@ static void read_node(struct reader *reader, const struct tree_node *node, uint3
     if (!def->id) def->id = value_text("");
     if (!def->type) def->type = value_text("");
     note->config = slots.items[KEY_NODE_CONFIG];
-    if (!note->config && (node->incomplete || node->kind == TREE_BROKEN)) def->component = NULL;
     const struct tree_node *config = tree_get(node, "config");
-    if (!note->config && config && config->kind != TN_NULL)
-        def->component = NULL; /* reported: there is none to check */
+    bool unreadable = node->incomplete || node->kind == TREE_BROKEN || (config && config->kind != TN_NULL);
+    if (!note->config && (unreadable || key_mistyped(document_key(KEY_NODE_CONFIG), node)))
+        def->component = NULL; /* reported: there is no config to check */
     if (note->config) {
         def->config = tree_to_value(note->config->node);
         def->config_span = note->config->node->span;

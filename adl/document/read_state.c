@@ -69,8 +69,8 @@ static bool default_kind_fits(struct reader *reader, const struct tree_node *nod
     int kind = channel_kind(channel);
     bool fits = kind == TN_NONE || node->kind == kind || (kind == TN_DOUBLE && node->kind == TN_INT);
     if (!fits && node->kind != TREE_BROKEN)
-        report(reader, ADL_E050, node->span, "the default of channel `%s` is %s; its type takes %s",
-               value_chars(channel->name, NULL), value_kind_name(node->kind), expected[kind]);
+        report(reader, ADL_E050, node->span, "the default of channel `%s` is no %s; a channel of its type holds %s",
+               value_chars(channel->name, NULL), expected[kind] + 2, expected[kind]);
     return fits;
 }
 
@@ -212,6 +212,7 @@ static void check_options(struct reader *reader, const struct tree_node *node, c
         .path = "",
         .of = value_chars(of, NULL),
         .type = value_chars(type, NULL),
+        .partial = true, /* a node that names the role gives options as well */
         .missing = ADL_E032,
         .unknown = ADL_E033,
         .wrong = ADL_E034,

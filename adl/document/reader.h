@@ -160,8 +160,11 @@ struct value_check {
     const char *path;             /* "config": begins the name of each place in it */
     const char *of;               /* "node `judge`" */
     const char *type;             /* "node type `llm`": what wants it so; NULL: the schema does */
+    bool partial;     /* what is missing may come from elsewhere */
     enum diagnostic_code missing, unknown, wrong;
 };
+/* Of a message that ends with the suggestion: without it, since it is said apart. For "%.*s". */
+int message_length(const char *message, const char *suggestion);
 /*
  * Reports what does not fit. Gives the value back, its plain scalars turned into their text where text is wanted.
  * `hidden` (may be NULL): the JSON Pointer of a value that stands for another one is not blamed.

@@ -7,7 +7,8 @@
  *     struct document *document = document_read(source, &fake.catalog, found);
  *     fake_catalog_finish(&fake);
  *
- * Files are found by their path with the folder of `from` in front; the path they are known by is that. Header-only.
+ * Files are found by their path with the folder of `from` in front; the path they are known by is that. Those not given
+ * are looked for on disk, in `folder`. Header-only.
  */
 #ifndef TENON_TESTS_FAKE_CATALOG_H
 #define TENON_TESTS_FAKE_CATALOG_H
@@ -62,6 +63,8 @@ static const struct {
      "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"x-tenon\":\"file\"},"
      "\"output_key\":{\"type\":\"string\",\"x-tenon\":\"channel-write\",\"default\":\"text\"}},"
      "\"required\":[\"path\"],\"additionalProperties\":false}"},
+    {"node", "old", "Did something once", "", "{}"},
+    {"node", "command", "Goes anywhere", "", "{}"},
     {"reducer", "acme.longest", "Keeps the longest", "", "{}"},
     {"tool", "calc.add", "Adds", "", "{}"},
     {"tool", "files.read", "Reads a file", "", "{}"},
@@ -79,6 +82,7 @@ struct fake_catalog {
         tn_value text;
     } files[FAKE_FILES_MAX];
     size_t file_count;
+    const char *folder; /* where other files are looked for; NULL: nowhere */
 };
 
 static inline const struct component_info *fake_find(void *self, const char *kind, const char *id, size_t length) {
@@ -108,6 +112,18 @@ static inline void fake_each_plugin(void *self, void (*visit)(void *user, const 
     visit(user, "tenon.core");
 }
 
+static inline tn_value fake_read_disk(const char *folder, const char *name, char **path) {
+    char full[4096], text[65536];
+    snprintf(full, sizeof full, "%s/%s", folder, name);
+    FILE *file = fopen(full, "rb");
+    if (!file) return NULL;
+    size_t length = fread(text, 1, sizeof text, file);
+    fclose(file);
+    tn_value value = value_string(text, length);
+    if (value) *path = mem_text(name);
+    return value;
+}
+
 static inline tn_value fake_read(void *self, const char *from, const char *file, char **path, const char **why) {
     const struct fake_catalog *fake = (const struct fake_catalog *)self;
     const char *slash = strrchr(from, '/');
@@ -119,7 +135,7 @@ static inline tn_value fake_read(void *self, const char *from, const char *file,
         return value_ref(fake->files[i].text);
     }
     *why = "no such file";
-    return NULL;
+    return fake->folder ? fake_read_disk(fake->folder, full, path) : NULL;
 }
 
 static inline void fake_catalog_file(struct fake_catalog *fake, const char *path, const char *text) {
@@ -136,6 +152,16 @@ static inline void fake_catalog_forget_files(struct fake_catalog *fake) {
     fake->file_count = 0;
 }
 
+static inline struct schema *fake_schema(const char *json) {
+    tn_value document = NULL;
+    struct schema *schema = NULL;
+    if (json_read(json, strlen(json), NULL, &document, NULL) != TN_OK ||
+        schema_compile(document, NULL, &schema, NULL) != TN_OK)
+        abort();
+    value_unref(document);
+    return schema;
+}
+
 static inline void fake_catalog_init(struct fake_catalog *fake) {
     memset(fake, 0, sizeof *fake);
     fake->catalog = (struct catalog){.self = fake,
@@ -145,12 +171,6 @@ static inline void fake_catalog_init(struct fake_catalog *fake) {
                                      .each_plugin = fake_each_plugin,
                                      .read = fake_read};
     for (size_t i = 0; i < FAKE_COMPONENTS; i++) {
-        tn_value config = NULL;
-        struct schema *schema = NULL;
-        if (json_read(fake_components[i].config, strlen(fake_components[i].config), NULL, &config, NULL) != TN_OK ||
-            schema_compile(config, NULL, &schema, NULL) != TN_OK)
-            abort();
-        value_unref(config);
         fake->components[i] = (struct component_info){.id = fake_components[i].id,
                                                       .kind = fake_components[i].kind,
                                                       .title = fake_components[i].title,
@@ -158,16 +178,24 @@ static inline void fake_catalog_init(struct fake_catalog *fake) {
                                                       .plugin_id = "tenon.core",
                                                       .plugin_version = "1.2.0",
                                                       .manifest = value_object(),
-                                                      .config = schema};
+                                                      .config = fake_schema(fake_components[i].config)};
+        if (strcmp(fake_components[i].id, "old") == 0)
+            fake->components[i].manifest = value_set_take(value_object(), "deprecated", value_text("use `set`"));
+        if (strcmp(fake_components[i].id, "command") == 0)
+            fake->components[i].output =
+                fake_schema("{\"type\":\"object\",\"properties\":{\"goto\":{\"type\":\"string\"}}}");
     }
 }
 
 static inline void fake_catalog_finish(struct fake_catalog *fake) {
     fake_catalog_forget_files(fake);
     for (size_t i = 0; i < FAKE_COMPONENTS; i++) {
-        struct schema *schema;
-        memcpy(&schema, &fake->components[i].config, sizeof schema); /* const is for readers of the catalog */
-        schema_unref(schema);
+        struct schema *schemas[2]; /* const is for readers of the catalog */
+        memcpy(&schemas[0], &fake->components[i].config, sizeof schemas[0]);
+        memcpy(&schemas[1], &fake->components[i].output, sizeof schemas[1]);
+        schema_unref(schemas[0]);
+        schema_unref(schemas[1]);
+        value_unref(fake->components[i].manifest);
     }
 }
 
