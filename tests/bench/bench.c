@@ -520,7 +520,7 @@ static const struct {
     {"check", check, 1000},           {"startup", startup, 20}};
 
 int main(int argc, char **argv) {
-    static const char *const paths[] = {TENON_BENCH_NODES, NULL};
+    static const char *const paths[] = {TENON_BENCH_NODES, TENON_CORE_PLUGIN, NULL};
     const char *name = argc > 1 ? argv[1] : "";
     bool child = strcmp(name, "startup-child") == 0;
     size_t row = 0;
