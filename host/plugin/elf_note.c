@@ -139,7 +139,7 @@ static int32_t take_notes(struct elf_file *file, size_t from, size_t to, size_t 
     while (to - at >= 3 * sizeof(uint32_t)) {
         const unsigned char *note = file->bytes + at;
         uint32_t name_size = word_at(note), size = word_at(note + 4), type = word_at(note + 8);
-        if (name_size == 0 && size == 0 && type == 0) { /* padding between sections */
+        if (name_size == 0) { /* padding between sections: no note is without an owner */
             at += sizeof(uint32_t);
             continue;
         }

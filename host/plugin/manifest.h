@@ -28,6 +28,7 @@
 #define MANIFEST_SIDECAR_MAX    (8u << 20) /* bytes of a <name>.tenon.json */
 #define MANIFEST_DEPTH_MAX      64u        /* nesting of its JSON */
 #define MANIFEST_COMPONENTS_MAX 10000u     /* components of one plugin */
+#define MANIFEST_SET_MAX        1000u      /* members of a set that several notes make */
 #define MANIFEST_ID_MAX         200u       /* bytes of an id */
 #define MANIFEST_PROBLEMS_MAX   100u       /* problems that manifest_validate reports */
 

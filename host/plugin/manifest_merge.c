@@ -19,6 +19,7 @@ struct merge {
     tn_value index;   /* "kind id" -> place in components */
     tn_value pending; /* components whose notes leave the kind out */
     struct error *error;
+    int32_t failed; /* why merged() gave NULL */
 };
 
 static int32_t refuse(const struct merge *merge, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -33,7 +34,13 @@ static int32_t refuse(const struct merge *merge, const char *format, ...) {
 
 /* ---- Values ---- */
 
-static tn_value united(tn_value a, tn_value b) {
+static tn_value united(struct merge *merge, const char *member, tn_value a, tn_value b) {
+    if (value_count(a) + value_count(b) > MANIFEST_SET_MAX) {
+        merge->failed =
+            error_set(merge->error, TN_LIMIT, "LIMIT", "%s: manifest: `%s`: several notes name more than %u",
+                      merge->file, member, MANIFEST_SET_MAX);
+        return NULL;
+    }
     tn_value all = value_ref(a);
     for (size_t i = 0; i < value_count(b); i++) {
         bool there = false;
@@ -50,8 +57,7 @@ static void shown(tn_value value, char out[64]) {
 }
 
 /* `a` with what `b` adds; a new reference, NULL where they differ (the error is then set). `sets`: lists are sets. */
-static tn_value merged(const struct merge *merge, const char *where, const char *member, tn_value a, tn_value b,
-                       bool sets) {
+static tn_value merged(struct merge *merge, const char *where, const char *member, tn_value a, tn_value b, bool sets) {
     if (value_is(a, TN_OBJECT) && value_is(b, TN_OBJECT)) {
         tn_value all = value_ref(a);
         for (size_t i = 0; i < value_count(b); i++) {
@@ -67,18 +73,20 @@ static tn_value merged(const struct merge *merge, const char *where, const char 
     }
     static const char *const set_members[] = {"requires", "optional", "provides", "dynamic"};
     for (size_t i = 0; sets && i < sizeof set_members / sizeof *set_members; i++)
-        if (strcmp(member, set_members[i]) == 0 && value_is(a, TN_ARRAY) && value_is(b, TN_ARRAY)) return united(a, b);
+        if (strcmp(member, set_members[i]) == 0 && value_is(a, TN_ARRAY) && value_is(b, TN_ARRAY))
+            return united(merge, member, a, b);
     if (value_equal(a, b)) return value_ref(a);
     char left[64], right[64];
     shown(a, left);
     shown(b, right);
-    refuse(merge, "%s: `%.100s` is %s in one note and %s in another; say it once", where, member, left, right);
+    merge->failed =
+        refuse(merge, "%s: `%.100s` is %s in one note and %s in another; say it once", where, member, left, right);
     return NULL;
 }
 
-static int32_t merge_into(const struct merge *merge, const char *where, tn_value *into, tn_value more, bool sets) {
+static int32_t merge_into(struct merge *merge, const char *where, tn_value *into, tn_value more, bool sets) {
     tn_value both = *into ? merged(merge, where, where, *into, more, sets) : value_ref(more);
-    if (!both) return TN_INVALID;
+    if (!both) return merge->failed;
     value_unref(*into);
     *into = both;
     return TN_OK;
