@@ -17,10 +17,13 @@
 
 /* ---- The plan ---- */
 
-static void plan_push(struct plan *plan, struct planned planned) {
+/* `few`: what the plan may begin in without an allocation, or NULL. */
+static void plan_push(struct plan *plan, const struct planned *few, struct planned planned) {
     if (plan->count == plan->capacity) {
+        bool in_few = few && plan->items == few;
         plan->capacity = plan->capacity ? plan->capacity * 2 : 4;
-        plan->items = mem_array(plan->items, plan->capacity, sizeof *plan->items);
+        plan->items = mem_array(in_few ? NULL : plan->items, plan->capacity, sizeof *plan->items);
+        if (in_few) memcpy(plan->items, few, plan->count * sizeof *few);
     }
     plan->items[plan->count++] = planned;
 }
@@ -36,7 +39,7 @@ static void trigger(struct run *run, int32_t target) {
     if (run->planned_in[node] == run->step + 1) return;
     run->planned_in[node] = run->step + 1;
     if (run->triggered.count && run->triggered.items[run->triggered.count - 1].node > node) run->sorted = false;
-    plan_push(&run->triggered, (struct planned){node, NO_INDEX, 0, 0, NO_INDEX, NULL});
+    plan_push(&run->triggered, run->few_triggered, (struct planned){node, NO_INDEX, 0, 0, NO_INDEX, NULL});
 }
 
 static int by_node(const void *a, const void *b) {
@@ -49,7 +52,7 @@ void plan_finish(struct run *run) {
         for (uint32_t i = 0; i < run->graph->document->node_count; i++) {
             if (!run->deferred[i]) continue;
             run->deferred[i] = false;
-            plan_push(&run->triggered, (struct planned){i, NO_INDEX, 0, 0, NO_INDEX, NULL});
+            plan_push(&run->triggered, run->few_triggered, (struct planned){i, NO_INDEX, 0, 0, NO_INDEX, NULL});
         }
         run->deferred_count = 0;
     }
@@ -152,8 +155,9 @@ static int32_t take_map(struct run *run, const struct due *due, uint32_t source,
     for (size_t i = 0; i < count; i++) {
         for (uint32_t t = 0; t < edge->to_count; t++) {
             if (edge->to[t] < 0) continue;
-            plan_push(&run->mapped, (struct planned){(uint32_t)edge->to[t], due->edge, (uint32_t)i, source,
-                                                     edge->as_field, value_ref(value_at(due->items, i))});
+            plan_push(&run->mapped, NULL,
+                      (struct planned){(uint32_t)edge->to[t], due->edge, (uint32_t)i, source, edge->as_field,
+                                       value_ref(value_at(due->items, i))});
         }
     }
     return TN_OK;
@@ -264,8 +268,9 @@ static int32_t route_sends(struct run *run, struct task *task, tn_value sends, s
         if (status != TN_OK) return status;
         if (target < 0) continue;
         tn_value input = value_get(send, "input");
-        plan_push(&run->mapped, (struct planned){(uint32_t)target, NO_INDEX, (uint32_t)i, task->index, NO_INDEX,
-                                                 input ? value_ref(input) : value_null()});
+        plan_push(&run->mapped, NULL,
+                  (struct planned){(uint32_t)target, NO_INDEX, (uint32_t)i, task->index, NO_INDEX,
+                                   input ? value_ref(input) : value_null()});
     }
     return TN_OK;
 }

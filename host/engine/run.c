@@ -59,6 +59,10 @@ struct run *run_new(struct graph *graph, const struct run_options *options) {
     run->concurrency = options->concurrency ? options->concurrency : document->concurrency;
     run->strategy = options->strategy >= 0 ? (enum run_strategy)options->strategy : document->strategy;
     run->failed_at = NO_INDEX;
+    run->tasks = &run->one_task;
+    run->task_capacity = 1;
+    run->triggered.items = run->few_triggered;
+    run->triggered.capacity = RUN_FEW_TRIGGERED;
     run->sorted = true;
     run->work.run = deferred_work;
     state_init(&run->state, graph, memory);
@@ -83,8 +87,8 @@ void run_free(struct run *run) {
     loop_undefer(run->loop, &run->work);
     tasks_clear(run);
     plan_clear(run);
-    mem_free(run->tasks);
-    mem_free(run->triggered.items);
+    if (run->tasks != &run->one_task) mem_free(run->tasks);
+    if (run->triggered.items != run->few_triggered) mem_free(run->triggered.items);
     mem_free(run->mapped.items);
     state_finish(&run->state);
     value_unref(run->options.tags);
@@ -140,7 +144,10 @@ static void finish_cancelled(struct run *run) {
 static int32_t add_write(void *user, struct task *task, uint32_t channel, tn_value value, struct error *error) {
     struct run *run = user;
     uint32_t other = NO_INDEX;
-    int32_t status = state_write(&run->state, channel, value, task->index, task_hash(task), &other, error);
+    /* Only messages get ids made, and hashing is not free. */
+    bool makes_ids = run->graph->document->channels[channel].reducer == REDUCER_MESSAGES;
+    uint64_t origin = makes_ids ? task_hash(task) : 0;
+    int32_t status = state_write(&run->state, channel, value, task->index, origin, &other, error);
     if (status != TN_OK && other != NO_INDEX) {
         const struct graph *graph = run->graph;
         const char *first = graph_node_name(graph, (int32_t)run->tasks[other].plan.node);
@@ -312,7 +319,7 @@ static bool begin_step(struct run *run) {
     }
     if (count > run->task_capacity) {
         run->task_capacity = count;
-        run->tasks = mem_array(run->tasks, count, sizeof *run->tasks);
+        run->tasks = mem_array(run->tasks == &run->one_task ? NULL : run->tasks, count, sizeof *run->tasks);
     }
     run->step++;
     for (uint32_t i = 0; i < run->triggered.count; i++) task_init(&run->tasks[i], run, i, run->triggered.items[i]);

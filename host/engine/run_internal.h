@@ -14,7 +14,8 @@
 #include "host/engine/state.h"
 #include "host/loop/loop.h"
 
-#define NO_INDEX UINT32_MAX
+#define NO_INDEX          UINT32_MAX
+#define RUN_FEW_TRIGGERED 4u
 
 enum task_state {
     TASK_WAITING,
@@ -79,11 +80,13 @@ struct run {
     uint32_t open, retrying, interrupted;
     uint32_t failed_at; /* the first failing task in task order; NO_INDEX */
 
-    struct plan triggered, mapped; /* the next step's; `mapped` by (source, item) */
-    uint32_t *planned_in;          /* [node]: the step it was triggered for last */
-    uint32_t *fired_in;            /* [join]: the step it fired after last; several tasks of a source count once */
-    uint8_t *arrived;              /* [join member] */
-    bool *deferred;                /* [node]: triggered, and waiting for the rest to end */
+    struct task one_task; /* where `tasks` begin: most steps have one, and allocate nothing */
+    struct planned few_triggered[RUN_FEW_TRIGGERED]; /* likewise of `triggered` */
+    struct plan triggered, mapped;                   /* the next step's; `mapped` by (source, item) */
+    uint32_t *planned_in;                            /* [node]: the step it was triggered for last */
+    uint32_t *fired_in; /* [join]: the step it fired after last; several tasks of a source count once */
+    uint8_t *arrived;   /* [join member] */
+    bool *deferred;     /* [node]: triggered, and waiting for the rest to end */
     uint32_t deferred_count;
     bool sorted; /* `triggered` is in document order so far */
 
