@@ -84,8 +84,11 @@ struct named {
     const char *text;
     size_t length;
     struct span span;
-    char where[224]; /* "`config.text` of node `judge`" */
 };
+
+static const char *where_of(const struct named *named, char out[256]) {
+    return where_in_config(named->check->reader, named->check->node, named->pointer, out);
+}
 
 static struct expr_place place_of(const struct named *named) {
     const struct config_check *check = named->check;
@@ -95,7 +98,8 @@ static struct expr_place place_of(const struct named *named) {
                                .span = named->span,
                                .text = named->text,
                                .length = named->length,
-                               .where = named->where};
+                               .pointer = named->pointer,
+                               .node = check->node};
     if (reference) {
         if (!reference->source) return place;
         place.source = reference->source;
@@ -128,8 +132,9 @@ static int32_t find_channel(const struct named *named, bool locals) {
     nearest_init(&nearest, named->text, named->length);
     names_nearest(&reader->whole->fields, &nearest);
     if (!nearest_result(&nearest) && !reader->channels_whole) return -1;
+    char where[256];
     struct diagnostic *it = report(reader, ADL_E047, named->span, "%s names the channel `%.*s`, which is not declared",
-                                   named->where, named->length > 80 ? 80 : (int)named->length, named->text);
+                                   where_of(named, where), named->length > 80 ? 80 : (int)named->length, named->text);
     suggest_nearest(reader, it, named->span, &nearest);
     if (!it->suggestion)
         diagnostic_suggest(it, "add `{name: %.*s, type: last_value}` to `channels`%s",
@@ -140,11 +145,12 @@ static int32_t find_channel(const struct named *named, bool locals) {
 
 static void name_read(const struct named *named) {
     struct reader *reader = named->check->reader;
+    char where[256];
     int32_t field = find_channel(named, true);
     if (field < 0 || (uint32_t)field < reader->document->channel_count) return;
     if (local_reaches(reader, named->check->node, (uint32_t)field)) return;
     report(reader, ADL_E048, named->span, "%s names `%.*s`, the item of a map edge that does not lead to this node",
-           named->where, (int)named->length, named->text);
+           where_of(named, where), (int)named->length, named->text);
 }
 
 static void remember_write(struct reader *reader, uint32_t channel, struct span span) {
@@ -158,11 +164,12 @@ static void remember_write(struct reader *reader, uint32_t channel, struct span 
 static void name_write(const struct named *named) {
     struct reader *reader = named->check->reader;
     const struct document *document = reader->document;
+    char where[256];
     int32_t field = find_channel(named, false);
     if (field < 0) return;
     bool local = (uint32_t)field >= document->channel_count;
     if (local || document->channels[field].implicit) {
-        report(reader, ADL_E048, named->span, "%s writes `%.*s`, which %s", named->where, (int)named->length,
+        report(reader, ADL_E048, named->span, "%s writes `%.*s`, which %s", where_of(named, where), (int)named->length,
                named->text,
                local ? "is the item of a map edge and can only be read" : "only the engine writes; declare a channel");
         return;
@@ -179,10 +186,11 @@ static void name_node(const struct named *named) {
                      ? resolve_end(reader, END_TO, node)
                      : document_find_node(reader->document, named->text, named->length);
     if (!node && to < 0) {
+        char where[256];
         to = DOCUMENT_NOWHERE;
         if (reader->nodes_whole)
-            report(reader, ADL_E035, named->span, "%s names the node `%.*s`, which does not exist", named->where,
-                   named->length > 80 ? 80 : (int)named->length, named->text);
+            report(reader, ADL_E035, named->span, "%s names the node `%.*s`, which does not exist",
+                   where_of(named, where), named->length > 80 ? 80 : (int)named->length, named->text);
     }
     if (reader->link_count == reader->link_capacity) {
         reader->link_capacity = reader->link_capacity ? reader->link_capacity * 2 : 16;
@@ -192,11 +200,11 @@ static void name_node(const struct named *named) {
 }
 
 static void name_model(const struct named *named) {
-    check_model_name(named->check->reader, named->text, named->length, named->span, named->where);
+    check_model_name(named->check->reader, named->text, named->length, named->span, named->check->node, named->pointer);
 }
 
 static void name_tool(const struct named *named) {
-    check_tool_name(named->check->reader, named->text, named->length, named->span, named->where);
+    check_tool_name(named->check->reader, named->text, named->length, named->span, named->check->node, named->pointer);
 }
 
 static void name_document(const struct named *named) {
@@ -211,11 +219,11 @@ static void name_file(const struct named *named) {
     const struct catalog *catalog = reader->catalog;
     if (!catalog->read || reference_at(named->check, named->pointer)) return;
     const char *why = "it is not there";
-    char *path = NULL;
+    char *path = NULL, where[256];
     tn_value text = catalog->read(catalog->self, source_name(reader->source), named->text, &path, &why);
     if (!text)
-        report(reader, ADL_W108, named->span, "%s names the file `%.200s`, which cannot be read now: %s", named->where,
-               named->text, why);
+        report(reader, ADL_W108, named->span, "%s names the file `%.200s`, which cannot be read now: %s",
+               where_of(named, where), named->text, why);
     value_unref(text);
     mem_free(path);
 }
@@ -243,10 +251,6 @@ static void on_annotation(void *self, const char *pointer, bool on_key, tn_value
         struct named named = {.check = check, .pointer = pointer, .on_key = on_key};
         named.text = value_chars(where, &named.length);
         named.span = span_at(check, pointer, on_key);
-        char path[128];
-        path_of_pointer("config", pointer, path, sizeof path);
-        snprintf(named.where, sizeof named.where, "`%s` of node `%.80s`", path,
-                 value_chars(check->reader->document->nodes[check->node].id, NULL));
         annotations[i].check(&named);
         return;
     }
@@ -344,6 +348,25 @@ static void check_names(struct config_check *check, const struct node_type *type
     check_ports(check, schema, "output");
 }
 
+static void check_fits(struct config_check *check, const struct node_type *type) {
+    const struct document_node *def = &check->reader->document->nodes[check->node];
+    char of[160], type_text[160];
+    snprintf(of, sizeof of, "node `%.120s`", value_chars(def->id, NULL));
+    snprintf(type_text, sizeof type_text, "node type `%.120s`", value_chars(def->type, NULL));
+    const struct value_check value = {
+        .schema = type->component->config,
+        .node = check->tree,
+        .span = check->span,
+        .path = "config",
+        .of = of,
+        .type = type_text,
+        .missing = ADL_E032,
+        .unknown = ADL_E033,
+        .wrong = ADL_E034,
+    };
+    check->filled = check_value_take(check->reader, &value, check->filled, hidden, check);
+}
+
 static void check_config(struct reader *reader, uint32_t index) {
     struct document_node *def = &reader->document->nodes[index];
     struct node_note *note = &reader->notes[index];
@@ -359,21 +382,7 @@ static void check_config(struct reader *reader, uint32_t index) {
         .span = note->config ? note->config->key_span : def->type_span,
     };
     check.filled = config_resolve_take(type->component->config, value_ref(def->config), follow, &check);
-    char of[160], type_text[160];
-    snprintf(of, sizeof of, "node `%.120s`", value_chars(def->id, NULL));
-    snprintf(type_text, sizeof type_text, "node type `%.120s`", type_name);
-    const struct value_check value = {
-        .schema = type->component->config,
-        .node = check.tree,
-        .span = check.span,
-        .path = "config",
-        .of = of,
-        .type = type_text,
-        .missing = ADL_E032,
-        .unknown = ADL_E033,
-        .wrong = ADL_E034,
-    };
-    check.filled = check_value_take(reader, &value, check.filled, hidden, &check);
+    if (schema_validate(type->component->config, check.filled, NULL) != TN_OK) check_fits(&check, type);
     if (check.reference_count == 0) {
         value_unref(def->config); /* plain scalars may have become texts */
         def->config = check.filled;

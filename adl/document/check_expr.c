@@ -84,6 +84,10 @@ static void fill_variables(const struct reader *reader, int in, struct expr_vari
 
 /* ---- Mistakes ---- */
 
+static const char *where_of(const struct reader *reader, const struct expr_place *place, char out[256]) {
+    return place->where ? place->where : where_in_config(reader, place->node, place->pointer, out);
+}
+
 struct mistakes {
     struct reader *reader;
     const struct expr_place *place;
@@ -115,10 +119,11 @@ static void on_problem(void *self, const struct expr_problem *problem) {
     mistakes->any = true;
     bool unknown = problem->mistake == EXPR_MISTAKE_NAME;
     if (unknown && !problem->nearest && !reader->channels_whole) return; /* its channel may not have been readable */
+    char where[256];
     struct span span = place_of(mistakes, problem->span);
-    struct diagnostic *it = diagnostics_add(reader->found, code_of(problem->mistake, mistakes->template),
-                                            mistakes->place->source, span, "%s: %.*s", mistakes->place->where,
-                                            message_length(problem->message, problem->nearest), problem->message);
+    struct diagnostic *it = diagnostics_add(
+        reader->found, code_of(problem->mistake, mistakes->template), mistakes->place->source, span, "%s: %.*s",
+        where_of(reader, mistakes->place, where), message_length(problem->message, problem->nearest), problem->message);
     if (unknown && !problem->nearest) diagnostic_suggest(it, "%s", mistakes->names);
     if (!problem->nearest) return;
     /* Only where the source reads as the expression does can a part of it be replaced. */
@@ -176,9 +181,11 @@ static void check_locals(struct mistakes *mistakes, uint32_t node, const struct 
         const struct expr_use *use = expr_use_at(expr, i);
         if (use->variable != DOCUMENT_VARIABLE_STATE || use->field == EXPR_WHOLE || use->guarded) continue;
         if (use->field < document->channel_count || local_reaches(reader, node, use->field)) continue;
+        char where[256];
         struct span part = {use->span.start + start, use->span.end + start};
         diagnostics_add(reader->found, ADL_E048, mistakes->place->source, place_of(mistakes, part),
-                        "%s: `%s` is the item of a map edge that does not lead to this node", mistakes->place->where,
+                        "%s: `%s` is the item of a map edge that does not lead to this node",
+                        where_of(reader, mistakes->place, where),
                         value_chars(document->locals[use->field - document->channel_count], NULL));
     }
 }

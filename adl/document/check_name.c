@@ -73,7 +73,8 @@ bool check_provider(struct reader *reader, const char *text, size_t length, stru
     return false;
 }
 
-void check_model_name(struct reader *reader, const char *text, size_t length, struct span span, const char *where) {
+void check_model_name(struct reader *reader, const char *text, size_t length, struct span span, uint32_t node,
+                      const char *pointer) {
     struct names *roles = &reader->whole->models;
     const struct catalog *catalog = reader->catalog;
     if (names_find(roles, text, length) >= 0) return;
@@ -88,8 +89,9 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
     names_nearest(roles, &nearest);
     offer_components(reader, "model", &nearest);
     if (!nearest_result(&nearest) && (!reader->models_whole || reader->plugin_missing)) return;
+    char where[256];
     struct diagnostic *it = report(reader, ADL_E054, span, "%s names the model `%.*s`, which is no role under `models`",
-                                   where, length > 80 ? 80 : (int)length, text);
+                                   where_in_config(reader, node, pointer, where), length > 80 ? 80 : (int)length, text);
     suggest_nearest(reader, it, span, &nearest);
     if (!it->suggestion) diagnostic_suggest(it, "declare it: `models: {%.*s: provider:model}`", (int)length, text);
 }
@@ -149,7 +151,8 @@ static void check_pattern(struct reader *reader, const char *text, size_t length
     report(reader, ADL_W106, span, "no tool that is installed fits `%.*s`", length > 80 ? 80 : (int)length, text);
 }
 
-void check_tool_name(struct reader *reader, const char *text, size_t length, struct span span, const char *where) {
+void check_tool_name(struct reader *reader, const char *text, size_t length, struct span span, uint32_t node,
+                     const char *pointer) {
     const struct catalog *catalog = reader->catalog;
     if (!catalog) return;
     if (is_pattern(text, length)) {
@@ -158,11 +161,12 @@ void check_tool_name(struct reader *reader, const char *text, size_t length, str
     }
     const struct component_info *tool = catalog->find(catalog->self, "tool", text, length);
     if (tool) {
-        if (!where || tool_allowed(reader, tool->id)) return;
+        if (!pointer || tool_allowed(reader, tool->id)) return;
+        char where[256];
         struct diagnostic *it = report(reader, ADL_E057, span,
                                        "%s names the tool `%s`, which the document's `tools` do "
                                        "not allow",
-                                       where, tool->id);
+                                       where_in_config(reader, node, pointer, where), tool->id);
         diagnostic_suggest(it, "add `%s` to `tools`", tool->id);
         return;
     }

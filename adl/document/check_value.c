@@ -63,6 +63,13 @@ void path_of_pointer(const char *path, const char *pointer, char *out, size_t si
     buffer_finish(&text);
 }
 
+const char *where_in_config(const struct reader *reader, uint32_t node, const char *pointer, char out[256]) {
+    char path[128];
+    path_of_pointer("config", pointer, path, sizeof path);
+    snprintf(out, 256, "`%s` of node `%.80s`", path, value_chars(reader->document->nodes[node].id, NULL));
+    return out;
+}
+
 /* ---- Plain scalars where text is wanted ---- */
 
 static bool wants_text(const struct schema_error *error) {

@@ -169,7 +169,7 @@ static tn_value manifest_examples(const struct component_info *component) {
 
 static const struct {
     const char *keyword;
-    enum { ONE, LIST_OF, NAMED } holds;
+    enum holds { ONE, LIST_OF, NAMED } holds;
 } subschemas[] = {
     {"properties", NAMED},
     {"patternProperties", NAMED},
@@ -187,7 +187,7 @@ static const struct {
 
 static tn_value loosen(tn_value schema);
 
-static tn_value loosen_each(tn_value given, int holds) {
+static tn_value loosen_each(tn_value given, enum holds holds) {
     if (holds == ONE) return loosen(given);
     tn_value all = value_ref(given);
     for (size_t i = 0, n = value_count(given); i < n; i++) {

@@ -266,7 +266,7 @@ static void report_unknown(struct reader *reader, const struct document_mapping 
 /* Whether some key that nobody knows is probably this one, mistyped: it was reported as such. */
 bool key_mistyped(const struct document_key *key, const struct tree_node *node) {
     const struct document_mapping *mapping = &mappings[key->mapping];
-    for (uint32_t i = 0; i < node->count; i++) {
+    for (uint32_t i = 0; node->kind == TN_OBJECT && i < node->count; i++) {
         size_t length;
         const char *text = value_chars(node->items[i].key, &length);
         if (find_key(mapping, text, length)) continue;

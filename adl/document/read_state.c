@@ -309,7 +309,7 @@ void read_models(struct reader *reader, const struct tree_item *item) {
 static void check_pattern(struct reader *reader, const struct document_tool *tool, struct span span) {
     size_t length;
     const char *text = value_chars(tool->pattern, &length);
-    check_tool_name(reader, text, length, span, NULL);
+    check_tool_name(reader, text, length, span, 0, NULL);
 }
 
 static void read_tool(struct reader *reader, const struct tree_node *node) {

@@ -160,7 +160,7 @@ struct value_check {
     const char *path;             /* "config": begins the name of each place in it */
     const char *of;               /* "node `judge`" */
     const char *type;             /* "node type `llm`": what wants it so; NULL: the schema does */
-    bool partial;     /* what is missing may come from elsewhere */
+    bool partial;                 /* what is missing may come from elsewhere */
     enum diagnostic_code missing, unknown, wrong;
 };
 /* Of a message that ends with the suggestion: without it, since it is said apart. For "%.*s". */
@@ -173,6 +173,8 @@ tn_value check_value_take(struct reader *reader, const struct value_check *check
                           bool (*hidden)(void *user, const char *pointer), void *user);
 /* "config.messages[2].content" of "/messages/2/content". */
 void path_of_pointer(const char *path, const char *pointer, char *out, size_t size);
+/* "`config.messages[2].content` of node `judge`"; returns `out`. */
+const char *where_in_config(const struct reader *reader, uint32_t node, const char *pointer, char out[256]);
 /* The node at the pointer below `node`, exactly; NULL where it leads to nothing. *item: what holds it, or NULL. */
 const struct tree_node *find_pointer(const struct tree_node *node, const char *pointer, const struct tree_item **item);
 
@@ -187,8 +189,11 @@ void suggest_nearest(struct reader *reader, struct diagnostic *diagnostic, struc
 bool check_provider(struct reader *reader, const char *text, size_t length, struct span span, bool fallback);
 bool provider_known(struct reader *reader, const char *text, size_t length);
 /* What a component is named by; each reports where the name means nothing. */
-void check_model_name(struct reader *reader, const char *text, size_t length, struct span span, const char *where);
-void check_tool_name(struct reader *reader, const char *text, size_t length, struct span span, const char *where);
+void check_model_name(struct reader *reader, const char *text, size_t length, struct span span, uint32_t node,
+                      const char *pointer);
+/* `pointer` NULL: it is on the document's own list, which allows it. */
+void check_tool_name(struct reader *reader, const char *text, size_t length, struct span span, uint32_t node,
+                     const char *pointer);
 bool pattern_matches(const char *pattern, size_t pattern_length, const char *text);
 bool is_pattern(const char *text, size_t length);
 
@@ -202,7 +207,9 @@ struct expr_place {
     bool exact;                     /* scalar, or the source, is the text */
     const char *text;
     size_t length;
-    const char *where; /* "`config.text` of node `judge`" */
+    const char *where;   /* "the condition"; NULL: the place in a config below */
+    const char *pointer; /* in the config of … */
+    uint32_t node;
 };
 
 /* The names that expressions may use, after channels and edges are read. */

@@ -265,7 +265,7 @@ static void every_code_has_a_document(void **state) {
     (void)state;
     /* Reported by the formatter about its own output: no document has it. */
     seen[ADL_E016] = true;
-    for (size_t i = 0; i < DIAGNOSTIC_CODES; i++)
+    for (enum diagnostic_code i = 0; i < DIAGNOSTIC_CODES; i++)
         if (!seen[i]) print_error("%s has no document in tests/corpus/diagnostics\n", diagnostic_info(i)->code);
     for (size_t i = 0; i < DIAGNOSTIC_CODES; i++) assert_true(seen[i]);
 }
@@ -511,8 +511,7 @@ static void the_schema_refuses_mistakes(void **state) {
         "{\"nodes\":[],\"edges\":[]}",
         "{\"version\":\"1.0\",\"nodes\":[{\"id\":\"a\",\"type\":\"passthru\"}],\"edges\":[]}",
         "{\"version\":\"1.0\",\"nodes\":[{\"id\":\"a\",\"type\":\"set\"}],\"edges\":[]}",
-        "{\"version\":\"1.0\",\"nodes\":[{\"id\":\"a\",\"type\":\"llm\",\"config\":{\"outputkey\":\"x\"}}],\"edges\":[]"
-        "}",
+        "{\"version\":\"1.0\",\"nodes\":[{\"id\":\"a\",\"type\":\"llm\",\"config\":{\"no\":1}}],\"edges\":[]}",
         "{\"version\":\"1.0\",\"nodes\":[],\"edges\":[],\"chanels\":[]}",
         "{\"version\":\"1.0\",\"nodes\":[],\"edges\":[{\"from\":\"a\",\"type\":\"statik\"}]}",
         "{\"version\":\"1.0\",\"nodes\":[],\"edges\":[],\"agent\":{\"timeout\":\"soon\"}}",

@@ -1,0 +1,78 @@
+/*
+ * fuzz_document.c - a hostile document, read and checked with a few components, and itself as the only other file.
+ *
+ * Besides not crashing: every diagnostic lies within its source and can be printed, every fix can be applied, and a
+ * document without errors has an identity and configs.
+ */
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/diagnostic/print.h"
+#include "adl/document/document.h"
+#include "adl/document/hash.h"
+#include "adl/text/source.h"
+#include "tests/unit/fake_catalog.h"
+
+#define INPUT_MAX (64u * 1024u)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_span(const struct source *source, struct span span) {
+    if (source && (span.start > span.end || span.end > source_length(source))) abort();
+}
+
+static void check_diagnostics(const struct diagnostics *found) {
+    for (size_t i = 0; i < diagnostics_count(found); i++) {
+        const struct diagnostic *it = diagnostics_at(found, i);
+        check_span(it->source, it->span);
+        if (!*it->message) abort();
+        if (it->fix) check_span(it->source, it->fix->span);
+        for (size_t k = 0; k < it->related_count; k++) check_span(it->related[k].source, it->related[k].span);
+    }
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    diagnostics_print(&out, found, NULL);
+    buffer_finish(&out);
+    value_unref(diagnostics_to_value(found));
+}
+
+static void check_document(const struct document *document, const struct catalog *catalog) {
+    for (uint32_t i = 0; i < document->node_count; i++) {
+        tn_value config = document_node_config(document, i, catalog, NULL);
+        if (!config) abort();
+        value_unref(config);
+    }
+    tn_value hash = document_hash(document, catalog, NULL);
+    if (!hash) abort();
+    value_unref(hash);
+}
+
+static void read_as(const struct fake_catalog *fake, const char *name, const uint8_t *data, size_t size) {
+    struct source *source = source_new(name, (const char *)data, size);
+    struct diagnostics *found = diagnostics_new();
+    struct document *document = document_read(source, &fake->catalog, found);
+    check_diagnostics(found);
+    if (diagnostics_errors(found) == 0) check_document(document, &fake->catalog);
+    document_unref(document);
+    diagnostics_free(found);
+    source_unref(source);
+    found = diagnostics_new();
+    source = source_new(name, (const char *)data, size);
+    document_unref(document_read(source, NULL, found));
+    diagnostics_free(found);
+    source_unref(source);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static struct fake_catalog fake;
+    if (!fake.catalog.find) fake_catalog_init(&fake);
+    if (size > INPUT_MAX) return 0;
+    tn_value text = value_string((const char *)data, size);
+    if (text) {
+        fake.files[0].path = mem_text("self.yaml");
+        fake.files[0].text = text;
+        fake.file_count = 1;
+    }
+    read_as(&fake, "fuzz.yaml", data, size);
+    read_as(&fake, "fuzz.json", data, size);
+    fake_catalog_forget_files(&fake);
+    return 0;
+}
