@@ -5,6 +5,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/plugin/manifest.h"
+#include "host/plugin/search.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -299,6 +300,30 @@ static void schema_is_one(void **state) {
     value_unref(document);
 }
 
+static void validate_file(void *user, const char *path, bool named) {
+    struct manifest manifest;
+    struct error error = ERROR_INIT;
+    struct buffer found;
+    (void)named;
+    buffer_init(&found, SIZE_MAX);
+    if (manifest_read(path, &manifest, &error) != TN_OK) fail_msg("%s", error.message);
+    if (manifest_validate(path, manifest.value, collect, &found) != 0) fail_msg("%s", buffer_cstr(&found));
+    manifest_finish(&manifest);
+    buffer_finish(&found);
+    ++*(size_t *)user;
+}
+
+static void bundled_plugins_are_valid(void **state) {
+    (void)state;
+    struct search_entry entry = {.path = mem_text(TENON_BINARY_DIR "/lib/tenon/plugins"), .source = mem_text("build")};
+    size_t count = 0;
+    assert_int_equal(search_files(&entry, validate_file, &count, NULL), TN_OK);
+    assert_true(count > 0);
+    validate_file(&count, TENON_TEST_NODES, true);
+    mem_free(entry.path);
+    mem_free(entry.source);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merges_notes),
@@ -311,6 +336,7 @@ int main(void) {
         cmocka_unit_test(bounds_sidecars),
         cmocka_unit_test(validates),
         cmocka_unit_test(schema_is_one),
+        cmocka_unit_test(bundled_plugins_are_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
