@@ -85,6 +85,21 @@
          "The plugin was not loaded, or declined: wrong architecture, a missing interface, an unmet version, a policy.") \
     CODE(INTERFACE_MISSING, false, "Other", \
          "The plugin needs an interface that this host does not offer, or not to this plugin (drafts need a flag).") \
+    CODE(PLUGIN_INVALID, false, "Other", \
+         "The file is no shared object for this machine, is broken, or its code does not keep the contract: no entry, " \
+         "structs of another size, interfaces that its manifest promises missing. `tenon plugin check` says more.") \
+    CODE(MANIFEST_MISSING, false, "Other", \
+         "The shared object has no manifest: neither notes of owner Tenon nor a <name>.tenon.json beside it.") \
+    CODE(MANIFEST_INVALID, false, "Other", \
+         "A plugin's manifest is not what it should be; the message names the file, the component and the field.") \
+    CODE(PLUGIN_DUPLICATE, false, "Other", \
+         "Two plugins claim one component, or two files one plugin: neither is used. Take one out of the search path.") \
+    CODE(PLUGIN_BUSY, true, "Other", \
+         "The plugin cannot be unloaded while it has instances or open tasks. It takes no new work; try again.") \
+    CODE(SECRET_NOT_FOUND, false, "Other", \
+         "A secret that the configuration refers to cannot be had: the variable is not set, the file cannot be read, the " \
+         "command failed.") \
+    CODE(IO, false, "Other", "A file or folder cannot be read or written; the message names it.") \
     CODE(PERMISSION_DENIED, false, "Other", \
          "The effect is not declared by the component's manifest, or not allowed by the operator's policy.") \
     /* Tools. */ \

@@ -313,7 +313,7 @@ static char *read_file(const char *path, bool needed, size_t *length, struct err
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
         if (needed || errno != ENOENT)
-            error_set(error, TN_NOT_FOUND, "NOT_FOUND", "%s: cannot be read: %s", path, strerror(errno));
+            error_set(error, TN_NOT_FOUND, "IO", "%s: cannot be read: %s", path, strerror(errno));
         return NULL;
     }
     struct buffer text;
