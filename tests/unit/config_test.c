@@ -200,6 +200,45 @@ static void refuses_files(void **state) {
     error_finish(&error);
 }
 
+/* Others may write into folders above ours: what they put there must not choose which code runs. */
+static void refuses_the_files_of_others(void **state) {
+    (void)state;
+    struct config *config = NULL;
+    struct error error = ERROR_INIT;
+    if (geteuid() != 0) skip(); /* only root can make a file that is somebody else's */
+    put("project/tenon.yaml", "log: info");
+    assert_int_equal(chown(in("project/tenon.yaml"), 65534, 65534), 0);
+    assert_int_equal(config_load_from(NULL, in("project/deep"), &config, &error), TN_INVALID);
+    assert_string_equal(error.code, "PERMISSION_DENIED");
+    assert_non_null(strstr(error.message, "--config"));
+    assert_int_equal(config_load_from(NULL, in("project"), &config, &error), TN_OK); /* where one stands */
+    config_free(config);
+    assert_int_equal(config_load_from(in("project/tenon.yaml"), in("project/deep"), &config, &error), TN_OK);
+    config_free(config);
+    assert_int_equal(chown(in("project/tenon.yaml"), geteuid(), getegid()), 0);
+    error_finish(&error);
+}
+
+static void bounds_the_search_upwards(void **state) {
+    (void)state;
+    put("project/tenon.yaml", "log: info");
+    struct buffer path;
+    struct config *config;
+    buffer_init(&path, SIZE_MAX);
+    buffer_text(&path, in("project"));
+    size_t top = path.length;
+    for (uint32_t i = 1; i <= CONFIG_PARENTS_MAX; i++) {
+        buffer_text(&path, "/d");
+        assert_int_equal(mkdir(buffer_cstr(&path), 0700), 0);
+        if (i < CONFIG_PARENTS_MAX - 1) continue;
+        assert_int_equal(config_load_from(NULL, buffer_cstr(&path), &config, NULL), TN_OK);
+        assert_int_equal(config_file(config) != NULL, i < CONFIG_PARENTS_MAX);
+        config_free(config);
+    }
+    for (; path.length > top; path.data[path.length -= 2] = 0) rmdir(path.data);
+    buffer_finish(&path);
+}
+
 static void empty_is_fine(void **state) {
     (void)state;
     char first[512];
@@ -302,6 +341,8 @@ int main(void) {
         cmocka_unit_test(bounds_paths),
         cmocka_unit_test(project_over_user),
         cmocka_unit_test(refuses_files),
+        cmocka_unit_test(refuses_the_files_of_others),
+        cmocka_unit_test(bounds_the_search_upwards),
         cmocka_unit_test(empty_is_fine),
         cmocka_unit_test(fetches_secrets),
         cmocka_unit_test(reveals),

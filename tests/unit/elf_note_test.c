@@ -272,6 +272,99 @@ static void bounds_notes(void **state) {
     error_finish(&error);
 }
 
+/* ---- The dynamic section ---- */
+
+#define DYNAMIC_AT 512
+#define HASH_AT    704
+#define STRINGS_AT 768
+#define SYMBOLS_AT 800
+
+/* An object with one exported symbol, "entry", found by DT_HASH. */
+static Elf64_Dyn *begin_dynamic(struct object *object) {
+    begin(object);
+    object->size = ROOM;
+    object->header.e_phnum = 3;
+    segment(object, 0)->p_filesz = 0;
+    *segment(object, 1) = (Elf64_Phdr){.p_type = PT_LOAD, .p_filesz = ROOM};
+    *segment(object, 2) = (Elf64_Phdr){.p_type = PT_DYNAMIC, .p_offset = DYNAMIC_AT, .p_filesz = 8 * sizeof(Elf64_Dyn)};
+    Elf64_Dyn *entries = (Elf64_Dyn *)(void *)(object->bytes + DYNAMIC_AT);
+    const Elf64_Dyn given[] = {{DT_SYMTAB, {SYMBOLS_AT}},
+                               {DT_STRTAB, {STRINGS_AT}},
+                               {DT_STRSZ, {16}},
+                               {DT_SYMENT, {sizeof(Elf64_Sym)}},
+                               {DT_HASH, {HASH_AT}}};
+    memcpy(entries, given, sizeof given);
+    const uint32_t hash[] = {1, 2, 1, 0};
+    memcpy(object->bytes + HASH_AT, hash, sizeof hash);
+    memcpy(object->bytes + STRINGS_AT, "\0entry", 7);
+    const Elf64_Sym symbol = {.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1};
+    memcpy(object->bytes + SYMBOLS_AT + sizeof symbol, &symbol, sizeof symbol);
+    return entries;
+}
+
+static void symbols_fail(const struct object *object, int32_t status, const char *message) {
+    struct elf_file *file;
+    struct elf_symbols symbols;
+    struct error error = ERROR_INIT;
+    void *block;
+    assert_int_equal(open_object(object, &file, NULL, &block), TN_OK);
+    int32_t got = elf_symbols(file, &symbols, &error);
+    if (got != status || !strstr(error.message, message))
+        fail_msg("expected %d with `%s`, got %d with `%s`", status, message, got, error.message ? error.message : "");
+    error_finish(&error);
+    elf_close(file);
+    free(block);
+}
+
+static void refuses_broken_symbols(void **state) {
+    (void)state;
+    struct object object;
+    struct elf_file *file;
+    struct elf_symbols symbols;
+    void *block;
+    (void)begin_dynamic(&object);
+    assert_int_equal(open_object(&object, &file, NULL, &block), TN_OK);
+    assert_int_equal(elf_symbols(file, &symbols, NULL), TN_OK);
+    assert_int_equal(symbols.defined_count, 1);
+    assert_string_equal(symbols.defined[0], "entry");
+    elf_symbols_finish(&symbols);
+    elf_close(file);
+    free(block);
+
+    begin_dynamic(&object)[2].d_un.d_val = STRINGS_AT; /* longer than what is left of the file */
+    symbols_fail(&object, TN_INVALID, "string table would be 768 bytes where 256 are left");
+    begin_dynamic(&object)[2].d_un.d_val = ELF_STRINGS_MAX + 1;
+    symbols_fail(&object, TN_LIMIT, "bytes of symbol names");
+    begin_dynamic(&object)[0].d_un.d_ptr = UINT64_MAX - 4;
+    symbols_fail(&object, TN_INVALID, "symbol table, at address 0xfffffffffffffffb, is in no loaded part");
+    begin_dynamic(&object)[3].d_un.d_val = 7;
+    symbols_fail(&object, TN_INVALID, "names no symbols");
+    (void)begin_dynamic(&object);
+    segment(&object, 2)->p_filesz = (ELF_DYNAMIC_MAX + 1) * sizeof(Elf64_Dyn);
+    symbols_fail(&object, TN_LIMIT, "4097 dynamic entries");
+    (void)begin_dynamic(&object);
+    segment(&object, 2)->p_type = PT_NULL;
+    symbols_fail(&object, TN_INVALID, "no dynamic section");
+    (void)begin_dynamic(&object);
+    uint32_t count = ELF_SYMBOLS_MAX + 1;
+    memcpy(object.bytes + HASH_AT + 4, &count, sizeof count);
+    symbols_fail(&object, TN_LIMIT, "1000001 dynamic symbols");
+    count = 1000;
+    memcpy(object.bytes + HASH_AT + 4, &count, sizeof count);
+    symbols_fail(&object, TN_INVALID, "symbol table would hold 1000 symbols");
+    (void)begin_dynamic(&object);
+    count = 16; /* just behind the names */
+    memcpy(object.bytes + SYMBOLS_AT + sizeof(Elf64_Sym), &count, sizeof count);
+    symbols_fail(&object, TN_INVALID, "the name of symbol 1 is outside");
+    begin_dynamic(&object)[4] = (Elf64_Dyn){DT_GNU_HASH, {HASH_AT}};
+    const uint32_t gnu[] = {ELF_SYMBOLS_MAX + 1, 1, 1, 0};
+    memcpy(object.bytes + HASH_AT, gnu, sizeof gnu);
+    symbols_fail(&object, TN_LIMIT, "1000001 hash buckets");
+    const uint32_t contrary[] = {1, 9, 0, 0, 3};
+    memcpy(object.bytes + HASH_AT, contrary, sizeof contrary);
+    symbols_fail(&object, TN_INVALID, "contradicts itself");
+}
+
 /* ---- Real objects ---- */
 
 static unsigned char *load(const char *path, size_t *size) {
@@ -377,6 +470,7 @@ int main(void) {
         cmocka_unit_test(refuses_broken_notes),
         cmocka_unit_test(bears_overlapping_segments),
         cmocka_unit_test(bounds_notes),
+        cmocka_unit_test(refuses_broken_symbols),
         cmocka_unit_test(reads_symbols),
         cmocka_unit_test(bears_every_truncation),
         cmocka_unit_test(bears_every_changed_byte),

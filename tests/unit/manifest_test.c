@@ -288,6 +288,24 @@ static void validates(void **state) {
                  "component `a.t` (tool)"); /* a tool without a schema of its arguments */
 }
 
+static void bounds_problems(void **state) {
+    (void)state;
+    tn_value components = value_array(), manifest = value_object();
+    for (size_t i = 0; i < MANIFEST_PROBLEMS_MAX + 50; i++) {
+        tn_value config = value_set_take(value_object(), "type", value_text("objekt"));
+        components = value_push_take(components, value_set_take(value_object(), "config", config));
+    }
+    manifest = value_set_take(manifest, "components", components);
+    struct buffer found;
+    size_t lines = 0;
+    buffer_init(&found, SIZE_MAX);
+    assert_true(manifest_validate("x.so", manifest, collect, &found) > MANIFEST_PROBLEMS_MAX);
+    for (const char *at = buffer_cstr(&found); *at; at++) lines += *at == '\n';
+    assert_int_equal(lines, MANIFEST_PROBLEMS_MAX);
+    buffer_finish(&found);
+    value_unref(manifest);
+}
+
 /* The schema of manifests compiles. */
 static void schema_is_one(void **state) {
     (void)state;
@@ -335,6 +353,7 @@ int main(void) {
         cmocka_unit_test(reads_sidecars),
         cmocka_unit_test(bounds_sidecars),
         cmocka_unit_test(validates),
+        cmocka_unit_test(bounds_problems),
         cmocka_unit_test(schema_is_one),
         cmocka_unit_test(bundled_plugins_are_valid),
     };

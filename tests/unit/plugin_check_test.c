@@ -94,11 +94,21 @@ static void hides_optional_interfaces(void **state) {
     assert_int_equal(check_worst(&check), -1);
 }
 
+static void bounds_findings(void **state) {
+    (void)state;
+    struct check check = CHECK_INIT;
+    for (size_t i = 0; i < CHECK_FINDINGS_MAX; i++) plugin_check(AT("library"), NULL, 0, &check);
+    assert_int_equal(check.count, CHECK_FINDINGS_MAX);
+    assert_int_equal(check.dropped, 2 * CHECK_FINDINGS_MAX);
+    check_finish(&check);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_is_wrong),
         cmocka_unit_test(outlives_what_it_runs),
         cmocka_unit_test(hides_optional_interfaces),
+        cmocka_unit_test(bounds_findings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

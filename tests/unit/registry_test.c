@@ -448,6 +448,37 @@ static void search_paths(void **state) {
     mem_free(installed);
 }
 
+/* More files than are read, none of them a plugin: more problems than are kept. */
+static void bounds_scanning(void **state) {
+    (void)state;
+    struct registry *registry = registry_of(false);
+    struct search search;
+    char folder[] = "/tmp/tenon-registry-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 0; i <= SEARCH_FILES_MAX; i++) {
+        snprintf(path, sizeof path, "%s/%04zu.so", folder, i);
+        copy_file("/dev/null", path);
+    }
+    search_init(&search);
+    search_add(&search, folder, SEARCH_ENVIRONMENT, "TENON_PLUGIN_PATH");
+    assert_int_equal(registry_scan(registry, &search, NULL), TN_OK);
+    assert_int_equal(registry_problems(registry), REGISTRY_PROBLEMS_MAX);
+    struct error error = ERROR_INIT;
+    search_finish(&search);
+    search_init(&search);
+    search_add(&search, folder, SEARCH_FLAG, "--plugins");
+    assert_int_equal(registry_scan(registry, &search, &error), TN_LIMIT);
+    assert_non_null(strstr(error.message, "more than 1000 files"));
+    error_finish(&error);
+    search_finish(&search);
+    registry_free(registry);
+    for (size_t i = 0; i <= SEARCH_FILES_MAX; i++) {
+        snprintf(path, sizeof path, "%s/%04zu.so", folder, i);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
 /* ---- At run time ---- */
 
 static tn_value json(const char *text) {
@@ -564,6 +595,36 @@ static void registers_components_of_the_process(void **state) {
     registry_free(registry);
 }
 
+static void bounds_plugins_and_components(void **state) {
+    (void)state;
+    static int self;
+    const tn_plugin native = {sizeof(tn_plugin), 0, &self, native_offer};
+    struct registry *registry = registry_of(false);
+    struct error error = ERROR_INIT;
+    char text[256];
+    for (size_t i = 0; i <= REGISTRY_PLUGINS_MAX; i++) {
+        snprintf(text, sizeof text,
+                 "{\"plugin\":{\"id\":\"app.p%zu\",\"version\":\"1.0.0\",\"title\":\"P\",\"dynamic\":[\"tool\"]}}", i);
+        tn_value manifest = json(text);
+        int32_t expected = i < REGISTRY_PLUGINS_MAX ? TN_OK : TN_LIMIT;
+        assert_int_equal(registry_add_native(registry, manifest, &native, "the program", &error), expected);
+        value_unref(manifest);
+    }
+    assert_string_equal(error.code, "LIMIT");
+    struct plugin *plugin = registry_plugin(registry, "app.p0");
+    tn_value tool = json("{\"kind\":\"tool\",\"id\":\"t\",\"title\":\"T\",\"style\":\"async\"}");
+    for (size_t i = 0; i <= REGISTRY_COMPONENTS_MAX; i++) {
+        snprintf(text, sizeof text, "t%zu", i);
+        tool = value_set_take(tool, "id", value_text(text));
+        int32_t expected = i < REGISTRY_COMPONENTS_MAX ? TN_OK : TN_LIMIT;
+        if (registry_add_component(plugin, tool, &error) != expected) fail_msg("%s: %s", text, error.message);
+    }
+    assert_string_equal(error.code, "LIMIT");
+    value_unref(tool);
+    error_finish(&error);
+    registry_free(registry);
+}
+
 /* ---- Unloading ---- */
 
 static void name_live(void *user, const struct plugin *plugin, struct buffer *which) {
@@ -627,6 +688,8 @@ int main(void) {
         cmocka_unit_test(adds_components_at_run_time),
         cmocka_unit_test(finds_among_many),
         cmocka_unit_test(registers_components_of_the_process),
+        cmocka_unit_test(bounds_scanning),
+        cmocka_unit_test(bounds_plugins_and_components),
         cmocka_unit_test(unloads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
