@@ -50,16 +50,6 @@ static uint32_t channel_kinds(const struct document_channel *channel) {
     return kinds;
 }
 
-void prepare_expressions(struct reader *reader) {
-    const struct document *document = reader->document;
-    uint32_t count = document->channel_count + document->local_count;
-    reader->field_kinds = mem_array(NULL, count + 1u, sizeof *reader->field_kinds);
-    for (uint32_t i = 0; i < count; i++)
-        reader->field_kinds[i] = i < document->channel_count ? channel_kinds(&document->channels[i]) : EXPR_ANY;
-    reader->edge_fields = (struct expr_fields){reader, edge_field, channel_name, field_kinds};
-    reader->config_fields = (struct expr_fields){reader, config_field, field_name, field_kinds};
-}
-
 enum { IN_EDGE, IN_CONFIG, IN_TEMPLATE };
 
 static const char *const names_in[] = {
@@ -162,15 +152,46 @@ static struct expr *compile(struct reader *reader, int in, const struct expr_pla
 
 /* ---- Configs ---- */
 
-bool local_reaches(const struct reader *reader, uint32_t node, uint32_t field) {
+/* Pairs of a field and a node that gets it, or of a field and DOCUMENT_NOWHERE: any node may have been meant. */
+static uint64_t reach_key(uint32_t field, int32_t node) { return (uint64_t)field << 32 | (uint32_t)node; }
+
+static uint64_t *reach_slot(const struct reader *reader, uint64_t key) {
+    uint64_t at = (key * 0x9e3779b97f4a7c15u >> 32) & (reader->reach_count - 1);
+    while (reader->reaches[at] && reader->reaches[at] != key + 1) at = (at + 1) & (reader->reach_count - 1);
+    return &reader->reaches[at];
+}
+
+static void prepare_locals(struct reader *reader) {
     const struct document *document = reader->document;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < document->edge_count; i++)
+        if (document->edges[i].as_field != UINT32_MAX) count += document->edges[i].to_count;
+    reader->reach_count = 16;
+    while (reader->reach_count < count * 2) reader->reach_count *= 2;
+    reader->reaches = mem_zalloc(reader->reach_count * sizeof *reader->reaches);
     for (uint32_t i = 0; i < document->edge_count; i++) {
         const struct document_edge *edge = &document->edges[i];
-        if (edge->as_field != field) continue;
-        for (uint32_t t = 0; t < edge->to_count; t++)
-            if (edge->to[t] == (int32_t)node || edge->to[t] == DOCUMENT_NOWHERE) return true;
+        for (uint32_t t = 0; edge->as_field != UINT32_MAX && t < edge->to_count; t++) {
+            uint64_t key = reach_key(edge->as_field, edge->to[t]);
+            *reach_slot(reader, key) = key + 1;
+        }
     }
-    return false;
+}
+
+void prepare_expressions(struct reader *reader) {
+    const struct document *document = reader->document;
+    uint32_t count = document->channel_count + document->local_count;
+    reader->field_kinds = mem_array(NULL, count + 1u, sizeof *reader->field_kinds);
+    for (uint32_t i = 0; i < count; i++)
+        reader->field_kinds[i] = i < document->channel_count ? channel_kinds(&document->channels[i]) : EXPR_ANY;
+    if (document->local_count) prepare_locals(reader);
+    reader->edge_fields = (struct expr_fields){reader, edge_field, channel_name, field_kinds};
+    reader->config_fields = (struct expr_fields){reader, config_field, field_name, field_kinds};
+}
+
+bool local_reaches(const struct reader *reader, uint32_t node, uint32_t field) {
+    return *reach_slot(reader, reach_key(field, (int32_t)node)) != 0 ||
+           *reach_slot(reader, reach_key(field, DOCUMENT_NOWHERE)) != 0;
 }
 
 /* Items by name are there in the tasks of their map edges alone. `start`: of the expression in the place's text. */

@@ -10,7 +10,7 @@
 #include "adl/value/memory.h"
 #include <string.h>
 
-/* Adjacent vertices, in two directions; vertex = end + 2 of a node or START, and 0 is END. */
+/* Adjacent vertices. END is 0, START 1, then the nodes, then one for each edge that joins many and fans out to many. */
 struct adjacency {
     uint32_t *first; /* [vertex] .. [vertex + 1] in targets */
     uint32_t *targets;
@@ -19,11 +19,10 @@ struct adjacency {
 struct check {
     struct reader *reader;
     const struct document *document;
-    uint32_t vertices;
+    uint32_t nodes, vertices; /* one past the last node, one past the last vertex */
     struct adjacency out, in;
     uint32_t *queue, *spare;
-    uint8_t *marks;        /* what walks have found: bits below */
-    uint32_t *conditional; /* [vertex]: the source's conditional edge + 1 */
+    uint8_t *marks; /* what walks have found: bits below */
 };
 
 #define REACHED 1u  /* from START */
@@ -32,48 +31,69 @@ struct check {
 #define LOOSE   8u  /* one of its edges leads nowhere, which was reported: it may go anywhere */
 #define LOOPING 16u /* part of what an endless loop leads to */
 
-static uint32_t vertex(int32_t end) { return (uint32_t)(end + 2); }
-#define START_VERTEX (DOCUMENT_START + 2)
-#define END_VERTEX   (DOCUMENT_END + 2)
+#define MEANT 32u /* a mistyped source leads to it */
 
-typedef void (*arc_fn)(struct check *check, int32_t from, int32_t to);
+static uint32_t vertex(int32_t end) { return (uint32_t)(end + 2); }
+#define END_VERTEX   ((uint32_t)(DOCUMENT_END + 2))
+#define START_VERTEX ((uint32_t)(DOCUMENT_START + 2))
+#define NODE_VERTEX  2u                                 /* the first node's; check->nodes is one past the last's */
+#define NOWHERE      ((uint32_t)(DOCUMENT_NOWHERE + 2)) /* the vertex of no end */
+
+typedef void (*arc_fn)(struct check *check, uint32_t from, uint32_t to);
+
+static bool is_default(const struct document_condition *condition) { return value_text_is(condition->text, "default"); }
+
+/* The arcs from one vertex along an edge. */
+static void arcs_from(struct check *check, arc_fn arc, uint32_t from, const struct document_edge *edge) {
+    bool falls_through = edge->kind == EDGE_CONDITIONAL && edge->condition_count > 0;
+    for (uint32_t t = 0; t < edge->to_count; t++) arc(check, from, vertex(edge->to[t]));
+    for (uint32_t c = 0; c < edge->condition_count; c++) {
+        arc(check, from, vertex(edge->conditions[c].to));
+        falls_through &= !is_default(&edge->conditions[c]);
+    }
+    if (edge->kind == EDGE_MAP && edge->empty != DOCUMENT_NOWHERE) arc(check, from, vertex(edge->empty));
+    if (falls_through) arc(check, from, END_VERTEX);
+    if (edge->to_count + edge->condition_count == 0) arc(check, from, NOWHERE); /* reported */
+}
+
+/* Many sources with many targets go through a vertex between them: the pairs would be a table. */
+static bool needs_middle(const struct document_edge *edge) {
+    return edge->from_count > 1 && edge->to_count + edge->condition_count > 1;
+}
 
 /* Every arc of the graph; an end that is nowhere is left to `arc`. */
 static void each_arc(struct check *check, arc_fn arc) {
     const struct document *document = check->document;
+    uint32_t middle = check->nodes;
     for (uint32_t i = 0; i < document->edge_count; i++) {
         const struct document_edge *edge = &document->edges[i];
-        bool falls_through = edge->kind == EDGE_CONDITIONAL && edge->condition_count > 0;
-        for (uint32_t c = 0; c < edge->condition_count; c++) falls_through &= edge->conditions[c].expression != NULL;
-        for (uint32_t f = 0; f < edge->from_count; f++) {
-            int32_t from = edge->from[f];
-            for (uint32_t t = 0; t < edge->to_count; t++) arc(check, from, edge->to[t]);
-            for (uint32_t c = 0; c < edge->condition_count; c++) arc(check, from, edge->conditions[c].to);
-            if (edge->kind == EDGE_MAP && edge->empty != DOCUMENT_NOWHERE) arc(check, from, edge->empty);
-            if (falls_through) arc(check, from, DOCUMENT_END);
-            if (edge->to_count + edge->condition_count == 0) arc(check, from, DOCUMENT_NOWHERE); /* reported */
+        if (needs_middle(edge)) {
+            for (uint32_t f = 0; f < edge->from_count; f++) arc(check, vertex(edge->from[f]), middle);
+            arcs_from(check, arc, middle++, edge);
+            continue;
         }
+        for (uint32_t f = 0; f < edge->from_count; f++) arcs_from(check, arc, vertex(edge->from[f]), edge);
     }
     for (uint32_t i = 0; i < document->node_count; i++)
-        if (check->reader->notes[i].on_error) arc(check, (int32_t)i, document->nodes[i].on_error);
+        if (check->reader->notes[i].on_error) arc(check, vertex((int32_t)i), vertex(document->nodes[i].on_error));
     for (uint32_t i = 0; i < check->reader->link_count; i++)
-        arc(check, (int32_t)check->reader->links[i].from, check->reader->links[i].to);
+        arc(check, vertex((int32_t)check->reader->links[i].from), vertex(check->reader->links[i].to));
 }
 
-static void count_arc(struct check *check, int32_t from, int32_t to) {
-    if (from == DOCUMENT_NOWHERE || to == DOCUMENT_NOWHERE) {
-        if (from != DOCUMENT_NOWHERE) check->marks[vertex(from)] |= LOOSE;
-        if (to >= 0) check->reader->notes[to].meant = true; /* its source was mistyped */
+static void count_arc(struct check *check, uint32_t from, uint32_t to) {
+    if (from == NOWHERE || to == NOWHERE) {
+        if (from != NOWHERE) check->marks[from] |= LOOSE;
+        if (to != NOWHERE) check->marks[to] |= MEANT;
         return;
     }
-    check->out.first[vertex(from) + 1]++;
-    check->in.first[vertex(to) + 1]++;
+    check->out.first[from + 1]++;
+    check->in.first[to + 1]++;
 }
 
-static void fill_arc(struct check *check, int32_t from, int32_t to) {
-    if (from == DOCUMENT_NOWHERE || to == DOCUMENT_NOWHERE) return;
-    check->out.targets[check->out.first[vertex(from)]++] = vertex(to);
-    check->in.targets[check->in.first[vertex(to)]++] = vertex(from);
+static void fill_arc(struct check *check, uint32_t from, uint32_t to) {
+    if (from == NOWHERE || to == NOWHERE) return;
+    check->out.targets[check->out.first[from]++] = to;
+    check->in.targets[check->in.first[to]++] = from;
 }
 
 static void adjacency_sum(struct adjacency *adjacency, uint32_t vertices) {
@@ -88,14 +108,14 @@ static void adjacency_rewind(struct adjacency *adjacency, uint32_t vertices) {
 }
 
 static void check_init(struct check *check, struct reader *reader) {
-    uint32_t vertices = reader->document->node_count + 2;
-    *check = (struct check){.reader = reader, .document = reader->document, .vertices = vertices};
+    uint32_t nodes = reader->document->node_count + NODE_VERTEX, vertices = nodes;
+    for (uint32_t i = 0; i < reader->document->edge_count; i++) vertices += needs_middle(&reader->document->edges[i]);
+    *check = (struct check){.reader = reader, .document = reader->document, .nodes = nodes, .vertices = vertices};
     check->out.first = mem_zalloc((vertices + 1u) * sizeof(uint32_t));
     check->in.first = mem_zalloc((vertices + 1u) * sizeof(uint32_t));
     check->marks = mem_zalloc(vertices);
     check->queue = mem_array(NULL, vertices, sizeof *check->queue);
     check->spare = mem_array(NULL, vertices, sizeof *check->spare);
-    check->conditional = mem_zalloc(vertices * sizeof *check->conditional);
     each_arc(check, count_arc);
     adjacency_sum(&check->out, vertices);
     adjacency_sum(&check->in, vertices);
@@ -112,7 +132,6 @@ static void check_finish(struct check *check) {
     mem_free(check->marks);
     mem_free(check->queue);
     mem_free(check->spare);
-    mem_free(check->conditional);
 }
 
 /* Sets `mark` on all that can be walked to from `root`, itself included; returns how many, which are in the queue. */
@@ -134,7 +153,7 @@ static uint32_t walk(struct check *check, const struct adjacency *along, uint32_
 }
 
 static const struct document_node *node_at(const struct check *check, uint32_t at) {
-    return &check->document->nodes[at - 2];
+    return &check->document->nodes[at - NODE_VERTEX];
 }
 
 /* ---- The entry ---- */
@@ -175,7 +194,7 @@ static bool may_lead_anywhere(const struct component_info *component) {
 
 static bool any_leads_anywhere(const struct check *check) {
     for (uint32_t i = 0; i < check->document->node_count; i++)
-        if ((check->marks[vertex((int32_t)i)] & REACHED) && may_lead_anywhere(check->document->nodes[i].component))
+        if ((check->marks[i + NODE_VERTEX] & REACHED) && may_lead_anywhere(check->document->nodes[i].component))
             return true;
     return false;
 }
@@ -186,23 +205,25 @@ static void check_reached(struct check *check) {
     if (any_leads_anywhere(check)) return;
     for (uint32_t i = 0; i < check->document->node_count; i++) {
         const struct node_note *note = &reader->notes[i];
-        if (note->meant || note->duplicate || note->nameless) walk(check, &check->out, vertex((int32_t)i), REACHED);
+        if (note->meant || note->duplicate || note->nameless) walk(check, &check->out, i + NODE_VERTEX, REACHED);
     }
-    for (uint32_t at = 2; at < check->vertices; at++) { /* where unreachable parts begin */
+    for (uint32_t at = NODE_VERTEX; at < check->vertices; at++)
+        if (check->marks[at] & MEANT) walk(check, &check->out, at, REACHED);
+    for (uint32_t at = NODE_VERTEX; at < check->nodes; at++) { /* where unreachable parts begin */
         if (check->marks[at] & REACHED) continue;
         bool begins = true;
         for (uint32_t i = check->in.first[at]; i < check->in.first[at + 1]; i++) begins &= check->in.targets[i] == at;
         if (begins) report_unreachable(check, at);
     }
-    for (uint32_t at = 2; at < check->vertices; at++) /* loops that nothing leads into */
+    for (uint32_t at = NODE_VERTEX; at < check->nodes; at++) /* loops that nothing leads into */
         if (!(check->marks[at] & (REACHED | COVERED))) report_unreachable(check, at);
 }
 
 /* ---- Ending ---- */
 
 static void report_dead_ends(struct check *check) {
-    for (uint32_t at = 2; at < check->vertices; at++) {
-        const struct node_note *note = &check->reader->notes[at - 2];
+    for (uint32_t at = NODE_VERTEX; at < check->nodes; at++) {
+        const struct node_note *note = &check->reader->notes[at - NODE_VERTEX];
         if ((check->marks[at] & (REACHED | ENDS)) != REACHED || note->duplicate || note->nameless) continue;
         if (check->out.first[at] != check->out.first[at + 1]) continue;
         const char *id = value_chars(node_at(check, at)->id, NULL);
@@ -219,9 +240,7 @@ static void report_dead_ends(struct check *check) {
 static void report_loop(struct check *check, uint32_t at) {
     const char *id = value_chars(node_at(check, at)->id, NULL);
     struct diagnostic *it = report(check->reader, ADL_W101, node_at(check, at)->id_span,
-                                   "no path leads from node `%s` "
-                                   "to END: the run goes on until its recursion limit",
-                                   id);
+                                   "no path leads from node `%s` to END: the run goes on until its limit", id);
     diagnostic_suggest(it, "add an edge to END where the work is done");
     uint32_t found = walk(check, &check->out, at, LOOPING);
     uint32_t *inside = check->queue;
@@ -233,111 +252,22 @@ static void report_loop(struct check *check, uint32_t at) {
 
 static void check_ends(struct check *check) {
     walk(check, &check->in, END_VERTEX, ENDS);
-    for (uint32_t at = 2; at < check->vertices; at++) {
+    for (uint32_t at = NODE_VERTEX; at < check->vertices; at++) {
         check->marks[at] &= (uint8_t)~COVERED;
-        if ((check->marks[at] & LOOSE) || may_lead_anywhere(node_at(check, at)->component))
-            walk(check, &check->in, at, ENDS);
+        if (check->marks[at] & LOOSE) walk(check, &check->in, at, ENDS);
     }
+    for (uint32_t at = NODE_VERTEX; at < check->nodes; at++)
+        if (may_lead_anywhere(node_at(check, at)->component)) walk(check, &check->in, at, ENDS);
     report_dead_ends(check);
-    for (uint32_t at = 2; at < check->vertices; at++)
+    for (uint32_t at = NODE_VERTEX; at < check->nodes; at++)
         if (check->out.first[at] == check->out.first[at + 1]) walk(check, &check->in, at, COVERED);
-    for (uint32_t at = 2; at < check->vertices; at++)
+    for (uint32_t at = NODE_VERTEX; at < check->nodes; at++)
         if ((check->marks[at] & (REACHED | ENDS | COVERED)) == REACHED) report_loop(check, at);
-}
-
-/* ---- Edges that mean nothing ---- */
-
-static void check_conditions(struct reader *reader, const struct document_edge *edge, const struct tree_node *node) {
-    uint32_t always = UINT32_MAX;
-    for (uint32_t i = 0; i < edge->condition_count; i++) {
-        const struct document_condition *condition = &edge->conditions[i];
-        bool holds = value_text_is(condition->text, "default") || value_text_is(condition->text, "true");
-        if (always != UINT32_MAX) {
-            struct diagnostic *it =
-                report(reader, ADL_W104, condition->span, "this condition is never tried: one before it always holds");
-            diagnostic_relate(it, reader->source, edge->conditions[always].span, "this one");
-            diagnostic_suggest(it, "put `default` last");
-        } else if (holds) {
-            always = i;
-        }
-    }
-    if (always != UINT32_MAX || edge->condition_count == 0) return;
-    const struct tree_item *item = tree_find(node, "conditions");
-    struct diagnostic *it = report(reader, ADL_W102, item ? item->key_span : edge->span,
-                                   "none of the conditions is `default`: where none holds, the run goes to END");
-    diagnostic_suggest(it, "say where to go, for example `- {expression: default, to: END}`");
-}
-
-static void check_taken(struct check *check, const struct document_edge *edge) {
-    struct reader *reader = check->reader;
-    uint32_t conditional = check->conditional[vertex(edge->from[0])];
-    if (!conditional) return;
-    struct diagnostic *it = report(reader, ADL_W105, edge->span,
-                                   "this edge is never taken: a conditional edge from the "
-                                   "same node replaces it");
-    diagnostic_relate(it, reader->source, check->document->edges[conditional - 1].span, "the conditional edge");
-}
-
-struct pair {
-    int32_t from, to;
-    uint32_t edge; /* + 1; 0: free */
-};
-
-/* Open addressing over pairs of ends. */
-static uint32_t *pair_slot(struct pair *pairs, uint32_t mask, int32_t from, int32_t to) {
-    uint64_t hash = ((uint64_t)(uint32_t)from << 32 | (uint32_t)to) * 0x9e3779b97f4a7c15u;
-    uint32_t at = (uint32_t)(hash >> 32) & mask;
-    while (pairs[at].edge && (pairs[at].from != from || pairs[at].to != to)) at = (at + 1) & mask;
-    pairs[at].from = from;
-    pairs[at].to = to;
-    return &pairs[at].edge;
-}
-
-static void check_repeated(struct check *check) {
-    const struct document *document = check->document;
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < document->edge_count; i++) count += document->edges[i].to_count;
-    uint32_t size = 16;
-    while (size < count * 2) size *= 2;
-    struct pair *pairs = mem_zalloc(size * sizeof *pairs);
-    for (uint32_t i = 0; i < document->edge_count; i++) {
-        const struct document_edge *edge = &document->edges[i];
-        if (edge->kind != EDGE_STATIC || edge->from_count != 1 || edge->from[0] == DOCUMENT_NOWHERE) continue;
-        for (uint32_t t = 0; t < edge->to_count; t++) {
-            if (edge->to[t] == DOCUMENT_NOWHERE) continue;
-            uint32_t *slot = pair_slot(pairs, size - 1, edge->from[0], edge->to[t]);
-            if (*slot && *slot != i + 1) {
-                struct diagnostic *it =
-                    report(check->reader, ADL_W109, edge->span, "the document has this edge already");
-                diagnostic_relate(it, check->reader->source, document->edges[*slot - 1].span, "the first one");
-            }
-            if (!*slot) *slot = i + 1;
-        }
-    }
-    mem_free(pairs);
-}
-
-static void check_edges(struct check *check, const struct tree_item *item) {
-    const struct document *document = check->document;
-    for (uint32_t i = 0; i < document->edge_count; i++) {
-        const struct document_edge *edge = &document->edges[i];
-        if (edge->kind == EDGE_CONDITIONAL && edge->from_count == 1 && edge->from[0] != DOCUMENT_NOWHERE &&
-            !check->conditional[vertex(edge->from[0])])
-            check->conditional[vertex(edge->from[0])] = i + 1;
-    }
-    for (uint32_t i = 0; i < document->edge_count; i++) {
-        const struct document_edge *edge = &document->edges[i];
-        if (edge->kind == EDGE_CONDITIONAL) check_conditions(check->reader, edge, item->node->items[i].node);
-        if (edge->kind == EDGE_STATIC && edge->from_count == 1 && edge->from[0] != DOCUMENT_NOWHERE)
-            check_taken(check, edge);
-    }
-    check_repeated(check);
 }
 
 void check_graph(struct reader *reader, const struct tree_item *edges) {
     struct check check;
     check_init(&check, reader);
-    check_edges(&check, edges);
     bool known = reader->edges_whole && !reader->edge_unknown;
     bool entry = has_entry(reader->document);
     if (!entry && known && !reader->start_meant && reader->document->node_count)

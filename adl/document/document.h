@@ -49,6 +49,10 @@ enum document_variable {
 #define DOCUMENT_CHANNELS_MAX       10000u
 #define DOCUMENT_EDGES_MAX          400000u
 #define DOCUMENT_CONDITIONS_MAX     1000u /* of one edge */
+#define DOCUMENT_MODELS_MAX         1000u
+#define DOCUMENT_TOOLS_MAX          1000u
+#define DOCUMENT_REQUIREMENTS_MAX   1000u
+#define DOCUMENT_SUBGRAPHS_MAX      256u /* different documents that one leads to */
 #define DOCUMENT_SUBGRAPH_DEPTH_MAX 16u
 #define DOCUMENT_NAME_MAX           256u /* bytes of an id, a channel, a role */
 

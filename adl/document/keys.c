@@ -122,6 +122,8 @@ static void report_form(struct reader *reader, const char *what, uint32_t forms,
 
 /* ---- One value ---- */
 
+enum verdict { FITS, REPORTED, WRONG_FORM };
+
 static bool number_in_range(struct reader *reader, const struct document_key *key, const struct tree_node *node) {
     double number = value_to_double(node->value);
     const char *bound = NULL;
@@ -153,8 +155,8 @@ static bool is_word(struct reader *reader, const struct document_key *key, const
     return false;
 }
 
-static bool is_duration(struct reader *reader, const struct document_key *key, const struct tree_node *node,
-                        bool *wrong_form) {
+static enum verdict judge_duration(struct reader *reader, const struct document_key *key,
+                                   const struct tree_node *node) {
     static const char *const problems[] = {
         [DURATION_MALFORMED] =
             "is no duration; expected a number and a unit (`ms`, `s`, `m`, `h`, `d`), as in `30s`, or "
@@ -164,20 +166,19 @@ static bool is_duration(struct reader *reader, const struct document_key *key, c
     };
     size_t length;
     const char *text = tree_text(reader->tree, node, &length);
+    bool number = node->kind == TN_INT || node->kind == TN_DOUBLE;
+    if (!text && !number) return WRONG_FORM;
     int64_t milliseconds = 0;
-    enum duration_problem problem = DURATION_MALFORMED;
-    if (text) problem = duration_read(text, length, &milliseconds);
-    if (problem == DURATION_MALFORMED && (node->kind == TN_INT || node->kind == TN_DOUBLE))
+    enum duration_problem problem = text ? duration_read(text, length, &milliseconds) : DURATION_MALFORMED;
+    if (problem == DURATION_MALFORMED && number)
         problem = duration_from_seconds(value_to_double(node->value), &milliseconds);
-    else if (!text)
-        return !(*wrong_form = true);
     if (problem == DURATION_OK && milliseconds == 0 && (key->forms & KEY_POSITIVE)) problem = DURATION_TOO_SHORT;
-    if (problem == DURATION_OK) return true;
+    if (problem == DURATION_OK) return FITS;
     struct span span = node->span;
     uint32_t shown = span.end - span.start > 80 ? 80 : span.end - span.start;
     report(reader, ADL_E024, span, "`%s: %.*s` %s", key->name, (int)shown, source_text(reader->source) + span.start,
            problems[problem]);
-    return false;
+    return REPORTED;
 }
 
 static bool items_fit(struct reader *reader, const struct document_key *key, const struct tree_node *list) {
@@ -197,38 +198,31 @@ static bool items_fit(struct reader *reader, const struct document_key *key, con
     return true;
 }
 
+static enum verdict judge(struct reader *reader, const struct document_key *key, const struct tree_node *node) {
+    uint32_t forms = key->forms;
+    int kind = node->kind;
+    bool number = kind == TN_INT || kind == TN_DOUBLE;
+    if (kind == TREE_BROKEN) return REPORTED;
+    if (forms & KEY_NAMES) return kind == TN_OBJECT ? FITS : WRONG_FORM;
+    if (forms & KEY_ANY) return FITS;
+    if ((forms & KEY_SCHEMA) && (kind == TN_OBJECT || kind == TN_BOOL)) return FITS;
+    if ((forms & KEY_MAPPING) && kind == TN_OBJECT) return FITS;
+    if ((forms & KEY_BOOL) && kind == TN_BOOL) return FITS;
+    if ((forms & KEY_LIST) && kind == TN_ARRAY) return items_fit(reader, key, node) ? FITS : REPORTED;
+    if (((forms & KEY_INTEGER) && kind == TN_INT) || ((forms & KEY_NUMBER) && number))
+        return number_in_range(reader, key, node) ? FITS : REPORTED;
+    if ((forms & KEY_TEXT) && tree_text(reader->tree, node, NULL)) return is_word(reader, key, node) ? FITS : REPORTED;
+    return forms & KEY_DURATION ? judge_duration(reader, key, node) : WRONG_FORM;
+}
+
 static bool value_fits(struct reader *reader, const struct document_key *key, const struct tree_item *item) {
     const struct tree_node *node = item->node;
-    uint32_t forms = key->forms;
-    bool wrong_form = false;
-    if (node->kind == TREE_BROKEN) return false;
-    if (forms & KEY_NAMES) {
-        wrong_form = node->kind != TN_OBJECT;
-    } else if (forms & KEY_ANY) {
-        return true;
-    } else if ((forms & KEY_SCHEMA) && (node->kind == TN_OBJECT || node->kind == TN_BOOL)) {
-        return true;
-    } else if ((forms & KEY_MAPPING) && node->kind == TN_OBJECT) {
-        return true;
-    } else if ((forms & KEY_LIST) && node->kind == TN_ARRAY) {
-        return items_fit(reader, key, node);
-    } else if ((forms & KEY_BOOL) && node->kind == TN_BOOL) {
-        return true;
-    } else if (((forms & KEY_INTEGER) && node->kind == TN_INT) ||
-               ((forms & KEY_NUMBER) && (node->kind == TN_INT || node->kind == TN_DOUBLE))) {
-        return number_in_range(reader, key, node);
-    } else if ((forms & KEY_TEXT) && tree_text(reader->tree, node, NULL)) {
-        return is_word(reader, key, node);
-    } else if (forms & KEY_DURATION) {
-        if (is_duration(reader, key, node, &wrong_form)) return true;
-    } else {
-        wrong_form = true;
-    }
-    if (!wrong_form) return (forms & KEY_NAMES) != 0;
+    enum verdict verdict = judge(reader, key, node);
+    if (verdict != WRONG_FORM) return verdict == FITS;
     char what[64];
     snprintf(what, sizeof what, "`%s`", key->name);
-    uint32_t expected = forms & KEY_NAMES ? KEY_MAPPING : forms;
-    report_form(reader, what, expected, key, node, node->span.start == node->span.end ? item->key_span : node->span);
+    report_form(reader, what, key->forms & KEY_NAMES ? KEY_MAPPING : key->forms, key, node,
+                node->span.start == node->span.end ? item->key_span : node->span);
     return false;
 }
 

@@ -11,13 +11,12 @@
 #include "adl/value/memory.h"
 #include <string.h>
 
-#define RECURSION_LIMIT      25u
-#define CONCURRENCY          16u
-#define RETRY_MAX_ATTEMPTS   3u
-#define RETRY_INITIAL_MS     500
-#define RETRY_FACTOR         2.0
-#define RETRY_MAX_MS         60000
-#define REQUIREMENTS_AT_MOST 1000u
+#define RECURSION_LIMIT    25u
+#define CONCURRENCY        16u
+#define RETRY_MAX_ATTEMPTS 3u
+#define RETRY_INITIAL_MS   500
+#define RETRY_FACTOR       2.0
+#define RETRY_MAX_MS       60000
 
 /* ---- Values of a known form ---- */
 
@@ -223,10 +222,36 @@ static void read_requirement(struct reader *reader, const struct tree_node *node
 static void read_requires(struct reader *reader, const struct tree_item *item) {
     struct document *document = reader->document;
     if (!item) return;
-    document->requirement_count = read_count(reader, "requirements", item->node, REQUIREMENTS_AT_MOST);
+    document->requirement_count = read_count(reader, "requirements", item->node, DOCUMENT_REQUIREMENTS_MAX);
     document->requirements = mem_zalloc((document->requirement_count + 1u) * sizeof *document->requirements);
     for (uint32_t i = 0; i < document->requirement_count; i++)
         read_requirement(reader, item->node->items[i].node, &document->requirements[i]);
+}
+
+/* ---- What a run takes and gives ---- */
+
+/* A run is started with channels, and gives channels: what `input` and `output` describe are those. */
+static void read_port(struct reader *reader, const struct tree_item *item, tn_value *value, struct schema **schema) {
+    if (!item || !read_schema(reader, item, value, schema)) return;
+    const struct tree_node *properties = tree_get(item->node, "properties");
+    for (uint32_t i = 0; properties && i < properties->count; i++) {
+        const struct tree_item *property = &properties->items[i];
+        size_t length;
+        const char *name = value_chars(property->key, &length);
+        if (names_find(&reader->whole->fields, name, length) >= 0) continue;
+        struct nearest nearest;
+        nearest_init(&nearest, name, length);
+        names_nearest(&reader->whole->fields, &nearest);
+        if (!nearest_result(&nearest) && !reader->channels_whole) continue;
+        struct diagnostic *it = report(reader, ADL_E047, property->key_span,
+                                       "`%s` has the property `%.*s`, which is no "
+                                       "channel",
+                                       value_chars(item->key, NULL), length > 80 ? 80 : (int)length, name);
+        suggest_nearest(reader, it, property->key_span, &nearest);
+        if (!it->suggestion)
+            diagnostic_suggest(it, "add `{name: %.*s, type: last_value}` to `channels`", length > 80 ? 80 : (int)length,
+                               name);
+    }
 }
 
 /* ---- The whole ---- */
@@ -250,12 +275,11 @@ static void read_sections(struct reader *reader, const struct tree_node *root) {
     read_requires(reader, slots.items[KEY_REQUIRES]);
     read_defaults(reader, slots.items[KEY_DEFAULTS]);
     read_budget(reader, slots.items[KEY_BUDGET]);
-    if (slots.items[KEY_INPUT]) read_schema(reader, slots.items[KEY_INPUT], &document->input_value, &document->input);
-    if (slots.items[KEY_OUTPUT])
-        read_schema(reader, slots.items[KEY_OUTPUT], &document->output_value, &document->output);
     read_models(reader, slots.items[KEY_MODELS]);
     read_tools(reader, slots.items[KEY_TOOLS]);
     read_channels(reader, slots.items[KEY_CHANNELS]);
+    read_port(reader, slots.items[KEY_INPUT], &document->input_value, &document->input);
+    read_port(reader, slots.items[KEY_OUTPUT], &document->output_value, &document->output);
     read_nodes(reader, slots.items[KEY_NODES]);
     read_error_channel(reader);
     read_edges(reader, slots.items[KEY_EDGES]);
@@ -263,7 +287,10 @@ static void read_sections(struct reader *reader, const struct tree_node *root) {
     prepare_expressions(reader);
     check_edge_expressions(reader, slots.items[KEY_EDGES]);
     check_configs(reader);
-    if (slots.items[KEY_EDGES]) check_graph(reader, slots.items[KEY_EDGES]);
+    if (slots.items[KEY_EDGES]) {
+        check_edges(reader, slots.items[KEY_EDGES]);
+        check_graph(reader, slots.items[KEY_EDGES]);
+    }
     check_writes(reader);
 }
 
@@ -274,6 +301,7 @@ static void reader_finish(struct reader *reader) {
     mem_free(reader->writes);
     mem_free(reader->links);
     mem_free(reader->field_kinds);
+    mem_free(reader->reaches);
     tree_free(reader->tree);
 }
 

@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MODELS_MAX 1000u
-#define TOOLS_MAX  10000u
-
 /* ---- Channels ---- */
 
 static const struct {
@@ -278,7 +275,7 @@ static void read_fallbacks(struct reader *reader, const struct tree_node *node, 
 void read_models(struct reader *reader, const struct tree_item *item) {
     struct document *document = reader->document;
     if (!item) return;
-    uint32_t count = read_count(reader, "models", item->node, MODELS_MAX);
+    uint32_t count = read_count(reader, "models", item->node, DOCUMENT_MODELS_MAX);
     document->models = mem_zalloc((count + 1u) * sizeof *document->models);
     for (uint32_t i = 0; i < count; i++) {
         const struct tree_item *entry = &item->node->items[i];
@@ -340,7 +337,7 @@ void read_tools(struct reader *reader, const struct tree_item *item) {
     struct document *document = reader->document;
     if (!item) return;
     document->tools_given = true;
-    uint32_t count = read_count(reader, "tools", item->node, TOOLS_MAX);
+    uint32_t count = read_count(reader, "tools", item->node, DOCUMENT_TOOLS_MAX);
     document->tools = mem_zalloc((count + 1u) * sizeof *document->tools);
     for (uint32_t i = 0; i < count; i++) read_tool(reader, item->node->items[i].node);
 }

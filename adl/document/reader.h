@@ -25,8 +25,6 @@
 #include "adl/text/source.h"
 #include "adl/text/tree.h"
 
-#define DOCUMENT_SUBGRAPHS_MAX 256u /* different documents that one document may lead to */
-
 /* A document with what only this folder knows of it. */
 struct document_whole {
     struct document document;
@@ -105,6 +103,8 @@ struct reader {
     uint32_t link_count, link_capacity;
     struct expr_fields edge_fields, config_fields; /* channels; channels and items' names */
     uint32_t *field_kinds;
+    uint64_t *reaches; /* which node gets which local: a set of pairs */
+    uint64_t reach_count;
     bool channels_whole, nodes_whole, edges_whole, models_whole, tools_whole;
     bool plugin_missing; /* a required plugin is: its components are not unknown, they are missing with it */
     bool start_meant;    /* a mistyped name was probably START */
@@ -227,6 +227,7 @@ void check_configs(struct reader *reader);
 struct document *subgraph_open(struct reader *reader, uint32_t node, const char *file, size_t length, struct span span);
 /* What the edges make of the nodes; and what they write, of one channel in one step (check_writes.c). */
 void check_graph(struct reader *reader, const struct tree_item *edges);
+void check_edges(struct reader *reader, const struct tree_item *edges); /* check_edge.c */
 void check_writes(struct reader *reader);
 
 #endif

@@ -9,13 +9,9 @@
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
 #include "adl/document/document.h"
-#include "adl/document/duration.h"
 #include "adl/document/graph_schema.h"
 #include "adl/document/hash.h"
 #include "adl/document/keys.h"
-#include "adl/document/names.h"
-#include "adl/document/place.h"
-#include "adl/document/version.h"
 #include "adl/schema/schema.h"
 #include "adl/text/source.h"
 #include "adl/text/tree.h"
@@ -227,7 +223,35 @@ static void bounds_are_reported(void **state) {
                     "type: conditional, conditions: [",
                     "{expression: a, to: a},", DOCUMENT_CONDITIONS_MAX + 1, "]}]\n", ADL_E027);
     expect_repeated("version: \"1.0\"\nedges: []\nnodes: [", "{id: a, typo: b},", DIAGNOSTICS_MAX + 1, "]\n", ADL_H001);
+    expect_repeated("version: \"1.0\"\nnodes: []\nedges: []\ntools: [", "calc.add,", DOCUMENT_TOOLS_MAX + 1, "]\n",
+                    ADL_E027);
+    expect_repeated("version: \"1.0\"\nnodes: []\nedges: []\nrequires: [", "tenon.core,", DOCUMENT_REQUIREMENTS_MAX + 1,
+                    "]\n", ADL_E027);
     expect_repeated("version: \"1.0\"\nnodes: []\nedges: [", "{},", DOCUMENT_EDGES_MAX + 1, "]\n", ADL_E027);
+}
+
+#define PLAIN                                                                                                          \
+    "version: \"1.0\"\nnodes: [{id: a, type: passthrough}]\nedges: [{from: START, to: a}, {from: a, to: END}]\n"
+
+static void counts_of_names_are_bounded(void **state) {
+    (void)state;
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    buffer_text(&text, PLAIN "models:\n");
+    for (unsigned i = 0; i <= DOCUMENT_MODELS_MAX; i++) buffer_format(&text, "  role_%u: scripted\n", i);
+    expect_code(buffer_cstr(&text), text.length, ADL_E027);
+    buffer_clear(&text);
+    buffer_text(&text, "version: \"1.0\"\nnodes:\n");
+    for (unsigned i = 0; i <= DOCUMENT_SUBGRAPHS_MAX; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "d%u.yaml", i);
+        fake_catalog_file(&fake, name, PLAIN);
+        buffer_format(&text, "  - {id: n%u, type: subgraph, config: {document: %s}}\n", i, name);
+    }
+    buffer_text(&text, "edges: [{from: START, to: n0}]\n");
+    expect_code(buffer_cstr(&text), text.length, ADL_E065);
+    fake_catalog_forget_files(&fake);
+    buffer_finish(&text);
 }
 
 /* A chain of documents, each naming the next. */
@@ -347,9 +371,6 @@ static void a_document_is_typed(void **state) {
     free(text);
     fake.folder = NULL;
 }
-
-#define PLAIN                                                                                                          \
-    "version: \"1.0\"\nnodes: [{id: a, type: passthrough}]\nedges: [{from: START, to: a}, {from: a, to: END}]\n"
 
 static void what_is_absent_has_defaults(void **state) {
     (void)state;
@@ -579,169 +600,6 @@ static void large_documents_are_checked_whole(void **state) {
     buffer_finish(&text);
 }
 
-/* ---- Parts ---- */
-
-static void durations(void **state) {
-    (void)state;
-    static const struct {
-        const char *text;
-        enum duration_problem problem;
-        int64_t milliseconds;
-    } cases[] = {
-        {"30s", DURATION_OK, 30000},        {"500ms", DURATION_OK, 500},
-        {"0.5s", DURATION_OK, 500},         {"10m", DURATION_OK, 600000},
-        {"1h", DURATION_OK, 3600000},       {"7d", DURATION_OK, 604800000},
-        {"1.5h", DURATION_OK, 5400000},     {"30", DURATION_OK, 30000},
-        {"0.1", DURATION_OK, 100},          {"0s", DURATION_OK, 0},
-        {".5s", DURATION_OK, 500},          {"366d", DURATION_OK, DURATION_MAX_MS},
-        {"367d", DURATION_TOO_LONG, 0},     {"99999999999999999999s", DURATION_TOO_LONG, 0},
-        {"0.0001s", DURATION_TOO_SHORT, 0}, {"", DURATION_MALFORMED, 0},
-        {"s", DURATION_MALFORMED, 0},       {".s", DURATION_MALFORMED, 0},
-        {"-1s", DURATION_MALFORMED, 0},     {"1 s", DURATION_MALFORMED, 0},
-        {"1sec", DURATION_MALFORMED, 0},    {"1e3s", DURATION_MALFORMED, 0},
-        {"1h30m", DURATION_MALFORMED, 0},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int64_t milliseconds = -7;
-        enum duration_problem problem = duration_read(cases[i].text, strlen(cases[i].text), &milliseconds);
-        int64_t expected = cases[i].problem == DURATION_OK ? cases[i].milliseconds : -7;
-        if (problem != cases[i].problem || milliseconds != expected)
-            fail_msg("`%s`: %d, %lld", cases[i].text, problem, (long long)milliseconds);
-    }
-    int64_t milliseconds = 0;
-    assert_int_equal(duration_from_seconds(1.5, &milliseconds), DURATION_OK);
-    assert_int_equal(milliseconds, 1500);
-    assert_int_equal(duration_from_seconds(-1, &milliseconds), DURATION_MALFORMED);
-    assert_int_equal(duration_from_seconds(1e300, &milliseconds), DURATION_TOO_LONG);
-    assert_int_equal(duration_from_seconds(1e-9, &milliseconds), DURATION_TOO_SHORT);
-}
-
-static void constraints(void **state) {
-    (void)state;
-    static const struct {
-        const char *constraint, *version;
-        int holds;
-    } cases[] = {
-        {">= 1.2", "1.2.0", 1},
-        {">= 1.2", "1.1.9", 0},
-        {">= 1.2, < 2", "1.9.9", 1},
-        {">=1.2 <2", "2.0.0", 0},
-        {"> 1.2", "1.2.5", 0},
-        {"> 1.2", "1.3.0", 1},
-        {"<= 2", "2.9.0", 1},
-        {"<= 2", "3.0.0", 0},
-        {"= 1.2", "1.2.9", 1},
-        {"= 1.2.3", "1.2.4", 0},
-        {"== 1.2.3", "1.2.3", 1},
-        {"!= 1.4", "1.4.2", 0},
-        {"!= 1.4", "1.5.0", 1},
-        {"^1.2", "1.9.0", 1},
-        {"^1.2", "2.0.0", 0},
-        {"^0.3", "0.3.9", 1},
-        {"^0.3", "0.4.0", 0},
-        {"^0.0.3", "0.0.4", 0},
-        {"^0", "0.9.0", 1},
-        {"~1.2", "1.2.9", 1},
-        {"~1.2", "1.3.0", 0},
-        {"~1", "1.9.0", 1},
-        {"~1.2.3", "1.2.9", 1},
-        {"1.x", "1.7.2", 1},
-        {"1.x", "2.0.0", 0},
-        {"1.2.*", "1.2.7", 1},
-        {"*", "0.0.1", 1},
-        {">= 1.0.0-beta", "1.0.0-rc.1", 1},
-        {">= 1.0", "2.0.0-beta", 0},
-        {"= 1.0.0-rc.1", "1.0.0-rc.1", 1},
-        {">= 1.0.0-rc.2", "1.0.0-rc.10", 1},
-        {"< 1.0.0-rc.2", "1.0.0-rc.alpha", 0},
-        {"1.2", "1.2.0", -1},
-        {">=", "1.0.0", -1},
-        {"=> 1", "1.0.0", -1},
-        {"", "1.0.0", -1},
-        {">= 1.2.3.4", "1.2.3", -1},
-        {"^1.x", "1.0.0", -1},
-        {">= 99999999999", "1.0.0", -1},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct version version;
-        size_t at;
-        assert_true(version_parse(cases[i].version, strlen(cases[i].version), &version));
-        int holds = constraint_holds(cases[i].constraint, strlen(cases[i].constraint), &version, &at);
-        if (holds != cases[i].holds) fail_msg("`%s` of %s: %d", cases[i].constraint, cases[i].version, holds);
-    }
-    struct version version;
-    assert_false(version_parse("1.", 2, &version));
-    assert_false(version_parse("v1", 2, &version));
-    assert_true(version_parse("1.2.3-a.1+b", 11, &version));
-}
-
-static void names_are_found_and_guessed(void **state) {
-    (void)state;
-    struct names names = NAMES_INIT;
-    char texts[500][16];
-    for (uint32_t i = 0; i < 500; i++) {
-        snprintf(texts[i], sizeof texts[i], "step-%u", i);
-        assert_int_equal(names_add(&names, texts[i], strlen(texts[i])), i);
-    }
-    assert_int_equal(names_add(&names, "step-7", 6), 7);
-    assert_int_equal(names_find(&names, "step-499", 8), 499);
-    assert_int_equal(names_find(&names, "step-500", 8), -1);
-    static const char *const near[][2] = {
-        {"sstep-499", "step-499"}, {"stp-123", "step-123"},   {"setp-42", "step-42"},
-        {"Step_300", "step-300"},  {"step-4999", "step-499"}, {"nothing like it", NULL},
-    };
-    for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
-        struct nearest nearest;
-        nearest_init(&nearest, near[i][0], strlen(near[i][0]));
-        names_nearest(&names, &nearest);
-        const char *meant = nearest_result(&nearest);
-        if (!near[i][1] ? meant != NULL : !meant || strcmp(meant, near[i][1]) != 0)
-            fail_msg("`%s` is near `%s`", near[i][0], meant ? meant : "nothing");
-    }
-    names_finish(&names);
-    assert_int_equal(names_find(&names, "step-1", 6), -1);
-}
-
-/* The scalar's value, a part of it, and the source of that part. */
-static void places_in_scalars(void **state) {
-    (void)state;
-    static const struct {
-        const char *name, *source, *part, *expected;
-    } cases[] = {
-        {"a.yaml", "v: state.a > 3\n", "a >", "a >"},
-        {"a.yaml", "v: 'it''s state.a'\n", "state.a", "state.a"},
-        {"a.yaml", "v: 'it''s'\n", "'", "''"},
-        {"a.yaml", "v: \"a \\\"b\\\" \\u00e9 cd\"\n", "\"b\"", "\\\"b\\\""},
-        {"a.yaml", "v: \"a \\\"b\\\" \\u00e9 cd\"\n", "cd", "cd"},
-        {"a.json", "{\"v\": \"a \\ud83d\\ude00 b\"}", "b", "b"},
-        {"a.json", "{\"v\": \"a \\ud83d\\ude00 b\"}", "\xf0\x9f\x98\x80", "\\ud83d\\ude00"},
-        {"a.yaml", "v: >-\n    one\n    two three\n", "two", "two"},
-        {"a.yaml", "v: |\n    one\n\n      two\n    three\n", "three", "three"},
-        {"a.yaml", "v: |\n    one\n\n      two\n    three\n", "two", "two"},
-        {"a.yaml", "v: one\n   two\n   three\n", "three", "three"},
-        {"a.yaml", "v: \"one\n   two \\\n   three\"\n", "three", "three"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct source *source = source_new(cases[i].name, cases[i].source, strlen(cases[i].source));
-        struct diagnostics *found = diagnostics_new();
-        struct tree *tree = tree_read(source, NULL, found);
-        const struct tree_node *node = tree_get(tree_root(tree), "v");
-        size_t length;
-        const char *text = tree_text(tree, node, &length);
-        const char *at = strstr(text, cases[i].part);
-        assert_non_null(at);
-        struct span part = {(uint32_t)(at - text), (uint32_t)(at - text + (ptrdiff_t)strlen(cases[i].part))};
-        struct span span = place_in_scalar(source, node, text, length, part);
-        if (span.end - span.start != strlen(cases[i].expected) ||
-            memcmp(cases[i].source + span.start, cases[i].expected, span.end - span.start) != 0)
-            fail_msg("%s: found `%.*s`, expected `%s`", cases[i].source, (int)(span.end - span.start),
-                     cases[i].source + span.start, cases[i].expected);
-        tree_free(tree);
-        diagnostics_free(found);
-        source_unref(source);
-    }
-}
-
 static int set_up(void **state) {
     (void)state;
     fake_catalog_init(&fake);
@@ -759,6 +617,7 @@ int main(void) {
         cmocka_unit_test(mistakes_are_printed),
         cmocka_unit_test(valid_documents_are_silent),
         cmocka_unit_test(bounds_are_reported),
+        cmocka_unit_test(counts_of_names_are_bounded),
         cmocka_unit_test(subgraphs_are_bounded_in_depth),
         cmocka_unit_test(every_code_has_a_document), /* after those that see them */
         cmocka_unit_test(a_document_is_typed),
@@ -769,10 +628,6 @@ int main(void) {
         cmocka_unit_test(keys_are_documented),
         cmocka_unit_test(the_schema_refuses_mistakes),
         cmocka_unit_test(large_documents_are_checked_whole),
-        cmocka_unit_test(durations),
-        cmocka_unit_test(constraints),
-        cmocka_unit_test(names_are_found_and_guessed),
-        cmocka_unit_test(places_in_scalars),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

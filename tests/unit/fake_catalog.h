@@ -72,7 +72,7 @@ static const struct {
 };
 
 #define FAKE_COMPONENTS (sizeof fake_components / sizeof *fake_components)
-#define FAKE_FILES_MAX  64
+#define FAKE_FILES_MAX  300
 
 struct fake_catalog {
     struct catalog catalog;
