@@ -3,6 +3,7 @@
  *
  * The schema's annotation `x-tenon` says what a text (or a key) of the config is: one row of the table below each. It
  * is looked for in the config with its defaults filled in, since a default names a channel as well as the author does.
+ * Beside `template`, `x-tenon-variables` lists names that the component itself gives its template (true: any name).
  * References (config.h) are followed first: a prompt in a file is checked like one in the document.
  */
 #include "adl/document/config.h"
@@ -21,6 +22,7 @@ struct reference {
 struct config_check {
     struct reader *reader;
     uint32_t node;
+    const struct node_type *type;
     const struct tree_node *tree; /* the config as it is written; NULL: there is none */
     struct span span;             /* of its key, or of the node's type: where nothing better is known */
     struct reference *references;
@@ -118,8 +120,16 @@ static void name_expression(const struct named *named) {
     check_config_expression(named->check->reader, named->check->node, &place);
 }
 
+static void note_variables(void *self, tn_value subschema) {
+    tn_value given = value_get(subschema, "x-tenon-variables");
+    if (given) *(tn_value *)self = given;
+}
+
 static void name_template(const struct named *named) {
     struct expr_place place = place_of(named);
+    const struct config_check *check = named->check;
+    if (check->type->has_variables)
+        schema_at(check->type->component->config, check->filled, named->pointer, note_variables, &place.variables);
     const struct reference *reference = reference_at(named->check, named->pointer);
     if (!reference || reference->source) check_config_template(named->check->reader, named->check->node, &place);
 }
@@ -329,15 +339,16 @@ static void look_at_types(struct reader *reader) {
         tn_value schema = schema_document(type->component->config);
         type->annotated = mentions(schema, "x-tenon");
         type->has_defaults = mentions(schema, "default");
+        type->has_variables = mentions(schema, "x-tenon-variables");
     }
 }
 
-static void check_names(struct config_check *check, const struct node_type *type) {
-    const struct schema *schema = type->component->config;
-    if (!type->annotated) return;
+static void check_names(struct config_check *check) {
+    const struct schema *schema = check->type->component->config;
+    if (!check->type->annotated) return;
     tn_value config = check->reader->document->nodes[check->node].config;
     check->filled = check->reference_count ? check->filled : value_ref(config);
-    if (type->has_defaults) {
+    if (check->type->has_defaults) {
         tn_value filled = schema_with_defaults(schema, check->filled);
         value_unref(check->filled);
         check->filled = filled;
@@ -348,13 +359,13 @@ static void check_names(struct config_check *check, const struct node_type *type
     check_ports(check, schema, "output");
 }
 
-static void check_fits(struct config_check *check, const struct node_type *type) {
+static void check_fits(struct config_check *check) {
     const struct document_node *def = &check->reader->document->nodes[check->node];
     char of[160], type_text[160];
     snprintf(of, sizeof of, "node `%.120s`", value_chars(def->id, NULL));
     snprintf(type_text, sizeof type_text, "node type `%.120s`", value_chars(def->type, NULL));
     const struct value_check value = {
-        .schema = type->component->config,
+        .schema = check->type->component->config,
         .node = check->tree,
         .span = check->span,
         .path = "config",
@@ -378,17 +389,18 @@ static void check_config(struct reader *reader, uint32_t index) {
     struct config_check check = {
         .reader = reader,
         .node = index,
+        .type = type,
         .tree = note->config ? note->config->node : NULL,
         .span = note->config ? note->config->key_span : def->type_span,
     };
     check.filled = config_resolve_take(type->component->config, value_ref(def->config), follow, &check);
-    if (schema_validate(type->component->config, check.filled, NULL) != TN_OK) check_fits(&check, type);
+    if (schema_validate(type->component->config, check.filled, NULL) != TN_OK) check_fits(&check);
     if (check.reference_count == 0) {
         value_unref(def->config); /* plain scalars may have become texts */
         def->config = check.filled;
         check.filled = NULL;
     }
-    check_names(&check, type);
+    check_names(&check);
     note->write_count = reader->write_count - note->first_write;
     value_unref(check.filled);
     for (uint32_t i = 0; i < check.reference_count; i++) {

@@ -219,13 +219,27 @@ void check_config_expression(struct reader *reader, uint32_t node, const struct 
     expr_unref(expr);
 }
 
+#define GIVEN_MAX 32u /* names that a component gives a template */
+
+/* Adds the names that the component gives; returns how many variables there are then. */
+static size_t add_given(struct expr_variable *variables, tn_value given) {
+    size_t count = DOCUMENT_VARIABLE_COUNT;
+    for (size_t i = 0; value_is(given, TN_ARRAY) && i < value_count(given) && i < GIVEN_MAX; i++)
+        if (value_is(value_at(given, i), TN_STRING))
+            variables[count++] = (struct expr_variable){.name = value_chars(value_at(given, i), NULL)};
+    return count;
+}
+
 void check_config_template(struct reader *reader, uint32_t node, const struct expr_place *place) {
     if (!memchr(place->text, '{', place->length) && !memchr(place->text, '}', place->length)) return;
     struct mistakes mistakes = {reader, place, true, names_in[IN_TEMPLATE], false};
-    struct expr_variable variables[DOCUMENT_VARIABLE_COUNT];
+    struct expr_variable variables[DOCUMENT_VARIABLE_COUNT + GIVEN_MAX];
     fill_variables(reader, IN_TEMPLATE, variables);
-    const struct expr_scope scope = {
-        .variables = variables, .variable_count = DOCUMENT_VARIABLE_COUNT, .problem = on_problem, .self = &mistakes};
+    const struct expr_scope scope = {.variables = variables,
+                                     .variable_count = add_given(variables, place->variables),
+                                     .open = value_is(place->variables, TN_BOOL),
+                                     .problem = on_problem,
+                                     .self = &mistakes};
     struct template *template = NULL;
     struct error error = ERROR_INIT;
     int32_t status = template_compile(place->text, place->length, &scope, NULL, &template, &error);

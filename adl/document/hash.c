@@ -26,7 +26,8 @@ static tn_value end_list(const struct document *document, const int32_t *ends, u
 /* "acme.sentiment 1": a new minor version is the same component. */
 static tn_value component_name(const struct component_info *component) {
     if (!component) return value_text("?");
-    return value_format("%s %ld", component->id, strtol(component->plugin_version, NULL, 10));
+    return value_format("%s %ld", component->id,
+                        component->plugin_version ? strtol(component->plugin_version, NULL, 10) : 0);
 }
 
 static tn_value channel_identity(const struct document_channel *channel) {

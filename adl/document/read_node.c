@@ -35,7 +35,7 @@ static void read_type(struct reader *reader, const struct tree_node *node, struc
     if (!catalog) return;
     if (index == known) {
         reader->node_types = mem_array(reader->node_types, known + 1u, sizeof *reader->node_types);
-        reader->node_types[index] = (struct node_type){catalog->find(catalog->self, "node", text, length), true, true};
+        reader->node_types[index] = (struct node_type){.component = catalog->find(catalog->self, "node", text, length)};
     }
     def->component = reader->node_types[index].component;
     if (!def->component) {

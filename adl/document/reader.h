@@ -42,6 +42,7 @@ struct node_type {
     const struct component_info *component; /* NULL where unknown */
     bool annotated;                         /* its schema has x-tenon somewhere */
     bool has_defaults;
+    bool has_variables; /* and x-tenon-variables */
 };
 
 /* What is remembered of a node besides struct document_node. */
@@ -210,6 +211,7 @@ struct expr_place {
     const char *where;   /* "the condition"; NULL: the place in a config below */
     const char *pointer; /* in the config of … */
     uint32_t node;
+    tn_value variables; /* of a template: names that its component gives besides, or true for any; NULL: none */
 };
 
 /* The names that expressions may use, after channels and edges are read. */

@@ -63,6 +63,11 @@ static const struct {
      "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"x-tenon\":\"file\"},"
      "\"output_key\":{\"type\":\"string\",\"x-tenon\":\"channel-write\",\"default\":\"text\"}},"
      "\"required\":[\"path\"],\"additionalProperties\":false}"},
+    {"node", "chat", "Gives its templates names of its own", "",
+     "{\"type\":\"object\",\"properties\":{"
+     "\"some\":{\"type\":\"string\",\"x-tenon\":\"template\",\"x-tenon-variables\":[\"history\"]},"
+     "\"any\":{\"type\":\"string\",\"x-tenon\":\"template\",\"x-tenon-variables\":true}},"
+     "\"additionalProperties\":false}"},
     {"node", "old", "Did something once", "", "{}"},
     {"node", "command", "Goes anywhere", "", "{}"},
     {"reducer", "acme.longest", "Keeps the longest", "", "{}"},
