@@ -96,10 +96,8 @@ static void dispatch_next(struct instance *instance, struct loop *loop) {
 static void finish(struct task_job *job, struct loop *loop) {
     struct instance *instance = job->instance;
     callable_ref(&instance->callable);
-    if (job->job.abandoned)
-        instance->inner_count -= instance->pooled; /* what hung is not entered again, nor destroyed */
-    else if (job->lent)
-        give_back(instance, job->inner);
+    /* What hung is not entered again, nor destroyed. */
+    if (job->lent && !job->job.abandoned) give_back(instance, job->inner);
     job_free(job);
     dispatch_next(instance, loop);
     callable_unref(&instance->callable);
@@ -109,8 +107,8 @@ static void finish(struct task_job *job, struct loop *loop) {
 static void job_returned(struct loop_work *work) {
     struct task_job *job = (struct task_job *)(void *)((char *)work - offsetof(struct task_job, job.work));
     struct loop *loop = job->job.loop;
+    workers_returned(&job->job);
     job->returned = true;
-    if (!job->job.abandoned) loop_release(loop);
     bool over = job->over;
     if (!over) call_returned(job->job.token);
     if (over) finish(job, loop);
@@ -173,5 +171,8 @@ void blocking_over(struct callable *callable, struct call *call) {
 void blocking_hung(struct callable *callable, struct call *call) {
     struct task_job *job = call_data(call);
     struct instance *instance = (struct instance *)callable;
-    if (job && !job->returned) workers_abandon(&job->job, instance->component->plugin);
+    if (!job || job->returned || job->job.abandoned) return;
+    workers_abandon(&job->job, instance->component->plugin);
+    instance->inner_count -= instance->pooled; /* another may be made in its place */
+    dispatch_next(instance, call->loop);
 }

@@ -42,6 +42,7 @@ static struct {
     uint32_t idle, waiting;
     bool stopping;
     struct worker *free;
+    struct job *lost; /* of loops that have gone */
     struct account *accounts;
 } pool = {.mutex = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .gone = PTHREAD_COND_INITIALIZER};
 
@@ -130,7 +131,12 @@ static void run_job(struct worker *worker, struct job *job) {
     forget_running(job);
     if (job->abandoned) account_of(job->hung)->hung--;
     /* Under the mutex, which workers_detach takes: a loop that is set is there. What has no loop is lost on purpose. */
-    if (job->loop) loop_post(job->loop, &job->work);
+    if (job->loop) {
+        loop_post(job->loop, &job->work);
+    } else {
+        job->next = pool.lost;
+        pool.lost = job;
+    }
 }
 
 static void *work(void *argument) {
@@ -197,18 +203,28 @@ static bool thread_start(void) {
 static void see_to_work(void) {
     if (!pool.first) return;
     pthread_cond_signal(&pool.work);
-    uint32_t busy = pool.threads - pool.idle, waiting = pool.waiting < WORKERS_MAX ? pool.waiting : WORKERS_MAX;
+    uint32_t waiting = pool.waiting < WORKERS_MAX ? pool.waiting : WORKERS_MAX;
     size_t queued = 0;
     for (const struct job *job = pool.first; job && queued <= pool.idle; job = job->next) queued++;
-    if (queued <= pool.idle || busy - waiting >= limit_of_pool()) return;
+    if (queued <= pool.idle || pool.threads >= limit_of_pool() + waiting) return;
     if (!thread_start() && !pool.threads)
         log_write(TN_LOG_ERROR, "worker", "no thread can be made for blocking components; they wait");
 }
 
+/* [loop] */
+static void hold(struct job *job, bool wanted) {
+    if (job->held == wanted) return;
+    job->held = wanted;
+    if (wanted)
+        loop_hold(job->loop);
+    else
+        loop_release(job->loop);
+}
+
 void workers_submit(struct job *job, struct loop *loop, struct worker *on) {
-    loop_hold(loop);
     lock();
     job->loop = loop;
+    hold(job, true);
     job->next = NULL;
     job->worker = on;
     job->outer = NULL;
@@ -243,10 +259,15 @@ bool workers_withdraw(struct job *job) {
         forget_running(job);
         found = true;
     }
-    struct loop *loop = job->loop;
+    if (found) hold(job, false);
     unlock();
-    if (found) loop_release(loop);
     return found;
+}
+
+void workers_returned(struct job *job) {
+    lock();
+    hold(job, false);
+    unlock();
 }
 
 void workers_abandon(struct job *job, const void *plugin) {
@@ -264,8 +285,8 @@ void workers_abandon(struct job *job, const void *plugin) {
         pool.threads--;
         see_to_work();
     }
+    hold(job, false);
     unlock();
-    loop_release(job->loop);
 }
 
 void workers_detach(struct loop *loop) {
@@ -327,6 +348,7 @@ struct waiting {
 static void waited(void *user, int32_t status, tn_value result) {
     struct waiting *waiting = user;
     lock();
+    if (!waiting->job->abandoned) hold(waiting->job, true);
     waiting->status = status;
     waiting->result = value_ref(result);
     waiting->done = true;
@@ -338,7 +360,13 @@ static void begin_waiting(struct loop_work *work_item) {
     struct waiting *waiting = (struct waiting *)(void *)((char *)work_item - offsetof(struct waiting, work));
     int32_t status = call_child_on(waiting->job->token, waiting->callee, waiting->model, waiting->input, waited,
                                    waiting, waiting->worker);
-    if (status != TN_OK) waited(waiting, status, NULL);
+    if (status != TN_OK) {
+        waited(waiting, status, NULL);
+        return;
+    }
+    lock();
+    hold(waiting->job, false); /* `done` never comes from inside: it takes it again */
+    unlock();
 }
 
 int32_t worker_call(struct job *job, struct callable *callee, bool model, tn_value input, tn_value *result) {

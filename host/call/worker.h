@@ -10,7 +10,7 @@
  *     workers_submit(job, loop, NULL);
  *
  * A worker that waits in call_wait leaves its place to another for so long, so that workers that wait for work cannot
- * keep it from being done.
+ * keep it from being done; and it holds no loop, which does the work.
  */
 #ifndef TENON_HOST_CALL_WORKER_H
 #define TENON_HOST_CALL_WORKER_H
@@ -38,6 +38,7 @@ struct job {
     struct job *outer; /* runs inside of: the job that waits on this worker for it */
     const void *hung;  /* whose account an abandoned job is on */
     bool queued, abandoned;
+    bool held; /* the loop waits for it */
 };
 
 /* [any] How many may run at once; 0: the default. */
@@ -47,6 +48,8 @@ uint32_t workers_count(void); /* [any] that limit */
 void workers_submit(struct job *job, struct loop *loop, struct worker *on);
 /* [loop] Takes back a job that no worker has begun; false: too late. */
 bool workers_withdraw(struct job *job);
+/* [loop] First thing in job->work.run. */
+void workers_returned(struct job *job);
 /* [loop] A job that has begun will not come back soon; on `plugin`'s account until it does. */
 void workers_abandon(struct job *job, const void *plugin);
 /* [any] Has it had more than WORKERS_HUNG_MAX jobs abandoned at one time? */

@@ -1,0 +1,605 @@
+/* Blocking components: workers, back-pressure, call_wait, and code that does not come back. */
+#include "call_fixture.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+/* A gate that a component stands before: how a test holds a worker without any clock. */
+static struct gate {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool open;
+    int inside;
+} gate = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void gate_enter(void) {
+    pthread_mutex_lock(&gate.mutex);
+    gate.inside++;
+    pthread_cond_broadcast(&gate.changed);
+    while (!gate.open) pthread_cond_wait(&gate.changed, &gate.mutex);
+    gate.inside--;
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.mutex);
+}
+
+static void gate_set(bool open) {
+    pthread_mutex_lock(&gate.mutex);
+    gate.open = open;
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.mutex);
+}
+
+/* Waits until so many stand before the gate (or, open, have gone through it). */
+static void gate_await(int inside) {
+    pthread_mutex_lock(&gate.mutex);
+    while (gate.inside != inside) pthread_cond_wait(&gate.changed, &gate.mutex);
+    pthread_mutex_unlock(&gate.mutex);
+}
+
+/* ---- Components ---- */
+
+static _Atomic tn_task last_task;
+static _Atomic int starts, most_together, together, waits;
+static _Atomic int32_t last_status;
+static pthread_t outer_thread;
+static _Atomic int same_thread;
+
+static int32_t add_start(void *instance, tn_task task, tn_value input) {
+    const struct fake_instance *node = instance;
+    int now = ++together;
+    if (now > most_together) most_together = now;
+    starts++;
+    (void)input;
+    tn_value in = task_1->read(task, node->in);
+    tn_value context = task_1->context(task);
+    assert_true(value_is(context, TN_OBJECT));
+    value_unref(context);
+    tn_value result = value_int(value_to_int(in) + 1);
+    value_unref(in);
+    task_1->write(task, node->out, result);
+    together--;
+    return task_1->complete(task, result);
+}
+
+static int32_t gate_start(void *instance, tn_task task, tn_value input) {
+    (void)instance, (void)input;
+    last_task = task;
+    starts++;
+    gate_enter();
+    last_status = task_1->complete(task, value_int(5));
+    return TN_OK;
+}
+
+static int32_t shout_start(void *instance, tn_task task, tn_value input) {
+    (void)instance;
+    int32_t status = TN_OK;
+    for (int64_t i = 0; status == TN_OK && i < value_to_int(input); i++) status = task_1->emit(task, value_int(i));
+    last_status = status;
+    return status == TN_OK ? task_1->complete(task, NULL) : TN_OK; /* cancelled: it just returns */
+}
+
+static int32_t poll_start(void *instance, tn_task task, tn_value input) {
+    (void)instance, (void)input;
+    last_task = task;
+    starts++;
+    while (task_1->cancelled(task) == 0) usleep(100);
+    return TN_CANCELLED;
+}
+
+static int32_t nothing_start(void *instance, tn_task task, tn_value input) {
+    (void)instance, (void)input;
+    last_task = task;
+    return TN_OK; /* it is completed from elsewhere */
+}
+
+static int32_t status_start(void *instance, tn_task task, tn_value input) {
+    (void)instance, (void)task, (void)input;
+    return TN_TYPE;
+}
+
+/* Calls what it has bound, waiting. */
+static int32_t wait_start(void *instance, tn_task task, tn_value input) {
+    const struct fake_instance *node = instance;
+    tn_value result = NULL;
+    waits++;
+    outer_thread = pthread_self();
+    int32_t status = task_1->call_wait(task, node->callee, input, &result);
+    last_status = status;
+    if (status == TN_OK) task_1->complete(task, result);
+    if (status == TN_FAILED) interface_eval.fail_with(task, result);
+    value_unref(result);
+    return status == TN_FAILED ? TN_OK : status;
+}
+
+static int32_t thread_start(void *instance, tn_task task, tn_value input) {
+    (void)instance;
+    same_thread = pthread_equal(outer_thread, pthread_self());
+    return task_1->complete(task, input);
+}
+
+static void end_later(void *argument) {
+    tn_task *task = argument;
+    task_1->complete(*task, value_int(77));
+    free(task);
+}
+
+static int32_t timer_start(void *instance, tn_task task, tn_value input) {
+    (void)instance, (void)input;
+    tn_task *kept = malloc(sizeof *kept);
+    *kept = task;
+    core_1->post(fixture_plugin_host, 500, end_later, kept);
+    return TN_OK;
+}
+
+static int32_t open_start(void *instance, tn_task task, tn_value input) {
+    (void)instance, (void)input;
+    last_task = task;
+    return TN_OK;
+}
+
+static void polite_cancel(void *instance, tn_task task) {
+    (void)instance;
+    task_1->fail(task, "CANCELLED", "as you say", NULL);
+}
+
+struct relay {
+    tn_task task;
+};
+static void relay_done(void *user, int32_t status, tn_value result) {
+    struct relay *relay = user;
+    (void)status;
+    task_1->complete(relay->task, result);
+    free(relay);
+}
+/* Async, and calls a blocking one: its caller waits on a worker for it. */
+static int32_t relay_start(void *instance, tn_task task, tn_value input) {
+    const struct fake_instance *node = instance;
+    struct relay *relay = malloc(sizeof *relay);
+    relay->task = task;
+    return task_1->call(task, node->callee, input, relay_done, relay);
+}
+
+const struct fake_component fake_components[] = {
+    {.id = "add", .style = "blocking", .start = add_start},
+    {.id = "add_reentrant", .style = "blocking", .reentrant = true, .start = add_start},
+    {.id = "gate", .style = "blocking", .start = gate_start},
+    {.id = "gate_reentrant", .style = "blocking", .reentrant = true, .start = gate_start},
+    {.id = "shout", .style = "blocking", .start = shout_start},
+    {.id = "poll", .style = "blocking", .start = poll_start},
+    {.id = "nothing", .style = "blocking", .start = nothing_start},
+    {.id = "status", .style = "blocking", .start = status_start},
+    {.id = "thread", .style = "blocking", .start = thread_start},
+    {.id = "timer", .style = "async", .start = timer_start},
+    {.id = "open", .style = "async", .start = open_start, .cancel = polite_cancel},
+    {.id = "relay", .style = "async", .start = relay_start, .callee_kind = "tool", .callee = "thread"},
+    {.id = "waits_timer", .style = "blocking", .start = wait_start, .callee_kind = "tool", .callee = "timer"},
+    {.id = "waits_thread", .style = "blocking", .start = wait_start, .callee_kind = "tool", .callee = "thread"},
+    {.id = "waits_status", .style = "blocking", .start = wait_start, .callee_kind = "tool", .callee = "status"},
+    {.id = "waits_open", .style = "blocking", .start = wait_start, .callee_kind = "tool", .callee = "open"},
+    {.id = "waits_waits", .style = "blocking", .start = wait_start, .callee_kind = "tool", .callee = "waits_thread"},
+    {.id = "waits_relay", .style = "blocking", .start = wait_start, .callee_kind = "tool", .callee = "relay"},
+    {.id = NULL},
+};
+
+static int setup(void **state) {
+    (void)state;
+    starts = most_together = together = waits = 0;
+    gate_set(false);
+    workers_limit(4);
+    fixture_begin();
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    fixture_end();
+    assert_int_equal(call_open_count(), 0);
+    return 0;
+}
+
+static bool starts_reached(void *user) { return starts >= *(int *)user; }
+static void await_starts(int count) {
+    while (!starts_reached(&count)) {
+        fixture_turn();
+        usleep(50);
+    }
+}
+
+/* A worker may be quick enough for the call to end inside its start. */
+static void begin(struct call *call, tn_value input) {
+    if (call_start(call, input)) record_ended(call);
+}
+
+/* ---- Plain work ---- */
+
+static void test_a_call_on_a_worker(void **state) {
+    (void)state;
+    static const char *const ids[] = {"add", "add_reentrant"};
+    for (int i = 0; i < 2; i++) {
+        struct callable *node = fixture_instance(ids[i]);
+        struct record record;
+        struct call *call = fixture_call(node, &record);
+        begin(call, NULL);
+        fixture_wait(&record);
+        assert_int_equal(record.outcome, CALL_COMPLETED);
+        assert_int_equal(value_to_int(call_output(call)), 21);
+        uint32_t count;
+        assert_int_equal(call_writes(call, &count)[0].channel, 3);
+        assert_int_equal(count, 1);
+        call_free(call);
+        callable_unref(node);
+    }
+}
+
+static void test_many_calls_of_few_workers(void **state) {
+    (void)state;
+    enum { COUNT = 300 };
+    struct callable *node = fixture_instance("add");
+    struct record records[COUNT];
+    struct call *calls[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        calls[i] = fixture_call(node, &records[i]);
+        begin(calls[i], NULL);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        fixture_wait(&records[i]);
+        assert_int_equal(records[i].outcome, CALL_COMPLETED);
+        call_free(calls[i]);
+    }
+    assert_in_range(most_together, 1, 4);
+    assert_in_range(fixture_instances, 1, 4); /* as many inner instances as workers were busy */
+    callable_unref(node);
+    assert_int_equal(workers_count(), 4);
+}
+
+static void test_a_start_that_fails_by_status(void **state) {
+    (void)state;
+    struct callable *node = fixture_instance("status");
+    struct record record;
+    struct call *call = fixture_call(node, &record);
+    begin(call, NULL);
+    fixture_wait(&record);
+    assert_string_equal(code_of(call), "TYPE");
+    call_free(call);
+    callable_unref(node);
+}
+
+static void test_it_may_be_completed_after_start_has_returned(void **state) {
+    (void)state;
+    struct callable *node = fixture_instance("nothing");
+    struct record record;
+    struct call *call = fixture_call(node, &record);
+    last_task = 0;
+    begin(call, NULL);
+    while (!last_task) usleep(50);
+    for (int i = 0; i < 3; i++) fixture_turn();
+    assert_int_equal(call_outcome(call), CALL_OPEN);
+    task_1->complete(last_task, value_int(4));
+    fixture_wait(&record);
+    assert_int_equal(value_to_int(call_output(call)), 4);
+    call_free(call);
+    /* Cancelled instead, a start that has returned is taken for the end. */
+    call = fixture_call(node, &record);
+    last_task = 0;
+    begin(call, NULL);
+    while (!last_task) usleep(50);
+    call_cancel(call);
+    for (int i = 0; i < 3; i++) fixture_turn();
+    fixture_wait(&record);
+    assert_int_equal(record.outcome, CALL_CANCELLED);
+    call_free(call);
+    task_1->complete(last_task, NULL);
+    fixture_turn();
+    callable_unref(node);
+}
+
+/* ---- Streaming ---- */
+
+static void test_emit_waits_for_a_slow_reader(void **state) {
+    (void)state;
+    struct callable *node = fixture_instance("shout");
+    struct record record;
+    struct call *call = fixture_call(node, &record);
+    record.refuse = true;
+    begin(call, value_int(500));
+    while (!record.ended) {
+        call_resume(call);
+        fixture_turn();
+    }
+    assert_int_equal(record.chunks, 500);
+    assert_true(record.ordered);
+    assert_int_equal(last_status, TN_OK);
+    call_free(call);
+    callable_unref(node);
+}
+
+static void test_a_waiting_emit_is_woken_by_cancel(void **state) {
+    (void)state;
+    struct callable *node = fixture_instance("shout");
+    struct record record;
+    struct call *call = fixture_call(node, &record);
+    record.refuse = true;
+    begin(call, value_int(1000));
+    while (!record.chunks) fixture_turn();
+    call_cancel(call);
+    fixture_wait(&record);
+    assert_int_equal(last_status, TN_CANCELLED);
+    assert_int_equal(record.outcome, CALL_CANCELLED);
+    assert_int_equal(record.chunks, 1);
+    call_free(call);
+    callable_unref(node);
+}
+
+/* ---- Cancelling ---- */
+
+static void test_cancelled_is_polled(void **state) {
+    (void)state;
+    struct callable *node = fixture_instance("poll");
+    struct record record;
+    struct call *call = fixture_call(node, &record);
+    begin(call, NULL);
+    await_starts(1);
+    call_cancel(call);
+    fixture_wait(&record);
+    assert_int_equal(record.outcome, CALL_CANCELLED);
+    call_free(call);
+    callable_unref(node);
+}
+
+static void test_what_no_worker_has_begun_ends_at_once(void **state) {
+    (void)state;
+    workers_limit(1);
+    struct callable *first = fixture_instance("gate"), *second = fixture_instance("gate");
+    struct record records[3];
+    struct call *calls[3] = {fixture_call(first, &records[0]), fixture_call(first, &records[1]),
+                             fixture_call(second, &records[2])};
+    for (int i = 0; i < 3; i++) begin(calls[i], NULL);
+    gate_await(1);
+    call_cancel(calls[1]); /* waits for an inner instance */
+    call_cancel(calls[2]); /* waits for a worker */
+    fixture_wait(&records[1]);
+    fixture_wait(&records[2]);
+    assert_int_equal(starts, 1);
+    assert_int_equal(records[0].ended, 0);
+    gate_set(true);
+    fixture_wait(&records[0]);
+    for (int i = 0; i < 3; i++) call_free(calls[i]);
+    callable_unref(first);
+    callable_unref(second);
+}
+
+/* ---- call_wait ---- */
+
+static void wait_for_result(const char *id, tn_value input, enum call_outcome outcome, int64_t result) {
+    struct callable *node = fixture_instance(id);
+    struct record record;
+    struct call *call = fixture_call(node, &record);
+    begin(call, input);
+    fixture_wait(&record);
+    assert_int_equal(record.outcome, outcome);
+    if (outcome == CALL_COMPLETED) assert_int_equal(value_to_int(call_output(call)), result);
+    call_free(call);
+    callable_unref(node);
+}
+
+static void test_waiting_for_an_async_component(void **state) {
+    (void)state;
+    wait_for_result("waits_timer", NULL, CALL_COMPLETED, 77);
+    assert_int_equal(last_status, TN_OK);
+}
+
+static void test_a_blocking_callee_runs_on_the_calling_worker(void **state) {
+    (void)state;
+    workers_limit(1);
+    same_thread = -1;
+    wait_for_result("waits_thread", value_int(9), CALL_COMPLETED, 9);
+    assert_int_equal(same_thread, 1);
+    same_thread = -1;
+    wait_for_result("waits_waits", value_int(8), CALL_COMPLETED, 8);
+    assert_int_equal(same_thread, 1);
+}
+
+static void test_a_failure_of_the_callee_is_handed_over(void **state) {
+    (void)state;
+    wait_for_result("waits_status", NULL, CALL_FAILED, 0);
+    assert_int_equal(last_status, TN_FAILED);
+}
+
+static void test_workers_that_wait_leave_room_for_work(void **state) {
+    (void)state;
+    enum { COUNT = 12 };
+    workers_limit(2);
+    struct callable *node = fixture_instance("waits_relay");
+    struct record records[COUNT];
+    struct call *calls[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        calls[i] = fixture_call(node, &records[i]);
+        begin(calls[i], NULL);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        fixture_wait(&records[i]);
+        assert_int_equal(records[i].outcome, CALL_COMPLETED);
+        call_free(calls[i]);
+    }
+    callable_unref(node);
+}
+
+static void test_cancelling_a_worker_that_waits(void **state) {
+    (void)state;
+    struct callable *node = fixture_instance("waits_open");
+    struct record record;
+    struct call *call = fixture_call(node, &record);
+    last_task = 0;
+    begin(call, NULL);
+    while (!last_task) {
+        fixture_turn();
+        usleep(50);
+    }
+    call_cancel(call);
+    fixture_wait(&record);
+    assert_int_equal(last_status, TN_CANCELLED);
+    assert_int_equal(record.outcome, CALL_CANCELLED);
+    call_free(call);
+    callable_unref(node);
+}
+
+static int32_t misuse_status[4];
+static void *misuse(void *argument) {
+    tn_task task = *(tn_task *)argument;
+    tn_value result = NULL;
+    misuse_status[0] = task_1->call_wait(task, 0, NULL, &result);
+    misuse_status[1] = task_1->call_wait(task, 0, NULL, NULL);
+    misuse_status[2] = task_1->call_wait(0, 0, NULL, &result);
+    return NULL;
+}
+
+static void test_call_wait_elsewhere(void **state) {
+    (void)state;
+    struct callable *node = fixture_instance("gate");
+    struct record record;
+    struct call *call = fixture_call(node, &record);
+    begin(call, NULL);
+    gate_await(1);
+    tn_task task = last_task;
+    tn_value result = NULL;
+    assert_int_equal(task_1->call_wait(task, 0, NULL, &result), TN_WRONG_THREAD);
+    pthread_t thread;
+    pthread_create(&thread, NULL, misuse, &task);
+    pthread_join(thread, NULL);
+    assert_int_equal(misuse_status[0], TN_WRONG_THREAD);
+    assert_int_equal(misuse_status[1], TN_INVALID);
+    assert_int_equal(misuse_status[2], TN_STALE);
+    gate_set(true);
+    fixture_wait(&record);
+    call_free(call);
+    callable_unref(node);
+}
+
+/* ---- What does not come back ---- */
+
+static void test_time_is_up_at_once_and_the_worker_later(void **state) {
+    (void)state;
+    struct callable *node = fixture_instance("gate");
+    struct record record;
+    struct call *call = fixture_call(node, &record);
+    call_timeout(call, 50, 0);
+    begin(call, NULL);
+    gate_await(1);
+    fixture_advance(50);
+    fixture_wait(&record);
+    assert_string_equal(code_of(call), "TIMEOUT");
+    call_free(call);
+    gate_set(true); /* it returns in its grace: nothing was hung */
+    gate_await(0);
+    while (call_open_count()) fixture_turn();
+    assert_int_equal(last_status, TN_STALE);
+    assert_int_equal(fixture_instances, 1);
+    callable_unref(node);
+}
+
+static struct call *hang(struct callable *node, struct record *record, int inside) {
+    struct call *call = fixture_call(node, record);
+    begin(call, NULL);
+    gate_await(inside);
+    call_cancel(call);
+    fixture_advance(CALL_GRACE_MS);
+    fixture_wait(record);
+    assert_int_equal(record->outcome, CALL_CANCELLED);
+    return call;
+}
+
+static void test_a_hung_worker_is_replaced_until_the_plugin_is_refused(void **state) {
+    (void)state;
+    workers_limit(1);
+    struct callable *node = fixture_instance("gate"), *other = fixture_instance("add");
+    struct record record;
+    for (uint32_t i = 1; i <= WORKERS_HUNG_MAX + 1; i++) {
+        assert_false(workers_refuse(fixture_plugin));
+        call_free(hang(node, &record, (int)i));
+        if (i > WORKERS_HUNG_MAX) break;
+        struct call *call = fixture_call(other, &record); /* another worker has its place */
+        begin(call, NULL);
+        fixture_wait(&record);
+        assert_int_equal(record.outcome, CALL_COMPLETED);
+        call_free(call);
+    }
+    assert_true(workers_refuse(fixture_plugin));
+    struct call *call = fixture_call(other, &record);
+    assert_true(call_start(call, NULL));
+    assert_int_equal(call_outcome(call), CALL_FAILED);
+    assert_string_equal(code_of(call), "PLUGIN_HUNG");
+    call_free(call);
+    /* They come back after all: their tokens are stale, their inner instances are neither used nor destroyed. */
+    gate_set(true);
+    gate_await(0);
+    while (call_open_count()) fixture_turn();
+    assert_true(workers_refuse(fixture_plugin)); /* for good */
+    callable_unref(node);
+    callable_unref(other);
+    assert_int_equal(fixture_instances, (int)WORKERS_HUNG_MAX + 1);
+    fixture_instances = 0;
+}
+
+static void test_what_shares_one_instance_keeps_it_while_it_hangs(void **state) {
+    (void)state;
+    struct callable *node = fixture_instance("gate_reentrant");
+    struct record record;
+    call_free(hang(node, &record, 1));
+    callable_unref(node);
+    assert_int_equal(fixture_instances, 1);
+    gate_set(true);
+    gate_await(0);
+    while (call_open_count()) fixture_turn();
+    assert_int_equal(fixture_instances, 0);
+}
+
+static void test_a_loop_that_is_freed_while_a_worker_hangs(void **state) {
+    (void)state;
+    struct callable *node = fixture_instance("gate_reentrant");
+    struct record record = {0};
+    struct loop *loop = loop_new(NULL);
+    loop_fake_clock(loop);
+    struct call *call = call_new(loop, node, &record_ops, &record);
+    begin(call, NULL);
+    gate_await(1);
+    call_cancel(call);
+    loop_fake_advance(loop, CALL_GRACE_MS);
+    assert_true(loop_run(loop, record_is_over, &record));
+    call_free(call);
+    loop_free(loop);
+    gate_set(true);
+    gate_await(0);
+    workers_stop();
+    assert_int_equal(last_status, TN_STALE);
+    callable_unref(node);
+    assert_int_equal(fixture_instances, 1); /* lost, on purpose */
+    plugin_task_end(fixture_plugin);
+    callable_unref(node); /* the slot's reference, and the job's, for the sake of the leak checker */
+    callable_unref(node);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_call_on_a_worker),
+        TEST(test_many_calls_of_few_workers),
+        TEST(test_a_start_that_fails_by_status),
+        TEST(test_it_may_be_completed_after_start_has_returned),
+        TEST(test_emit_waits_for_a_slow_reader),
+        TEST(test_a_waiting_emit_is_woken_by_cancel),
+        TEST(test_cancelled_is_polled),
+        TEST(test_what_no_worker_has_begun_ends_at_once),
+        TEST(test_waiting_for_an_async_component),
+        TEST(test_a_blocking_callee_runs_on_the_calling_worker),
+        TEST(test_a_failure_of_the_callee_is_handed_over),
+        TEST(test_workers_that_wait_leave_room_for_work),
+        TEST(test_cancelling_a_worker_that_waits),
+        TEST(test_call_wait_elsewhere),
+        TEST(test_time_is_up_at_once_and_the_worker_later),
+        TEST(test_what_shares_one_instance_keeps_it_while_it_hangs),
+        TEST(test_a_loop_that_is_freed_while_a_worker_hangs),
+        TEST(test_a_hung_worker_is_replaced_until_the_plugin_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
