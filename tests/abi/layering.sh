@@ -11,9 +11,12 @@ includes() { # folders: file:line:name, of every include
 forbid() { # rule, pattern, folders
     rule=$1 pattern=$2
     shift 2
-    found=$(includes "$@" | grep -E "$pattern" || true)
+    found=$(includes "$@" | grep -E "$pattern" | grep -vE "$allowed" || true)
     [ -z "$found" ] || { echo "$rule:"; echo "$found"; status=1; }
 }
+
+# The seed of hashes comes from the system: neither a thread nor a file.
+allowed='^adl/value/hash\.c:[0-9]*:<sys/random\.h>'
 
 forbid 'sdk/ includes the C library and itself' ':"|:<(uv|yaml|pcre2|curl|cmocka|jansson)' sdk/include sdk/examples
 forbid 'adl/ includes nothing of host/ and plugins/' ':["<](host|plugins)/' adl

@@ -201,7 +201,8 @@ static void reads_plugins_without_running_them(void **state) {
     assert_false(manifest.sidecar);
     manifest_finish(&manifest);
     assert_int_equal(manifest_read(TENON_TEST_PLUGINS "/good/good.so", &manifest, NULL), TN_OK);
-    tn_value two = value_at(manifest_components(manifest.value), 1);
+    tn_value components = manifest_components(manifest.value), two = value_at(components, 0);
+    if (!value_text_is(value_get(two, "id"), "test.two")) two = value_at(components, 1); /* notes have no order */
     assert_string_equal(manifest_text(two, "id"), "test.two");
     assert_string_equal(manifest_text(two, "documentation"), "Told in another note.");
     manifest_finish(&manifest);

@@ -28,7 +28,7 @@ static const char *const languages_meant[] = {
 
 static void reads_the_mailbox_and_its_languages(void **state) {
     (void)state;
-    uint32_t mails;
+    uint32_t mails = 0;
     fake_set_channel("path", "\"" TENON_SOURCE_DIR "/samples/triage/support.mbox\"");
     fake_set_channel("mails", "null");
     assert_int_equal(fake_run("mail.mbox", "{\"path_key\": \"path\", \"output_key\": \"mails\"}", "null")->end,
