@@ -120,8 +120,8 @@ int32_t slot_emit(uint64_t token, tn_value chunk, struct worker *emitter);
  * [any] The one way for a callable to end a task. `output` and `error` are taken if it returns TN_OK; `what` is for the
  * log. `plugins`: tasks of the host's own callables are stale.
  */
-int32_t slot_end_take(uint64_t token, enum call_outcome outcome, tn_value output, struct error *error,
-                      const char *what, bool plugins);
+int32_t slot_end_take(uint64_t token, enum call_outcome outcome, tn_value output, struct error *error, const char *what,
+                      bool plugins);
 /* What call_interrupt_value gives; a new reference. */
 tn_value slot_interrupt_value(tn_value payload, tn_value schema, tn_value continuation);
 /* [any] A write of the callable's own numbering has been translated: appends it. TN_LIMIT past CALL_WRITES_MAX. */

@@ -1,8 +1,8 @@
 /*
  * call_fixture.h - a host with a loop of fake time, and components made of functions, for testing calls.
  *
- * A component is a row of `fake_components`: create binds the channel "in" to read and "out" to write where the scope
- * has them, and the component that `callee` names. Its start is any function; tests reach the interfaces through
+ * A component is a row of `fake_components`: create binds the channel "score" to read and "out" to write where the
+ * scope has them, and the component that `callee` names. Its start is any function; tests reach the interfaces through
  * `task_1` and `core_1` exactly as a plugin does.
  *
  *     fixture_begin();
@@ -66,7 +66,7 @@ static const tn_host *fixture_plugin_host;
 static struct plugin *fixture_plugin;
 static _Atomic int fixture_instances;
 static int64_t fixture_values;
-static tn_value fixture_in; /* the channel "in" */
+static tn_value fixture_in; /* the channel "score" */
 
 /* ---- The plugin ---- */
 
@@ -74,7 +74,7 @@ static int32_t fixture_create(void *self, const char *id, tn_value config, tn_bi
     (void)self, (void)config;
     struct fake_instance *made = calloc(1, sizeof *made);
     for (made->component = fake_components; strcmp(made->component->id, id) != 0;) made->component++;
-    int32_t status = task_1->bind_read(binder, "in", &made->in);
+    int32_t status = task_1->bind_read(binder, "score", &made->in);
     if (status == TN_OK) status = task_1->bind_write(binder, "out", &made->out);
     if (status == TN_OK && made->component->callee)
         status = task_1->bind_call(binder, made->component->callee_kind, made->component->callee, NULL, &made->callee);
@@ -154,8 +154,27 @@ static void fixture_begin(void) {
     fixture_in = value_int(20);
 }
 
+/* Runs what there is to do, without waiting and without letting time pass: work that is always there sees to that. */
+static int fixture_turns;
+static void fixture_again(struct loop_work *work) {
+    if (fixture_turns-- > 0) loop_defer(fixture_host.loop, work);
+}
+static bool fixture_still(void *user) { return (void)user, fixture_turns < 0; }
+static FIXTURE_UNUSED void fixture_turn(void) {
+    static struct loop_work work = {.run = fixture_again};
+    fixture_turns = 12;
+    loop_defer(fixture_host.loop, &work);
+    assert_true(loop_run(fixture_host.loop, fixture_still, NULL));
+}
+
+static FIXTURE_UNUSED void fixture_advance(int64_t ms) {
+    loop_fake_advance(fixture_host.loop, ms);
+    fixture_turn();
+}
+
 static void fixture_end(void) {
     workers_stop();
+    fixture_turn(); /* what workers have posted last */
     loop_free(fixture_host.loop);
     registry_free(fixture_host.registry);
     value_unref(fixture_in);
@@ -166,7 +185,7 @@ static void fixture_end(void) {
 
 static int32_t fixture_field(void *self, const char *name) {
     (void)self;
-    return strcmp(name, "in") == 0 ? 7 : -1;
+    return strcmp(name, "score") == 0 ? 7 : -1;
 }
 
 static int32_t fixture_channel(void *self, const char *name) {
@@ -176,7 +195,7 @@ static int32_t fixture_channel(void *self, const char *name) {
 
 static void fixture_each_field(void *self, void (*offer)(void *user, const char *name), void *user) {
     (void)self;
-    offer(user, "in");
+    offer(user, "score");
 }
 
 static struct callable *fixture_instance(const char *id);
@@ -249,24 +268,6 @@ static bool record_is_over(void *user) { return ((const struct record *)user)->e
 
 static FIXTURE_UNUSED void fixture_wait(struct record *record) {
     assert_true(loop_run(fixture_host.loop, record_is_over, record));
-}
-
-/* Runs what there is to do, without waiting and without letting time pass: work that is always there sees to that. */
-static int fixture_turns;
-static void fixture_again(struct loop_work *work) {
-    if (fixture_turns-- > 0) loop_defer(fixture_host.loop, work);
-}
-static bool fixture_still(void *user) { return (void)user, fixture_turns < 0; }
-static FIXTURE_UNUSED void fixture_turn(void) {
-    static struct loop_work work = {.run = fixture_again};
-    fixture_turns = 12;
-    loop_defer(fixture_host.loop, &work);
-    assert_true(loop_run(fixture_host.loop, fixture_still, NULL));
-}
-
-static FIXTURE_UNUSED void fixture_advance(int64_t ms) {
-    loop_fake_advance(fixture_host.loop, ms);
-    fixture_turn();
 }
 
 static FIXTURE_UNUSED const char *code_of(const struct call *call) {

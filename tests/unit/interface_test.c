@@ -44,7 +44,8 @@ static tn_value json(const char *text) {
 
 static void test_the_table(void **state) {
     (void)state;
-    static const char *const ids[] = {TN_CORE_1, TN_VALUE_1, TN_TASK_1, TN_EVAL_DRAFT, TN_GRAPH_DRAFT, TN_REGISTRY_DRAFT};
+    static const char *const ids[] = {TN_CORE_1,     TN_VALUE_1,     TN_TASK_1,
+                                      TN_EVAL_DRAFT, TN_GRAPH_DRAFT, TN_REGISTRY_DRAFT};
     size_t rows = 0;
     while (interface_table[rows].id) rows++;
     assert_int_equal(rows, sizeof ids / sizeof *ids);
@@ -67,7 +68,8 @@ static void test_the_table(void **state) {
 static void test_reading_values(void **state) {
     (void)state;
     tn_value all = json("[null, true, -5, 2.0, 2.5, \"t\\u0000x\", {\"$bytes\": \"AQI=\"}, [1], {\"k\": 1}]");
-    static const int kinds[] = {TN_NULL, TN_BOOL, TN_INT, TN_DOUBLE, TN_DOUBLE, TN_STRING, TN_BYTES, TN_ARRAY, TN_OBJECT};
+    static const int kinds[] = {TN_NULL,   TN_BOOL,  TN_INT,   TN_DOUBLE, TN_DOUBLE,
+                                TN_STRING, TN_BYTES, TN_ARRAY, TN_OBJECT};
     for (uint64_t i = 0; i < 9; i++) assert_int_equal(v->kind(v->at(all, i)), kinds[i]);
     assert_int_equal(v->kind(NULL), TN_NONE);
     int32_t truth = 9;
@@ -191,8 +193,8 @@ static void test_making_values(void **state) {
 static void test_mistakes_of_builders(void **state) {
     (void)state;
     /* b/B begin an array or object, k a key, a add, e end, n add NULL, K a NULL key, x begin an unknown kind */
-    static const char *const wrong[] = {"",  "b",  "bea", "aa", "e",   "Ba",  "Bke", "Bkkae", "bke", "Bkakae",
-                                        "n", "BK", "x",   "bn", "bee", "Bee", "k",   "beb"};
+    static const char *const wrong[] = {"",       "b", "bea", "aa", "e",  "Ba",  "Bke", "Bkkae", "bke",
+                                        "Bkakae", "n", "BK",  "x",  "bn", "bee", "Bee", "k",     "beb"};
     static const char *const right[] = {"a", "be", "Be", "bae", "Bkae", "BkBkbeee"};
     for (int good = 0; good < 2; good++) {
         size_t count = good ? sizeof right / sizeof *right : sizeof wrong / sizeof *wrong;
@@ -334,7 +336,7 @@ static void test_binding_fails_with_reasons(void **state) {
     static const struct {
         const char *name;
         const char *message;
-    } rows[] = {{"im", "did you mean `in`?"}, {"zzzzzz", "no channel"}};
+    } rows[] = {{"scroe", "did you mean `score`?"}, {"zzzzzz", "no channel"}};
     struct error error = ERROR_INIT;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct bindings bindings = {0};
@@ -356,13 +358,13 @@ static void test_binding(void **state) {
     struct tn_binder binder = {&bindings, &fixture_scope, NULL, &error, false};
     uint32_t a = 9, b = 9;
     last_binder = &binder;
-    assert_int_equal(task_1->bind_read(last_binder, "in", &a), TN_OK);
-    assert_int_equal(task_1->bind_read(last_binder, "in", &b), TN_OK);
+    assert_int_equal(task_1->bind_read(last_binder, "score", &a), TN_OK);
+    assert_int_equal(task_1->bind_read(last_binder, "score", &b), TN_OK);
     assert_int_equal(a, b);
     assert_int_equal(task_1->bind_write(last_binder, "out", &a), TN_OK);
     assert_int_equal(task_1->bind_write(last_binder, "out", &b), TN_OK);
     assert_int_equal(a, b);
-    assert_int_equal(task_1->bind_write(last_binder, "in", &a), TN_NOT_FOUND);
+    assert_int_equal(task_1->bind_write(last_binder, "score", &a), TN_NOT_FOUND);
     assert_int_equal(task_1->bind_call(last_binder, "tool", "open", NULL, &a), TN_OK);
     assert_int_equal(task_1->bind_call(last_binder, "tool", "open", NULL, &b), TN_OK);
     assert_int_equal(a, b);
@@ -375,13 +377,13 @@ static void test_binding(void **state) {
     assert_int_equal(task_1->refuse(last_binder, NULL, NULL), TN_INVALID);
     assert_string_equal(error.code, "INVALID_CONFIG");
     bindings.sealed = true;
-    assert_int_equal(task_1->bind_read(last_binder, "in", &a), TN_OK);
+    assert_int_equal(task_1->bind_read(last_binder, "score", &a), TN_OK);
     assert_int_equal(eval->bind_expression(last_binder, "1", &a), TN_INVALID);
     bindings.sealed = false;
     /* NULLs */
-    assert_int_equal(task_1->bind_read(NULL, "in", &a), TN_INVALID);
+    assert_int_equal(task_1->bind_read(NULL, "score", &a), TN_INVALID);
     assert_int_equal(task_1->bind_read(last_binder, NULL, &a), TN_INVALID);
-    assert_int_equal(task_1->bind_read(last_binder, "in", NULL), TN_INVALID);
+    assert_int_equal(task_1->bind_read(last_binder, "score", NULL), TN_INVALID);
     assert_int_equal(task_1->bind_write(NULL, "out", &a), TN_INVALID);
     assert_int_equal(task_1->bind_call(NULL, "tool", "x", NULL, &a), TN_INVALID);
     assert_int_equal(task_1->bind_call(last_binder, NULL, "x", NULL, &a), TN_INVALID);
@@ -447,24 +449,24 @@ static struct callable *eval_instance(void) {
     struct error error = ERROR_INIT;
     struct tn_binder binder = {&instance->bindings, &fixture_scope, NULL, &error, false};
     instance->bindings.sealed = false;
-    assert_int_equal(eval->bind_expression(&binder, "state.in + input.n + item", &sum), TN_OK);
-    assert_int_equal(eval->bind_expression(&binder, "state.in + input.n + item", &broken), TN_OK);
+    assert_int_equal(eval->bind_expression(&binder, "state.score + input.n + item", &sum), TN_OK);
+    assert_int_equal(eval->bind_expression(&binder, "state.score + input.n + item", &broken), TN_OK);
     assert_int_equal(sum, broken);
-    assert_int_equal(eval->bind_expression(&binder, "1 / (state.in - 20)", &broken), TN_OK);
+    assert_int_equal(eval->bind_expression(&binder, "1 / (state.score - 20)", &broken), TN_OK);
     assert_int_equal(eval->bind_expression(&binder, "state", &whole), TN_OK);
     assert_int_equal(eval->bind_expression(&binder, "run.run_id", &run_id), TN_OK);
     assert_true(instance->bindings.uses_run);
-    assert_int_equal(eval->bind_template(&binder, "{in} for {name}", &greeting), TN_OK);
+    assert_int_equal(eval->bind_template(&binder, "{score} for {name}", &greeting), TN_OK);
     assert_int_equal(eval->bind_template(&binder, "{nobody}", &missing), TN_OK);
     tn_value schema = json("{\"type\": \"integer\", \"minimum\": 1}");
     assert_int_equal(eval->bind_schema(&binder, schema, &positive), TN_OK);
     value_unref(schema);
     uint32_t index = 99;
-    assert_int_equal(eval->bind_expression(&binder, "state.im", &index), TN_INVALID);
+    assert_int_equal(eval->bind_expression(&binder, "state.scroe", &index), TN_INVALID);
     assert_string_equal(error.code, "EXPRESSION_ERROR");
     error_finish(&error);
     binder.failed = false;
-    assert_int_equal(eval->bind_template(&binder, "{in", &index), TN_INVALID);
+    assert_int_equal(eval->bind_template(&binder, "{score", &index), TN_INVALID);
     assert_string_equal(error.code, "TEMPLATE_ERROR");
     error_finish(&error);
     binder.failed = false;
@@ -499,7 +501,7 @@ static void test_evaluating(void **state) {
     assert_true(value_text_is(value_get(out, "code"), "EXPRESSION_ERROR"));
     value_unref(out);
     assert_int_equal(eval->evaluate(last_task, whole, NULL, &out), TN_OK);
-    assert_int_equal(value_to_int(value_get(out, "in")), 20);
+    assert_int_equal(value_to_int(value_get(out, "score")), 20);
     value_unref(out);
     assert_int_equal(eval->evaluate(last_task, run_id, NULL, &out), TN_OK);
     assert_true(value_text_is(out, "r1"));
@@ -519,7 +521,7 @@ static void test_rendering_and_validating(void **state) {
     struct callable *node = eval_instance();
     struct record record;
     struct call *call = fixture_call(node, &record);
-    tn_value out = NULL, variables = json("{\"name\": \"ada\"}"), both = json("{\"name\": \"bob\", \"in\": 1}");
+    tn_value out = NULL, variables = json("{\"name\": \"ada\"}"), both = json("{\"name\": \"bob\", \"score\": 1}");
     call_start(call, NULL);
     assert_int_equal(eval->render(last_task, greeting, variables, &out), TN_OK);
     assert_true(value_text_is(out, "20 for ada"));
