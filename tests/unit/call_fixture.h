@@ -26,6 +26,8 @@
 
 #include <cmocka.h>
 #undef fail /* task_1->fail is meant */
+#undef fail_msg
+#define fail_msg(...) (print_error(__VA_ARGS__), print_error("\n"), _fail(__FILE__, __LINE__))
 
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
