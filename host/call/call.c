@@ -13,6 +13,7 @@
 #include "host/log.h"
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 #define PUMP_CHUNKS 64u /* delivered before others have their turn */
 
@@ -33,7 +34,7 @@ static void pump(struct loop_work *work);
 
 struct call *call_new(struct loop *loop, struct callable *callable, const struct call_ops *ops, void *owner) {
     struct call *call = slot_take(loop);
-    call->state = SLOT_NEW;
+    slot_set_state(call, SLOT_NEW);
     call->callable = callable_ref(callable);
     call->ops = ops;
     call->owner = owner;
@@ -42,6 +43,7 @@ struct call *call_new(struct loop *loop, struct callable *callable, const struct
 }
 
 void call_timeout(struct call *call, int64_t total_ms, int64_t idle_ms) {
+    call->touched = true;
     call->total_ms = total_ms;
     call->idle_ms = idle_ms;
 }
@@ -60,14 +62,19 @@ struct call *call_parent(const struct call *call) {
     return call->parent;
 }
 const struct call_ops *call_ops_of(const struct call *call) { return call->ops; }
-void call_set_data(struct call *call, void *data) { call->data = data; }
+void call_set_data(struct call *call, void *data) {
+    call->touched = true;
+    call->data = data;
+}
 void *call_data(const struct call *call) { return call->data; }
 struct call *call_of(uint64_t token) {
     return slot_here(token);
 }
 
 /* What an owner may see: nothing of an end that it has not been told of. */
-static bool told(const struct call *call) { return call->state == SLOT_ENDED || call->state == SLOT_LINGERING; }
+static bool told(const struct call *call) {
+    return slot_state(call) == SLOT_ENDED || slot_state(call) == SLOT_LINGERING;
+}
 
 enum call_outcome call_outcome(const struct call *locked) {
     struct call *call = (struct call *)(uintptr_t)locked;
@@ -100,14 +107,14 @@ static void discard_chunks(struct call *call) {
 static void release(struct call *call) {
     const struct call_write *writes = call->writes ? call->writes : call->inline_writes;
     for (uint32_t i = 0; i < call->write_count; i++) value_unref(writes[i].value);
-    mem_free(call->writes);
-    if (call->chunks) {
-        discard_chunks(call);
-        mem_free((void *)call->chunks);
-    }
     value_unref(call->output);
     value_unref(call->input);
-    if (call->error.code) error_finish(&call->error);
+    if (call->touched) {
+        mem_free(call->writes);
+        discard_chunks(call);
+        mem_free((void *)call->chunks);
+        error_finish(&call->error);
+    }
     struct callable *callable = call->callable;
     slot_give(call);
     callable_unref(callable);
@@ -115,7 +122,7 @@ static void release(struct call *call) {
 
 void call_free(struct call *call) {
     if (!call) return;
-    if (call->state == SLOT_LINGERING) {
+    if (slot_state(call) == SLOT_LINGERING) {
         /* Its callable may still use the token, the instance and the input: kept until it says that it has ended. */
         slot_acquire(call);
         bool gone = call->retrieved && !call->pumping;
@@ -128,18 +135,15 @@ void call_free(struct call *call) {
 
 /* ---- What happens outside the loop ---- */
 
-void slot_pump_unlock(struct call *call) {
-    if (!call->pumping && !call->starting) {
-        call->pumping = true;
-        if (atomic_load_explicit(&call->thread, memory_order_relaxed) == loop_this_thread())
-            loop_defer(call->loop, &call->work);
-        else
-            loop_post(call->loop, &call->work);
-    }
-    slot_unlock(call);
+void slot_pump_later(struct call *call) {
+    call->pumping = true;
+    if (atomic_load_explicit(&call->thread, memory_order_relaxed) == loop_this_thread())
+        loop_defer(call->loop, &call->work);
+    else
+        loop_post(call->loop, &call->work);
 }
 
-static int32_t stale(uint64_t token, const char *what) {
+static __attribute__((noinline)) int32_t stale(uint64_t token, const char *what) {
     log_write(TN_LOG_DEBUG, "call", "a task that has ended, or never was, was to %s (token %016" PRIx64 ")", what,
               token);
     return TN_STALE;
@@ -157,26 +161,23 @@ static void set_asked_error(struct call *call, struct error *error) {
     error->more = value_set_take(value_object_reserve(1), "retryable", value_bool(true));
 }
 
-int32_t slot_end_take(uint64_t token, enum call_outcome outcome, tn_value output, struct error *error, const char *what,
-                      bool plugins) {
-    struct call *call = slot_lock_any(token);
-    if (call && plugins && call->state != SLOT_FREE && !call->callable->ops->outside) {
-        slot_unlock(call);
-        return stale(token, what);
-    }
-    if (call && call->state == SLOT_LINGERING && !call->retrieved) {
-        /* The slot can be had again. */
-        call->retrieved = true;
+/* All but the usual: an error, a call that was asked to end, was abandoned, or has ended. Unlocks. */
+static int32_t end_otherwise(struct call *call, uint64_t token, enum call_outcome outcome, tn_value output,
+                             struct error *error, const char *what, bool plugins) {
+    bool foreign = plugins && slot_state(call) != SLOT_FREE && !call->callable->ops->outside;
+    if (slot_state(call) == SLOT_LINGERING && !foreign && !call->retrieved) {
+        call->retrieved = true; /* the slot can be had again */
         slot_pump_unlock(call);
         return stale(token, what);
     }
-    if (!call || call->state != SLOT_OPEN) {
-        if (call) slot_unlock(call);
+    if (foreign || slot_state(call) != SLOT_OPEN) {
+        slot_unlock(call);
         return stale(token, what);
     }
-    call->state = SLOT_ENDING;
     tn_value unused = NULL;
     struct error dropped = ERROR_INIT;
+    slot_set_state(call, SLOT_ENDING);
+    call->touched = true;
     if (call->asked) {
         call->outcome = call->timed_out ? CALL_FAILED : CALL_CANCELLED;
         unused = output;
@@ -189,8 +190,22 @@ int32_t slot_end_take(uint64_t token, enum call_outcome outcome, tn_value output
     }
     if (error) *error = (struct error)ERROR_INIT;
     slot_pump_unlock(call);
-    if (unused) value_unref(unused);
-    if (dropped.code) error_finish(&dropped);
+    value_unref(unused);
+    error_finish(&dropped);
+    return TN_OK;
+}
+
+int32_t slot_end_take(uint64_t token, enum call_outcome outcome, tn_value output, struct error *error, const char *what,
+                      bool plugins) {
+    struct call *call = slot_lock_any(token);
+    if (!call) return stale(token, what);
+    bool usual = slot_state(call) == SLOT_OPEN && !call->asked && !error;
+    if (!usual || (plugins && !call->callable->ops->outside))
+        return end_otherwise(call, token, outcome, output, error, what, plugins);
+    slot_set_state(call, SLOT_ENDING);
+    call->outcome = (uint8_t)outcome;
+    call->output = output;
+    slot_pump_unlock(call);
     return TN_OK;
 }
 
@@ -235,6 +250,7 @@ int32_t call_cancelled(uint64_t token) {
 }
 
 static void push_chunk(struct call *call, tn_value chunk) {
+    call->touched = true;
     if (call->chunk_count == call->chunk_capacity) {
         uint32_t capacity = call->chunk_capacity ? call->chunk_capacity * 2 : 8;
         tn_value *ring = mem_array(NULL, capacity, sizeof *ring);
@@ -279,18 +295,15 @@ int32_t call_emit(uint64_t token, tn_value chunk) {
     return full ? TN_AGAIN : TN_OK;
 }
 
-int32_t slot_write(struct call *call, uint32_t channel, tn_value value) {
-    struct call_write *writes = call->writes ? call->writes : call->inline_writes;
-    uint32_t capacity = call->writes ? call->write_capacity : CALL_WRITES_INLINE;
+int32_t slot_write_more(struct call *call) {
     if (call->write_count == CALL_WRITES_MAX) return TN_LIMIT;
-    if (call->write_count == capacity) {
-        capacity *= 4;
-        writes = mem_array(call->writes, capacity, sizeof *writes);
-        for (uint32_t i = 0; !call->writes && i < CALL_WRITES_INLINE; i++) writes[i] = call->inline_writes[i];
-        call->writes = writes;
-        call->write_capacity = capacity;
-    }
-    writes[call->write_count++] = (struct call_write){channel, value_ref(value)};
+    uint32_t capacity = call->writes ? call->write_capacity : CALL_WRITES_INLINE;
+    if (call->write_count < capacity) return TN_OK;
+    struct call_write *writes = mem_array(call->writes, (size_t)capacity * 4, sizeof *writes);
+    if (!call->writes) memcpy(writes, call->inline_writes, sizeof call->inline_writes);
+    call->touched = true;
+    call->writes = writes;
+    call->write_capacity = capacity * 4;
     return TN_OK;
 }
 
@@ -301,7 +314,7 @@ static void on_idle(struct loop_timer *timer);
 static void stop_timers(struct call *call) {
     if (call->total.index) loop_timer_stop(call->loop, &call->total);
     if (call->idle.index) loop_timer_stop(call->loop, &call->idle);
-    if (call->grace.index && call->state != SLOT_LINGERING) loop_timer_stop(call->loop, &call->grace);
+    if (call->grace.index && slot_state(call) != SLOT_LINGERING) loop_timer_stop(call->loop, &call->grace);
 }
 
 /* The next chunk, or NULL where there is none, or the owner wants none. */
@@ -331,25 +344,25 @@ static bool deliver(struct call *call) {
     }
     if (given && call->idle.index) loop_timer_start(call->loop, &call->idle, call->idle_ms, on_idle);
     slot_acquire(call);
-    bool open = call->state == SLOT_OPEN, room = call->chunk_count <= CALL_CHUNKS_LOW;
+    bool open = slot_state(call) == SLOT_OPEN, room = call->chunk_count <= CALL_CHUNKS_LOW;
     bool ready = open && room && call->again && !call->asked;
     struct worker *emitter = room || !open ? call->emitter : NULL;
     if (ready) call->again = false;
     if (emitter) call->emitter = NULL;
     bool over = !call->children && !call->pumping; /* `work` must not be queued when the slot is given back */
-    if (call->state == SLOT_ENDING) {
+    if (slot_state(call) == SLOT_ENDING) {
         over = over && !call->chunk_count;
-        if (over) call->state = SLOT_ENDED;
+        if (over) slot_set_state(call, SLOT_ENDED);
     } else if (open && call->give_up) {
         if (over) {
-            call->state = SLOT_LINGERING;
+            slot_set_state(call, SLOT_LINGERING);
             call->outcome = call->timed_out ? CALL_FAILED : CALL_CANCELLED;
             set_asked_error(call, &call->error);
         }
     } else {
         over = false;
     }
-    bool stop_children = call->state == SLOT_ENDING && call->children;
+    bool stop_children = slot_state(call) == SLOT_ENDING && call->children;
     bool more = call->chunk_count && !call->paused;
     if (more)
         slot_pump_unlock(call);
@@ -368,7 +381,7 @@ static void settle(struct call *call) {
         call->expected = false;
         loop_unexpect(call->loop);
     }
-    if (call->state == SLOT_ENDED && call->callable->ops->over) call->callable->ops->over(call->callable, call);
+    if (slot_state(call) == SLOT_ENDED && call->callable->ops->over) call->callable->ops->over(call->callable, call);
 }
 
 /* A call that was abandoned has ended after all. */
@@ -382,7 +395,7 @@ static void pump(struct loop_work *work) {
     struct call *call = (struct call *)(void *)((char *)work - offsetof(struct call, work));
     slot_acquire(call);
     call->pumping = false;
-    bool retrieved = call->state == SLOT_LINGERING && call->retrieved;
+    bool retrieved = slot_state(call) == SLOT_LINGERING && call->retrieved;
     slot_unlock(call);
     if (retrieved) {
         retrieve(call);
@@ -396,7 +409,7 @@ void call_resume(struct call *call) {
     if (!call->paused) return;
     call->paused = false;
     slot_acquire(call);
-    if (call->state == SLOT_OPEN || call->state == SLOT_ENDING)
+    if (slot_state(call) == SLOT_OPEN || slot_state(call) == SLOT_ENDING)
         slot_pump_unlock(call);
     else
         slot_unlock(call);
@@ -409,8 +422,8 @@ static void on_grace(struct loop_timer *timer) {
     call->hung = true;
     call->give_up = true;
     slot_acquire(call);
-    bool unheard = call->state == SLOT_OPEN || (call->state == SLOT_LINGERING && !call->retrieved);
-    if (call->state == SLOT_OPEN)
+    bool unheard = slot_state(call) == SLOT_OPEN || (slot_state(call) == SLOT_LINGERING && !call->retrieved);
+    if (slot_state(call) == SLOT_OPEN)
         slot_pump_unlock(call);
     else
         slot_unlock(call);
@@ -430,11 +443,12 @@ static void ask_callable(struct call *call) {
 
 static void ask(struct call *call, bool timed_out) {
     slot_acquire(call);
-    bool open = call->state == SLOT_OPEN, ask_now = open && !call->asked;
-    if (!open && call->state != SLOT_ENDING) {
+    bool open = slot_state(call) == SLOT_OPEN, ask_now = open && !call->asked;
+    if (!open && slot_state(call) != SLOT_ENDING) {
         slot_unlock(call);
         return;
     }
+    call->touched = true;
     if (ask_now) {
         call->asked = true;
         call->timed_out = timed_out;
@@ -477,7 +491,7 @@ static void on_idle(struct loop_timer *timer) {
 void call_returned(uint64_t token) {
     struct call *call = slot_lock_any(token);
     if (!call) return;
-    bool ends = call->state == SLOT_LINGERING || (call->state == SLOT_OPEN && call->asked);
+    bool ends = slot_state(call) == SLOT_LINGERING || (slot_state(call) == SLOT_OPEN && call->asked);
     slot_unlock(call);
     if (ends) call_fail(token, NULL);
 }
@@ -516,15 +530,19 @@ bool call_start(struct call *call, tn_value input) {
     const struct callable_ops *ops = call->callable->ops;
     call->input = input ? value_ref(input) : value_null();
     call->starting = true;
-    call->state = SLOT_OPEN;
+    slot_set_state(call, SLOT_OPEN);
     int32_t status = ops->start(call->callable, call, call->input);
     if (status != TN_OK) fail_with_status(call, status);
     slot_acquire(call);
-    bool ended = call->state == SLOT_ENDING, plain = !call->chunk_count && !call->children;
-    if (ended && plain) call->state = SLOT_ENDED;
+    bool ended = slot_state(call) == SLOT_ENDING, plain = !call->chunk_count && !call->children;
+    if (ended && plain) {
+        slot_set_state(call, SLOT_ENDED);
+        call->starting = false;
+    } else {
+        call->touched = true;
+    }
     slot_unlock(call);
     if (ended && plain) {
-        call->starting = false;
         if (ops->over) ops->over(call->callable, call);
         return true;
     }
@@ -540,7 +558,7 @@ bool call_start(struct call *call, tn_value input) {
         settle(call);
         return true;
     }
-    if (call->chunk_count || call->state == SLOT_ENDING)
+    if (call->chunk_count || slot_state(call) == SLOT_ENDING)
         slot_pump_unlock(call);
     else
         slot_unlock(call);

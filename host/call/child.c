@@ -25,7 +25,7 @@ static void unlink_child(struct call *call) {
     if (parent->children) return;
     /* The last one: the parent's end may wait for that. */
     slot_acquire(parent);
-    if (parent->state == SLOT_ENDING || parent->give_up)
+    if (slot_state(parent) == SLOT_ENDING || parent->give_up)
         slot_pump_unlock(parent);
     else
         slot_unlock(parent);
@@ -98,6 +98,7 @@ int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_va
     child->model = model;
     child->work.run = tell_later;
     struct call *call = child->call = call_new(parent->loop, callee, &ops, child);
+    call->touched = true;
     call->depth = parent->depth + 1;
     call->on_worker = on;
     call->parent = parent;

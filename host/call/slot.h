@@ -42,15 +42,16 @@ struct call {
     _Atomic uintptr_t thread; /* the loop's */
     struct call_table *table;
 
-    /* lock; slot_take clears all from here on */
-    uint8_t state;   /* slot_state */
-    uint8_t outcome; /* call_outcome */
-    bool starting;   /* inside the callable's start */
-    bool asked;      /* the end has been asked for; written by the loop */
-    bool timed_out;  /* … because time was up; written by the loop */
-    bool again;      /* emit has said AGAIN: `ready` is owed */
-    bool pumping;    /* `work` is queued */
-    bool retrieved;  /* lingering: the callable has ended it at last */
+    /* lock; from here on all is zero while the slot is free */
+    _Atomic uint8_t state; /* slot_state; relaxed, for those who need no lock to read it */
+    uint8_t outcome;       /* call_outcome */
+    bool starting;         /* inside the callable's start */
+    bool asked;            /* the end has been asked for; written by the loop */
+    bool timed_out;        /* … because time was up; written by the loop */
+    bool again;            /* emit has said AGAIN: `ready` is owed */
+    bool pumping;          /* `work` is queued */
+    bool retrieved;        /* lingering: the callable has ended it at last */
+    bool touched;          /* more is in use than an end inside start needs: slot_give clears all */
     uint32_t write_count, write_capacity;
     uint32_t chunk_first, chunk_count, chunk_capacity;
     struct call_write *writes; /* NULL: inline_writes */
@@ -81,6 +82,11 @@ struct call {
     struct call_write inline_writes[CALL_WRITES_INLINE]; /* not cleared */
 };
 
+/* Chunks of slots; each is set once. */
+#define SLOT_CHUNK_BITS 10u        /* a chunk has 1024 slots; memory is used as they are */
+#define SLOT_CHUNKS     (1u << 16) /* 67 million calls at once in one process; beyond that it ends, as out of memory */
+extern _Atomic(struct call *) slot_chunks[SLOT_CHUNKS];
+
 static inline uint64_t slot_token(const struct call *call) { return (uint64_t)call->generation << 32 | call->index; }
 
 void slot_wait(struct call *call); /* somebody has the lock: takes it when they give it back */
@@ -91,12 +97,48 @@ static inline void slot_acquire(struct call *call) {
 
 static inline void slot_unlock(struct call *call) { atomic_store_explicit(&call->lock, 0, memory_order_release); }
 
+/* [any] The slot of a token, be it right or wrong; NULL where there has never been one. */
+static inline struct call *slot_at(uint64_t token) {
+    uint32_t index = (uint32_t)token;
+    if (index >> SLOT_CHUNK_BITS >= SLOT_CHUNKS) return NULL;
+    struct call *chunk = atomic_load_explicit(&slot_chunks[index >> SLOT_CHUNK_BITS], memory_order_acquire);
+    return chunk ? &chunk[index & ((1u << SLOT_CHUNK_BITS) - 1)] : NULL;
+}
+
+static inline enum slot_state slot_state(const struct call *call) {
+    return (enum slot_state)atomic_load_explicit(&call->state, memory_order_relaxed);
+}
+
+static inline void slot_set_state(struct call *call, enum slot_state state) {
+    atomic_store_explicit(&call->state, (uint8_t)state, memory_order_relaxed);
+}
+
 /* [any] The slot of a token, locked, whatever became of it; NULL where the generation has moved on. */
-struct call *slot_lock_any(uint64_t token);
+static inline struct call *slot_lock_any(uint64_t token) {
+    uint32_t generation = (uint32_t)(token >> 32);
+    struct call *call = slot_at(token);
+    if (!call || !generation) return NULL;
+    slot_acquire(call);
+    if (call->generation == generation) return call;
+    slot_unlock(call);
+    return NULL;
+}
+
 /* [any] The same of a task that is open: neither ended nor abandoned. */
-struct call *slot_lock(uint64_t token);
+static inline struct call *slot_lock(uint64_t token) {
+    struct call *call = slot_lock_any(token);
+    if (!call || slot_state(call) == SLOT_OPEN) return call;
+    slot_unlock(call);
+    return NULL;
+}
+
 /* [any] The open call of a token that belongs to the calling thread, not locked; else NULL. */
-struct call *slot_here(uint64_t token);
+static inline struct call *slot_here(uint64_t token) {
+    struct call *call = slot_at(token);
+    /* Of this thread's loop: then nobody else changes the generation. A retired slot is never open. */
+    if (!call || atomic_load_explicit(&call->thread, memory_order_relaxed) != loop_this_thread()) return NULL;
+    return call->generation == (uint32_t)(token >> 32) && slot_state(call) == SLOT_OPEN ? call : NULL;
+}
 
 /* [loop] A free slot: SLOT_FREE still, and clear. */
 struct call *slot_take(struct loop *loop);
@@ -109,8 +151,13 @@ void slot_set_generation(struct call *call, uint32_t generation);
 
 /* ---- call.c's, for the rest of the folder and for host/interface/ ---- */
 
-/* [any] locked; unlocks. Has `work` done on the loop: chunks, the end, what is owed. */
-void slot_pump_unlock(struct call *call);
+/* [any] locked. Has `work` done on the loop: chunks, the end, what is owed. */
+void slot_pump_later(struct call *call);
+/* … unless it will be anyway; and unlocks. */
+static inline void slot_pump_unlock(struct call *call) {
+    if (!call->starting && !call->pumping) slot_pump_later(call);
+    slot_unlock(call);
+}
 /*
  * [any] As tn_task_1.emit for tasks that are not on a worker: TN_AGAIN takes nothing; TN_CANCELLED after the end was
  * asked for. `emitter` (may be NULL) is woken when there is room.
@@ -124,8 +171,21 @@ int32_t slot_end_take(uint64_t token, enum call_outcome outcome, tn_value output
                       bool plugins);
 /* What call_interrupt_value gives; a new reference. */
 tn_value slot_interrupt_value(tn_value payload, tn_value schema, tn_value continuation);
-/* [any] A write of the callable's own numbering has been translated: appends it. TN_LIMIT past CALL_WRITES_MAX. */
-int32_t slot_write(struct call *locked, uint32_t channel, tn_value value);
+/* [any] Of a locked slot: room for one more write is made. TN_LIMIT past CALL_WRITES_MAX. */
+int32_t slot_write_more(struct call *locked);
+/* [any] A write of the callable's own numbering has been translated: appends it. */
+static inline int32_t slot_write(struct call *locked, uint32_t channel, tn_value value) {
+    uint32_t at = locked->write_count;
+    if (at >= CALL_WRITES_INLINE || locked->writes) {
+        int32_t status = slot_write_more(locked);
+        if (status != TN_OK) return status;
+    }
+    struct call_write *writes = locked->writes ? locked->writes : locked->inline_writes;
+    writes[at].channel = channel;
+    writes[at].value = value_ref(value);
+    locked->write_count = at + 1;
+    return TN_OK;
+}
 /* [loop] The callable has nothing left that could end the task: as if it had, where the end has been asked for. */
 void call_returned(uint64_t token);
 /* [any] As if start had returned that status. */

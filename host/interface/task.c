@@ -12,7 +12,7 @@
 /* ---- The view ---- */
 
 /* [any] The open slot of a plugin's task, locked. */
-static struct call *lock_task(tn_task task) {
+static inline struct call *lock_task(tn_task task) {
     struct call *call = slot_lock(task);
     if (!call || instance_is(call->callable)) return call;
     slot_unlock(call);
@@ -27,16 +27,14 @@ static bool is_task(tn_task task) {
 }
 
 bool view_open(struct view *view, tn_task task) {
-    const struct job *job = job_of(task);
-    if (job) {
-        if (!is_task(task)) return false;
-        const struct task_job *mine = (const struct task_job *)job;
-        *view = (struct view){mine->instance, NULL, mine};
-        return true;
-    }
     struct call *call = slot_here(task);
-    if (!call || !instance_is(call->callable)) return false;
-    *view = (struct view){(const struct instance *)call->callable, call, NULL};
+    if (call) {
+        *view = (struct view){(const struct instance *)call->callable, call, NULL};
+        return instance_is(call->callable);
+    }
+    const struct task_job *job = (const struct task_job *)job_of(task);
+    if (!job || !is_task(task)) return false;
+    *view = (struct view){job->instance, NULL, job};
     return true;
 }
 
@@ -112,6 +110,12 @@ static tn_value context(tn_task task) {
 }
 
 static tn_value read(tn_task task, uint32_t index) {
+    struct call *call = slot_here(task);
+    if (call && call->callable->ops == &instance_async_ops) { /* nearly always */
+        const struct bindings *bindings = &((const struct instance *)call->callable)->bindings;
+        if (index >= bindings->read_count || !call->ops->read) return NULL;
+        return value_ref(call->ops->read(call, bindings->reads[index]));
+    }
     struct view view;
     return view_open(&view, task) ? value_ref(view_read(&view, index)) : NULL;
 }

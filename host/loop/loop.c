@@ -40,8 +40,6 @@ struct loop {
     void (*detach)(void *data);
 };
 
-uintptr_t loop_this_thread(void) { return (uintptr_t)pthread_self(); }
-
 static int64_t clock_ms(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <pthread.h>
 #include "adl/value/error.h"
 
 struct loop;
@@ -82,6 +83,6 @@ void *loop_attached(const struct loop *loop);
 void loop_attach(struct loop *loop, void *data, void (*detach)(void *data));
 /* [any] A number of the loop's thread, as loop_this_thread gives it there; 0 before there is one. */
 uintptr_t loop_thread(const struct loop *loop);
-uintptr_t loop_this_thread(void); /* [any] */
+static inline uintptr_t loop_this_thread(void) { return (uintptr_t)pthread_self(); } /* [any] */
 
 #endif

@@ -43,7 +43,7 @@ static bool note_lost;
 static _Atomic int finished;
 static _Atomic int starts, most_together, together, waits;
 static _Atomic int32_t last_status;
-static pthread_t outer_thread;
+static _Atomic pthread_t outer_thread;
 static _Atomic int same_thread;
 
 static int32_t add_start(void *instance, tn_task task, tn_value input) {
