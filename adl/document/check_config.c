@@ -219,8 +219,9 @@ static void name_tool(const struct named *named) {
 
 static void name_document(const struct named *named) {
     struct config_check *check = named->check;
-    if (check->document[0] || strlen(named->pointer) >= sizeof check->document) return;
-    strcpy(check->document, named->pointer);
+    size_t length = strlen(named->pointer);
+    if (check->document[0] || length >= sizeof check->document) return;
+    memcpy(check->document, named->pointer, length + 1);
     check->inner = subgraph_open(check->reader, check->node, named->text, named->length, named->span);
 }
 

@@ -465,7 +465,7 @@ bool keywords_compile(struct compiler *compiler, struct node *node) {
     size_t count = node->check_count;
     if (count) qsort(node->checks, count, sizeof *node->checks, compare_checks);
     size_t next = 0;
-    for (uint8_t group = 0; group <= GROUP_COUNT; group++) {
+    for (int group = 0; group <= GROUP_COUNT; group++) {
         while (next < count && node->checks[next].group < group) next++;
         node->start[group] = (uint8_t)next;
     }

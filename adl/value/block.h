@@ -20,7 +20,6 @@
 #ifndef TENON_ADL_BLOCK_H
 #define TENON_ADL_BLOCK_H
 
-#include "adl/value/value.h"
 #include <assert.h>
 #include <stdlib.h>
 

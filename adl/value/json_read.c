@@ -427,16 +427,16 @@ static tn_value bytes_of(tn_value *items, size_t entries) {
 static bool close_container(struct reader *reader, tn_value *out) {
     const struct frame *frame = &reader->frames[reader->depth - 1];
     tn_value *items = reader->stack + frame->start, made = NULL;
-    size_t entries = (reader->count - frame->start) / (frame->object ? 2 : 1), again = entries;
+    size_t entries = (reader->count - frame->start) / (frame->object ? 2 : 1);
     if (frame->object && entries <= OBJECT_LINEAR_MAX) {
-        again = find_duplicate(items, entries);
+        size_t again = find_duplicate(items, entries);
         if (again < entries) return fail_duplicate(reader, frame, again);
         made = bytes_of(items, entries);
     }
     if (made == NULL) made = list_make(frame->object ? TN_OBJECT : TN_ARRAY, items, entries);
     reader->count = frame->start;
     if (frame->object && entries > OBJECT_LINEAR_MAX) { /* its hash table tells faster */
-        again = object_duplicate(made);
+        size_t again = object_duplicate(made);
         if (again < entries) {
             value_unref(made);
             return fail_duplicate(reader, frame, again);

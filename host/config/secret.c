@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include "host/config/config.h"
 #include "host/config/config_internal.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -15,8 +16,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 static int32_t refuse(struct error *error, const char *name, const char *how, const char *why) {
     return error_set(error, TN_NOT_FOUND, "SECRET_NOT_FOUND", "the secret `%s` cannot be had: %s: %s", name, how, why);
@@ -78,6 +77,7 @@ static int32_t from_file(const char *name, const char *path, tn_value *out, stru
 
 static int32_t from_command(const char *name, tn_value command, tn_value *out, struct error *error) {
     size_t count = value_count(command);
+    assert(count > 0); /* as the configuration was read */
     char **arguments = mem_array(NULL, count + 1, sizeof *arguments);
     for (size_t i = 0; i < count; i++) arguments[i] = mem_text(value_chars(value_at(command, i), NULL));
     arguments[count] = NULL;

@@ -245,7 +245,7 @@ static int32_t named_target(struct run *run, const struct task *task, const char
 static int32_t route_goto(struct run *run, struct task *task, tn_value where, struct error *error) {
     size_t count = value_is(where, TN_ARRAY) ? value_count(where) : 1;
     for (size_t i = 0; i < count; i++) {
-        int32_t target;
+        int32_t target = -1;
         tn_value name = value_is(where, TN_ARRAY) ? value_at(where, i) : where;
         int32_t status = named_target(run, task, "goto", name, &target, error);
         if (status != TN_OK) return status;
@@ -263,7 +263,7 @@ static int32_t route_sends(struct run *run, struct task *task, tn_value sends, s
         return error_set(error, TN_LIMIT, "LIMIT", "%zu sends pass %u tasks in one step", count, RUN_TASKS_MAX);
     for (size_t i = 0; i < count; i++) {
         tn_value send = value_at(sends, i), to = value_is(send, TN_OBJECT) ? value_get(send, "to") : NULL;
-        int32_t target;
+        int32_t target = -1;
         int32_t status = named_target(run, task, "send", to ? to : value_null(), &target, error);
         if (status != TN_OK) return status;
         if (target < 0) continue;

@@ -205,7 +205,7 @@ static int32_t read_notes(struct elf_file *file, struct error *error) {
 /* ---- Opening ---- */
 
 static int32_t open_take(struct elf_file *file, struct elf_file **out, struct error *error) {
-    Elf64_Ehdr header;
+    Elf64_Ehdr header = {0};
     int32_t status = read_header(file, &header, error);
     if (status == TN_OK) {
         file->segment_count = header.e_phnum;

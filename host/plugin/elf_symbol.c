@@ -66,7 +66,7 @@ static int32_t read_dynamic(const struct elf_file *file, struct dynamic *dynamic
 /* The largest index in a table of type DT_GNU_HASH, plus one; 0 where it holds none. */
 static int32_t count_gnu_hash(const struct elf_file *file, uint64_t address, uint64_t *count, struct error *error) {
     static const char what[] = "symbol hash table";
-    uint64_t offset, left;
+    uint64_t offset = 0, left = 0;
     uint32_t head[4];
     int32_t status = offset_of(file, address, what, &offset, &left, error);
     if (status == TN_OK) status = elf_read(file, offset, head, sizeof head, what, error);
@@ -99,7 +99,7 @@ static int32_t count_gnu_hash(const struct elf_file *file, uint64_t address, uin
 
 static int32_t count_symbols(const struct elf_file *file, const struct dynamic *dynamic, uint64_t *count,
                              struct error *error) {
-    uint64_t offset, left;
+    uint64_t offset = 0, left = 0;
     int32_t status = TN_OK;
     *count = 0;
     if (dynamic->hash) {
@@ -140,7 +140,7 @@ static void take_symbol(struct elf_symbols *out, const Elf64_Sym *symbol, const 
 
 static int32_t read_symbols(const struct elf_file *file, const struct dynamic *dynamic, struct elf_symbols *out,
                             struct error *error) {
-    uint64_t offset, left, count, strings, strings_left;
+    uint64_t offset = 0, left = 0, count = 0, strings = 0, strings_left = 0;
     int32_t status = count_symbols(file, dynamic, &count, error);
     if (status == TN_OK) status = offset_of(file, dynamic->strings, "string table", &strings, &strings_left, error);
     if (status != TN_OK) return status;
@@ -175,7 +175,7 @@ static int32_t read_symbols(const struct elf_file *file, const struct dynamic *d
         for (size_t i = 0; i < some; i++) {
             if (window[i].st_name >= size && window[i].st_name != 0)
                 return elf_broken(file, error, "broken ELF file: the name of symbol %llu is outside its string table",
-                                  (unsigned long long)(done + i));
+                                  (unsigned long long)done + i);
             take_symbol(out, &window[i], out->strings + window[i].st_name);
         }
         done += some;

@@ -7,6 +7,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/plugin/manifest.h"
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,6 +96,7 @@ static int32_t merge_into(struct merge *merge, const char *where, tn_value *into
 /* ---- Components ---- */
 
 static int32_t merge_at(struct merge *merge, size_t place, tn_value component) {
+    assert(place < merge->count);
     tn_value where = value_format("component `%s`", manifest_text(component, "id"));
     int32_t status = merge_into(merge, value_chars(where, NULL), &merge->components[place], component, false);
     value_unref(where);
