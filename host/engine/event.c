@@ -104,8 +104,10 @@ void emit_chunk(struct task *task, tn_value chunk) {
 /* Several writes of one task to one channel are shown as one array. */
 static int32_t collect_write(void *user, struct task *task, uint32_t channel, tn_value value, struct error *error) {
     (void)error;
-    tn_value *writes = user, name = task->run->graph->document->channels[channel].name;
-    tn_value before = value_get_key(*writes, name), shown = value_ref(value);
+    const struct document_channel *def = &task->run->graph->document->channels[channel];
+    tn_value *writes = user, name = def->name;
+    bool gathers = def->type == CHANNEL_APPEND || def->type == CHANNEL_REDUCE; /* else the last one counts */
+    tn_value before = gathers ? value_get_key(*writes, name) : NULL, shown = value_ref(value);
     if (before) {
         tn_value more =
             value_is(before, TN_ARRAY) ? value_ref(before) : value_push_take(value_array(), value_ref(before));
@@ -115,21 +117,17 @@ static int32_t collect_write(void *user, struct task *task, uint32_t channel, tn
     return TN_OK;
 }
 
-void emit_updates(struct run *run) {
-    if (!run_wants(run, RUN_MODE_UPDATES)) return;
-    for (uint32_t i = 0; i < run->task_count; i++) {
-        struct task *task = &run->tasks[i];
-        if (task->state != TASK_DONE) continue;
-        tn_value writes = value_object();
-        task_each_write(task, collect_write, &writes, NULL);
-        run_emit_take(run, RUN_MODE_UPDATES, value_set_take(about(task), "writes", writes));
-    }
+static void emit_update(struct task *task) {
+    tn_value writes = value_object();
+    task_each_write(task, collect_write, &writes, NULL);
+    run_emit_take(task->run, RUN_MODE_UPDATES, value_set_take(about(task), "writes", writes));
 }
 
-void emit_committed(struct run *run) {
-    if (run_wants(run, RUN_MODE_VALUES))
-        run_emit_take(run, RUN_MODE_VALUES, value_set_take(value_object(), "state", state_object(&run->state, true)));
-    if (!run_wants(run, RUN_MODE_CHECKPOINTS)) return;
+static void emit_values(struct run *run) {
+    run_emit_take(run, RUN_MODE_VALUES, value_set_take(value_object(), "state", state_object(&run->state, true)));
+}
+
+static void emit_checkpoint(struct run *run) {
     const struct document *document = run->graph->document;
     tn_value next = value_array();
     for (uint32_t i = 0; i < run->triggered.count; i++)
@@ -139,6 +137,28 @@ void emit_committed(struct run *run) {
     tn_value event = value_set_take(value_object_reserve(2), "next", next);
     event = value_set_take(event, "state", state_object(&run->state, true));
     run_emit_take(run, RUN_MODE_CHECKPOINTS, event);
+}
+
+/* One at a time, so that a reader that is full gets no more of a step of thousands of tasks than it has asked for. */
+bool emit_next(struct run *run) {
+    bool updates = run_wants(run, RUN_MODE_UPDATES);
+    while (run->told < run->task_count) {
+        struct task *task = &run->tasks[run->told++];
+        if (!updates || task->state != TASK_DONE) continue;
+        emit_update(task);
+        return true;
+    }
+    static const struct {
+        enum run_mode mode;
+        void (*emit)(struct run *run);
+    } last[] = {{RUN_MODE_VALUES, emit_values}, {RUN_MODE_CHECKPOINTS, emit_checkpoint}};
+    while (run->told < run->task_count + sizeof last / sizeof *last) {
+        size_t which = run->told++ - run->task_count;
+        if (!run_wants(run, last[which].mode)) continue;
+        last[which].emit(run);
+        return true;
+    }
+    return false;
 }
 
 void emit_debug(struct run *run, const char *what, int32_t node, const char *message) {

@@ -97,7 +97,11 @@ static void lay_out_joins(struct graph *graph) {
 
 /* ---- Effects ---- */
 
-static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+/* "fs.read", or "fs.read:PATH". */
+static bool is_effect(const char *text, const char *effect) {
+    size_t length = strlen(effect);
+    return strncmp(text, effect, length) == 0 && (text[length] == '\0' || text[length] == ':');
+}
 
 /* Every effect declared is one that may be repeated: reading, calling out, secrets. Undeclared is the worst. */
 static bool effects_repeatable(tn_value effects) {
@@ -108,10 +112,27 @@ static bool effects_repeatable(tn_value effects) {
         if (!value_is(effect, TN_STRING)) return false;
         bool found = false;
         for (size_t k = 0; k < sizeof repeatable / sizeof *repeatable; k++)
-            found |= starts_with(value_chars(effect, NULL), repeatable[k]);
+            found |= is_effect(value_chars(effect, NULL), repeatable[k]);
         if (!found) return false;
     }
     return true;
+}
+
+static bool component_cacheable(const struct component *component) {
+    return effects_repeatable(component->info->effects);
+}
+
+static bool component_repeatable(const struct component *component) {
+    tn_value idempotent = value_get(component->info->manifest, "idempotent");
+    return component_cacheable(component) || (idempotent && value_is(idempotent, TN_BOOL) && value_to_bool(idempotent));
+}
+
+/* What a node calls, it does: a subgraph with a destructive node inside must not be repeated either. */
+static void count_effects(struct graph *graph, struct callable *callee) {
+    const struct graph *inner = graph_of_callable(callee);
+    const struct component *component = inner ? NULL : instance_component(callee);
+    graph->callees_repeatable &= inner ? inner->repeatable : component && component_repeatable(component);
+    graph->callees_cacheable &= inner ? inner->cacheable : component && component_cacheable(component);
 }
 
 /* ---- The scope that components bind names in ---- */
@@ -135,7 +156,9 @@ static void scope_each_field(void *self, void (*offer)(void *user, const char *n
 
 static struct callable *scope_callee(void *self, const char *kind, const char *name, tn_value config,
                                      struct error *error) {
-    return binding_callee(self, kind, name, config, error);
+    struct callable *callee = binding_callee(self, kind, name, config, error);
+    if (callee) count_effects(self, callee);
+    return callee;
 }
 
 static struct instance_scope scope_of(struct graph *graph, const char *where) {
@@ -177,6 +200,7 @@ static int32_t build_node(struct graph *graph, uint32_t index, struct error *err
     }
     tn_value where = value_format("node `%s`", value_chars(def->id, NULL));
     struct instance_scope scope = scope_of(graph, value_chars(where, NULL));
+    graph->callees_repeatable = graph->callees_cacheable = true;
     status = instance_new(component, config, &scope, &node->callable, error);
     value_unref(config);
     value_unref(where);
@@ -185,10 +209,10 @@ static int32_t build_node(struct graph *graph, uint32_t index, struct error *err
         return status;
     }
     node->reads = instance_reads(node->callable, &node->read_count);
-    tn_value idempotent = value_get(component->info->manifest, "idempotent");
-    bool repeatable = effects_repeatable(component->info->effects);
-    node->may_cache = repeatable;
-    node->may_retry = repeatable || (idempotent && value_is(idempotent, TN_BOOL) && value_to_bool(idempotent));
+    node->may_cache = component_cacheable(component) && graph->callees_cacheable;
+    node->may_retry = component_repeatable(component) && graph->callees_repeatable;
+    graph->cacheable &= node->may_cache;
+    graph->repeatable &= node->may_retry;
     if (def->cache_ttl_ms >= 0 && node->may_cache) node->cache = cache_new(def->cache_ttl_ms);
     graph->has_deferred |= def->defer;
     graph->has_interrupts |= def->interrupt_before || def->interrupt_after;
@@ -247,6 +271,7 @@ int32_t graph_build(struct host *host, struct document *document, uint32_t depth
     graph->host = host;
     graph->depth = depth;
     graph->document = document_ref(document);
+    graph->repeatable = graph->cacheable = true;
     graph->nodes = mem_zalloc((document->node_count + 1u) * sizeof *graph->nodes);
     lay_out_joins(graph);
     lay_out_routes(graph);

@@ -45,7 +45,7 @@ struct graph_node {
     struct callable *callable;
     const uint32_t *reads; /* fields; borrowed from the callable */
     uint32_t read_count;
-    bool may_retry, may_cache; /* by the effects its component declares */
+    bool may_retry, may_cache; /* by the effects its component declares, and those that it calls */
     struct cache *cache;       /* NULL where the node has none */
     struct graph_source source;
 };
@@ -64,6 +64,8 @@ struct graph {
     uint32_t join_count, member_count;
     struct callable **reducers; /* [channel_count]; NULL where the reducer is built in */
     bool has_deferred, has_interrupts, has_ephemeral;
+    bool repeatable, cacheable;                 /* every node's component may be repeated, may be cached */
+    bool callees_repeatable, callees_cacheable; /* while a node is built: likewise of what it has bound so far */
 };
 
 /*

@@ -118,14 +118,18 @@ static void give_answer(struct task *task, tn_value answers) {
 }
 
 int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error *error) {
-    if (run->status != RUN_INTERRUPTED && run->status != RUN_STOPPED)
-        return error_set(error, TN_INVALID, "INVALID_INPUT", "the run is %s, expected interrupted or stopped",
+    if (run->status != RUN_INTERRUPTED && run->status != RUN_STOPPED && !run->at_limit)
+        return error_set(error, TN_INVALID, "INVALID_INPUT",
+                         "the run is %s, expected interrupted, stopped, or failed by RECURSION_LIMIT",
                          run_status_name(run->status));
     int32_t status = check_answers(run, answers, error);
     if (status != TN_OK) return status;
-    run->linear_once = run->status == RUN_STOPPED;
     run->status = RUN_RUNNING;
-    run->draining = run->interrupt_after = false;
+    run->draining = run->interrupt_after = run->at_limit = false;
+    error_finish(&run->error);
+    /* An interrupted step has been counted already, and is this invocation's first. */
+    run->limit_step = run->step + run->recursion_limit - run->planning_done;
+    run_begin_time(run);
     for (uint32_t i = 0; i < run->task_count; i++) give_answer(&run->tasks[i], answers);
     run->interrupted = 0;
     run->next_task = 0; /* those that are not waiting are passed over */

@@ -131,10 +131,13 @@ static int32_t add_to_union_take(const struct merge_context *context, tn_value c
     return TN_OK;
 }
 
-static tn_value with_made_id(const struct merge_context *context, tn_value message, size_t position) {
-    char id[40];
-    snprintf(id, sizeof id, "m-%016" PRIx64 "-%zu", context->origin, position);
-    return value_set_take(value_ref(message), "id", value_text(id));
+/* From its position, which a message that has been removed may have had before: then the next that is free. */
+static tn_value made_id(const struct merge_context *context, tn_value array) {
+    for (size_t ordinal = value_count(array);; ordinal++) {
+        tn_value id = value_format("m-%016" PRIx64 "-%zu", context->origin, ordinal);
+        if (find_member(context, array, id, value_hash(id)) < 0) return id;
+        value_unref(id);
+    }
 }
 
 static int32_t add_message_take(const struct merge_context *context, tn_value current, tn_value message, tn_value *out,
@@ -156,10 +159,9 @@ static int32_t add_message_take(const struct merge_context *context, tn_value cu
             return error_set(error, TN_INVALID, "CHANNEL", "channel `%s`: a message of type `remove` needs an `id`",
                              value_chars(context->channel->name, NULL));
         }
-        ensure_index(context, current);
-        tn_value made = with_made_id(context, message, value_count(current));
-        member_index_add(*context->index, value_hash(value_get(made, "id")), (uint32_t)value_count(current));
-        *out = value_push_take(current, made);
+        tn_value made = made_id(context, current);
+        member_index_add(*context->index, value_hash(made), (uint32_t)value_count(current));
+        *out = value_push_take(current, value_set_take(value_ref(message), "id", made));
         return TN_OK;
     }
     uint64_t hash = value_hash(id);
@@ -236,8 +238,10 @@ int32_t merge_by_component(const struct graph *graph, uint32_t channel, tn_value
         tn_value output = call_output(call);
         *out = output ? value_ref(output) : value_null();
     } else {
-        status = TN_FAILED;
-        if (call_error(call)) error_copy(error, call_error(call));
+        const struct error *why = call_error(call);
+        status = error_set(error, TN_FAILED, "CHANNEL", "channel `%s`: its reducer failed: %s",
+                           value_chars(graph->document->channels[channel].name, NULL),
+                           why && why->message ? why->message : "it did not complete");
     }
     call_free(call);
     return status;

@@ -65,7 +65,10 @@ static void nested_ended(struct run *run, void *user) {
 
 static tn_value path_inside(const struct run *outer, const struct task *task) {
     tn_value path = outer->path ? value_ref(outer->path) : value_array();
-    return value_push_take(path, value_ref(outer->graph->document->nodes[task->plan.node].id));
+    tn_value id = outer->graph->document->nodes[task->plan.node].id;
+    /* Runs inside the tasks of one map edge are told apart by their item. */
+    return value_push_take(path, task->plan.input ? value_format("%s[%u]", value_chars(id, NULL), task->plan.item)
+                                                  : value_ref(id));
 }
 
 static struct task *task_around(const struct call *call) {
@@ -95,6 +98,7 @@ int32_t nested_start(struct callable *callable, struct call *call, tn_value inpu
         struct run *root = run_outermost(outer);
         run->outer = outer;
         run->path = path_inside(outer, task);
+        run->scope = task_hash(task);
         run->next_nested = root->nested;
         root->nested = run;
     }

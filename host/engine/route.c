@@ -163,22 +163,26 @@ static int32_t take_map(struct run *run, const struct due *due, uint32_t source,
     return TN_OK;
 }
 
-/* How many successors really lead on: END is none. */
+/* END is no successor. */
+static bool leads_on(const struct due *due) { return due->edge != NO_INDEX || due->target >= 0; }
+
 static uint32_t count_onward(const struct due_list *list) {
     uint32_t onward = 0;
-    for (uint32_t i = 0; i < list->count; i++) onward += list->items[i].edge != NO_INDEX || list->items[i].target >= 0;
+    for (uint32_t i = 0; i < list->count; i++) onward += leads_on(&list->items[i]);
     return onward;
 }
 
 static int32_t take_due(struct run *run, struct due_list *list, int32_t from, uint32_t source, struct error *error) {
     uint32_t first = 0, last = list->count;
-    if (run->strategy != STRATEGY_PARALLEL && count_onward(list) > 1 && !run->linear_once) {
+    if (run->strategy != STRATEGY_PARALLEL && count_onward(list) > 1) {
         if (run->strategy == STRATEGY_STOP_AT_NONLINEAR) {
             run->draining = true;
             emit_debug(run, "nonlinear", from, "several successors are due: the run stops, and can be resumed");
         } else if (run->strategy == STRATEGY_PICK_FIRST) {
-            last = 1;
+            while (!leads_on(&list->items[first])) first++;
+            last = first + 1;
         } else {
+            while (!leads_on(&list->items[last - 1])) last--;
             first = last - 1;
         }
     }

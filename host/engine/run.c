@@ -55,7 +55,8 @@ struct run *run_new(struct graph *graph, const struct run_options *options) {
     run->options.thread_id = options->thread_id ? mem_text(options->thread_id) : NULL;
     run->options.runner_id = options->runner_id ? mem_text(options->runner_id) : NULL;
     if (!options->event) run->options.modes = 0;
-    run->limit_step = options->recursion_limit ? options->recursion_limit : document->recursion_limit;
+    run->recursion_limit = options->recursion_limit ? options->recursion_limit : document->recursion_limit;
+    run->limit_step = run->recursion_limit;
     run->concurrency = options->concurrency ? options->concurrency : document->concurrency;
     run->strategy = options->strategy >= 0 ? (enum run_strategy)options->strategy : document->strategy;
     run->failed_at = NO_INDEX;
@@ -153,9 +154,11 @@ static int32_t add_write(void *user, struct task *task, uint32_t channel, tn_val
         const char *first = graph_node_name(graph, (int32_t)run->tasks[other].plan.node);
         const char *second = graph_node_name(graph, (int32_t)task->plan.node);
         error_set(error, status, "CONCURRENT_UPDATE",
-                  "channel `%s` is of type last_value, and was written in one step by `%s` and by `%s`; make it an "
+                  "channel `%s` is of type %s, and was written in one step by `%s` and by `%s`; make it an "
                   "append or reduce channel, or put one node after the other",
-                  value_chars(graph->document->channels[channel].name, NULL), first, second);
+                  value_chars(graph->document->channels[channel].name, NULL),
+                  graph->document->channels[channel].type == CHANNEL_EPHEMERAL ? "ephemeral" : "last_value", first,
+                  second);
     }
     return status;
 }
@@ -239,23 +242,39 @@ static bool finish_step(struct run *run) {
     }
     struct error error = ERROR_INIT;
     int32_t status = apply_writes(run, &error);
-    bool interrupts_after = false;
+    bool interrupts_after = false, applied = status == TN_OK;
     for (uint32_t i = 0; status == TN_OK && i < run->task_count; i++) {
         status = route_task(run, &run->tasks[i], &error);
         interrupts_after |= run->graph->document->nodes[run->tasks[i].plan.node].interrupt_after;
+    }
+    if (status != TN_OK && applied && run_outermost(run)->options.modes) {
+        /* The writes are committed, and stay: what is told must agree with the state. Nothing comes next. */
+        plan_clear(run);
+        run->told = 0;
+        while (emit_next(run)) {
+        }
     }
     if (status != TN_OK) {
         run_fail(run, &error);
         return false;
     }
     plan_finish(run);
-    run->linear_once = false;
-    if (run->options.modes || run->outer) {
-        emit_updates(run);
-        emit_committed(run);
-    }
-    tasks_clear(run);
     run->interrupt_after = interrupts_after;
+    run->told = 0;
+    run->telling = run->options.modes || run->outer;
+    if (!run->telling) tasks_clear(run);
+    return true;
+}
+
+/* Subscribers are told of the committed step, then its tasks are let go. False: the reader is full before the end. */
+static bool tell(struct run *run) {
+    const struct run *root = run_outermost(run);
+    if (root->options.modes)
+        while (!root->paused && emit_next(run)) {
+        }
+    if (root->paused && !run->cancelling) return false;
+    run->telling = false;
+    tasks_clear(run);
     return true;
 }
 
@@ -314,7 +333,9 @@ static bool begin_step(struct run *run) {
                   run->step,
                   graph_node_name(run->graph, (int32_t)(run->triggered.count ? run->triggered.items[0].node
                                                                              : run->mapped.items[0].node)));
-        run_fail(run, &error);
+        error_move(&run->error, &error);
+        run->at_limit = true; /* with its plan: run_resume goes on from here */
+        finish(run, RUN_FAILED);
         return false;
     }
     if (count > run->task_capacity) {
@@ -335,29 +356,44 @@ static bool begin_step(struct run *run) {
     return true;
 }
 
+/* Tasks before the first that has failed go on: a retry of theirs, too. */
+static bool may_start(const struct run *run) {
+    return run->next_task < run->task_count && run->next_task < run->failed_at && !run->cancelling;
+}
+
+/* Asking the time costs as much as starting a small node, so it is asked once in CLOCK_EVERY. */
+#define CLOCK_EVERY 4u
+
+static bool has_had_its_time(struct run *run, int64_t *since_us) {
+    int64_t now = loop_clock_us(run->loop);
+    if (!*since_us) *since_us = now;
+    return now - *since_us >= RUN_INLINE_US;
+}
+
 void run_advance(struct run *run) {
     if (run->advancing || run->status != RUN_RUNNING) return;
     run->advancing = true;
     uint32_t inline_left = RUN_INLINE_MAX;
+    int64_t since_us = 0;
     const struct run *root = run_outermost(run);
-    while (!root->paused) {
+    while (!root->paused || run->cancelling) { /* cancelling does not wait for the reader */
+        if (run->telling && !tell(run)) break;
         if (!run->planning_done && !run->cancelling) {
             if (!begin_step(run)) return; /* ended: `run` may be gone */
         }
-        while (run->next_task < run->task_count && run->open < run->concurrency && run->failed_at == NO_INDEX &&
-               !run->cancelling && inline_left && !root->paused) {
+        while (may_start(run) && run->open < run->concurrency && inline_left && !root->paused) {
             struct task *task = &run->tasks[run->next_task++];
             if (task->state != TASK_WAITING) continue;
             task_begin(task);
-            inline_left--;
+            if (--inline_left % CLOCK_EVERY == 0 && has_had_its_time(run, &since_us)) inline_left = 0;
         }
-        bool may_start = run->next_task < run->task_count && run->failed_at == NO_INDEX && !run->cancelling;
-        if (may_start && inline_left && run->open < run->concurrency) continue; /* paused */
-        if (may_start && !inline_left) {
+        bool more = may_start(run);
+        if (more && inline_left && run->open < run->concurrency) continue; /* paused */
+        if (more && !inline_left) {
             loop_defer(run->loop, &run->work);
             break;
         }
-        if (run->open || run->retrying || may_start) break; /* somebody's end brings us back */
+        if (run->open || run->retrying || more) break; /* somebody's end brings us back */
         if (!finish_step(run)) return;
         if (!inline_left) {
             loop_defer(run->loop, &run->work);
@@ -373,6 +409,11 @@ static void timeout_due(struct loop_timer *timer) {
     struct run *run = (struct run *)(void *)((char *)timer - offsetof(struct run, timeout));
     run->timed_out = true;
     run_cancel(run);
+}
+
+void run_begin_time(struct run *run) {
+    int64_t timeout = run->options.timeout_ms ? run->options.timeout_ms : run->graph->document->timeout_ms;
+    if (timeout) loop_timer_start(run->loop, &run->timeout, timeout, timeout_due);
 }
 
 static int32_t apply_input(struct run *run, tn_value input, struct error *error) {
@@ -415,12 +456,10 @@ static int32_t apply_input(struct run *run, tn_value input, struct error *error)
 }
 
 bool run_start(struct run *run, tn_value input) {
-    const struct document *document = run->graph->document;
     run->status = RUN_RUNNING;
     run->input = input ? value_ref(input) : value_object();
     run->in_start = true;
-    int64_t timeout = run->options.timeout_ms ? run->options.timeout_ms : document->timeout_ms;
-    if (timeout) loop_timer_start(run->loop, &run->timeout, timeout, timeout_due);
+    run_begin_time(run);
     struct error error = ERROR_INIT;
     int32_t status = apply_input(run, input, &error);
     if (status == TN_OK) status = route_start(run, &error);
@@ -428,7 +467,7 @@ bool run_start(struct run *run, tn_value input) {
         run_fail(run, &error);
     } else {
         plan_finish(run);
-        if (run->options.modes || run->outer) emit_committed(run);
+        run->telling = run->options.modes || run->outer;
         run_advance(run);
     }
     run->in_start = false;

@@ -23,10 +23,10 @@ struct call;
 struct graph;
 struct run;
 
-#define RUN_INLINE_MAX     64u      /* inline completions before a run yields to the others */
-#define RUN_STEPS_DEFAULT  25u      /* recursion_limit, of the first seed */
-#define RUN_TASKS_MAX      1000000u /* tasks of one step: map edges and sends can be enlarged by data */
-#define RUN_SUCCESSORS_MAX 1000000u
+#define RUN_INLINE_MAX    64u      /* inline completions before a run yields to the others, */
+#define RUN_INLINE_US     1000     /* or this long, looked at now and then */
+#define RUN_STEPS_DEFAULT 25u      /* recursion_limit, of the first seed */
+#define RUN_TASKS_MAX     1000000u /* tasks of one step: map edges and sends can be enlarged by data */
 
 enum run_status {
     RUN_NEW,
@@ -64,7 +64,11 @@ struct run_options {
     int strategy;             /* enum run_strategy, or -1 (run_options_init) for the document's */
     uint64_t seed;            /* of the tasks' `seed` */
     unsigned modes;
-    /* One event, borrowed, in order. false: the reader is full; the run waits for run_continue. */
+    /*
+     * One event, borrowed, in order. false: the reader is full; the run starts nothing more and waits for run_continue.
+     * The ends of tasks that are open already, `concurrency` at most, may still be told. Cancelling from inside is
+     * fine.
+     */
     bool (*event)(void *user, tn_value event);
     void (*ended)(struct run *run, void *user); /* once for every run_start or run_resume that returned false */
     void *user;
@@ -78,10 +82,14 @@ struct run *run_new(struct graph *graph, const struct run_options *options);
  * run as RUN_FAILED with INVALID_INPUT.
  */
 bool run_start(struct run *run, tn_value input);
-/* After RUN_INTERRUPTED: `answers` is {interrupt id: answer}; after RUN_STOPPED: NULL. INVALID_INPUT names unknown and
- * missing ids; the run then stays as it was. *ended as run_start's result. */
+/*
+ * After RUN_INTERRUPTED: `answers` is {interrupt id: answer}; after RUN_STOPPED, or RUN_FAILED by RECURSION_LIMIT:
+ * NULL. One more invocation: it has recursion_limit steps and its timeout anew. INVALID_INPUT names unknown and missing
+ * ids; the run then stays as it was. *ended as run_start's result.
+ */
 int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error *error);
-/* Ends soon as RUN_CANCELLED; what was committed stays. Repeatable; nothing on a run that has ended. */
+/* Ends soon as RUN_CANCELLED, full reader or not; what was committed stays. Repeatable; nothing on a run that has
+ * ended. */
 void run_cancel(struct run *run);
 /* Ends at the next step's boundary as RUN_STOPPED. */
 void run_drain(struct run *run);

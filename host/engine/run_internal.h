@@ -69,8 +69,9 @@ struct run {
     struct error error;
     struct state state;
 
-    uint32_t step;       /* of the tasks that run, from 1; 0 is the input */
-    uint32_t limit_step; /* the last step allowed before RECURSION_LIMIT */
+    uint32_t step;            /* of the tasks that run, from 1; 0 is the input */
+    uint32_t recursion_limit; /* steps of one invocation */
+    uint32_t limit_step;      /* the last step allowed before RECURSION_LIMIT */
     uint32_t concurrency;
     enum run_strategy strategy;
 
@@ -93,15 +94,17 @@ struct run {
     bool advancing, cancelling, draining, timed_out, in_start;
     bool paused;          /* the reader of the outermost run is full */
     bool interrupt_after; /* a task of the last step asked to be interrupted after it */
-    bool linear_once;     /* resumed after RUN_STOPPED: let the next branching pass */
+    bool at_limit;        /* RUN_FAILED by RECURSION_LIMIT: the plan is kept, run_resume goes on */
+    bool telling;         /* the last step is committed, and subscribers are still being told of it */
     bool planning_done;   /* tasks of this step are laid out */
-    uint32_t warned_joins;
+    uint32_t told;        /* while `telling`: how much of it has been told, see emit_next */
     struct loop_work work;
     struct loop_timer timeout;
 
     /* A nested run: the run and task around it, and its path from the outermost. */
     struct run *outer;
-    tn_value path;                    /* array of node ids; NULL for an outermost run */
+    tn_value path;                    /* array of node ids, "id[item]" of mapped ones; NULL for an outermost run */
+    uint64_t scope;                   /* hash of the task around it; 0 for an outermost run */
     struct run *nested, *next_nested; /* on the outermost run: all runs inside it, so that run_continue finds them */
 };
 
@@ -109,6 +112,7 @@ extern const struct call_ops task_call_ops;
 
 /* run.c */
 void run_advance(struct run *run);
+void run_begin_time(struct run *run);                /* starts the run's timeout: of every invocation anew */
 void run_fail(struct run *run, struct error *error); /* takes what `error` holds; at a step's boundary */
 uint64_t run_mix(uint64_t hash, uint64_t more);      /* one round of mixing */
 
@@ -118,7 +122,8 @@ void task_finish(struct task *task);
 void task_begin(struct task *task); /* starts, or ends at once from the cache */
 /* Cancels tasks [from, …), in whatever state they are; run_advance is the caller's affair. */
 void run_stop_tasks(struct run *run, uint32_t from);
-uint64_t task_hash(const struct task *task); /* of step, path, node, edge and item: equal in every run */
+uint64_t
+task_hash(const struct task *task); /* of the tasks around it, step, node, edge, item, source: equal in every run */
 char *task_id(struct task *task, char out[40]);
 /* Calls write(channel, value) for each write of a task that is done, in order; stops at the first failure. */
 typedef int32_t task_write_fn(void *user, struct task *task, uint32_t channel, tn_value value, struct error *error);
@@ -142,8 +147,8 @@ bool run_wants(const struct run *run, unsigned modes);
 void run_emit_take(struct run *run, enum run_mode mode, tn_value event);
 void emit_task(struct task *task, const char *what);
 void emit_chunk(struct task *task, tn_value chunk);
-void emit_updates(struct run *run);
-void emit_committed(struct run *run);
+/* The next event of those that tell of a committed step, `told` counting them; false: there is no more to tell. */
+bool emit_next(struct run *run);
 void emit_debug(struct run *run, const char *what, int32_t node, const char *message);
 
 #endif

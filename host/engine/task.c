@@ -43,9 +43,10 @@ void task_finish(struct task *task) {
 
 uint64_t task_hash(const struct task *task) {
     const struct run *run = task->run;
-    uint64_t hash = run_mix(run->path ? value_hash(run->path) : 0, run->step);
-    hash = run_mix(hash, value_hash(def_of(task)->id));
-    return run_mix(run_mix(hash, task->plan.edge), task->plan.item);
+    uint64_t hash = run_mix(run_mix(run->scope, run->step), value_hash(def_of(task)->id));
+    /* The source as well: tasks of several sources reach one node with the same edge and item. */
+    hash = run_mix(hash, (uint64_t)task->plan.edge << 32 | task->plan.item);
+    return run_mix(hash, task->plan.source);
 }
 
 char *task_id(struct task *task, char out[40]) {
@@ -107,7 +108,9 @@ const struct call_ops task_call_ops = {.ended = task_ended,
 
 static tn_value cache_key_of(const struct task *task) {
     const struct graph_node *node = node_of(task);
-    tn_value key = value_array_reserve(node->read_count + 1);
+    const struct run_options *options = &task->run->options;
+    tn_value key = value_array_reserve(node->read_count + 2);
+    key = value_push_take(key, options->configurable ? value_ref(options->configurable) : value_null());
     key = value_push_take(key, task->plan.input ? value_ref(task->plan.input) : value_null());
     for (uint32_t i = 0; i < node->read_count; i++) {
         uint32_t field = node->reads[i];
@@ -137,33 +140,36 @@ static tn_value outcome_value(const struct task *task) {
 static void start_attempt(struct task *task) {
     struct run *run = task->run;
     const struct document_node *def = def_of(task);
+    if (run->options.modes || run->outer) {
+        task->started_ms = loop_now_ms(run->loop);
+        if (task->attempt > 1) emit_task(task, "reset");
+        emit_task(task, "start");
+        if (task->state != TASK_WAITING) return; /* a subscriber has cancelled the run from inside the event */
+    }
     task->state = TASK_OPEN;
     run->open++;
     task->call = call_new(run->loop, node_of(task)->callable, &task_call_ops, task);
     if (def->timeout_total_ms || def->timeout_idle_ms)
         call_timeout(task->call, def->timeout_total_ms, def->timeout_idle_ms);
-    if (run->options.modes || run->outer) {
-        task->started_ms = loop_now_ms(run->loop);
-        emit_task(task, "start");
-    }
     bool inside = call_start(task->call, task->resumed ? task->answer : task->plan.input);
     if (inside) ended(task);
 }
 
+/* It waits for its turn like any other: the limit of concurrency holds for attempts, not only for first ones. */
 static void retry_due(struct loop_timer *timer) {
     struct task *task = (struct task *)(void *)((char *)timer - offsetof(struct task, retry_timer));
     struct run *run = task->run;
     run->retrying--;
     task->attempt++;
     error_finish(&task->error);
-    emit_task(task, "reset");
-    start_attempt(task);
+    task->state = TASK_WAITING;
+    if (task->index < run->next_task) run->next_task = task->index;
     run_advance(run);
 }
 
 static int64_t retry_delay(const struct task *task) {
     const struct document_retry *retry = &def_of(task)->retry;
-    double delay = (double)retry->initial_ms * pow(retry->factor, task->attempt - 1);
+    double delay = retry->initial_ms ? (double)retry->initial_ms * pow(retry->factor, task->attempt - 1) : 0;
     int64_t wait = delay < (double)retry->max_ms ? (int64_t)delay : retry->max_ms;
     tn_value after = task->error.more ? value_get(task->error.more, "retry_after_ms") : NULL;
     int64_t asked;
@@ -183,20 +189,20 @@ static void failed(struct task *task) {
     struct run *run = task->run;
     if (may_retry(task)) {
         task->state = TASK_RETRYING;
-        emit_task(task, "retry");
         call_free(task->call);
         task->call = NULL;
         run->retrying++;
         loop_timer_start(run->loop, &task->retry_timer, retry_delay(task), retry_due);
+        emit_task(task, "retry"); /* last: a subscriber may cancel from inside it */
         return;
     }
     task->state = TASK_FAILED;
-    emit_task(task, "end");
-    if (def_of(task)->on_error != DOCUMENT_NOWHERE) return;
     /* Only tasks later in task order are cancelled, so that the first failing one is always the same. */
-    if (task->index >= run->failed_at) return;
-    run->failed_at = task->index;
-    run_stop_tasks(run, task->index + 1);
+    if (def_of(task)->on_error == DOCUMENT_NOWHERE && task->index < run->failed_at) {
+        run->failed_at = task->index;
+        run_stop_tasks(run, task->index + 1);
+    }
+    emit_task(task, "end");
 }
 
 /* The call has ended: what became of the task. */

@@ -228,6 +228,13 @@ int64_t loop_now_ms(struct loop *loop) {
     return loop->now_ms;
 }
 
+int64_t loop_clock_us(struct loop *loop) {
+    if (loop->fake) return loop->now_ms * 1000;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
 int64_t loop_wall_ms(struct loop *loop) { return loop->fake ? FAKE_WALL_MS + loop->now_ms : clock_ms(CLOCK_REALTIME); }
 
 void loop_fake_clock(struct loop *loop) {

@@ -70,6 +70,7 @@ void loop_unexpect(struct loop *loop);
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms, void (*fire)(struct loop_timer *));
 void loop_timer_stop(struct loop *loop, struct loop_timer *timer); /* stopped already: nothing */
 int64_t loop_now_ms(struct loop *loop);  /* [loop] monotonic, as of this turn */
+int64_t loop_clock_us(struct loop *loop); /* [loop] monotonic, and now: for measuring what goes on within a turn */
 int64_t loop_wall_ms(struct loop *loop); /* [any] since 1970 UTC */
 /*
  * For tests: time stands still at 0 (wall: 2026-01-01T00:00:00Z) and jumps to the next timer whenever nothing else is
