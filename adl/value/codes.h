@@ -20,31 +20,38 @@
 #define ERROR_CODES(CODE) \
     /* Documents, graphs and their steps. */ \
     CODE(INVALID_GRAPH, false, "Graph::InvalidGraph", \
-         "The document cannot be built into a graph: it has mistakes, cannot be read, or nests too deeply. `tenon check` " \
+         "The document cannot be built into a graph: it has mistakes, cannot be read, or nests too deeply. " \
+         "`tenon check` " \
          "shows every mistake at its line and column.") \
     CODE(RECURSION_LIMIT, false, "Graph::RecursionLimit", \
-         "The run took as many super-steps as its recursion_limit allows and was not done. The state is kept: resume " \
+         "The run took as many super-steps as its recursion_limit allows and was not done. The state is " \
+         "kept: resume " \
          "with a higher limit, or look for a loop whose condition never ends it.") \
     CODE(CHANNEL, false, "Graph::Channel", \
-         "A write that its channel cannot take: the channel does not exist, is read only, or the value does not fit " \
+         "A write that its channel cannot take: the channel does not exist, is read only, or the value does " \
+         "not fit " \
          "its schema or its reducer.") \
     CODE(CONCURRENT_UPDATE, false, "Graph::Channel", \
-         "Two tasks of one super-step wrote a channel that keeps the last value. Give the channel a reducer, or put " \
+         "Two tasks of one super-step wrote a channel that keeps the last value. Give the channel a reducer, " \
+         "or put " \
          "the nodes one after the other.") \
     CODE(NODE_EXECUTION, false, "Graph::NodeExecution", \
          "A component ended its task without saying why, or broke the contract while running it.") \
     CODE(STALLED, false, "Graph::NodeExecution", \
          "Nothing is left that could bring the run on: a component neither ended its task nor waits for anything.") \
-    CODE(SUBGRAPH_FAILED, false, "Graph::NodeExecution", "The inner graph of a subgraph node failed without an error.") \
+    CODE(SUBGRAPH_FAILED, false, "Graph::NodeExecution", \
+         "The inner graph of a subgraph node failed without an error.") \
     CODE(SUBGRAPH_OUTPUT, false, "Graph::Channel", \
-         "The inner graph's result does not have what the subgraph node's `output` names, or an outer channel does not " \
+         "The inner graph's result does not have what the subgraph node's `output` names, or an outer " \
+         "channel does not " \
          "take it.") \
     CODE(EMIT_FAILED, false, "Graph::NodeExecution", "The host did not take a streamed chunk.") \
     CODE(INTERRUPTED, false, "Graph::NodeExecution", \
          "The run waits for an answer from outside, and the caller has no way to give one. Resume it with answers.") \
     /* Expressions, templates, text. */ \
     CODE(EXPRESSION_ERROR, false, "Chain::Template", \
-         "An expression does not compile, or failed while it was evaluated: a name is missing, operands do not fit, a " \
+         "An expression does not compile, or failed while it was evaluated: a name is missing, operands do " \
+         "not fit, a " \
          "condition is not true or false. The error has the position.") \
     CODE(TEMPLATE_ERROR, false, "Chain::Template", \
          "A template's braces do not pair, or a hole failed. `{{` and `}}` write braces.") \
@@ -79,25 +86,31 @@
     CODE(PLUGIN_CRASHED, true, "Other", \
          "The process of an isolated plugin died while it had the task. It is restarted.") \
     CODE(PLUGIN_HUNG, false, "Other", \
-         "Too many tasks of the plugin's blocking components neither ended nor noticed that they were cancelled; it " \
-         "gets no further ones in this process. Have them poll `cancelled`, or run the plugin with isolation: process.") \
+         "Too many tasks of the plugin's blocking components neither ended nor noticed that they were " \
+         "cancelled; it " \
+         "gets no further ones in this process. Have them poll `cancelled`, or run the plugin with " \
+         "isolation: process.") \
     CODE(PLUGIN_REFUSED, false, "Other", \
-         "The plugin was not loaded, or declined: wrong architecture, a missing interface, an unmet version, a policy.") \
+         "The plugin was not loaded, or declined: wrong architecture, a missing interface, an unmet version, " \
+         "a policy.") \
     CODE(INTERFACE_MISSING, false, "Other", \
          "The plugin needs an interface that this host does not offer, or not to this plugin (drafts need a flag).") \
     CODE(PLUGIN_INVALID, false, "Other", \
-         "The file is no shared object for this machine, is broken, or its code does not keep the contract: no entry, " \
+         "The file is no shared object for this machine, is broken, or its code does not keep the contract: " \
+         "no entry, " \
          "structs of another size, interfaces that its manifest promises missing. `tenon plugin check` says more.") \
     CODE(MANIFEST_MISSING, false, "Other", \
          "The shared object has no manifest: neither notes of owner Tenon nor a <name>.tenon.json beside it.") \
     CODE(MANIFEST_INVALID, false, "Other", \
          "A plugin's manifest is not what it should be; the message names the file, the component and the field.") \
     CODE(PLUGIN_DUPLICATE, false, "Other", \
-         "Two plugins claim one component, or two files one plugin: neither is used. Take one out of the search path.") \
+         "Two plugins claim one component, or two files one plugin: neither is used. Take one out of the " \
+         "search path.") \
     CODE(PLUGIN_BUSY, true, "Other", \
          "The plugin cannot be unloaded while it has instances or open tasks. It takes no new work; try again.") \
     CODE(SECRET_NOT_FOUND, false, "Other", \
-         "A secret that the configuration refers to cannot be had: the variable is not set, the file cannot be read, the " \
+         "A secret that the configuration refers to cannot be had: the variable is not set, the file cannot " \
+         "be read, the " \
          "command failed.") \
     CODE(IO, false, "Other", "A file or folder cannot be read or written; the message names it.") \
     CODE(PERMISSION_DENIED, false, "Other", \
@@ -113,14 +126,16 @@
     CODE(OVERLOADED, true, "Model::ApiRequest", "The service says that it is overloaded; try again later.") \
     CODE(RATE_LIMITED, true, "Model::RateLimited", \
          "Too many requests or tokens for the account. `retry_after_ms` is honoured where the service gave it.") \
-    CODE(AUTH, false, "Model::Auth", "The service refused the credentials, or there are none; set the secret it names.") \
+    CODE(AUTH, false, "Model::Auth", \
+         "The service refused the credentials, or there are none; set the secret it names.") \
     CODE(INVALID_REQUEST, false, "Model::ApiRequest", "The service refused the request as malformed; it says why.") \
     CODE(CONTEXT_LENGTH, false, "Model::ApiRequest", \
          "The messages are longer than the model's context. Trim the history, or take another model.") \
     CODE(CONTENT_FILTERED, false, "Model::InvalidResponse", "The service withheld the answer, by its own policy.") \
     CODE(INVALID_RESPONSE, true, "Model::InvalidResponse", "The service's answer is not what its protocol says.") \
     /* Tasks, Artifacts, stores and threads. */ \
-    CODE(CLAIM_LOST, false, "Other", "The claim expired, or another runner holds it; the Task's result was not taken.") \
+    CODE(CLAIM_LOST, false, "Other", \
+         "The claim expired, or another runner holds it; the Task's result was not taken.") \
     CODE(INVALID_TRANSITION, false, "Other", "The Task cannot go from the state it is in to the one asked for.") \
     CODE(CONFLICT, true, "Other", "Somebody else changed the record, or holds the thread, at the same time.") \
     CODE(GRAPH_CHANGED, false, "Graph::InvalidGraph", \

@@ -18,21 +18,21 @@
 #ifndef TENON_HOST_CALL_H
 #define TENON_HOST_CALL_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "adl/value/error.h"
 #include "adl/value/value.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct call;
 struct callable;
 struct loop;
 struct loop_work;
 
-#define CALL_GRACE_MS 5000      /* from cancel to abandonment */
+#define CALL_GRACE_MS    5000   /* from cancel to abandonment */
 #define CALL_CHUNKS_HIGH 64u    /* emitted chunks waiting before emit says AGAIN */
-#define CALL_CHUNKS_LOW 16u     /* ready comes when so few are left */
-#define CALL_DEPTH_MAX 64u      /* calls inside calls */
-#define CALL_WRITES_MAX 65536u  /* writes of one task; more is LIMIT */
+#define CALL_CHUNKS_LOW  16u    /* ready comes when so few are left */
+#define CALL_DEPTH_MAX   64u    /* calls inside calls */
+#define CALL_WRITES_MAX  65536u /* writes of one task; more is LIMIT */
 
 enum call_outcome { CALL_OPEN, CALL_COMPLETED, CALL_FAILED, CALL_CANCELLED, CALL_INTERRUPTED };
 
@@ -59,7 +59,8 @@ struct callable {
 };
 
 struct callable *callable_ref(struct callable *callable);
-void callable_unref(struct callable *callable); /* [any]; free is called on the thread of the last one; NULL is allowed */
+void callable_unref(
+    struct callable *callable); /* [any]; free is called on the thread of the last one; NULL is allowed */
 
 /* ---- Its owner: who started the call ---- */
 
@@ -115,10 +116,10 @@ void *call_data(const struct call *call);
 
 /* After the end; borrowed until call_free. */
 enum call_outcome call_outcome(const struct call *call);
-tn_value call_output(const struct call *call);            /* CALL_COMPLETED: NULL where there was none */
-const struct error *call_error(const struct call *call);  /* CALL_FAILED, and CALL_CANCELLED (code CANCELLED) */
+tn_value call_output(const struct call *call);           /* CALL_COMPLETED: NULL where there was none */
+const struct error *call_error(const struct call *call); /* CALL_FAILED, and CALL_CANCELLED (code CANCELLED) */
 const struct call_write *call_writes(const struct call *call, uint32_t *count);
-tn_value call_interrupt_value(const struct call *call);   /* {payload, schema?, continuation?} */
+tn_value call_interrupt_value(const struct call *call); /* {payload, schema?, continuation?} */
 
 /* ---- The callable's side: what tn_task_1 does, for callables written in the host. [loop, or any by token] ---- */
 

@@ -2,8 +2,8 @@
  * instance.h - a component made ready to be called: its instance(s), and the names they bound.
  *
  * instance_new asks the registry's component to create itself with a config; what it binds meanwhile (channels to read
- * and write, components to call, expressions, templates, schemas) is resolved through a *scope*, which the graph that is
- * being built provides, and kept as index tables here. A blocking component that is not reentrant has as many inner
+ * and write, components to call, expressions, templates, schemas) is resolved through a *scope*, which the graph that
+ * is being built provides, and kept as index tables here. A blocking component that is not reentrant has as many inner
  * instances as workers are busy with it; they are made on demand, and all bind the same.
  *
  *     struct callable *node;
@@ -14,9 +14,9 @@
 #ifndef TENON_HOST_INSTANCE_H
 #define TENON_HOST_INSTANCE_H
 
-#include <stdint.h>
 #include "adl/value/error.h"
 #include "adl/value/value.h"
+#include <stdint.h>
 
 struct callable;
 struct component; /* registry.h */

@@ -187,5 +187,5 @@ static int32_t unpost(const tn_host *host, uint64_t id) {
     return TN_OK;
 }
 
-const tn_core_1 interface_core = {sizeof(tn_core_1), 0,      log_line, wall_ms, monotonic_ns, alloc,
-                                  resize,            release, post,    unpost};
+const tn_core_1 interface_core = {sizeof(tn_core_1), 0,    log_line, wall_ms, monotonic_ns, alloc, resize,
+                                  release,           post, unpost};

@@ -227,7 +227,34 @@ static tn_value to_json(tn_value value) {
     return text;
 }
 
-const tn_value_1 interface_value = {
-    sizeof(tn_value_1), 0, retain, release, kind_of, as_bool, as_int, as_double, as_text, as_bytes, count, at, get,
-    entry, equal, make_null, make_bool, make_int, make_double, make_text, make_bytes, append, set, builder_new,
-    builder_begin, builder_key, builder_add, builder_end, builder_finish, from_json, to_json};
+const tn_value_1 interface_value = {sizeof(tn_value_1),
+                                    0,
+                                    retain,
+                                    release,
+                                    kind_of,
+                                    as_bool,
+                                    as_int,
+                                    as_double,
+                                    as_text,
+                                    as_bytes,
+                                    count,
+                                    at,
+                                    get,
+                                    entry,
+                                    equal,
+                                    make_null,
+                                    make_bool,
+                                    make_int,
+                                    make_double,
+                                    make_text,
+                                    make_bytes,
+                                    append,
+                                    set,
+                                    builder_new,
+                                    builder_begin,
+                                    builder_key,
+                                    builder_add,
+                                    builder_end,
+                                    builder_finish,
+                                    from_json,
+                                    to_json};
