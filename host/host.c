@@ -7,6 +7,7 @@
 #include "host/host.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/call/worker.h"
 #include "host/config/config.h"
 #include "host/files.h"
 #include "host/interface/interface.h"
@@ -38,24 +39,42 @@ static int32_t find_plugins(struct host *host, const struct host_options *option
     return status;
 }
 
+void host_registry_options(struct host *host, struct registry_options *out) {
+    *out = (struct registry_options){
+        .interfaces = interface_table, .allow_drafts = host->allow_drafts, .config = plugin_config, .user = host};
+}
+
+/* Whether tenon.yaml says which model a role is. */
+static bool role_bound(void *self, const char *role, size_t length) {
+    const struct host *host = registry_user(self);
+    char *name = mem_text_n(role, length);
+    bool bound = config_model(host->config, name) != NULL;
+    mem_free(name);
+    return bound;
+}
+
 struct host *host_new(const struct host_options *options, struct error *error) {
     struct host *host = mem_zalloc(sizeof *host);
     int32_t status = TN_OK;
+    host->allow_drafts = options->allow_drafts;
     if (options->no_config)
         host->config = config_empty();
     else
         status = config_load(options->config_file, &host->config, error);
     if (status == TN_OK) {
         log_set_level(config_log_level(host->config));
+        host->concurrency_max = (uint32_t)config_limit(host->config, "concurrency", UINT32_MAX);
+        host->recursion_max = (uint32_t)config_limit(host->config, "recursion_limit", UINT32_MAX);
+        int64_t workers = config_limit(host->config, "workers", 0);
+        if (workers) workers_limit((uint32_t)workers);
         host->loop = loop_new(error);
         if (!host->loop) status = TN_ERROR;
     }
     if (status == TN_OK) {
         loop_enter(host->loop);
-        host->registry = registry_new(&(struct registry_options){.interfaces = interface_table,
-                                                                 .allow_drafts = options->allow_drafts,
-                                                                 .config = plugin_config,
-                                                                 .user = host});
+        struct registry_options registry_options;
+        host_registry_options(host, &registry_options);
+        host->registry = registry_new(&registry_options);
         status = find_plugins(host, options, error);
     }
     if (status != TN_OK) {
@@ -64,6 +83,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     }
     registry_catalog(host->registry, &host->catalog);
     host->catalog.read = files_read;
+    host->catalog.role_bound = role_bound;
     return host;
 }
 

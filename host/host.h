@@ -1,6 +1,8 @@
 /*
  * host.h - what one host is made of: a loop, a registry of components, configuration, and the documents it has open.
  *
+ * One thing in it is the process's: `limits.workers`, the threads that all hosts share; the last host that sets it wins.
+ *
  * The library's handle (tenon/embed.h) and every command hold one. All of it belongs to the loop's thread.
  *
  *     struct host *host = host_new(&(struct host_options){.plugin_path = path}, &error);
@@ -32,11 +34,17 @@ struct host {
     struct config *config;
     struct catalog catalog; /* the registry, and files */
     struct graph *graphs;   /* what graph_open has given and is still in use */
+    bool allow_drafts;
+    /* `limits` of tenon.yaml: the most a run gets, whatever its document asks for; UINT32_MAX where nothing is said. */
+    uint32_t concurrency_max, recursion_max;
     /* Diagnostics of documents opened on the way (subgraphs), for whoever reports; may be NULL. */
     struct diagnostics *found;
 };
 
 struct host *host_new(const struct host_options *options, struct error *error);
 void host_free(struct host *host);
+/* What a registry of this host is made with: for one more, that a plugin is checked in. */
+struct registry_options;
+void host_registry_options(struct host *host, struct registry_options *out);
 
 #endif

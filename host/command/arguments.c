@@ -9,6 +9,7 @@
 #include "host/command/command.h"
 #include "host/command/help.h"
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,12 +90,22 @@ static const struct option *find_in(const struct option *options, const char *na
     return NULL;
 }
 
-static int usage_error(const struct command *command, const char *format, const char *found, const char *near) {
+static int usage_error(const struct command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int usage_error(const struct command *command, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
     fputs("tenon: ", stderr);
-    fprintf(stderr, format, found); /* NOLINT: one of the two literals below */
-    if (near) fprintf(stderr, "; did you mean `--%s`?", near);
+    vfprintf(stderr, format, args);
+    va_end(args);
     fprintf(stderr, "\nSee `tenon %s --help`.\n", command->name);
     return COMMAND_USAGE;
+}
+
+static int unknown_option(const struct command *command, const char *word, const char *near) {
+    return usage_error(command, "unknown option `--%s`%s%s%s", word, near ? "; did you mean `--" : "",
+                       near ? near : "", near ? "`?" : "");
 }
 
 static void give(struct arguments *arguments, const struct option *option, const char *value) {
@@ -109,12 +120,12 @@ static int parse_long(struct arguments *arguments, const char *word, char **argv
     nearest_init(&nearest, word, length);
     const struct option *option = find_in(command->options, word, length, 0, &nearest);
     if (!option) option = find_in(global_options, word, length, 0, &nearest);
-    if (!option) return usage_error(command, "unknown option `--%s`", word, nearest_result(&nearest));
+    if (!option) return unknown_option(command, word, nearest_result(&nearest));
     const char *value = word[length] == '=' ? word + length + 1 : NULL;
     if (!option->argument) {
-        if (value) return usage_error(command, "option `--%s` takes no value", option->name, NULL);
+        if (value) return usage_error(command, "option `--%s` takes no value", option->name);
     } else if (!value) {
-        if (*at + 1 >= argc) return usage_error(command, "option `--%s` needs a value", option->name, NULL);
+        if (*at + 1 >= argc) return usage_error(command, "option `--%s` needs a value", option->name);
         value = argv[++*at];
     }
     give(arguments, option, value);
@@ -127,13 +138,13 @@ static int parse_letters(struct arguments *arguments, const char *word, char **a
         const char letter[2] = {*word, 0};
         const struct option *option = find_in(command->options, NULL, 0, *word, NULL);
         if (!option) option = find_in(global_options, NULL, 0, *word, NULL);
-        if (!option) return usage_error(command, "unknown option `-%s`", letter, NULL);
+        if (!option) return usage_error(command, "unknown option `-%s`", letter);
         if (!option->argument) {
             give(arguments, option, NULL);
             continue;
         }
         const char *value = word[1] ? word + 1 : NULL;
-        if (!value && *at + 1 >= argc) return usage_error(command, "option `-%s` needs a value", letter, NULL);
+        if (!value && *at + 1 >= argc) return usage_error(command, "option `-%s` needs a value", letter);
         give(arguments, option, value ? value : argv[++*at]);
         return 0;
     }
@@ -161,10 +172,10 @@ static int parse(struct arguments *arguments, int argc, char **argv, int at) {
 static int check_operands(const struct arguments *arguments) {
     const struct command *command = arguments->command;
     if (arguments->operand_count < command->operands_min)
-        return usage_error(command, "expected %s", command->operands, NULL);
+        return usage_error(command, "expected %s", command->operands);
     if (arguments->operand_count > command->operands_max)
         return usage_error(command, "too many arguments, from `%s` on",
-                           arguments->operands[command->operands_max], NULL);
+                           arguments->operands[command->operands_max]);
     return 0;
 }
 

@@ -54,6 +54,20 @@ extern const struct command commands[];
 extern const size_t command_count;
 extern const struct option global_options[];
 
+/* Each returns the exit code. */
+int command_run(const struct arguments *arguments);
+int command_check(const struct arguments *arguments);
+int command_graph(const struct arguments *arguments);
+int command_fmt(const struct arguments *arguments);
+int command_schema(const struct arguments *arguments);
+int command_eval(const struct arguments *arguments);
+int command_plugin_list(const struct arguments *arguments);
+int command_plugin_show(const struct arguments *arguments);
+int command_plugin_new(const struct arguments *arguments);
+int command_plugin_check(const struct arguments *arguments);
+int command_doctor(const struct arguments *arguments);
+int command_reference(const struct arguments *arguments);
+
 /* ---- Arguments ---- */
 
 bool argument_given(const struct arguments *arguments, const char *option);
@@ -75,7 +89,9 @@ int command_main(int argc, char **argv);
 /* One line on standard error, "tenon: …"; returns `code`. */
 int command_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int command_fail_error(int code, const struct error *error); /* the same for an error; empties nothing */
-/* Opens the host as the global options say; NULL: said on standard error. */
+/* Opens the host as the global options say; NULL with error. */
+struct host *command_open(const struct arguments *arguments, struct error *error);
+/* The same; NULL: said on standard error. */
 struct host *command_host(const struct arguments *arguments);
 /* JSON, "@file" or "-"; NULL with error. `what` names the option in messages. */
 tn_value command_json(const char *text, const char *what, struct error *error);

@@ -31,7 +31,7 @@ int command_fail_error(int code, const struct error *error) {
                         error->code ? error->code : "", error->code ? "]" : "");
 }
 
-struct host *command_host(const struct arguments *arguments) {
+struct host *command_open(const struct arguments *arguments, struct error *error) {
     size_t count = argument_count(arguments, "plugins");
     const char **paths = mem_zalloc((count + 1) * sizeof *paths);
     for (size_t i = 0; i < count; i++) paths[i] = argument_at(arguments, "plugins", i);
@@ -39,9 +39,14 @@ struct host *command_host(const struct arguments *arguments) {
                                    .config_file = argument_text(arguments, "config"),
                                    .no_config = argument_given(arguments, "no-config"),
                                    .allow_drafts = argument_given(arguments, "allow-drafts")};
-    struct error error = ERROR_INIT;
-    struct host *host = host_new(&options, &error);
+    struct host *host = host_new(&options, error);
     mem_free((void *)paths);
+    return host;
+}
+
+struct host *command_host(const struct arguments *arguments) {
+    struct error error = ERROR_INIT;
+    struct host *host = command_open(arguments, &error);
     if (!host) command_fail_error(COMMAND_PLUGIN_PROBLEM, &error);
     error_finish(&error);
     return host;
@@ -118,7 +123,7 @@ bool command_colour(const struct arguments *arguments, int descriptor) {
 void command_print_diagnostics(const struct arguments *arguments, struct diagnostics *found, bool json) {
     diagnostics_sort(found);
     if (json) {
-        tn_value value = diagnostics_to_value(found);
+        tn_value value = value_set_take(value_object_reserve(1), "diagnostics", diagnostics_to_value(found));
         char *text = json_text(value, JSON_COMPACT);
         puts(text);
         mem_free(text);
@@ -127,7 +132,7 @@ void command_print_diagnostics(const struct arguments *arguments, struct diagnos
     }
     struct buffer out;
     buffer_init(&out, COMMAND_FILE_MAX);
-    diagnostics_print(&out, found, command_colour(arguments, STDERR_FILENO));
+    diagnostics_print(&out, found, &(struct diagnostic_style){.colour = command_colour(arguments, STDERR_FILENO)});
     fputs(buffer_cstr(&out), stderr);
     buffer_finish(&out);
 }

@@ -3,19 +3,6 @@
  */
 #include "host/command/command.h"
 
-int command_run(const struct arguments *arguments);
-int command_check(const struct arguments *arguments);
-int command_graph(const struct arguments *arguments);
-int command_fmt(const struct arguments *arguments);
-int command_schema(const struct arguments *arguments);
-int command_eval(const struct arguments *arguments);
-int command_plugin_list(const struct arguments *arguments);
-int command_plugin_show(const struct arguments *arguments);
-int command_plugin_new(const struct arguments *arguments);
-int command_plugin_check(const struct arguments *arguments);
-int command_doctor(const struct arguments *arguments);
-int command_reference(const struct arguments *arguments);
-
 const struct option global_options[] = {
     {"plugins", 'P', "DIR", "look for plugins here first (a folder, or one .so); may be repeated"},
     {"config", 'c', "FILE", "the configuration, instead of the tenon.yaml found upwards from here"},

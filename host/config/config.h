@@ -33,7 +33,7 @@ struct diagnostics;
 /* The keys of `limits`: name, least, most. */
 #define CONFIG_LIMITS(LIMIT)                                                                                           \
     LIMIT(concurrency, 1, 1000000)      /* tasks of one run at once */                                                 \
-    LIMIT(workers, 1, 4096)             /* threads for blocking components */                                          \
+    LIMIT(workers, 1, 256)              /* threads for blocking components */                                          \
     LIMIT(recursion_limit, 1, 10000000) /* super-steps of one run */
 
 #define CONFIG_FILE_MAX    (1u << 20)  /* bytes of a tenon.yaml */

@@ -56,8 +56,10 @@ struct run *run_new(struct graph *graph, const struct run_options *options) {
     run->options.runner_id = options->runner_id ? mem_text(options->runner_id) : NULL;
     if (!options->event) run->options.modes = 0;
     run->recursion_limit = options->recursion_limit ? options->recursion_limit : document->recursion_limit;
+    if (run->recursion_limit > graph->host->recursion_max) run->recursion_limit = graph->host->recursion_max;
     run->limit_step = run->recursion_limit;
     run->concurrency = options->concurrency ? options->concurrency : document->concurrency;
+    if (run->concurrency > graph->host->concurrency_max) run->concurrency = graph->host->concurrency_max;
     run->strategy = options->strategy >= 0 ? (enum run_strategy)options->strategy : document->strategy;
     run->failed_at = NO_INDEX;
     run->tasks = &run->one_task;

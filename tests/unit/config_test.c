@@ -119,7 +119,7 @@ static void says_what_is_wrong(void **state) {
         {"models: {m: [[x]]}", "1:14 `m`: found array, expected \"provider:model\""},
         {"models: {m: 3}", "1:13 `m`: found int"},
         {"limits: {worker: 3}", "1:10 found the key `worker`, which `limits` does not have; did you mean `workers`?"},
-        {"limits: {workers: 0}", "1:19 `limits.workers`: found 0, expected 1 to 4096"},
+        {"limits: {workers: 0}", "1:19 `limits.workers`: found 0, expected 1 to 256"},
         {"limits: {workers: many}", "1:19 `workers`: found string, expected a whole number"},
         {"log: loud", "1:6 `log`: found `loud`, expected debug, info, warn or error"},
         {"log: inof", "did you mean `info`?"},

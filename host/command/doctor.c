@@ -1,0 +1,189 @@
+/*
+ * doctor.c - `tenon doctor`: what this installation has, where it looks, and what is wrong with it.
+ *
+ * Every fact is a row: a section, a label, a text, and whether it is fine. It goes on where another command would end:
+ * a configuration that cannot be read is a finding, and the rest is then looked at without it.
+ */
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/call/worker.h"
+#include "host/command/command.h"
+#include "host/config/config.h"
+#include "host/host.h"
+#include "host/plugin/plugin.h"
+#include "host/plugin/registry.h"
+#include "host/plugin/search.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <uv.h>
+#include <yaml.h>
+
+enum state { FINE, NOTE, WRONG };
+
+struct report {
+    const struct arguments *arguments;
+    tn_value rows; /* [{section, label, text, state}] */
+    const char *section;
+    size_t wrong;
+};
+
+static void row(struct report *report, enum state state, const char *label, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void row(struct report *report, enum state state, const char *label, const char *format, ...) {
+    static const char *const names[] = {"ok", "note", "problem"};
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    va_list args;
+    va_start(args, format);
+    buffer_vformat(&text, format, args);
+    va_end(args);
+    tn_value fact = value_set_take(value_object_reserve(4), "section", value_text(report->section));
+    fact = value_set_take(fact, "label", value_text(label));
+    fact = value_set_take(fact, "text", value_text(buffer_cstr(&text)));
+    fact = value_set_take(fact, "state", value_text(names[state]));
+    report->rows = value_push_take(report->rows, fact);
+    report->wrong += state == WRONG;
+    buffer_finish(&text);
+}
+
+/* ---- Sections ---- */
+
+static void look_at_versions(struct report *report) {
+    char pcre[64] = "";
+    struct utsname kernel;
+    report->section = "versions";
+    row(report, FINE, "tenon", "%s", TENON_VERSION);
+    row(report, FINE, "libuv", "%s", uv_version_string());
+    row(report, FINE, "libyaml", "%s", yaml_get_version_string());
+    if (pcre2_config(PCRE2_CONFIG_VERSION, pcre) > 0) row(report, FINE, "PCRE2", "%s", pcre);
+    if (uname(&kernel) == 0) row(report, FINE, "kernel", "%s %s %s", kernel.sysname, kernel.release, kernel.machine);
+}
+
+static void look_at_config(struct report *report, const struct host *host) {
+    const char *file = config_file(host->config);
+    report->section = "configuration";
+    row(report, FINE, "tenon.yaml", "%s", file ? file : "none, which is fine");
+    row(report, FINE, "workers", "%u threads for blocking components", workers_count());
+    if (host->concurrency_max != UINT32_MAX) row(report, FINE, "concurrency", "at most %u", host->concurrency_max);
+    if (host->recursion_max != UINT32_MAX) row(report, FINE, "recursion", "at most %u steps", host->recursion_max);
+}
+
+static void look_at_path(struct report *report, const struct host *host) {
+    struct search search;
+    search_init(&search);
+    for (size_t i = 0; i < argument_count(report->arguments, "plugins"); i++)
+        search_add(&search, argument_at(report->arguments, "plugins", i), SEARCH_FLAG, "--plugins");
+    search_add_environment(&search);
+    for (size_t i = 0; i < config_plugin_paths(host->config); i++)
+        search_add(&search, config_plugin_path(host->config, i), SEARCH_CONFIG, "tenon.yaml");
+    search_add_user(&search);
+    search_add_installed(&search);
+    report->section = "plugin search path";
+    bool installed = false;
+    for (size_t i = 0; i < search.count; i++) {
+        const struct search_entry *entry = &search.entries[i];
+        struct stat status;
+        bool there = stat(entry->path, &status) == 0;
+        installed |= entry->origin == SEARCH_INSTALLED;
+        if (there && access(entry->path, R_OK) != 0)
+            row(report, WRONG, entry->source, "%s cannot be read: %s", entry->path, strerror(errno));
+        else if (there)
+            row(report, FINE, entry->source, "%s", entry->path);
+        else
+            row(report, entry->origin == SEARCH_USER ? NOTE : WRONG, entry->source, "%s is not there%s", entry->path,
+                entry->origin == SEARCH_USER ? ", which is fine" : "");
+    }
+    if (!installed)
+        row(report, WRONG, "installed", "there is no lib/tenon/plugins beside the program: the bundled node types are missing");
+    search_finish(&search);
+}
+
+static void look_at_plugin(void *user, struct plugin *plugin) {
+    struct report *report = user;
+    const struct error *refusal = plugin_refusal(plugin);
+    if (refusal)
+        row(report, WRONG, plugin_id(plugin), "%s [%s]", refusal->message, refusal->code);
+    else
+        row(report, FINE, plugin_id(plugin), "%s, %s (%s)", plugin_version(plugin), plugin_path(plugin),
+            plugin_source(plugin));
+}
+
+static void look_at_plugins(struct report *report, struct host *host) {
+    report->section = "plugins";
+    registry_each_plugin(host->registry, look_at_plugin, report);
+    for (size_t i = 0; i < registry_problems(host->registry); i++) {
+        const struct problem *problem = registry_problem_at(host->registry, i);
+        row(report, WRONG, problem->code, "%s", problem->message);
+    }
+}
+
+static void look_at_machine(struct report *report) {
+    report->section = "this machine";
+    if (access("/usr/share/zoneinfo/Europe/Berlin", R_OK) == 0)
+        row(report, FINE, "time zones", "/usr/share/zoneinfo");
+    else
+        row(report, NOTE, "time zones", "none: expressions know UTC and fixed offsets only; install tzdata");
+}
+
+/* ---- The whole ---- */
+
+static void print_rows(const struct report *report) {
+    static const struct {
+        const char *state, *mark;
+    } marks[] = {{"ok", "✓"}, {"note", "·"}, {"problem", "✗"}};
+    tn_value last = NULL;
+    for (size_t i = 0; i < value_count(report->rows); i++) {
+        tn_value fact = value_at(report->rows, i), section = value_get(fact, "section");
+        const char *mark = "";
+        for (size_t j = 0; j < sizeof marks / sizeof *marks; j++)
+            if (value_text_is(value_get(fact, "state"), marks[j].state)) mark = marks[j].mark;
+        if (!last || !value_equal(last, section)) printf("%s%s\n", last ? "\n" : "", value_chars(section, NULL));
+        printf("  %s %-18s %s\n", mark, value_chars(value_get(fact, "label"), NULL),
+               value_chars(value_get(fact, "text"), NULL));
+        last = section;
+    }
+    if (report->wrong)
+        printf("\n%zu problem%s\n", report->wrong, report->wrong == 1 ? "" : "s");
+    else
+        printf("\nno problems found\n");
+}
+
+int command_doctor(const struct arguments *arguments) {
+    struct report report = {.arguments = arguments, .rows = value_array()};
+    struct error error = ERROR_INIT;
+    look_at_versions(&report);
+    struct host *host = command_open(arguments, &error);
+    if (!host) {
+        report.section = "configuration";
+        row(&report, WRONG, "host", "%s [%s]", error.message, error.code);
+        error_finish(&error);
+        host = host_new(&(struct host_options){.no_config = true}, &error);
+    }
+    if (host) {
+        look_at_config(&report, host);
+        look_at_path(&report, host);
+        look_at_plugins(&report, host);
+    } else {
+        row(&report, WRONG, "host", "%s [%s]", error.message, error.code);
+    }
+    look_at_machine(&report);
+    if (argument_given(arguments, "json")) {
+        tn_value all = value_set_take(value_object_reserve(2), "facts", value_ref(report.rows));
+        all = value_set_take(all, "problems", value_int((int64_t)report.wrong));
+        command_print(all);
+        value_unref(all);
+    } else {
+        print_rows(&report);
+    }
+    value_unref(report.rows);
+    error_finish(&error);
+    host_free(host);
+    return report.wrong ? COMMAND_PLUGIN_PROBLEM : COMMAND_OK;
+}

@@ -1,0 +1,245 @@
+/*
+ * plugin.c - `tenon plugin list`, `show` and `check`: what there is, what one says of itself, what is wrong with it.
+ *
+ * The first two read manifests and run nothing of a plugin; the third runs it, in a child process.
+ */
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/command/command.h"
+#include "host/host.h"
+#include "host/plugin/check.h"
+#include "host/plugin/manifest.h"
+#include "host/plugin/plugin.h"
+#include "host/plugin/registry.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- list ---- */
+
+static void print_component(tn_value component, const char *note) {
+    printf("    %-8s %-28s %s%s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
+           manifest_text(component, "title"), note);
+}
+
+static void print_plugin(void *user, struct plugin *plugin) {
+    size_t *listed = user;
+    const struct error *refusal = plugin_refusal(plugin);
+    tn_value components = manifest_components(plugin_manifest(plugin));
+    if ((*listed)++) putchar('\n');
+    printf("%s %s  %s\n", plugin_id(plugin), plugin_version(plugin), plugin_title(plugin));
+    printf("    %s (%s)\n", plugin_path(plugin), plugin_source(plugin));
+    if (refusal) printf("    refused: %s [%s]\n", refusal->message, refusal->code);
+    for (size_t i = 0; components && i < value_count(components); i++)
+        print_component(value_at(components, i), refusal ? "  (refused)" : "");
+}
+
+/* {id, version, title, file, source, state, components: [{kind, id, title}], error?}, appended to *user. */
+static void list_plugin(void *user, struct plugin *plugin) {
+    tn_value *list = user, components = manifest_components(plugin_manifest(plugin)), rows = value_array();
+    for (size_t i = 0; components && i < value_count(components); i++) {
+        tn_value component = value_at(components, i), row = value_object_reserve(3);
+        row = value_set_take(row, "kind", value_text(manifest_text(component, "kind")));
+        row = value_set_take(row, "id", value_text(manifest_text(component, "id")));
+        row = value_set_take(row, "title", value_text(manifest_text(component, "title")));
+        rows = value_push_take(rows, row);
+    }
+    tn_value row = value_set_take(value_object_reserve(8), "id", value_text(plugin_id(plugin)));
+    row = value_set_take(row, "version", value_text(plugin_version(plugin)));
+    row = value_set_take(row, "title", value_text(plugin_title(plugin)));
+    row = value_set_take(row, "file", value_text(plugin_path(plugin)));
+    row = value_set_take(row, "source", value_text(plugin_source(plugin)));
+    row = value_set_take(row, "state", value_text(plugin_state_name(plugin_state(plugin))));
+    row = value_set_take(row, "components", rows);
+    if (plugin_refusal(plugin)) row = value_set_take(row, "error", error_to_value(plugin_refusal(plugin)));
+    *list = value_push_take(*list, row);
+}
+
+static tn_value problems_value(const struct registry *registry) {
+    tn_value problems = value_array();
+    for (size_t i = 0; i < registry_problems(registry); i++) {
+        const struct problem *problem = registry_problem_at(registry, i);
+        tn_value row = value_set_take(value_object_reserve(3), "file", value_text(problem->path));
+        row = value_set_take(row, "code", value_text(problem->code));
+        row = value_set_take(row, "message", value_text(problem->message));
+        problems = value_push_take(problems, row);
+    }
+    return problems;
+}
+
+int command_plugin_list(const struct arguments *arguments) {
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    if (argument_given(arguments, "json")) {
+        tn_value list = value_array();
+        registry_each_plugin(host->registry, list_plugin, &list);
+        tn_value all = value_set_take(value_object_reserve(2), "plugins", list);
+        all = value_set_take(all, "problems", problems_value(host->registry));
+        command_print(all);
+        value_unref(all);
+    } else {
+        size_t listed = 0;
+        registry_each_plugin(host->registry, print_plugin, &listed);
+        for (size_t i = 0; i < registry_problems(host->registry); i++) {
+            const struct problem *problem = registry_problem_at(host->registry, i);
+            command_fail(0, "%s [%s]", problem->message, problem->code);
+        }
+        if (!listed) command_fail(0, "no plugins found; `tenon doctor` says where they are looked for");
+    }
+    host_free(host);
+    return COMMAND_OK;
+}
+
+/* ---- show ---- */
+
+static bool names_file(const char *text) {
+    size_t length = strlen(text);
+    return strchr(text, '/') || (length > 3 && strcmp(text + length - 3, ".so") == 0);
+}
+
+/* The manifest of a file, or of the plugin with that id; a new reference; NULL: said on standard error. */
+static tn_value find_manifest(const struct arguments *arguments, const char *name) {
+    struct error error = ERROR_INIT;
+    struct manifest manifest;
+    tn_value found = NULL;
+    if (names_file(name)) {
+        if (manifest_read(name, &manifest, &error) == TN_OK) {
+            found = value_ref(manifest.value);
+            manifest_finish(&manifest);
+        } else {
+            command_fail_error(COMMAND_PLUGIN_PROBLEM, &error);
+        }
+        error_finish(&error);
+        return found;
+    }
+    struct host *host = command_host(arguments);
+    if (!host) return NULL;
+    struct plugin *plugin = registry_plugin(host->registry, name);
+    if (plugin)
+        found = value_ref(plugin_manifest(plugin));
+    else
+        command_fail(0, "there is no plugin `%s`; `tenon plugin list` has those there are, and a file is ./%s.so", name,
+                     name);
+    host_free(host);
+    return found;
+}
+
+static void show_set(const char *label, tn_value set) {
+    size_t count = set && value_is(set, TN_ARRAY) ? value_count(set) : 0;
+    if (!count) return;
+    printf("  %-10s", label);
+    for (size_t i = 0; i < count; i++) {
+        tn_value item = value_at(set, i);
+        char *text = value_is(item, TN_STRING) ? mem_text(value_chars(item, NULL)) : json_text(item, JSON_COMPACT);
+        printf("%s %s", i ? "," : "", text);
+        mem_free(text);
+    }
+    putchar('\n');
+}
+
+static void show_text(const char *label, const char *text) {
+    if (*text) printf("  %-10s %s\n", label, text);
+}
+
+/* The keys of an object's schema: name, type, "required", description. */
+static void show_properties(const char *label, tn_value schema) {
+    tn_value properties = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "properties") : NULL;
+    tn_value required = properties ? value_get(schema, "required") : NULL;
+    size_t count = properties && value_is(properties, TN_OBJECT) ? value_count(properties) : 0;
+    for (size_t i = 0; i < count; i++) {
+        tn_value key = value_key_at(properties, i), property = value_value_at(properties, i), type = NULL;
+        bool needed = false;
+        for (size_t j = 0; required && value_is(required, TN_ARRAY) && j < value_count(required); j++)
+            needed |= value_equal(value_at(required, j), key);
+        if (value_is(property, TN_OBJECT)) type = value_get(property, "type");
+        printf("      %-8s %-18s %s%s\n", i ? "" : label, value_chars(key, NULL),
+               type && value_is(type, TN_STRING) ? value_chars(type, NULL) : "any", needed ? ", required" : "");
+        const char *description = value_is(property, TN_OBJECT) ? manifest_text(property, "description") : "";
+        if (*description) printf("      %-8s %-18s   %s\n", "", "", description);
+    }
+}
+
+static void show_component(tn_value component) {
+    tn_value effects = value_get(component, "effects");
+    printf("\n  %s %s  %s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
+           manifest_text(component, "title"));
+    printf("      %-8s %s\n", "style", manifest_text(component, "style"));
+    if (!effects) {
+        printf("      %-8s not declared: the worst is assumed\n", "effects");
+    } else {
+        char *text = json_text(effects, JSON_COMPACT);
+        printf("      %-8s %s\n", "effects", value_count(effects) ? text : "none");
+        mem_free(text);
+    }
+    show_properties("config", value_get(component, "config"));
+    show_properties("input", value_get(component, "input"));
+    show_properties("output", value_get(component, "output"));
+}
+
+static void show_manifest(tn_value manifest) {
+    tn_value plugin = manifest_plugin(manifest), components = manifest_components(manifest);
+    printf("%s %s  %s\n", manifest_text(plugin, "id"), manifest_text(plugin, "version"), manifest_text(plugin, "title"));
+    show_text("about", manifest_text(plugin, "description"));
+    show_text("licence", manifest_text(plugin, "licence"));
+    show_text("homepage", manifest_text(plugin, "homepage"));
+    show_set("authors", value_get(plugin, "authors"));
+    show_text("tenon", manifest_text(plugin, "tenon"));
+    show_set("requires", value_get(plugin, "requires"));
+    show_set("optional", value_get(plugin, "optional"));
+    show_set("provides", value_get(plugin, "provides"));
+    show_set("dynamic", value_get(plugin, "dynamic"));
+    for (size_t i = 0; components && i < value_count(components); i++) show_component(value_at(components, i));
+}
+
+static void report_mistake(void *user, const char *message) {
+    (void)user;
+    command_fail(0, "%s", message);
+}
+
+int command_plugin_show(const struct arguments *arguments) {
+    const char *name = operand_at(arguments, 0);
+    tn_value manifest = find_manifest(arguments, name);
+    if (!manifest) return COMMAND_PLUGIN_PROBLEM;
+    int code = COMMAND_OK;
+    if (argument_given(arguments, "validate")) {
+        if (manifest_validate(name, manifest, report_mistake, NULL)) code = COMMAND_PLUGIN_PROBLEM;
+    } else if (argument_given(arguments, "json")) {
+        command_print(manifest);
+    } else {
+        show_manifest(manifest);
+    }
+    value_unref(manifest);
+    return code;
+}
+
+/* ---- check ---- */
+
+int command_plugin_check(const struct arguments *arguments) {
+    const char *name = operand_at(arguments, 0);
+    char path[PATH_MAX];
+    if (!realpath(name, path)) return command_fail(COMMAND_USAGE, "cannot open %s: %s", name, strerror(errno));
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    struct registry_options options;
+    host_registry_options(host, &options);
+    struct check check = CHECK_INIT;
+    plugin_check(path, &options, 0, &check);
+    if (argument_given(arguments, "json")) {
+        tn_value all = value_set_take(value_object_reserve(2), "file", value_text(path));
+        all = value_set_take(all, "findings", check_to_value(&check));
+        command_print(all);
+        value_unref(all);
+    } else {
+        for (size_t i = 0; i < check.count; i++)
+            fprintf(stderr, "%s: %s[%s]: %s\n", name, check_severity_name(check.items[i].severity),
+                    check.items[i].code, check.items[i].message);
+        if (check.dropped) fprintf(stderr, "%s: and %zu more\n", name, check.dropped);
+        if (!check.count) fprintf(stderr, "%s: no problems found\n", name);
+    }
+    int code = check_worst(&check) == CHECK_ERROR ? COMMAND_PLUGIN_PROBLEM : COMMAND_OK;
+    check_finish(&check);
+    host_free(host);
+    return code;
+}
