@@ -58,8 +58,8 @@ const char *operand_at(const struct arguments *arguments, size_t index) {
 
 const struct command *arguments_command(const struct arguments *arguments) { return arguments->command; }
 
-bool argument_number(const struct arguments *arguments, const char *option, int64_t min, int64_t max,
-                     int64_t otherwise, int64_t *out) {
+bool argument_number(const struct arguments *arguments, const char *option, int64_t min, int64_t max, int64_t otherwise,
+                     int64_t *out) {
     const char *text = argument_text(arguments, option);
     if (!text) {
         *out = otherwise;
@@ -90,8 +90,7 @@ static const struct option *find_in(const struct option *options, const char *na
     return NULL;
 }
 
-static int usage_error(const struct command *command, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static int usage_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static int usage_error(const struct command *command, const char *format, ...) {
     va_list args;
@@ -104,8 +103,8 @@ static int usage_error(const struct command *command, const char *format, ...) {
 }
 
 static int unknown_option(const struct command *command, const char *word, const char *near) {
-    return usage_error(command, "unknown option `--%s`%s%s%s", word, near ? "; did you mean `--" : "",
-                       near ? near : "", near ? "`?" : "");
+    return usage_error(command, "unknown option `--%s`%s%s%s", word, near ? "; did you mean `--" : "", near ? near : "",
+                       near ? "`?" : "");
 }
 
 static void give(struct arguments *arguments, const struct option *option, const char *value) {
@@ -171,11 +170,9 @@ static int parse(struct arguments *arguments, int argc, char **argv, int at) {
 
 static int check_operands(const struct arguments *arguments) {
     const struct command *command = arguments->command;
-    if (arguments->operand_count < command->operands_min)
-        return usage_error(command, "expected %s", command->operands);
+    if (arguments->operand_count < command->operands_min) return usage_error(command, "expected %s", command->operands);
     if (arguments->operand_count > command->operands_max)
-        return usage_error(command, "too many arguments, from `%s` on",
-                           arguments->operands[command->operands_max]);
+        return usage_error(command, "too many arguments, from `%s` on", arguments->operands[command->operands_max]);
     return 0;
 }
 

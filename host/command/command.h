@@ -77,8 +77,8 @@ const char *argument_at(const struct arguments *arguments, const char *option, s
 size_t operand_count(const struct arguments *arguments);
 const char *operand_at(const struct arguments *arguments, size_t index);
 /* A number of an option between two bounds, `otherwise` where not given; false: said on standard error. */
-bool argument_number(const struct arguments *arguments, const char *option, int64_t min, int64_t max,
-                     int64_t otherwise, int64_t *out);
+bool argument_number(const struct arguments *arguments, const char *option, int64_t min, int64_t max, int64_t otherwise,
+                     int64_t *out);
 const struct command *arguments_command(const struct arguments *arguments);
 
 /* Parses argv[1…] and runs; returns the exit code. */

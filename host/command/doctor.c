@@ -101,7 +101,8 @@ static void look_at_path(struct report *report, const struct host *host) {
                 entry->origin == SEARCH_USER ? ", which is fine" : "");
     }
     if (!installed)
-        row(report, WRONG, "installed", "there is no lib/tenon/plugins beside the program: the bundled node types are missing");
+        row(report, WRONG, "installed",
+            "there is no lib/tenon/plugins beside the program: the bundled node types are missing");
     search_finish(&search);
 }
 
@@ -135,9 +136,7 @@ static void look_at_machine(struct report *report) {
 /* ---- The whole ---- */
 
 static void print_rows(const struct report *report) {
-    static const struct {
-        const char *state, *mark;
-    } marks[] = {{"ok", "✓"}, {"note", "·"}, {"problem", "✗"}};
+    static const struct { const char *state, *mark; } marks[] = {{"ok", "✓"}, {"note", "·"}, {"problem", "✗"}};
     tn_value last = NULL;
     for (size_t i = 0; i < value_count(report->rows); i++) {
         tn_value fact = value_at(report->rows, i), section = value_get(fact, "section");

@@ -213,7 +213,8 @@ static int draw(const struct document *document, const char *format) {
     } else if (strcmp(format, "dot") == 0) {
         fputs("digraph ", stdout);
         dot_text(value_chars(document->name, NULL));
-        puts(" {\n    node [shape=box, style=rounded];\n    \"START\" [shape=circle];\n    \"END\" [shape=doublecircle];");
+        puts(" {\n    node [shape=box, style=rounded];\n    \"START\" [shape=circle];\n    \"END\" "
+             "[shape=doublecircle];");
         each_arrow(document, dot_arrow, NULL);
         puts("}");
     } else if (strcmp(format, "json") == 0) {

@@ -5,51 +5,64 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/command/command.h"
+#include "host/zone.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Top-level names: `state` and `input` are the whole input, everything else a member of it. */
-struct names {
-    tn_value input;
-    bool state; /* `state` and `input` name the input itself */
-};
+/* ---- One expression on an input: its names are the input's members, `state` and `input` the whole of it ---- */
 
 static tn_value lookup(void *self, const char *name, size_t length) {
-    const struct names *names = self;
-    tn_value found = names->input ? value_get_n(names->input, name, length) : NULL;
-    bool whole = (length == 5 && (memcmp(name, "state", 5) == 0 || memcmp(name, "input", 5) == 0));
-    return found || !names->state || !whole ? found : names->input;
+    tn_value input = self, found = value_is(input, TN_OBJECT) ? value_get_n(input, name, length) : NULL;
+    bool whole = length == 5 && (memcmp(name, "state", 5) == 0 || memcmp(name, "input", 5) == 0);
+    return found || !whole ? found : input;
 }
 
 /* A new reference; NULL with error. */
-static tn_value evaluate(const char *text, size_t length, tn_value bindings, bool state, struct error *error) {
+static tn_value evaluate_on(const char *text, tn_value input, struct error *error) {
     const struct expr_scope scope = {.open = true};
-    struct names names = {bindings, state};
-    const struct expr_env env = {.self = &names, .name = lookup};
+    const struct expr_env env = {.self = (void *)(uintptr_t)input, .name = lookup, .zone = zone_find};
     struct expr *expr = NULL;
     tn_value value = NULL;
-    if (expr_compile(text, length, &scope, NULL, &expr, error) == TN_OK) expr_eval(expr, &env, &value, error);
+    if (expr_compile(text, strlen(text), &scope, NULL, &expr, error) == TN_OK) expr_eval(expr, &env, &value, error);
     expr_unref(expr);
     return value;
 }
 
+/* ---- Lines: every binding is a variable, and what is wrong is said when evaluated, as CEL without its checker ---- */
+
+static tn_value binding(void *self, uint32_t variable) { return value_value_at((tn_value)self, variable); }
+
+static tn_value evaluate_bound(tn_value text, tn_value bindings, struct error *error) {
+    size_t length, count = bindings ? value_count(bindings) : 0;
+    struct expr_variable *variables = mem_zalloc((count + 1) * sizeof *variables);
+    for (size_t i = 0; i < count; i++) variables[i].name = value_chars(value_key_at(bindings, i), NULL);
+    const struct expr_scope scope = {.variables = variables, .variable_count = count, .unchecked = true};
+    const struct expr_env env = {.self = (void *)(uintptr_t)bindings, .variable = binding, .zone = zone_find};
+    const char *chars = value_chars(text, &length);
+    struct expr *expr = NULL;
+    tn_value value = NULL;
+    if (expr_compile(chars, length, &scope, NULL, &expr, error) == TN_OK) expr_eval(expr, &env, &value, error);
+    expr_unref(expr);
+    mem_free(variables);
+    return value;
+}
+
 /* {"expr": …, "bindings": {…}} to {"value": …} or {"error": …}. */
-static tn_value evaluate_line(const char *line, size_t length, bool *good) {
+static tn_value evaluate_line(const char *line, size_t length) {
     struct error error = ERROR_INIT;
     tn_value request = NULL, value = NULL;
     if (json_read(line, length, NULL, &request, &error) == TN_OK) {
-        tn_value text = value_get(request, "expr"), bindings = value_get(request, "bindings");
-        size_t size;
-        if (!text || !value_is(text, TN_STRING)) {
-            error_set(&error, TN_INVALID, "INVALID_INPUT", "found no string `expr`, expected {\"expr\": …, \"bindings\": {…}}");
-        } else {
-            const char *chars = value_chars(text, &size);
-            value = evaluate(chars, size, bindings, false, &error);
-        }
+        bool object = value_is(request, TN_OBJECT);
+        tn_value text = object ? value_get(request, "expr") : NULL;
+        tn_value bindings = object ? value_get(request, "bindings") : NULL;
+        if (!text || !value_is(text, TN_STRING) || (bindings && !value_is(bindings, TN_OBJECT)))
+            error_set(&error, TN_INVALID, "INVALID_INPUT",
+                      "expected {\"expr\": string, \"bindings\": object}, found something else");
+        else
+            value = evaluate_bound(text, bindings, &error);
     }
     tn_value answer = value ? value_set_take(value_object_reserve(1), "value", value)
                             : value_set_take(value_object_reserve(1), "error", error_to_value(&error));
-    *good = value != NULL;
     value_unref(request);
     error_finish(&error);
     return answer;
@@ -68,8 +81,7 @@ static int evaluate_lines(const char *path) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         size_t size = stop ? (size_t)(stop - at) : (size_t)(end - at);
         if (strspn(at, " \t\r") < size) {
-            bool good;
-            tn_value answer = evaluate_line(at, size, &good);
+            tn_value answer = evaluate_line(at, size);
             char *line = json_text(answer, JSON_COMPACT);
             puts(line);
             mem_free(line);
@@ -92,8 +104,10 @@ int command_eval(const struct arguments *arguments) {
     if (!input) {
         code = command_fail_error(COMMAND_USAGE, &error);
     } else {
-        tn_value value = evaluate(text, strlen(text), input, true, &error);
-        if (value)
+        tn_value value = evaluate_on(text, input, &error);
+        if (value && argument_given(arguments, "raw") && value_is(value, TN_STRING))
+            puts(value_chars(value, NULL));
+        else if (value)
             command_print(value);
         else
             code = command_fail_error(COMMAND_RUN_FAILED, &error);

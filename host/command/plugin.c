@@ -3,13 +3,13 @@
  *
  * The first two read manifests and run nothing of a plugin; the third runs it, in a child process.
  */
+#include "host/plugin/plugin.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/command/command.h"
 #include "host/host.h"
 #include "host/plugin/check.h"
 #include "host/plugin/manifest.h"
-#include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include <errno.h>
 #include <limits.h>
@@ -180,7 +180,8 @@ static void show_component(tn_value component) {
 
 static void show_manifest(tn_value manifest) {
     tn_value plugin = manifest_plugin(manifest), components = manifest_components(manifest);
-    printf("%s %s  %s\n", manifest_text(plugin, "id"), manifest_text(plugin, "version"), manifest_text(plugin, "title"));
+    printf("%s %s  %s\n", manifest_text(plugin, "id"), manifest_text(plugin, "version"),
+           manifest_text(plugin, "title"));
     show_text("about", manifest_text(plugin, "description"));
     show_text("licence", manifest_text(plugin, "licence"));
     show_text("homepage", manifest_text(plugin, "homepage"));
@@ -233,8 +234,8 @@ int command_plugin_check(const struct arguments *arguments) {
         value_unref(all);
     } else {
         for (size_t i = 0; i < check.count; i++)
-            fprintf(stderr, "%s: %s[%s]: %s\n", name, check_severity_name(check.items[i].severity),
-                    check.items[i].code, check.items[i].message);
+            fprintf(stderr, "%s: %s[%s]: %s\n", name, check_severity_name(check.items[i].severity), check.items[i].code,
+                    check.items[i].message);
         if (check.dropped) fprintf(stderr, "%s: and %zu more\n", name, check.dropped);
         if (!check.count) fprintf(stderr, "%s: no problems found\n", name);
     }

@@ -45,6 +45,7 @@ static const struct option fmt_options[] = {
 
 static const struct option eval_options[] = {
     {"input", 'i', "JSON", "what `state` and `input` are, and where other names are looked up: JSON, @FILE or -"},
+    {"raw", 'r', NULL, "print a string as it is, not as JSON"},
     {"lines", 0, NULL, "read lines {\"expr\": …, \"bindings\": {…}}, and answer each with {\"value\"} or {\"error\"}"},
     {NULL, 0, NULL, NULL},
 };
@@ -74,7 +75,7 @@ static const struct option reference_options[] = {
 #define ANY UINT32_MAX
 
 const struct command commands[] = {
-    {"run", "FILE", "run a document", 
+    {"run", "FILE", "run a document",
      "Builds the graph that FILE describes and runs it once, or once for each line of a batch. The result is one JSON\n"
      "object on standard output. On a terminal the run is shown live, on standard error. Ctrl-C cancels.",
      "$ tenon run samples/hello/hello.yaml --set name=Ada\n{\"name\":\"Ada\",\"greeting\":\"Hello, Ada!\"}\n",
@@ -82,17 +83,17 @@ const struct command commands[] = {
     {"check", "FILE…", "find mistakes in documents without running them",
      "Reports everything that is wrong, each with its position, what was expected and what to do.",
      "$ tenon check triage.yaml\n", check_options, 1, ANY, command_check, false},
-    {"graph", "FILE", "draw a document",
-     "As text for a terminal, Mermaid, Graphviz dot, or JSON.", "$ tenon graph triage.yaml --format mermaid\n",
-     graph_options, 1, 1, command_graph, false},
+    {"graph", "FILE", "draw a document", "As text for a terminal, Mermaid, Graphviz dot, or JSON.",
+     "$ tenon graph triage.yaml --format mermaid\n", graph_options, 1, 1, command_graph, false},
     {"fmt", "FILE…", "format documents in place",
      "Keeps comments and blank lines; formatting twice changes nothing. `-` formats standard input.",
      "$ tenon fmt triage.yaml\n", fmt_options, 1, ANY, command_fmt, false},
     {"schema", "", "print a JSON Schema of ADL with the plugins that are installed",
-     "Any YAML editor completes documents by it, with documentation.",
-     "$ tenon schema > adl.schema.json\n", NULL, 0, 0, command_schema, false},
+     "Any YAML editor completes documents by it, with documentation.", "$ tenon schema > adl.schema.json\n", NULL, 0, 0,
+     command_schema, false},
     {"eval", "[EXPR]", "evaluate an expression",
-     "The language is CEL; `state` and `input` are the value of --input. With --lines the operand is a file of requests.",
+     "The language is CEL; `state` and `input` are the value of --input. With --lines the operand is a file of "
+     "requests.",
      "$ tenon eval 'state.score > 80' --input '{\"score\": 93}'\ntrue\n", eval_options, 0, 1, command_eval, false},
     {"plugin list", "", "list plugins and the components they register",
      "Reads manifests only: no code of a plugin runs. Says which file each component comes from.",

@@ -8,6 +8,7 @@
 #include "adl/expr/expr.h"
 #include "adl/text/source.h"
 #include "host/engine/run_internal.h"
+#include "host/zone.h"
 
 struct scope {
     struct run *run;
@@ -56,7 +57,7 @@ static void locate(struct error *error, const struct run *run, int32_t from, con
 int32_t condition_holds(struct run *run, const struct document_condition *condition, int32_t from, bool *out,
                         struct error *error) {
     struct scope scope = {run, NULL, NULL};
-    const struct expr_env env = {.self = &scope, .variable = scope_variable, .field = scope_field};
+    const struct expr_env env = {.self = &scope, .variable = scope_variable, .field = scope_field, .zone = zone_find};
     int32_t status = expr_eval_bool(condition->expression, &env, out, error);
     if (status != TN_OK) locate(error, run, from, value_chars(condition->text, NULL), condition->expression_span);
     scope_finish(&scope);
@@ -66,7 +67,7 @@ int32_t condition_holds(struct run *run, const struct document_condition *condit
 int32_t condition_items(struct run *run, const struct document_edge *edge, int32_t from, tn_value *out,
                         struct error *error) {
     struct scope scope = {run, NULL, NULL};
-    const struct expr_env env = {.self = &scope, .variable = scope_variable, .field = scope_field};
+    const struct expr_env env = {.self = &scope, .variable = scope_variable, .field = scope_field, .zone = zone_find};
     tn_value items = NULL;
     int32_t status = expr_eval(edge->over, &env, &items, error);
     if (status == TN_OK && !value_is(items, TN_ARRAY)) {

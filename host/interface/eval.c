@@ -11,6 +11,7 @@
 #include "host/call/slot.h"
 #include "host/interface/interface.h"
 #include "host/interface/view.h"
+#include "host/zone.h"
 #include <string.h>
 
 struct evaluation {
@@ -90,7 +91,7 @@ static int32_t evaluate(tn_task task, uint32_t expression, tn_value item, tn_val
     const struct bindings *bindings = &evaluation.view.instance->bindings;
     if (expression >= bindings->expr_count) return TN_NOT_FOUND;
     evaluation.item = item;
-    const struct expr_env env = {.self = &evaluation, .variable = variable, .field = field};
+    const struct expr_env env = {.self = &evaluation, .variable = variable, .field = field, .zone = zone_find};
     int32_t status = expr_eval(bindings->exprs[expression].expr, &env, out, &error);
     finish(&evaluation);
     return status == TN_OK ? TN_OK : give_error(&error, out);
@@ -105,7 +106,8 @@ static int32_t render(tn_task task, uint32_t text, tn_value variables, tn_value 
     const struct bindings *bindings = &evaluation.view.instance->bindings;
     if (text >= bindings->template_count) return TN_NOT_FOUND;
     evaluation.variables = variables;
-    const struct expr_env env = {.self = &evaluation, .variable = variable, .field = field, .name = name};
+    const struct expr_env env = {
+        .self = &evaluation, .variable = variable, .field = field, .name = name, .zone = zone_find};
     buffer_init(&buffer, TEMPLATE_OUTPUT);
     int32_t status = template_render(bindings->templates[text].template, &env, &buffer, &error);
     finish(&evaluation);
