@@ -55,7 +55,7 @@ char *task_id(struct task *task, char out[40]) {
     uint64_t scope = 14695981039346656037u;
     for (const char *at = thread; *at; at++) scope = (scope ^ (unsigned char)*at) * 1099511628211u;
     uint64_t hash = task_hash(task);
-    snprintf(out, 40, "%016" PRIx64 "%016" PRIx64, run_mix(scope, hash), run_mix(hash, scope));
+    snprintf(out, 40, "%016" PRIx64 "%016" PRIx64, run_mix(scope, hash), run_mix(run_mix(scope, 1), hash));
     return out;
 }
 
