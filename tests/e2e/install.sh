@@ -1,0 +1,76 @@
+# An installation works where it was put and where it is moved to; against it alone, with the commands of the documentation,
+# a new plugin, a third-party plugin and a program that embeds the host are built and run.
+cmake --install "$BINARY" --prefix "$work/first" >"$work/install.log" || { cat "$work/install.log" >&2; exit 1; }
+libdir=$(cd "$work/first" && dirname "$(find . -name 'libtenon.so' | head -n 1)" | sed 's|^\./||')
+
+for file in bin/tenon "$libdir/libtenon.so" "$libdir/tenon/plugins/core.so" include/tenon.h include/tenon/easy.h \
+    include/tenon/embed.h "$libdir/cmake/Tenon/TenonConfig.cmake" "$libdir/pkgconfig/tenon.pc" "$libdir/pkgconfig/tenon-sdk.pc" \
+    share/man/man1/tenon.1 share/bash-completion/completions/tenon share/zsh/site-functions/_tenon \
+    share/fish/vendor_completions.d/tenon.fish share/tenon/template/CMakeLists.txt share/tenon/schema/manifest.schema.json \
+    share/doc/tenon/diagnostics.md; do
+    [ -s "$work/first/$file" ] || fails "not installed: $file"
+done
+
+# Moved, with a space in its name; nothing may still lead to where it was, or to the build.
+prefix="$work/moved here"
+mv "$work/first" "$prefix"
+TENON=$prefix/bin/tenon
+run tenon run "$SOURCE/samples/hello/hello.yaml"
+expect_code 0
+expect_out "$(cat "$SOURCE/samples/hello/expected.json")"
+run tenon plugin list
+expect_in out "$prefix/$libdir/tenon/plugins/core.so (installed)"
+grep -rlF -e "$BINARY" -e "$work/first" "$prefix/$libdir/cmake" "$prefix/$libdir/pkgconfig" "$prefix/share" &&
+    fails "these files know where they were built"
+
+# What the program and the library need at run time: what is used and no more.
+needed() { objdump -p "$1" | sed -n 's/^ *NEEDED *//p' | grep -vE '^(libasan|libubsan|libtsan|libclang_rt)' | sort | tr '\n' ' '; }
+[ -n "$SANITIZE" ] || for file in bin/tenon "$libdir/libtenon.so"; do
+    for library in $(needed "$prefix/$file"); do
+        case $library in
+        libc.so.* | libm.so.* | libuv.so.* | libyaml-0.so.* | libpcre2-8.so.* | libdl.so.* | libpthread.so.* | ld-linux*) ;;
+        *) fails "$file needs $library" ;;
+        esac
+    done
+done
+exported=$(nm -D --defined-only "$prefix/$libdir/libtenon.so" | awk '{print $3}' | grep -v '^tenon_' || true)
+[ -z "$exported" ] || [ -n "$SANITIZE" ] || fails "libtenon.so exports more than tenon/embed.h: $exported"
+
+# `tenon plugin new`, and the three commands that it says.
+quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fails "$*"; }; }
+export PATH="$prefix/bin:$PATH"
+run tenon plugin new acme-text
+expect_code 0
+cd acme-text
+quietly cmake -B build
+quietly cmake --build build
+quietly ctest --test-dir build --output-on-failure
+run tenon plugin show build/acme-text.so
+expect_in out "acme.text.words"
+cd ..
+
+# The same with pkg-config and one line of a compiler.
+export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig"
+cp -r "$prefix" "$work/plain" # pkg-config's variables cannot have spaces
+export PKG_CONFIG_PATH="$work/plain/$libdir/pkgconfig"
+# shellcheck disable=SC2046
+quietly cc $(pkg-config --cflags --variable=plugin_flags tenon-sdk) $(pkg-config --cflags tenon-sdk) -o one.so "$SOURCE/sdk/examples/tool.c"
+run tenon plugin check one.so
+expect_code 0
+
+# The main job.
+quietly env TENON_PREFIX="$work/plain" BUILD="$work/triage" "$SOURCE/samples/triage/run"
+cmp "$work/triage/report.json" "$SOURCE/samples/triage/expected.json" || fails "the report differs from expected.json"
+diff "$work/log" "$SOURCE/samples/triage/expected.txt" >&2 || fails "the table differs from expected.txt"
+run tenon plugin check "$work/triage/triage.so"
+expect_code 0
+
+# The host as a library.
+if [ -z "$SANITIZE" ]; then
+    # shellcheck disable=SC2046
+    quietly cc -std=c17 -Wall -Wextra -Werror "$SOURCE/samples/embed/embed.c" $(pkg-config --cflags --libs tenon) \
+        -Wl,-rpath,"$work/plain/$libdir" -o embed
+    run ./embed "$SOURCE/samples/hello/hello.yaml"
+    expect_code 0
+    expect_out "$(cat "$SOURCE/samples/embed/expected.txt")"
+fi

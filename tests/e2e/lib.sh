@@ -1,0 +1,48 @@
+# lib.sh SCRIPT: runs an end-to-end test in an empty folder of its own; what the scripts share.
+#
+#   run COMMAND…         runs it; afterwards $code is its exit code, and the files out and err are what it printed
+#   expect_code N        fails unless $code is N
+#   expect_out TEXT      fails unless standard output is TEXT
+#   expect_in FILE TEXT  fails unless FILE (out, err) has TEXT in it
+#   fails WHY            ends the test
+#   skips WHY            ends it as not made
+#
+# No configuration of whoever runs the tests takes part: HOME and the rest are the folder.
+set -euo pipefail
+
+fails() {
+    echo "failed: $1" >&2
+    echo "command: ${last:-none} (exit code ${code:-none})" >&2
+    for file in "$work/out" "$work/err"; do
+        [ -e "$file" ] && { echo "--- $(basename "$file"):"; head -c 4000 "$file"; echo; } >&2
+    done
+    exit 1
+}
+
+skips() {
+    echo "skipped: $1"
+    exit 77
+}
+
+run() {
+    last=$*
+    code=0
+    "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
+    # A sanitizer's report is a failure, whatever was expected.
+    grep -qE 'Sanitizer|runtime error:' "$work/err" && fails "a sanitizer found something"
+    return 0
+}
+
+expect_code() { [ "$code" = "$1" ] || fails "expected exit code $1"; }
+expect_out() { [ "$(cat "$work/out")" = "$1" ] || fails "expected on standard output: $1"; }
+expect_in() { grep -qF -- "$2" "$work/$1" || fails "expected in $1: $2"; }
+expect_not_in() { ! grep -qF -- "$2" "$work/$1" || fails "not expected in $1: $2"; }
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/tenon-e2e-XXXXXX")
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+export HOME=$work XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data TERM=dumb
+unset TENON_PLUGIN_PATH NO_COLOR
+mkdir "$work/here"
+cd "$work/here"
+tenon() { "$TENON" "$@"; }
+. "$1"
