@@ -16,9 +16,6 @@
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
 
-/* How many there are in this process: the last one that goes ends the threads that all of them use. */
-static _Atomic unsigned hosts;
-
 /* What a plugin is told of the configuration: its section, with secrets in place. */
 static int32_t plugin_config(void *user, const char *plugin_id, tn_value *out, struct error *error) {
     const struct host *host = user;
@@ -59,7 +56,6 @@ static bool role_bound(void *self, const char *role, size_t length) {
 struct host *host_new(const struct host_options *options, struct error *error) {
     struct host *host = mem_zalloc(sizeof *host);
     int32_t status = TN_OK;
-    hosts++;
     host->allow_drafts = options->allow_drafts;
     if (options->no_config)
         host->config = config_empty();
@@ -97,5 +93,4 @@ void host_free(struct host *host) {
     loop_free(host->loop);
     config_free(host->config);
     mem_free(host);
-    if (--hosts == 0) workers_stop();
 }

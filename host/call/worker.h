@@ -56,7 +56,10 @@ void workers_abandon(struct job *job, const void *plugin);
 bool workers_refuse(const void *plugin);
 /* [loop] The loop is being freed: jobs that still run are nobody's. */
 void workers_detach(struct loop *loop);
-/* [any] Ends the idle workers and waits for them; later jobs make new ones. Not from a worker. */
+/*
+ * [any] Ends the workers and waits for them, for what they do now as well: for tests. Not from a worker. A host that goes
+ * leaves its workers to the next one; they hold nothing of it.
+ */
 void workers_stop(void);
 
 /* [any] What the calling thread runs, innermost; NULL where it is no worker. */
