@@ -142,6 +142,7 @@ static bool is_over(void *user) {
     struct single *single = user;
     if (command_interrupted() && !single->cancelled) {
         single->cancelled = true;
+        if (isatty(STDERR_FILENO)) fputs("\ncancelling; Ctrl-C again ends at once\n", stderr);
         execution_cancel(single->execution);
     }
     return single->ended;
