@@ -99,8 +99,9 @@ int32_t nested_start(struct callable *callable, struct call *call, tn_value inpu
         run->outer = outer;
         run->path = path_inside(outer, task);
         run->scope = task_hash(task);
-        run->next_nested = root->nested;
-        root->nested = run;
+        struct run **last = &root->nested; /* in the order they began, so that a reader finds them go on in it */
+        while (*last) last = &(*last)->next_nested;
+        *last = run;
     }
     nested->run = run;
     nested->token = call_token(call);

@@ -65,25 +65,36 @@ TN_NODE(count, "test.count", "Writes how often it has been called.", TN_PURE, (R
     return tn_done(task);
 }
 
-TN_NODE(flaky, "test.flaky", "Fails until the attempt given, then writes that attempt.", TN_PURE,
-        (WRITE, out, "the channel"), (INT_OR, succeeds_at, 1, "the attempt that succeeds"),
-        (BOOL_OR, retryable, 1, "what its failures say"), (TEXT_OR, code, "OVERLOADED", "their code")) {
-    (void)input;
+static int32_t flake(tn_task task, uint32_t out, int64_t succeeds_at, int32_t retryable, const char *code,
+                     int64_t after_ms) {
     tn_value context = tn.task->context(task);
     int64_t attempt = tn_get_int(context, "attempt", 0);
     tn_release(context);
-    if (attempt < config->succeeds_at) {
+    if (attempt < succeeds_at) {
         tn_builder *builder = tn.value->builder();
         tn.value->begin(builder, TN_OBJECT);
-        tn_put_bool(builder, "retryable", config->retryable);
+        tn_put_bool(builder, "retryable", retryable);
+        if (after_ms > 0) tn_put_int(builder, "retry_after_ms", after_ms);
         tn.value->end(builder);
         tn_value more = tn.value->finish(builder);
-        tn.task->fail(task, config->code, "failing, as it was told to", more);
+        tn.task->fail(task, code, "failing, as it was told to", more);
         tn_release(more);
         return TN_FAILED;
     }
-    tn_write_int(task, config->out, attempt);
+    if (out != TN_UNBOUND) tn_write_int(task, out, attempt);
     return tn_done(task);
+}
+
+TN_NODE(flaky, "test.flaky", "Fails until the attempt given, then writes that attempt.", TN_PURE,
+        (WRITE, out, "the channel"), (INT_OR, succeeds_at, 1, "the attempt that succeeds"),
+        (BOOL_OR, retryable, 1, "what its failures say"), (TEXT_OR, code, "OVERLOADED", "their code"),
+        (INT_OR, after_ms, 0, "when to try again, by them")) {
+    return flake(task, config->out, config->succeeds_at, config->retryable, config->code, config->after_ms);
+}
+
+TN_NODE(flaky_destroyer, "test.flaky_destroyer", "As test.flaky, and what it does cannot be undone.",
+        TN_EFFECTS("destructive"), (WRITE, out, "the channel"), (INT_OR, succeeds_at, 1, "the attempt that succeeds")) {
+    return flake(task, config->out, config->succeeds_at, 1, "BROKEN", 0);
 }
 
 TN_NODE(ask, "test.ask", "Asks for an answer, and writes it.", TN_PURE, (WRITE, out, "the channel"),
@@ -114,6 +125,33 @@ TN_NODE_BLOCKING(wait, "test.wait", "Blocks until it is cancelled.", TN_PURE) {
     return TN_CANCELLED;
 }
 
+TN_NODE(count_destroyer, "test.count_destroyer", "As test.count, and not pure.", TN_EFFECTS("destructive"),
+        (READ, in, "a channel it depends on"), (WRITE, out, "the channel")) {
+    static int64_t calls;
+    (void)input;
+    tn_write_int(task, config->out, ++calls);
+    return tn_done(task);
+}
+
+TN_NODE(tokens, "test.tokens", "Emits tokens as a model does, and fails until the attempt given.", TN_PURE,
+        (INT_OR, succeeds_at, 1, "the attempt that succeeds")) {
+    static const char *const words[] = {"Hel", "lo"};
+    (void)input;
+    for (int i = 0; i < 2; i++) {
+        tn_builder *builder = tn.value->builder();
+        tn.value->begin(builder, TN_OBJECT);
+        tn_put_begin(builder, "messages", TN_OBJECT);
+        tn_put_text(builder, "content", words[i]);
+        tn.value->end(builder);
+        tn.value->end(builder);
+        tn_value chunk = tn.value->finish(builder);
+        int32_t status = tn.task->emit(task, chunk);
+        tn_release(chunk);
+        if (status != TN_OK) return status;
+    }
+    return flake(task, TN_UNBOUND, config->succeeds_at, 1, "BROKEN", 0);
+}
+
 TN_NODE(context, "test.context", "Writes its task's context.", TN_PURE, (WRITE, out, "the channel")) {
     (void)input;
     tn_value context = tn.task->context(task);
@@ -121,12 +159,52 @@ TN_NODE(context, "test.context", "Writes its task's context.", TN_PURE, (WRITE, 
     return tn_done(task);
 }
 
+/* ---- Reducers: {current, writes} comes in, the channel's new value goes out ---- */
+
+TN_NOTE(
+    "{\"component\": {\"kind\": \"reducer\", \"id\": \"test.longest\", \"title\": \"Keeps the longest text\", "
+    "\"documentation\": \"For tests.\", \"style\": \"async\", \"effects\": [], \"config\": {\"type\": \"object\"}}}")
+TN_NOTE(
+    "{\"component\": {\"kind\": \"reducer\", \"id\": \"test.slow_reducer\", \"title\": \"Does not complete in time\", "
+    "\"documentation\": \"For tests.\", \"style\": \"async\", \"effects\": [], \"config\": {\"type\": \"object\"}}}")
+
+static int32_t reducer_create(tn_value config, tn_binder *binder, void **self) {
+    (void)config, (void)binder, (void)self;
+    return TN_OK;
+}
+
+static int32_t longest_start(void *self, tn_task task, tn_value input) {
+    (void)self;
+    tn_value writes = tn.value->get(input, "writes"), longest = tn.value->get(input, "current");
+    uint64_t most = 0;
+    if (tn.value->kind(longest) == TN_STRING) (void)tn_chars(longest, &most);
+    for (uint64_t i = 0; i < tn.value->count(writes); i++) {
+        tn_value text = tn.value->at(writes, i);
+        uint64_t length = 0;
+        if (tn.value->kind(text) != TN_STRING) return tn_fail(task, "TYPE", "found no text");
+        (void)tn_chars(text, &length);
+        if (length <= most) continue;
+        most = length;
+        longest = text;
+    }
+    return tn_done_value(task, longest);
+}
+
+static int32_t slow_reducer_start(void *self, tn_task task, tn_value input) {
+    (void)self, (void)task, (void)input;
+    return TN_OK;
+}
+
+TN_COMPONENT(longest, "test.longest", reducer_create, longest_start, NULL, NULL, NULL)
+TN_COMPONENT(slow_reducer, "test.slow_reducer", reducer_create, slow_reducer_start, NULL, NULL, NULL)
+
 /* ---- Completion in any order, from another thread: what the determinism test shuffles ---- */
 
 struct pending {
     tn_task task;
     uint32_t channel;
     tn_value value;
+    const char *fail; /* a code: it fails */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -160,15 +238,20 @@ static void *complete_pending(void *unused) {
         struct pending taken = pending[at];
         pending[at] = pending[--pending_count];
         pthread_mutex_unlock(&lock);
-        tn.task->write(taken.task, taken.channel, taken.value);
-        tn.task->complete(taken.task, NULL);
+        if (taken.fail == NULL) {
+            tn.task->write(taken.task, taken.channel, taken.value);
+            tn.task->complete(taken.task, NULL);
+        } else {
+            tn.task->fail(taken.task, taken.fail, "failing, as it was told to", NULL);
+        }
         tn_release(taken.value);
     }
     return NULL;
 }
 
 TN_NODE(later, "test.later", "Writes a value and completes, from another thread, in an order that TEST_SHUFFLE seeds.",
-        TN_PURE, (WRITE, out, "the channel"), (VALUE_OPT, value, "what is written; else what it was sent")) {
+        TN_PURE, (WRITE, out, "the channel"), (VALUE_OPT, value, "what is written; else what it was sent"),
+        (TEXT_OPT, fail, "a code: it fails with that")) {
     pthread_mutex_lock(&lock);
     if (!started) {
         pthread_t thread;
@@ -181,7 +264,8 @@ TN_NODE(later, "test.later", "Writes a value and completes, from another thread,
         pthread_mutex_unlock(&lock);
         return TN_LIMIT;
     }
-    pending[pending_count++] = (struct pending){task, config->out, tn_retain(config->value ? config->value : input)};
+    pending[pending_count++] =
+        (struct pending){task, config->out, tn_retain(config->value ? config->value : input), config->fail};
     pthread_cond_signal(&more);
     pthread_mutex_unlock(&lock);
     return TN_OK;

@@ -72,8 +72,10 @@ CORPUS_UNUSED static void corpus_expect(const struct corpus_case *test, const ch
     size_t length = strlen(got);
     while (length > 0 && got[length - 1] == '\n') length--;
     if (strlen(expected) == length && memcmp(expected, got, length) == 0) return;
-    fail_msg("%s:%zu: `%s`, section `%s`\nexpected:\n%s\nfound:\n%.*s\n", test->path, test->line, test->name, name,
-             expected, (int)length, got);
+    /* Not by fail_msg, which cuts what is long. */
+    (void)fprintf(stderr, "%s:%zu: `%s`, section `%s`\nexpected:\n%s\nfound:\n%.*s\n\n", test->path, test->line,
+                  test->name, name, expected, (int)length, got);
+    fail_msg("%s:%zu: `%s`, section `%s` differs", test->path, test->line, test->name, name);
 }
 
 /* The whole of a file, with a NUL after it; free it. Fails the test where it cannot be read. */

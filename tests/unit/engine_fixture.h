@@ -1,0 +1,177 @@
+/*
+ * engine_fixture.h - a real host with the core plugin and the tests' nodes, graphs from text, and runs that are
+ * watched.
+ *
+ * A watched run notes its events and its end. It can be a slow reader (every event is refused, and the run continued
+ * when nothing else is left to do), and it can be cancelled in the Nth event, or in the Nth turn of the loop.
+ */
+#ifndef TENON_TESTS_ENGINE_FIXTURE_H
+#define TENON_TESTS_ENGINE_FIXTURE_H
+
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/document/document.h"
+#include "adl/text/source.h"
+#include "adl/value/buffer.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/engine/graph.h"
+#include "host/engine/run.h"
+#include "host/host.h"
+#include "host/loop/loop.h"
+#include "host/runnable/execution.h"
+#include "tests/unit/corpus.h"
+
+#define FIXTURE_UNUSED __attribute__((unused))
+
+FIXTURE_UNUSED static struct host *host_for_tests(void) {
+    static const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN, NULL};
+    struct error error = ERROR_INIT;
+    struct host *host =
+        host_new(&(struct host_options){.plugin_paths = paths, .no_config = true, .allow_drafts = true}, &error);
+    if (!host) fail_msg("%s", error.message);
+    error_finish(&error);
+    return host;
+}
+
+/* NULL where it is refused: *message (mem_free it) then says why. */
+FIXTURE_UNUSED static struct graph *graph_for_tests(struct host *host, const char *name, const char *text,
+                                                    char **message) {
+    struct source *source = source_new(name, text, strlen(text));
+    struct diagnostics *found = diagnostics_new();
+    struct document *document = document_read(source, &host->catalog, found);
+    struct graph *graph = NULL;
+    struct error error = ERROR_INIT;
+    if (diagnostics_errors(found))
+        graph_refuse(&error, name, found);
+    else
+        graph_build(host, document, 0, &graph, &error);
+    if (!graph && message) *message = mem_text(error.message ? error.message : "");
+    if (!graph && !message) fail_msg("%s: %s\n%s", name, error.message, text);
+    error_finish(&error);
+    document_unref(document);
+    diagnostics_free(found);
+    source_unref(source);
+    return graph;
+}
+
+struct watched {
+    /* Set before the run. */
+    const char *name;      /* for messages */
+    unsigned shown;        /* modes whose events are noted */
+    bool slow;             /* refuses every event */
+    uint32_t cancel_event; /* cancels in the Nth; 0: in none */
+    uint32_t cancel_turn;  /* cancels in the Nth turn of the loop; 0: in none */
+    int64_t tick_ms;   /* what the fake clock goes on by in each turn: it stands still while a worker thread works */
+    struct loop *loop; /* for that */
+    /* Found out. */
+    struct run *run;
+    bool ended, full, cancelled;
+    uint32_t event_count, turn_count;
+    uint32_t full_count, full_max; /* events that came after one was refused, before the run was continued */
+    int64_t open, open_max;        /* tasks, from `tasks` events */
+    struct buffer events;
+};
+
+FIXTURE_UNUSED static void note_end(struct run *run, void *user) {
+    (void)run;
+    ((struct watched *)user)->ended = true;
+}
+
+static void count_open(struct watched *watched, tn_value event) {
+    if (!value_text_is(value_get(event, "type"), "tasks")) return;
+    tn_value what = value_get(event, "event");
+    if (value_text_is(what, "start"))
+        watched->open++;
+    else if (value_text_is(what, "end") || value_text_is(what, "retry"))
+        watched->open--;
+    if (watched->open > watched->open_max) watched->open_max = watched->open;
+}
+
+FIXTURE_UNUSED static bool note_event(void *user, tn_value event) {
+    struct watched *watched = user;
+    watched->event_count++;
+    count_open(watched, event);
+    if (run_modes_parse(value_chars(value_get(event, "type"), NULL), NULL) & watched->shown) {
+        json_write(&watched->events, event, JSON_COMPACT);
+        buffer_char(&watched->events, '\n');
+    }
+    if (watched->event_count == watched->cancel_event) {
+        watched->cancelled = true;
+        run_cancel(watched->run);
+    }
+    if (watched->full && ++watched->full_count > watched->full_max) watched->full_max = watched->full_count;
+    watched->full |= watched->slow;
+    return !watched->slow;
+}
+
+static bool has_ended(void *user) {
+    struct watched *watched = user;
+    if (watched->ended) return true;
+    if (++watched->turn_count == watched->cancel_turn) {
+        watched->cancelled = true;
+        run_cancel(watched->run);
+    }
+    if (watched->tick_ms && !watched->cancelled) {
+        loop_fake_advance(watched->loop, watched->tick_ms);
+        loop_wake(watched->loop);
+    }
+    if (watched->full && !watched->cancelled) {
+        watched->full = false;
+        watched->full_count = 0;
+        run_continue(watched->run);
+    }
+    return false;
+}
+
+FIXTURE_UNUSED static void watched_init(struct watched *watched) {
+    memset(watched, 0, sizeof *watched);
+    buffer_init(&watched->events, SIZE_MAX);
+}
+
+FIXTURE_UNUSED static void watched_finish(struct watched *watched) {
+    run_free(watched->run);
+    buffer_finish(&watched->events);
+}
+
+/* `ended`: what run_start or run_resume said. */
+FIXTURE_UNUSED static void watched_wait(struct host *host, struct watched *watched, bool ended) {
+    watched->ended = ended;
+    if (!ended && !loop_run(host->loop, has_ended, watched))
+        fail_msg("%s: the run does not end, and nothing is left to do", watched->name ? watched->name : "?");
+}
+
+FIXTURE_UNUSED static void watched_run(struct host *host, struct watched *watched, struct graph *graph,
+                                       struct run_options options, tn_value input) {
+    options.event = options.modes ? note_event : NULL;
+    options.ended = note_end;
+    options.user = watched;
+    watched->loop = host->loop;
+    watched->run = run_new(graph, &options);
+    watched_wait(host, watched, run_start(watched->run, input));
+}
+
+FIXTURE_UNUSED static tn_value parse_json(const char *text) {
+    tn_value value = NULL;
+    struct error error = ERROR_INIT;
+    if (json_read(text, strlen(text), NULL, &value, &error) != TN_OK) fail_msg("%s: %s", text, error.message);
+    return value;
+}
+
+/* "CODE: message", or "" ; mem_free it. */
+FIXTURE_UNUSED static char *error_text(const struct run *run) {
+    const struct error *error = run_error(run);
+    tn_value text = error->code ? value_format("%s: %s", error->code, error->message ? error->message : "") : NULL;
+    char *copy = mem_text(text ? value_chars(text, NULL) : "");
+    value_unref(text);
+    return copy;
+}
+
+/* What a done run gives, any other one's state; mem_free it. */
+FIXTURE_UNUSED static char *state_text(struct run *run) {
+    tn_value state = run_status(run) == RUN_DONE ? run_result(run) : run_state(run);
+    char *text = json_text(state, JSON_COMPACT);
+    value_unref(state);
+    return text;
+}
+
+#endif
