@@ -11,8 +11,10 @@
 #include "host/config/config.h"
 #include "host/files.h"
 #include "host/interface/interface.h"
+#include "host/isolate/remote.h"
 #include "host/log.h"
 #include "host/loop/loop.h"
+#include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
 
@@ -39,9 +41,23 @@ static int32_t find_plugins(struct host *host, const struct host_options *option
     return status;
 }
 
+static bool isolation_wanted(void *user, const struct plugin *plugin) {
+    const struct host *host = user;
+    for (size_t i = 0; i < value_count(host->isolate); i++)
+        if (value_text_is(value_at(host->isolate, i), plugin_id(plugin))) return true;
+    return config_isolated(host->config, plugin_id(plugin), plugin_bundled(plugin));
+}
+
+static const tn_plugin *isolation_open(void *user, struct plugin *plugin) { return remote_open(user, plugin); }
+
+static const struct isolation isolation = {isolation_wanted, isolation_open, remote_start};
+
 void host_registry_options(struct host *host, struct registry_options *out) {
-    *out = (struct registry_options){
-        .interfaces = interface_table, .allow_drafts = host->allow_drafts, .config = plugin_config, .user = host};
+    *out = (struct registry_options){.interfaces = interface_table,
+                                     .allow_drafts = host->allow_drafts,
+                                     .config = plugin_config,
+                                     .isolation = &isolation,
+                                     .user = host};
 }
 
 /* Whether tenon.yaml says which model a role is. */
@@ -57,6 +73,9 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     struct host *host = mem_zalloc(sizeof *host);
     int32_t status = TN_OK;
     host->allow_drafts = options->allow_drafts;
+    host->isolate = value_array();
+    for (const char *const *id = options->isolate; id && *id; id++)
+        host->isolate = value_push_take(host->isolate, value_text(*id));
     if (options->no_config)
         host->config = config_empty();
     else
@@ -92,5 +111,6 @@ void host_free(struct host *host) {
     registry_free(host->registry);
     loop_free(host->loop);
     config_free(host->config);
+    value_unref(host->isolate);
     mem_free(host);
 }

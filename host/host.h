@@ -25,6 +25,7 @@ struct host_options {
     const char *const *plugin_paths; /* searched first; NULL-terminated; NULL: none */
     const char *config_file;         /* NULL: tenon.yaml, searched upwards from the working directory */
     bool no_config;                  /* read none */
+    const char *const *isolate;      /* ids of plugins to run in processes of their own; NULL-terminated; NULL: none */
     bool allow_drafts;               /* draft interfaces for plugins that are not bundled */
 };
 
@@ -35,6 +36,7 @@ struct host {
     struct catalog catalog; /* the registry, and files */
     struct graph *graphs;   /* what graph_open has given and is still in use */
     bool allow_drafts;
+    tn_value isolate; /* the options' `isolate`, an array */
     /* `limits` of tenon.yaml: the most a run gets, whatever its document asks for; UINT32_MAX where nothing is said. */
     uint32_t concurrency_max, recursion_max;
     /* Diagnostics of documents opened on the way (subgraphs), for whoever reports; may be NULL. */

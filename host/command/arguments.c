@@ -9,10 +9,12 @@
 #include "host/command/command.h"
 #include "host/command/help.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct given {
     const char *name;  /* the option's */
@@ -93,12 +95,15 @@ static const struct option *find_in(const struct option *options, const char *na
 static int usage_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static int usage_error(const struct command *command, const char *format, ...) {
+    struct buffer said;
     va_list args;
+    buffer_init(&said, SIZE_MAX);
     va_start(args, format);
-    fputs("tenon: ", stderr);
-    vfprintf(stderr, format, args);
+    buffer_vformat(&said, format, args);
     va_end(args);
-    fprintf(stderr, "\nSee `tenon %s --help`.\n", command->name);
+    command_fail(0, "%s", buffer_cstr(&said));
+    fprintf(stderr, "See `tenon %s --help`.\n", command->name);
+    buffer_finish(&said);
     return COMMAND_USAGE;
 }
 
@@ -168,9 +173,20 @@ static int parse(struct arguments *arguments, int argc, char **argv, int at) {
     return 0;
 }
 
+/* The global options whose values are words of a few. */
+static int check_values(const struct arguments *arguments) {
+    static const char *const whens[] = {"auto", "always", "never"};
+    const char *when = argument_text(arguments, "color");
+    for (size_t i = 0; when && i < sizeof whens / sizeof *whens; i++)
+        if (strcmp(when, whens[i]) == 0) return 0;
+    if (!when) return 0;
+    return usage_error(arguments->command, "--color: found `%s`, expected auto, always or never", when);
+}
+
 static int check_operands(const struct arguments *arguments) {
     const struct command *command = arguments->command;
-    if (arguments->operand_count < command->operands_min) return usage_error(command, "expected %s", command->operands);
+    if (arguments->operand_count < command->operands_min)
+        return usage_error(command, "found nothing to work on, expected %s", command->operands);
     if (arguments->operand_count > command->operands_max)
         return usage_error(command, "too many arguments, from `%s` on", arguments->operands[command->operands_max]);
     return 0;
@@ -196,14 +212,22 @@ static const struct command *find_command(int argc, char **argv, int *used) {
     return found;
 }
 
+/* Whether commands are called `word` and something more, as in "plugin list". */
+static bool is_group(const char *word) {
+    size_t length = strlen(word);
+    for (size_t i = 0; i < command_count; i++)
+        if (strncmp(commands[i].name, word, length) == 0 && commands[i].name[length] == ' ') return true;
+    return false;
+}
+
 static int unknown_command(int argc, char **argv) {
     struct nearest nearest;
     char given[128];
-    bool group = false;
-    for (size_t i = 0; i < command_count; i++) {
-        const char *second = strchr(commands[i].name, ' ');
-        group |= second && strlen(argv[1]) == (size_t)(second - commands[i].name) &&
-                 strncmp(argv[1], commands[i].name, strlen(argv[1])) == 0;
+    bool group = is_group(argv[1]);
+    if (argv[1][0] == '-') {
+        command_fail(0, "found the option `%s`, expected a command first, as in tenon run FILE %s", argv[1], argv[1]);
+        fputs("See `tenon --help`.\n", stderr);
+        return COMMAND_USAGE;
     }
     if (group && argc > 2)
         snprintf(given, sizeof given, "%s %s", argv[1], argv[2]);
@@ -217,14 +241,15 @@ static int unknown_command(int argc, char **argv) {
         help_group(argv[1], stderr);
         return COMMAND_USAGE;
     }
-    fprintf(stderr, "tenon: `%s` is no command%s%s%s\nSee `tenon --help`.\n", given, near ? "; did you mean `" : "",
-            near ? near : "", near ? "`?" : "");
+    command_fail(0, "`%s` is no command%s%s%s", given, near ? "; did you mean `" : "", near ? near : "",
+                 near ? "`?" : "");
+    fprintf(stderr, "See `tenon%s%s --help`.\n", group ? " " : "", group ? argv[1] : "");
     return COMMAND_USAGE;
 }
 
 static bool is_help(const char *word) { return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0; }
 
-int command_main(int argc, char **argv) {
+static int dispatch(int argc, char **argv) {
     if (argc < 2) {
         help_overview(stderr);
         return COMMAND_USAGE;
@@ -242,6 +267,10 @@ int command_main(int argc, char **argv) {
         argv++;
         argc--;
     }
+    if (is_group(argv[1]) && (wants_help ? argc == 2 : argc > 2 && is_help(argv[2]))) {
+        help_group(argv[1], stdout);
+        return COMMAND_OK;
+    }
     int used = 0;
     const struct command *command = find_command(argc, argv, &used);
     if (!command) return unknown_command(argc, argv);
@@ -257,12 +286,22 @@ int command_main(int argc, char **argv) {
     arguments.given = mem_array(NULL, letters, sizeof *arguments.given);
     int code = parse(&arguments, argc, argv, 1 + used);
     if (!code) code = check_operands(&arguments);
+    if (!code) code = check_values(&arguments);
     if (!code) code = command->run(&arguments);
     mem_free(arguments.given);
     mem_free((void *)arguments.operands);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "tenon: cannot write to standard output: %s\n", strerror(errno));
-        return code ? code : COMMAND_RUN_FAILED;
-    }
     return code;
+}
+
+/* A descriptor 0, 1 or 2 that is closed is taken, so that no file opened later gets its number; using it still fails.
+ */
+static void hold_standard_files(void) {
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++)
+        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int command_main(int argc, char **argv) {
+    hold_standard_files();
+    return command_close(dispatch(argc, argv));
 }

@@ -17,16 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "-" is standard input, which is YAML. */
-static struct source *read_source(const char *path, struct error *error) {
-    char *text;
-    size_t length;
-    if (!command_read_file(path, &text, &length, error)) return NULL;
-    struct source *source = source_new(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length);
-    mem_free(text);
-    return source;
-}
-
 int command_check(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
@@ -34,7 +24,7 @@ int command_check(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;
     for (size_t i = 0; i < operand_count(arguments); i++) {
-        struct source *source = read_source(operand_at(arguments, i), &error);
+        struct source *source = command_source(operand_at(arguments, i), &error);
         if (!source) {
             code = command_fail_error(COMMAND_USAGE, &error);
             continue;
@@ -94,7 +84,7 @@ static bool replace_file(const char *path, const char *text, size_t length, stru
 
 static int format_one(const struct arguments *arguments, const char *path, struct diagnostics *found) {
     struct error error = ERROR_INIT;
-    struct source *source = read_source(path, &error);
+    struct source *source = command_source(path, &error);
     int code = COMMAND_OK;
     char *text = NULL;
     size_t length = 0;

@@ -14,6 +14,7 @@
 #include "adl/value/value.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Exit codes, the same for every command. */
 #define COMMAND_OK             0
@@ -26,6 +27,7 @@
 
 struct diagnostics;
 struct host;
+struct source;
 
 struct option {
     const char *name;     /* "input": --input; NULL ends a table */
@@ -65,6 +67,7 @@ int command_plugin_list(const struct arguments *arguments);
 int command_plugin_show(const struct arguments *arguments);
 int command_plugin_new(const struct arguments *arguments);
 int command_plugin_check(const struct arguments *arguments);
+int command_plugin_serve(const struct arguments *arguments);
 int command_doctor(const struct arguments *arguments);
 int command_reference(const struct arguments *arguments);
 
@@ -88,6 +91,8 @@ int command_main(int argc, char **argv);
 
 /* One line on standard error, "tenon: …"; returns `code`. */
 int command_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Formatted text, safe for a terminal whatever it holds; line ends stay. */
+void command_say(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int command_fail_error(int code, const struct error *error); /* the same for an error; empties nothing */
 /* Opens the host as the global options say; NULL with error. */
 struct host *command_open(const struct arguments *arguments, struct error *error);
@@ -98,8 +103,14 @@ tn_value command_json(const char *text, const char *what, struct error *error);
 /* A whole file, or standard input for "-"; bounded by COMMAND_FILE_MAX; false with error. Freed with mem_free. */
 #define COMMAND_FILE_MAX (64u << 20)
 bool command_read_file(const char *path, char **text, size_t *length, struct error *error);
+/* A document, by the name that the user gave it; "-" is standard input, which is YAML. NULL with error. */
+struct source *command_source(const char *path, struct error *error);
 /* Prints a value as JSON and a line end on standard output: indented on a terminal, else compact. */
 void command_print(tn_value value);
+/* False where anything written to standard output has been lost; of what is printed piece by piece. */
+bool command_flush(void);
+/* The last thing a command does: `code`, or, where output was lost and all else is well, COMMAND_RUN_FAILED; says so. */
+int command_close(int code);
 bool command_colour(const struct arguments *arguments, int descriptor);
 /* Prints diagnostics on standard error as compilers do, or with `json` on standard output. */
 void command_print_diagnostics(const struct arguments *arguments, struct diagnostics *found, bool json);

@@ -2,8 +2,10 @@
  * live.c - draws the live view. Lines of finished tasks scroll by; the line at the bottom is rewritten in place.
  */
 #include "host/command/live.h"
+#include "adl/diagnostic/print.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/command/command.h"
 #include "host/engine/graph.h"
 #include <stdio.h>
 #include <string.h>
@@ -31,8 +33,10 @@ struct live *live_new(const struct graph *graph, bool colour) {
     struct live *live = mem_zalloc(sizeof *live);
     live->colour = colour;
     live->started_ms = now_ms();
-    fprintf(stderr, "%s%s%s: %u nodes\n", paint(live, "\033[1m"), value_chars(graph->document->name, NULL),
-            paint(live, "\033[0m"), graph->document->node_count);
+    uint32_t nodes = graph->document->node_count;
+    fputs(paint(live, "\033[1m"), stderr);
+    command_say(stderr, "%s", value_chars(graph->document->name, NULL));
+    fprintf(stderr, "%s: %u node%s\n", paint(live, "\033[0m"), nodes, nodes == 1 ? "" : "s");
     return live;
 }
 
@@ -70,6 +74,15 @@ static void remove_running(struct live *live, tn_value node) {
     if (live->running) live->running--;
 }
 
+/* The rest of a line: what a component says is shown on one, and cannot act on the terminal. */
+static void show_error(tn_value error) {
+    struct buffer safe;
+    buffer_init(&safe, SIZE_MAX);
+    if (error) diagnostic_text(&safe, value_chars(value_get(error, "message"), NULL));
+    fprintf(stderr, "%s%s\n", error ? "  " : "", buffer_cstr(&safe));
+    buffer_finish(&safe);
+}
+
 static void show_end(struct live *live, tn_value event, tn_value node) {
     tn_value outcome = value_get(event, "outcome"), error = value_get(event, "error"), item = value_get(event, "item");
     bool good = value_text_is(outcome, "done");
@@ -79,8 +92,7 @@ static void show_end(struct live *live, tn_value event, tn_value node) {
     if (item) fprintf(stderr, "[%lld]", (long long)value_to_int(item));
     fprintf(stderr, "  %s%lld ms%s", paint(live, "\033[2m"), (long long)value_to_int(value_get(event, "ms")),
             paint(live, "\033[0m"));
-    if (error) fprintf(stderr, "  %s", value_chars(value_get(error, "message"), NULL));
-    fputc('\n', stderr);
+    show_error(error);
 }
 
 static void show_data(struct live *live, tn_value node, tn_value data) {
@@ -110,8 +122,8 @@ void live_event(struct live *live, tn_value event) {
         remove_running(live, node);
         clear_bottom(live);
         tn_value error = value_get(event, "error");
-        fprintf(stderr, "%s↻%s      %s: %s\n", paint(live, "\033[33m"), paint(live, "\033[0m"), value_chars(node, NULL),
-                error ? value_chars(value_get(error, "message"), NULL) : "");
+        fprintf(stderr, "%s↻%s      %s", paint(live, "\033[33m"), paint(live, "\033[0m"), value_chars(node, NULL));
+        show_error(error);
     }
     draw_bottom(live);
 }
@@ -119,8 +131,9 @@ void live_event(struct live *live, tn_value event) {
 void live_end(struct live *live, struct run *run) {
     if (!live) return;
     clear_bottom(live);
-    fprintf(stderr, "%s%s%s after %u steps, %lld ms\n", paint(live, "\033[1m"), run_status_name(run_status(run)),
-            paint(live, "\033[0m"), run_steps(run), (long long)(now_ms() - live->started_ms));
+    fprintf(stderr, "%s%s%s after %u step%s, %lld ms\n", paint(live, "\033[1m"), run_status_name(run_status(run)),
+            paint(live, "\033[0m"), run_steps(run), run_steps(run) == 1 ? "" : "s",
+            (long long)(now_ms() - live->started_ms));
     for (uint32_t i = 0; i < NAMES_MAX; i++) value_unref(live->names[i]);
     mem_free(live);
 }

@@ -8,6 +8,8 @@
 #include "adl/value/memory.h"
 #include "host/command/command.h"
 #include "host/host.h"
+#include "host/isolate/process.h"
+#include "host/isolate/serve.h"
 #include "host/plugin/check.h"
 #include "host/plugin/manifest.h"
 #include "host/plugin/registry.h"
@@ -244,3 +246,7 @@ int command_plugin_check(const struct arguments *arguments) {
     host_free(host);
     return code;
 }
+
+/* ---- serve ---- */
+
+int command_plugin_serve(const struct arguments *arguments) { return serve(PROCESS_SOCKET, operand_at(arguments, 0)); }

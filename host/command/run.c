@@ -5,6 +5,8 @@
  * and errors go to standard error (live.c draws).
  */
 #include "adl/diagnostic/diagnostic.h"
+#include "adl/document/document.h"
+#include "adl/text/source.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/call/call.h"
@@ -15,6 +17,7 @@
 #include "host/loop/loop.h"
 #include "host/runnable/execution.h"
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,24 +25,41 @@
 /* Opens FILE as a graph; *code says why not. */
 static struct graph *open_graph(const struct arguments *arguments, struct host *host, int *code) {
     struct error error = ERROR_INIT;
-    struct graph *graph = NULL;
-    bool json = argument_given(arguments, "json");
-    host->found = diagnostics_new();
-    if (graph_open(host, NULL, operand_at(arguments, 0), 0, &graph, &error) != TN_OK) {
-        if (diagnostics_errors(host->found)) {
-            command_print_diagnostics(arguments, host->found, json);
-            *code = COMMAND_INVALID;
-        } else {
-            bool plugin = error.code && strncmp(error.code, "PLUGIN", 6) == 0;
-            *code = command_fail_error(plugin ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID, &error);
-        }
-    } else if (diagnostics_warnings(host->found) && !argument_given(arguments, "quiet") && !json) {
-        command_print_diagnostics(arguments, host->found, false);
+    struct source *source = command_source(operand_at(arguments, 0), &error);
+    if (!source) {
+        *code = command_fail_error(COMMAND_USAGE, &error);
+        error_finish(&error);
+        return NULL;
     }
-    diagnostics_free(host->found);
+    struct graph *graph = NULL;
+    struct diagnostics *found = diagnostics_new();
+    bool json = argument_given(arguments, "json");
+    host->found = found;
+    struct document *document = document_read(source, &host->catalog, found);
+    if (diagnostics_errors(found)) {
+        command_print_diagnostics(arguments, found, json);
+        *code = COMMAND_INVALID;
+    } else if (graph_build(host, document, 0, &graph, &error) != TN_OK) {
+        bool plugin = error.code && strncmp(error.code, "PLUGIN", 6) == 0;
+        *code = command_fail_error(plugin ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID, &error);
+    } else if (diagnostics_warnings(found) && !argument_given(arguments, "quiet") && !json) {
+        command_print_diagnostics(arguments, found, false);
+    }
     host->found = NULL;
+    document_unref(document);
+    source_unref(source);
+    diagnostics_free(found);
     error_finish(&error);
     return graph;
+}
+
+#define PATH_NAMES_MAX 64 /* of one --set */
+
+static bool refuse_path(const char *setting, const char *equals, struct error *error) {
+    error_set(error, TN_INVALID, "INVALID_INPUT",
+              "--set: found the path `%.*s`, expected at most %d names with dots between them, as in user.name",
+              (int)(equals - setting), setting, PATH_NAMES_MAX);
+    return false;
 }
 
 /* --set a.b=value: the value is JSON where it reads as JSON, else a string. */
@@ -60,18 +80,28 @@ static bool set_path(tn_value *input, const char *setting, struct error *error) 
         }
     }
     /* Inside out: the last part first, around it the objects that are there already. */
-    tn_value at[64];
+    tn_value at[PATH_NAMES_MAX];
     size_t depth = 0;
     const char *part = setting;
     at[0] = *input;
     for (const char *dot; (dot = memchr(part, '.', (size_t)(equals - part))); part = dot + 1) {
         tn_value inner = value_get_n(at[depth], part, (size_t)(dot - part));
-        if (depth + 1 == sizeof at / sizeof *at || dot == part) {
-            error_set(error, TN_INVALID, "INVALID_INPUT", "--set: `%s` is no path of at most 64 names", setting);
+        if (depth + 1 == PATH_NAMES_MAX || dot == part) {
+            value_unref(value);
+            return refuse_path(setting, equals, error);
+        }
+        if (inner && !value_is(inner, TN_OBJECT) && !value_is(inner, TN_NULL)) {
+            error_set(error, TN_INVALID, "INVALID_INPUT",
+                      "--set %s: `%.*s` is %s already, and only an object has names in it", setting,
+                      (int)(dot - setting), setting, value_kind_name(value_kind(inner)));
             value_unref(value);
             return false;
         }
         at[++depth] = inner && value_is(inner, TN_OBJECT) ? inner : value_object();
+    }
+    if (part == equals) {
+        value_unref(value);
+        return refuse_path(setting, equals, error);
     }
     const char *end = equals;
     for (;;) {
@@ -92,6 +122,12 @@ static tn_value read_input(const struct arguments *arguments, struct error *erro
     const char *text = argument_text(arguments, "input");
     tn_value input = text ? command_json(text, "--input", error) : value_object();
     if (!input) return NULL;
+    if (argument_given(arguments, "set") && !value_is(input, TN_OBJECT)) {
+        error_set(error, TN_INVALID, "INVALID_INPUT", "--input is %s, expected an object for --set to change",
+                  value_kind_name(value_kind(input)));
+        value_unref(input);
+        return NULL;
+    }
     for (size_t i = 0; i < argument_count(arguments, "set"); i++) {
         if (set_path(&input, argument_at(arguments, "set", i), error)) continue;
         value_unref(input);
@@ -124,7 +160,7 @@ static bool on_event(void *user, tn_value event) {
     if (!(mode & single->shown)) return true;
     if (single->json) {
         print_line(event);
-        fflush(stdout);
+        (void)command_flush();
     } else if (!single->live) {
         char *text = json_text(event, JSON_COMPACT);
         fprintf(stderr, "%s\n", text);
@@ -143,6 +179,10 @@ static bool is_over(void *user) {
     if (command_interrupted() && !single->cancelled) {
         single->cancelled = true;
         if (isatty(STDERR_FILENO)) fputs("\ncancelling; Ctrl-C again ends at once\n", stderr);
+        execution_cancel(single->execution);
+    }
+    if (single->json && !single->cancelled && !command_flush()) { /* whoever read the events has gone */
+        single->cancelled = true;
         execution_cancel(single->execution);
     }
     return single->ended;
@@ -183,6 +223,7 @@ static void print_outcome(const struct single *single) {
         command_print(result);
         value_unref(result);
     }
+    if (single->json && !command_flush()) return;
     if (status == RUN_FAILED || status == RUN_CANCELLED) command_fail_error(0, run_error(run));
     if (status == RUN_STOPPED) command_fail(0, "the run stopped where several successors were due");
     if (status == RUN_INTERRUPTED) {
@@ -226,6 +267,7 @@ static int run_single(const struct arguments *arguments, struct host *host, stru
     if (over) {
         print_outcome(&single);
         code = code_of(run_status(execution_run(single.execution)));
+        if (code == COMMAND_CANCELLED && !command_interrupted()) code = COMMAND_RUN_FAILED;
     } else {
         code = command_fail(COMMAND_RUN_FAILED, "nothing is left that could bring the run on");
     }
@@ -235,17 +277,35 @@ static int run_single(const struct arguments *arguments, struct host *host, stru
 
 /* ---- A batch ---- */
 
+/* A line that is no JSON has a result as every other: `before` inputs come first. */
+struct bad_line {
+    size_t before;
+    tn_value result;
+};
+
 struct many {
-    size_t failed;
+    tn_value inputs;
+    struct bad_line *bad;
+    size_t bad_count, bad_given, failed;
     bool progress;
 };
 
-static void on_result(void *user, size_t index, tn_value result) {
-    struct many *many = user;
-    (void)index;
+static void give(struct many *many, tn_value result) {
     many->failed += value_get(result, "error") != NULL;
     print_line(result);
-    fflush(stdout);
+}
+
+static void give_bad(struct many *many, size_t before) {
+    for (; many->bad_given < many->bad_count && many->bad[many->bad_given].before <= before; many->bad_given++)
+        give(many, many->bad[many->bad_given].result);
+}
+
+static _Atomic bool batch_cancel;
+
+static void on_result(void *user, size_t index, tn_value result) {
+    give_bad(user, index);
+    give(user, result);
+    if (!command_flush()) batch_cancel = true; /* nobody gets what the others give */
 }
 
 static void on_progress(void *user, size_t ended, size_t total) {
@@ -253,12 +313,26 @@ static void on_progress(void *user, size_t ended, size_t total) {
     if (many->progress) fprintf(stderr, "\r%zu of %zu%s", ended, total, ended == total ? "\n" : "");
 }
 
-/* One input a line; mistakes name the line. */
-static tn_value read_lines(const char *path, struct error *error) {
+/* json_read's message without its place in the line, behind the place in the file. */
+static void refuse_line(struct many *many, const char *path, size_t line, const char *message) {
+    static const char place[] = ", at line 1, column ";
+    struct error error = ERROR_INIT;
+    const char *at = strstr(message, place);
+    error_set(&error, TN_INVALID, "INVALID_INPUT", "%s:%zu%s%s: %.*s", path, line, at ? ":" : "",
+              at ? at + sizeof place - 1 : "", at ? (int)(at - message) : INT_MAX, message);
+    many->bad = mem_array(many->bad, many->bad_count + 1, sizeof *many->bad);
+    many->bad[many->bad_count++] = (struct bad_line){
+        value_count(many->inputs), value_set_take(value_object_reserve(1), "error", error_to_value(&error))};
+    error_finish(&error);
+}
+
+/* One input a line. */
+static bool read_lines(struct many *many, const char *path, struct error *error) {
     char *text;
     size_t length;
-    if (!command_read_file(path, &text, &length, error)) return NULL;
-    tn_value inputs = value_array();
+    if (!command_read_file(path, &text, &length, error)) return false;
+    if (strcmp(path, "-") == 0) path = "<stdin>";
+    many->inputs = value_array();
     size_t line = 1;
     for (const char *at = text, *end = text + length; at < end; line++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -266,50 +340,80 @@ static tn_value read_lines(const char *path, struct error *error) {
         if (strspn(at, " \t\r") < size) {
             tn_value value;
             struct error inner = ERROR_INIT;
-            if (json_read(at, size, NULL, &value, &inner) != TN_OK) {
-                error_set(error, TN_INVALID, "INVALID_INPUT", "%s:%zu: %s", path, line, inner.message);
-                error_finish(&inner);
-                value_unref(inputs);
-                inputs = NULL;
-                break;
-            }
-            inputs = value_push_take(inputs, value);
+            if (json_read(at, size, NULL, &value, &inner) == TN_OK)
+                many->inputs = value_push_take(many->inputs, value);
+            else
+                refuse_line(many, path, line, inner.message);
+            error_finish(&inner);
         }
         at += size + 1;
     }
     mem_free(text);
-    return inputs;
+    return true;
 }
-
-static _Atomic bool batch_cancel;
 
 static int run_batch(const struct arguments *arguments, struct host *host, struct graph *graph,
                      const struct run_options *options) {
     struct error error = ERROR_INIT;
     int64_t concurrency;
     if (!argument_number(arguments, "concurrency", 1, 100000, BATCH_CONCURRENCY, &concurrency)) return COMMAND_USAGE;
-    tn_value inputs = read_lines(argument_text(arguments, "batch"), &error);
-    if (!inputs) {
+    struct many many = {.progress = isatty(STDERR_FILENO) && !argument_given(arguments, "quiet")};
+    if (!read_lines(&many, argument_text(arguments, "batch"), &error)) {
         int code = command_fail_error(COMMAND_USAGE, &error);
         error_finish(&error);
         return code;
     }
-    struct many many = {0, isatty(STDERR_FILENO) && !argument_given(arguments, "quiet")};
     struct batch_options batch = {.concurrency = (uint32_t)concurrency,
                                   .options = *options,
                                   .result = on_result,
                                   .progress = on_progress,
                                   .user = &many};
     command_watch_signals_flag(host, &batch_cancel);
-    batch_run(host, &graph->callable, inputs, &batch, &batch_cancel);
-    size_t total = value_count(inputs);
-    value_unref(inputs);
-    if (command_interrupted()) return COMMAND_CANCELLED;
+    batch_run(host, &graph->callable, many.inputs, &batch, &batch_cancel);
+    give_bad(&many, SIZE_MAX);
+    size_t total = value_count(many.inputs) + many.bad_count;
+    value_unref(many.inputs);
+    for (size_t i = 0; i < many.bad_count; i++) value_unref(many.bad[i].result);
+    mem_free(many.bad);
+    if (!command_flush()) return COMMAND_RUN_FAILED;
+    if (command_interrupted())
+        return command_fail(COMMAND_CANCELLED, "the batch was cancelled: %zu of %zu runs failed or did not end",
+                            many.failed, total);
     if (!many.failed) return COMMAND_OK;
     return command_fail(COMMAND_RUN_FAILED, "%zu of %zu runs failed", many.failed, total);
 }
 
+/* Options that would be ignored together are refused. */
+static bool fit_together(const struct arguments *arguments) {
+    static const char *const not_with_batch[] = {"input", "set", "stream"};
+    bool batch = argument_given(arguments, "batch");
+    for (size_t i = 0; i < sizeof not_with_batch / sizeof *not_with_batch; i++) {
+        if (!batch || !argument_given(arguments, not_with_batch[i])) continue;
+        command_fail(0, "--%s does not go with --batch, whose every line is the whole input of a run",
+                     not_with_batch[i]);
+        return false;
+    }
+    if (!batch && argument_given(arguments, "concurrency")) {
+        command_fail(0, "--concurrency is how many runs of a --batch go on at once; for the tasks of one run say "
+                        "--run-config '{\"concurrency\": N}'");
+        return false;
+    }
+    static const char *const readers[] = {"input", "batch", "run-config"};
+    const char *first = strcmp(operand_at(arguments, 0), "-") == 0 ? "the document" : NULL;
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        const char *text = argument_text(arguments, readers[i]);
+        if (!text || strcmp(text, "-") != 0) continue;
+        if (first) {
+            command_fail(0, "standard input is %s already; give --%s a file", first, readers[i]);
+            return false;
+        }
+        first = readers[i];
+    }
+    return true;
+}
+
 int command_run(const struct arguments *arguments) {
+    if (!fit_together(arguments)) return COMMAND_USAGE;
     struct run_options options = RUN_OPTIONS_INIT;
     struct error error = ERROR_INIT;
     struct host *host = command_host(arguments);

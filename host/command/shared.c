@@ -3,6 +3,7 @@
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
+#include "adl/text/source.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/command/command.h"
@@ -16,14 +17,39 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ---- Saying ---- */
+
 int command_fail(int code, const char *format, ...) {
+    struct buffer said, safe;
     va_list args;
+    buffer_init(&said, COMMAND_FILE_MAX);
+    buffer_init(&safe, SIZE_MAX);
     va_start(args, format);
-    fputs("tenon: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    buffer_vformat(&said, format, args);
     va_end(args);
+    diagnostic_text(&safe, buffer_cstr(&said));
+    fprintf(stderr, "tenon: %s\n", buffer_cstr(&safe));
+    buffer_finish(&said);
+    buffer_finish(&safe);
     return code;
+}
+
+void command_say(FILE *out, const char *format, ...) {
+    struct buffer said, safe;
+    va_list args;
+    buffer_init(&said, COMMAND_FILE_MAX);
+    buffer_init(&safe, SIZE_MAX);
+    va_start(args, format);
+    buffer_vformat(&said, format, args);
+    va_end(args);
+    for (char *line = said.data, *end; line; line = end ? end + 1 : NULL) {
+        if ((end = strchr(line, '\n'))) *end = 0;
+        diagnostic_text(&safe, line);
+        if (end) buffer_char(&safe, '\n');
+    }
+    fputs(buffer_cstr(&safe), out);
+    buffer_finish(&said);
+    buffer_finish(&safe);
 }
 
 int command_fail_error(int code, const struct error *error) {
@@ -35,12 +61,17 @@ struct host *command_open(const struct arguments *arguments, struct error *error
     size_t count = argument_count(arguments, "plugins");
     const char **paths = mem_zalloc((count + 1) * sizeof *paths);
     for (size_t i = 0; i < count; i++) paths[i] = argument_at(arguments, "plugins", i);
+    size_t isolated = argument_count(arguments, "isolate");
+    const char **isolate = mem_zalloc((isolated + 1) * sizeof *isolate);
+    for (size_t i = 0; i < isolated; i++) isolate[i] = argument_at(arguments, "isolate", i);
     struct host_options options = {.plugin_paths = paths,
+                                   .isolate = isolate,
                                    .config_file = argument_text(arguments, "config"),
                                    .no_config = argument_given(arguments, "no-config"),
                                    .allow_drafts = argument_given(arguments, "allow-drafts")};
     struct host *host = host_new(&options, error);
     mem_free((void *)paths);
+    mem_free((void *)isolate);
     return host;
 }
 
@@ -53,6 +84,15 @@ struct host *command_host(const struct arguments *arguments) {
 }
 
 /* ---- Reading ---- */
+
+struct source *command_source(const char *path, struct error *error) {
+    char *text;
+    size_t length;
+    if (!command_read_file(path, &text, &length, error)) return NULL;
+    struct source *source = source_new(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length);
+    mem_free(text);
+    return source;
+}
 
 bool command_read_file(const char *path, char **text, size_t *length, struct error *error) {
     bool standard = strcmp(path, "-") == 0;
@@ -110,6 +150,19 @@ void command_print(tn_value value) {
     char *text = json_text(value, isatty(STDOUT_FILENO) ? JSON_INDENTED : JSON_COMPACT);
     puts(text);
     mem_free(text);
+}
+
+static int write_failure; /* errno of the first write to standard output that failed */
+
+bool command_flush(void) {
+    if ((fflush(stdout) != 0 || ferror(stdout)) && !write_failure) write_failure = errno ? errno : EIO;
+    return write_failure == 0;
+}
+
+int command_close(int code) {
+    if (command_flush()) return code;
+    command_fail(0, "cannot write to standard output: %s", strerror(write_failure));
+    return code ? code : COMMAND_RUN_FAILED;
 }
 
 bool command_colour(const struct arguments *arguments, int descriptor) {

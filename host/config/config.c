@@ -131,9 +131,24 @@ static void read_plugin_config(struct reader *reader, const struct tree_node *no
     }
 }
 
+static void read_isolation(struct reader *reader, const struct tree_node *node) {
+    if (!is_mapping(reader, node, "plugins.isolation", "a mapping of plugin ids, or \"*\", to `process` or `none`"))
+        return;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        if (item->node->kind == TN_STRING &&
+            (value_text_is(item->node->value, "process") || value_text_is(item->node->value, "none")))
+            reader->config->isolation =
+                value_set_key_take(reader->config->isolation, value_ref(item->key), value_ref(item->node->value));
+        else
+            wrong_kind(reader, item->node, value_chars(item->key, NULL), "`process` or `none`");
+    }
+}
+
 static void read_plugins(struct reader *reader, const struct tree_node *node) {
-    static const struct key keys[] = {{"path", read_plugin_path}, {"config", read_plugin_config}, {NULL, NULL}};
-    if (is_mapping(reader, node, "plugins", "a mapping with `path` and `config`"))
+    static const struct key keys[] = {
+        {"path", read_plugin_path}, {"config", read_plugin_config}, {"isolation", read_isolation}, {NULL, NULL}};
+    if (is_mapping(reader, node, "plugins", "a mapping with `path`, `config` and `isolation`"))
         read_keys(reader, node, "`plugins`", keys);
 }
 
@@ -274,7 +289,7 @@ static const struct key top_keys[] = {{"plugins", read_plugins}, {"models", read
 
 struct config *config_empty(void) {
     struct config *config = mem_zalloc(sizeof *config);
-    config->plugins = config->models = config->secrets = config->limits = value_object();
+    config->plugins = config->models = config->secrets = config->limits = config->isolation = value_object();
     config->log = CONFIG_LOG_UNSET;
     return config;
 }
@@ -285,6 +300,7 @@ void config_free(struct config *config) {
     mem_free((void *)config->paths);
     mem_free(config->file);
     value_unref(config->plugins);
+    value_unref(config->isolation);
     value_unref(config->models);
     value_unref(config->secrets);
     value_unref(config->limits);
@@ -375,7 +391,8 @@ static void config_overlay(struct config *under, const struct config *over) {
     } parts[] = {{&under->plugins, over->plugins},
                  {&under->models, over->models},
                  {&under->secrets, over->secrets},
-                 {&under->limits, over->limits}};
+                 {&under->limits, over->limits},
+                 {&under->isolation, over->isolation}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         tn_value both = overlaid(*parts[i].under, parts[i].over);
         value_unref(*parts[i].under);
@@ -487,6 +504,12 @@ const char *config_plugin_path(const struct config *config, size_t index) { retu
 
 tn_value config_plugin(const struct config *config, const char *plugin_id) {
     return config ? value_get(config->plugins, plugin_id) : NULL;
+}
+
+bool config_isolated(const struct config *config, const char *plugin_id, bool bundled) {
+    tn_value said = config ? value_get(config->isolation, plugin_id) : NULL;
+    if (config && !said && !bundled) said = value_get(config->isolation, "*");
+    return value_text_is(said, "process");
 }
 
 tn_value config_model(const struct config *config, const char *role) {

@@ -4,6 +4,7 @@
  *     plugins:
  *       path: [./plugins]                     # from the file's own folder
  *       config: {acme.search: {endpoint: "https://…", key: {secret: ACME_KEY}}}
+ *       isolation: {acme.search: process}     # in a process of its own; "*" is all but the bundled ones
  *     models: {planner: "openai:gpt-4o", default: {provider: ollama, model: llama3}}
  *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}
  *     limits: {concurrency: 64, workers: 16}
@@ -58,7 +59,9 @@ const char *config_file(const struct config *config);    /* the project's file; 
 size_t config_plugin_paths(const struct config *config); /* absolute, or as the folder was given */
 const char *config_plugin_path(const struct config *config, size_t index);
 tn_value config_plugin(const struct config *config,
-                       const char *plugin_id);                        /* its section, secrets unresolved; or NULL */
+                       const char *plugin_id); /* its section, secrets unresolved; or NULL */
+/* Whether it is to run in a process of its own; "*" means all that did not come with the host. */
+bool config_isolated(const struct config *config, const char *plugin_id, bool bundled);
 tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
 int64_t config_limit(const struct config *config, const char *name, int64_t otherwise);
 int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN where nothing is said */

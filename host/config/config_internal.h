@@ -12,11 +12,12 @@ struct config {
     char *file;   /* the project's; NULL where none */
     char **paths; /* of plugins */
     size_t path_count;
-    tn_value plugins; /* id -> section */
-    tn_value models;  /* role -> binding */
-    tn_value secrets; /* name -> {env} | {file} | {command}; paths absolute */
-    tn_value limits;  /* name -> integer */
-    int32_t log;      /* TN_LOG_…, or CONFIG_LOG_UNSET */
+    tn_value plugins;   /* id -> section */
+    tn_value models;    /* role -> binding */
+    tn_value secrets;   /* name -> {env} | {file} | {command}; paths absolute */
+    tn_value limits;    /* name -> integer */
+    tn_value isolation; /* id or "*" -> "process" | "none" */
+    int32_t log;        /* TN_LOG_…, or CONFIG_LOG_UNSET */
 };
 
 #endif

@@ -215,6 +215,17 @@ static int32_t open_object(struct plugin *plugin, struct error *error) {
     return TN_OK;
 }
 
+/* Nothing of it is mapped here; its process maps it. */
+static int32_t open_remote(struct plugin *plugin, struct error *error) {
+    const struct registry_options *options = &plugin->registry->options;
+    if (value_count(value_get(manifest_plugin(plugin->manifest), "provides")) > 0)
+        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
+                         "%s: plugin `%s` provides interfaces to the host, and so cannot run in a process of its own",
+                         plugin->path, plugin->id);
+    plugin->plugin = options->isolation->open(options->user, plugin);
+    return TN_OK;
+}
+
 static int32_t check_size(const struct plugin *plugin, const char *what, uint32_t found, size_t expected,
                           struct error *error) {
     if (found == expected) return TN_OK;
@@ -297,7 +308,9 @@ static int32_t initialise(struct plugin *plugin, struct error *error) {
     tn_value section = NULL;
     int32_t status = plugin_section(plugin, &section, error);
     if (status != TN_OK) return status;
-    if (plugin->lifecycle && plugin->lifecycle->init) {
+    if (plugin->isolated) {
+        status = plugin->registry->options.isolation->start(plugin->plugin, section, error);
+    } else if (plugin->lifecycle && plugin->lifecycle->init) {
         status = plugin->lifecycle->init(plugin->plugin->self, section);
         if (status != TN_OK)
             error_set(error, status, "PLUGIN_REFUSED",
@@ -320,7 +333,8 @@ int32_t plugin_load(struct plugin *plugin, struct error *error) {
     struct error why = ERROR_INIT;
     int32_t status = loader_preflight(plugin, &why);
     if (status == TN_OK && !plugin->native) status = check_object(plugin, &why);
-    if (status == TN_OK && !plugin->native) status = open_object(plugin, &why);
+    if (status == TN_OK && !plugin->native)
+        status = plugin->isolated ? open_remote(plugin, &why) : open_object(plugin, &why);
     if (status == TN_OK) status = check_runtime(plugin, &why);
     if (status == TN_OK) status = initialise(plugin, &why);
     if (status == TN_OK) {

@@ -76,6 +76,7 @@ const char *plugin_title(const struct plugin *plugin) { return plugin->title; }
 const char *plugin_path(const struct plugin *plugin) { return plugin->path; }
 const char *plugin_source(const struct plugin *plugin) { return plugin->source; }
 bool plugin_bundled(const struct plugin *plugin) { return plugin->bundled; }
+bool plugin_isolated(const struct plugin *plugin) { return plugin->isolated; }
 tn_value plugin_manifest(const struct plugin *plugin) { return plugin->manifest; }
 enum plugin_state plugin_state(const struct plugin *plugin) { return plugin->state; }
 struct registry *plugin_registry(const struct plugin *plugin) {

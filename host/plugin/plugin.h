@@ -37,6 +37,7 @@ const char *plugin_title(const struct plugin *plugin);
 const char *plugin_path(const struct plugin *plugin);        /* "" where it is part of the process */
 const char *plugin_source(const struct plugin *plugin);      /* who led to it: "--plugins", "TENON_PLUGIN_PATH", … */
 bool plugin_bundled(const struct plugin *plugin);            /* came with the host */
+bool plugin_isolated(const struct plugin *plugin);           /* runs in a process of its own */
 tn_value plugin_manifest(const struct plugin *plugin);       /* {"plugin": {…}, "components": […]} */
 enum plugin_state plugin_state(const struct plugin *plugin); /* [loop] */
 const char *plugin_state_name(enum plugin_state state);      /* "known", "loaded", … */

@@ -95,6 +95,8 @@ void registry_each_plugin(struct registry *registry, void (*visit)(void *user, s
 }
 
 static void keep_plugin(struct registry *registry, struct plugin *plugin) {
+    const struct isolation *isolation = registry->options.isolation;
+    plugin->isolated = isolation && !plugin->native && isolation->wanted(registry->options.user, plugin);
     size_t count = registry->plugin_count;
     if ((count & (count - 1)) == 0)
         registry->plugins = mem_array((void *)registry->plugins, count ? count * 2 : 1, sizeof *registry->plugins);

@@ -38,6 +38,13 @@ struct registry_interface {
     bool draft;         /* offered to bundled plugins, and to others where drafts are allowed */
 };
 
+/* How plugins run in processes of their own: isolate/remote.h, or nothing. */
+struct isolation {
+    bool (*wanted)(void *user, const struct plugin *plugin); /* asked once, when its manifest has been read */
+    const tn_plugin *(*open)(void *user, struct plugin *plugin);
+    int32_t (*start)(const tn_plugin *end, tn_value config, struct error *error);
+};
+
 struct registry_options {
     const struct registry_interface *interfaces; /* borrowed for the registry's life; NULL: none */
     bool allow_drafts;
@@ -46,7 +53,8 @@ struct registry_options {
      * plugin is refused with the error. May be NULL.
      */
     int32_t (*config)(void *user, const char *plugin_id, tn_value *out, struct error *error);
-    void *user; /* registry_user gives it back: how interfaces find their host */
+    const struct isolation *isolation; /* NULL: every plugin runs in this process */
+    void *user;                        /* registry_user gives it back: how interfaces find their host */
 };
 
 /* A component ready to make instances: its plugin's code is loaded. */

@@ -67,10 +67,12 @@ static struct row *row_new(struct plugin *plugin, tn_value component) {
                                         .plugin_version = plugin->version,
                                         .manifest = value_ref(component),
                                         .effects = value_get(component, "effects")};
-    row->component = (struct component){.info = &row->info,
-                                        .plugin = plugin,
-                                        .blocking = strcmp(manifest_text(component, "style"), "blocking") == 0,
-                                        .reentrant = value_is(reentrant, TN_BOOL) && value_to_bool(reentrant)};
+    row->component =
+        (struct component){.info = &row->info,
+                           .plugin = plugin,
+                           /* In a process of its own it blocks that one. */
+                           .blocking = !plugin->isolated && strcmp(manifest_text(component, "style"), "blocking") == 0,
+                           .reentrant = value_is(reentrant, TN_BOOL) && value_to_bool(reentrant)};
     return row;
 }
 

@@ -1,0 +1,124 @@
+/*
+ * frame.c - the base protocol's framing: a header of lines, of which Content-Length alone matters, then the content.
+ */
+#include "host/isolate/frame.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define COMPACT_ABOVE 65536u /* bytes already read that are kept before the rest is moved down */
+
+void frame_reader_init(struct frame_reader *reader) {
+    *reader = (struct frame_reader){.start = 0};
+    buffer_init(&reader->bytes, SIZE_MAX);
+}
+
+void frame_reader_finish(struct frame_reader *reader) { buffer_finish(&reader->bytes); }
+
+void frame_feed(struct frame_reader *reader, const void *bytes, size_t length) {
+    if (reader->broken) return;
+    if (reader->start == reader->bytes.length) {
+        buffer_clear(&reader->bytes);
+        reader->start = 0;
+    } else if (reader->start > COMPACT_ABOVE) {
+        reader->bytes.length -= reader->start;
+        memmove(reader->bytes.data, reader->bytes.data + reader->start, reader->bytes.length);
+        reader->start = 0;
+    }
+    buffer_append(&reader->bytes, bytes, length);
+}
+
+static int32_t broken(struct frame_reader *reader, struct error *error, const char *what) {
+    char shown[33];
+    size_t left = reader->bytes.length - reader->start, length = left < sizeof shown - 1 ? left : sizeof shown - 1;
+    for (size_t i = 0; i < length; i++) {
+        char c = reader->bytes.data[reader->start + i];
+        shown[i] = c >= ' ' && c <= '~' ? c : '?';
+    }
+    shown[length] = 0;
+    reader->broken = true;
+    return error_set(error, TN_INVALID, "PROTOCOL",
+                     "%s; found `%s`, expected `Content-Length: N`, an empty line, and JSON", what, shown);
+}
+
+/* The number after "Content-Length:" in one line of the header; false where it is none. */
+static bool read_length(const char *line, size_t size, size_t *out) {
+    size_t at = strlen("Content-Length:"), number = 0, digits = 0;
+    while (at < size && line[at] == ' ') at++;
+    for (; at < size && line[at] >= '0' && line[at] <= '9' && digits < 12; at++, digits++)
+        number = number * 10 + (size_t)(line[at] - '0');
+    while (at < size && line[at] == ' ') at++;
+    *out = number;
+    return digits > 0 && at == size;
+}
+
+/* Where the content begins, and its length; false: `why` says what is wrong, or is NULL where more is needed. */
+static bool read_header(const char *text, size_t length, size_t *begin, size_t *content, const char **why) {
+    size_t at = 0;
+    bool found = false;
+    *why = NULL;
+    for (;;) {
+        const char *end = memchr(text + at, '\n', (length < FRAME_HEADER_MAX ? length : FRAME_HEADER_MAX) - at);
+        if (!end) {
+            if (length >= FRAME_HEADER_MAX) *why = "a message's header does not end";
+            return false;
+        }
+        size_t size = (size_t)(end - text) - at;
+        if (size && text[at + size - 1] == '\r') size--;
+        if (size == 0) break;
+        if (size > 15 && strncasecmp(text + at, "Content-Length:", 15) == 0) {
+            if (!read_length(text + at, size, content)) *why = "the Content-Length of a message is no number";
+            found = true;
+        } else if (!memchr(text + at, ':', size)) {
+            *why = "a line of a message's header has no colon";
+        }
+        if (*why) return false;
+        at = (size_t)(end - text) + 1;
+    }
+    if (!found) *why = "a message's header has no Content-Length";
+    if (found && *content > FRAME_MESSAGE_MAX) *why = "a message is longer than 64 MiB";
+    *begin = (size_t)((const char *)memchr(text + at, '\n', length - at) - text) + 1;
+    return !*why;
+}
+
+int32_t frame_next(struct frame_reader *reader, tn_value *message, struct error *error) {
+    const char *why;
+    size_t begin, content = 0, left = reader->bytes.length - reader->start;
+    *message = NULL;
+    if (reader->broken) return error_set(error, TN_INVALID, "PROTOCOL", "the stream is broken");
+    if (!left) return TN_OK;
+    const char *text = reader->bytes.data + reader->start;
+    if (!read_header(text, left, &begin, &content, &why)) return why ? broken(reader, error, why) : TN_OK;
+    if (left - begin < content) return TN_OK;
+    struct error inner = ERROR_INIT;
+    int32_t status = json_read(text + begin, content, NULL, message, &inner);
+    if (status == TN_OK && !value_is(*message, TN_OBJECT)) {
+        value_unref(*message);
+        *message = NULL;
+        status = error_set(&inner, TN_INVALID, "PROTOCOL", "it is no object");
+    }
+    if (status != TN_OK) {
+        tn_value what = value_format("a message is no JSON-RPC: %s", inner.message);
+        reader->start += begin;
+        status = broken(reader, error, value_chars(what, NULL));
+        value_unref(what);
+    } else {
+        reader->start += begin + content;
+    }
+    error_finish(&inner);
+    return status;
+}
+
+void frame_write(struct buffer *out, tn_value message) {
+    /* The length goes in front of what is yet to be written: a place for it is left, and its blanks are allowed. */
+    static const char head[] = "Content-Length:           \r\n\r\n";
+    size_t at = out->length;
+    char digits[16];
+    buffer_append(out, head, sizeof head - 1);
+    json_write(out, message, JSON_COMPACT);
+    if (out->overflow) return;
+    int count = snprintf(digits, sizeof digits, "%zu", out->length - at - (sizeof head - 1));
+    memcpy(out->data + at + 16, digits, (size_t)count);
+}

@@ -1,0 +1,98 @@
+/*
+ * launch.c - the tenon program is this process's own, or lies where an installation has it; TENON_PROGRAM names
+ * another.
+ */
+#include "host/isolate/launch.h"
+#include "adl/value/memory.h"
+#include "host/config/config.h"
+#include "host/host.h"
+#include "host/isolate/process.h"
+#include "host/plugin/manifest.h"
+#include "host/plugin/plugin.h"
+#include "host/plugin/search.h"
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECRETS_MAX 64u
+
+/* The tenon program: mem_free it; NULL with error. */
+static char *own_program(struct error *error) {
+    const char *named = getenv("TENON_PROGRAM");
+    char path[PATH_MAX], resolved[PATH_MAX];
+    if (named && *named) return mem_text(named);
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    const char *slash = strrchr(path, '/');
+    if (slash && strcmp(slash + 1, "tenon") == 0) return mem_text("/proc/self/exe");
+    char *plugins = search_installed_directory(); /* <prefix>/lib/tenon/plugins */
+    static const char *const relative[] = {"/../../../bin/tenon", "/../../../../bin/tenon"};
+    char *found = NULL;
+    for (size_t i = 0; plugins && !found && i < sizeof relative / sizeof *relative; i++) {
+        snprintf(path, sizeof path, "%s%s", plugins, relative[i]);
+        if (realpath(path, resolved) && access(resolved, X_OK) == 0) found = mem_text(resolved);
+    }
+    mem_free(plugins);
+    if (!found)
+        error_set(error, TN_NOT_FOUND, "PLUGIN_REFUSED",
+                  "there is no tenon program to run a plugin in a process of its own; set TENON_PROGRAM to its path");
+    return found;
+}
+
+/* NAME=text for each `secret:NAME` among the effects of its components. */
+static int32_t secrets(const struct host *host, const struct plugin *plugin, tn_value *out, struct error *error) {
+    tn_value components = manifest_components(plugin_manifest(plugin)), list = value_array();
+    int32_t status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < value_count(components); i++) {
+        tn_value effects = value_get(value_at(components, i), "effects");
+        for (size_t j = 0; status == TN_OK && j < value_count(effects) && value_count(list) < SECRETS_MAX; j++) {
+            const char *effect = value_chars(value_at(effects, j), NULL);
+            if (!effect || strncmp(effect, "secret:", 7) != 0) continue;
+            tn_value text = NULL;
+            status = config_secret(host->config, effect + 7, &text, error);
+            if (status == TN_OK)
+                list = value_push_take(list, value_format("%s=%s", effect + 7, value_chars(text, NULL)));
+            value_unref(text);
+        }
+    }
+    if (status == TN_OK)
+        *out = list;
+    else
+        value_unref(list);
+    return status;
+}
+
+static bool is_object(const char *path) {
+    char magic[4] = "";
+    FILE *file = fopen(path, "rbe");
+    bool elf = file && fread(magic, 1, sizeof magic, file) == sizeof magic && memcmp(magic, "\177ELF", 4) == 0;
+    size_t length = strlen(path);
+    if (file) fclose(file);
+    return elf && length > 3 && strcmp(path + length - 3, ".so") == 0;
+}
+
+struct process *launch_plugin(struct host *host, const struct plugin *plugin, struct process_options *options,
+                              struct error *error) {
+    char path[PATH_MAX];
+    tn_value named = NULL;
+    struct process *process = NULL;
+    if (!realpath(plugin_path(plugin), path)) {
+        error_set(error, TN_NOT_FOUND, "IO", "%s: the file is gone", plugin_path(plugin));
+        return NULL;
+    }
+    bool object = is_object(path);
+    char *program = object ? own_program(error) : mem_text(path);
+    if (program && secrets(host, plugin, &named, error) == TN_OK) {
+        const char *environment[SECRETS_MAX + 2] = {"PATH=/usr/local/bin:/usr/bin:/bin"};
+        const char *const arguments[] = {program, object ? "plugin" : NULL, "serve", path, NULL};
+        for (size_t i = 0; i < value_count(named); i++) environment[i + 1] = value_chars(value_at(named, i), NULL);
+        options->arguments = arguments;
+        options->environment = environment;
+        process = process_start(host->loop, options, error);
+    }
+    value_unref(named);
+    mem_free(program);
+    return process;
+}

@@ -1,0 +1,22 @@
+/*
+ * protocol.h - what both ends of the component protocol (sdk/protocol.md) agree on.
+ */
+#ifndef TENON_HOST_PROTOCOL_H
+#define TENON_HOST_PROTOCOL_H
+
+#include "adl/value/value.h"
+
+#define PROTOCOL_VERSION "tenon.component-protocol/1-draft.1"
+#define PROTOCOL_CHUNKS  64 /* chunks of a task that may be on the way */
+#define PROTOCOL_CREDIT  16 /* room is given back in portions of this many */
+#define TASK_BUCKETS     1024u
+
+/*
+ * What a channel that only grows has become: {"from": n, "items": […]} is the first n items of `before`, and the items.
+ * A new reference.
+ */
+tn_value protocol_grow(tn_value before, tn_value grown);
+/* The other way: {"from", "items"} where `now` begins with what `before` was, and saying so is shorter; else NULL. */
+tn_value protocol_grown(tn_value before, tn_value now);
+
+#endif
