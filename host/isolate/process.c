@@ -429,11 +429,15 @@ struct process *process_start(struct loop *loop, const struct process_options *o
 pid_t process_id(const struct process *process) { return process->pid; }
 
 void process_hold(struct process *process) {
-    if (process->holds++ == 0 && !process->over) uv_ref((uv_handle_t *)&process->socket_poll);
+    if (process->holds++ > 0) return;
+    loop_spin(process->loop, true);
+    if (!process->over) uv_ref((uv_handle_t *)&process->socket_poll);
 }
 
 void process_release(struct process *process) {
-    if (--process->holds == 0 && !process->over) uv_unref((uv_handle_t *)&process->socket_poll);
+    if (--process->holds > 0) return;
+    loop_spin(process->loop, false);
+    if (!process->over) uv_unref((uv_handle_t *)&process->socket_poll);
 }
 
 /* ---- Ending ---- */
@@ -450,6 +454,7 @@ static void collect(struct process *process) {
     if (!process->freed || process->open_handles) return;
     close(process->socket);
     close(process->output);
+    if (process->holds) loop_spin(process->loop, false);
     loop_undefer(process->loop, &process->flush);
     loop_undefer(process->loop, &process->deliver);
     for (size_t i = 0; i < process->waiting_count; i++) value_unref(process->waiting[i]);

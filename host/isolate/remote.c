@@ -591,8 +591,9 @@ void remote_close(const tn_plugin *end) {
     struct remote *remote = remote_of(end);
     if (remote->process) {
         tn_value result = NULL;
-        if (process_call_take(remote->process, "shutdown", value_object(), REMOTE_CREATE_MS, &result, NULL) == TN_OK)
-            process_notify_take(remote->process, "exit", value_object());
+        /* One that still works on what was given up is not asked. */
+        if (!remote->open)
+            process_call_take(remote->process, "shutdown", value_object(), REMOTE_CREATE_MS, &result, NULL);
         value_unref(result);
         process_free(remote->process);
         remote->process = NULL;

@@ -86,7 +86,7 @@ struct server {
     struct task *tasks[TASK_BUCKETS];
     struct asked *asked;
     int64_t calls;
-    bool over;
+    bool over, polling_writes;
 };
 
 static struct server server;
@@ -118,7 +118,10 @@ static void on_socket(uv_poll_t *poll, int status, int events);
 static void flush_work(struct loop_work *work) {
     (void)work;
     flush_now(false);
-    uv_poll_start(&server.poll, UV_READABLE | (server.unsent.length ? UV_WRITABLE : 0), on_socket);
+    bool writes = server.unsent.length > 0;
+    if (writes == server.polling_writes) return;
+    server.polling_writes = writes;
+    uv_poll_start(&server.poll, UV_READABLE | (writes ? UV_WRITABLE : 0), on_socket);
 }
 
 static void send_take(tn_value message) {
@@ -578,6 +581,7 @@ int serve(int socket, const char *path) {
     frame_reader_init(&server.reader);
     buffer_init(&server.unsent, SIZE_MAX);
     server.flush.run = flush_work;
+    loop_spin(server.host.loop, true);
     uv_poll_init(loop_uv(server.host.loop), &server.poll, socket);
     uv_poll_start(&server.poll, UV_READABLE, on_socket);
     loop_run(server.host.loop, is_over, NULL);

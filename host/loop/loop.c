@@ -14,9 +14,11 @@
 #include <time.h>
 #include <uv.h>
 
-#define FAKE_WALL_MS  INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */
-#define WAIT_MAX_MS   INT64_C(86400000)      /* a longer wait is made of several */
-#define CLOSING_TURNS 1000                   /* of libuv, for handles that others left closing */
+#define FAKE_WALL_MS   INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */
+#define WAIT_MAX_MS    INT64_C(86400000)      /* a longer wait is made of several */
+#define SPIN_US        50                     /* a little more than an idle processor takes to wake up */
+#define SPIN_FAILS_MAX 12                     /* then every 4096th time */
+#define CLOSING_TURNS  1000                   /* of libuv, for handles that others left closing */
 
 struct loop {
     uv_loop_t uv;
@@ -34,6 +36,8 @@ struct loop {
     _Atomic bool stop, woken;
 
     bool running, fake;
+    bool asked; /* libuv, since the last turn */
+    uint32_t spinners, spin_fails, spin_skips;
     int64_t now_ms; /* as of this turn */
 
     void *data;
@@ -246,7 +250,39 @@ void loop_fake_advance(struct loop *loop, int64_t ms) { loop->now_ms += ms; }
 
 /* ---- Turns ---- */
 
+/*
+ * Looks for SPIN_US before it waits, where another process answers this one: waking up a sleeping processor takes
+ * longer than most answers do. Where looking was in vain (one processor, a slow answer) it is done less and less often.
+ */
+static bool spin(struct loop *loop) {
+    if (!loop->spinners || loop->fake) return false;
+    if (loop->spin_skips > 0) {
+        loop->spin_skips--;
+        return false;
+    }
+    int64_t end = loop_clock_us(loop) + SPIN_US;
+    do {
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
+        if (loop->first || atomic_load_explicit(&loop->posted, memory_order_relaxed)) {
+            loop->spin_fails = 0;
+            return true;
+        }
+    } while (loop_clock_us(loop) < end);
+    if (loop->spin_fails < SPIN_FAILS_MAX) loop->spin_fails++;
+    loop->spin_skips = 1u << loop->spin_fails;
+    return false;
+}
+
+void loop_spin(struct loop *loop, bool on) {
+    if (on)
+        loop->spinners++;
+    else
+        loop->spinners--;
+}
+
 static void wait_for(struct loop *loop, const struct loop_timer *timer) {
+    loop->asked = true;
+    if (spin(loop)) return;
     if (timer && !loop->fake) {
         int64_t wait = timer->due_ms - clock_ms(CLOCK_MONOTONIC);
         if (wait < 0) wait = 0;
@@ -265,7 +301,11 @@ static bool turn(struct loop *loop) {
     bool any = run_deferred(loop);
     any |= run_timers(loop);
     any |= run_posted(loop);
-    if (uv_loop_alive(&loop->uv)) uv_run(&loop->uv, UV_RUN_NOWAIT);
+    /* Not where libuv was just asked, or will be by waiting: a message in and a message out is one system call for it.
+     */
+    bool ask = (any && !loop->asked) || loop->fake;
+    loop->asked = false;
+    if (ask && uv_loop_alive(&loop->uv)) uv_run(&loop->uv, UV_RUN_NOWAIT);
     return any;
 }
 

@@ -2,7 +2,8 @@
  * loop.h - one thread's event loop: work to do soon, work posted from other threads, timers.
  *
  * A loop owns the runs started on it; everything about them happens on its thread, so none of it is locked. It is libuv
- * underneath; a process may have several. Nothing here allocates per item: work and timers are embedded in what owns them.
+ * underneath; a process may have several. Nothing here allocates per item: work and timers are embedded in what owns
+ * them.
  *
  *     struct loop *loop = loop_new(&error);
  *     loop_defer(loop, &run->work);              // on the loop's thread: run->work.run(&run->work), soon, in order
@@ -15,10 +16,10 @@
 #ifndef TENON_HOST_LOOP_H
 #define TENON_HOST_LOOP_H
 
+#include "adl/value/error.h"
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <pthread.h>
-#include "adl/value/error.h"
 
 struct loop;
 struct uv_loop_s;
@@ -46,14 +47,14 @@ void loop_enter(struct loop *loop);
 bool loop_here(const struct loop *loop); /* [any] is this the loop's thread? */
 
 /*
- * Runs until done(user) is true (checked after each turn) and returns true; or false when nothing is left that could ever
- * make it so (no work, no timer, no hold, no active handle). NULL done: until loop_stop, or nothing is left.
+ * Runs until done(user) is true (checked after each turn) and returns true; or false when nothing is left that could
+ * ever make it so (no work, no timer, no hold, no active handle). NULL done: until loop_stop, or nothing is left.
  */
 bool loop_run(struct loop *loop, bool (*done)(void *user), void *user);
 void loop_wake(struct loop *loop); /* [any] makes loop_run look at done() soon */
 void loop_stop(struct loop *loop); /* [any] makes loop_run return false soon */
 
-void loop_defer(struct loop *loop, struct loop_work *work); /* [loop] queued already: nothing */
+void loop_defer(struct loop *loop, struct loop_work *work);   /* [loop] queued already: nothing */
 void loop_undefer(struct loop *loop, struct loop_work *work); /* [loop] takes deferred work back; not queued: nothing */
 /* [any] The work must not be queued anywhere. The loop must not be freed meanwhile: post under a lock that says so. */
 void loop_post(struct loop *loop, struct loop_work *work);
@@ -61,17 +62,20 @@ void loop_post(struct loop *loop, struct loop_work *work);
 void loop_hold(struct loop *loop);
 void loop_release(struct loop *loop);
 /*
- * [loop] While something is expected, an idle loop waits rather than ends, but a fake clock still jumps: a plugin's task
- * may be ended from anywhere, at any time, or by a timer.
+ * [loop] While something is expected, an idle loop waits rather than ends, but a fake clock still jumps: a plugin's
+ * task may be ended from anywhere, at any time, or by a timer.
  */
 void loop_expect(struct loop *loop);
 void loop_unexpect(struct loop *loop);
 
+/* [loop] Counted: while on, an idle loop looks for a moment before it waits, for answers of other processes. */
+void loop_spin(struct loop *loop, bool on);
+
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms, void (*fire)(struct loop_timer *));
 void loop_timer_stop(struct loop *loop, struct loop_timer *timer); /* stopped already: nothing */
-int64_t loop_now_ms(struct loop *loop);  /* [loop] monotonic, as of this turn */
+int64_t loop_now_ms(struct loop *loop);                            /* [loop] monotonic, as of this turn */
 int64_t loop_clock_us(struct loop *loop); /* [loop] monotonic, and now: for measuring what goes on within a turn */
-int64_t loop_wall_ms(struct loop *loop); /* [any] since 1970 UTC */
+int64_t loop_wall_ms(struct loop *loop);  /* [any] since 1970 UTC */
 /*
  * For tests: time stands still at 0 (wall: 2026-01-01T00:00:00Z) and jumps to the next timer whenever nothing else is
  * left to do and no hold is taken.
