@@ -540,7 +540,11 @@ int main(int argc, char **argv) {
         return 2;
     }
     struct error error = ERROR_INIT;
-    host = host_new(&(struct host_options){.plugin_paths = paths, .no_config = true}, &error);
+    static const char *const isolated[] = {"tenon.bench", NULL};
+    bool isolate = strcmp(option("isolate", "no"), "yes") == 0;
+    setenv("TENON_PROGRAM", TENON_PROGRAM_FILE, 0); /* this program is not the one that serves plugins */
+    host = host_new(
+        &(struct host_options){.plugin_paths = paths, .no_config = true, .isolate = isolate ? isolated : NULL}, &error);
     if (!host) die("cannot start", error.message);
     if (child)
         startup_child();
