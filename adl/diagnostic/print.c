@@ -77,8 +77,7 @@ static size_t show_character(struct buffer *out, const char *text, size_t length
     return size;
 }
 
-/* A message or a name, on one line. */
-static void show_text(struct buffer *out, const char *text) {
+void diagnostic_text(struct buffer *out, const char *text) {
     size_t length = strlen(text);
     for (size_t at = 0; at < length;) {
         uint32_t columns;
@@ -187,7 +186,7 @@ static void print_head(struct buffer *out, const struct source *source, struct s
     if (source) {
         struct source_place place = source_locate(source, span.start);
         paint(out, style, BOLD);
-        show_text(out, source_name(source));
+        diagnostic_text(out, source_name(source));
         buffer_format(out, ":%u:%u: ", place.line + 1, place.point + 1);
         paint(out, style, PLAIN);
     }
@@ -195,7 +194,7 @@ static void print_head(struct buffer *out, const struct source *source, struct s
     buffer_text(out, label);
     paint(out, style, PLAIN);
     buffer_text(out, ": ");
-    show_text(out, message);
+    diagnostic_text(out, message);
     buffer_char(out, '\n');
     if (source) print_line(out, source, span, colour, style);
 }
@@ -204,7 +203,7 @@ static void print_help(struct buffer *out, const char *text, const struct diagno
     paint(out, style, BLUE);
     buffer_text(out, "   = help: ");
     paint(out, style, PLAIN);
-    show_text(out, text);
+    diagnostic_text(out, text);
     buffer_char(out, '\n');
 }
 

@@ -32,6 +32,8 @@ struct diagnostic_style {
 
 /* `style` may be NULL: no colour, the default width. */
 void diagnostic_print(struct buffer *out, const struct diagnostic *diagnostic, const struct diagnostic_style *style);
+/* A message or a name as all of these are printed: on one line, safe for a terminal. */
+void diagnostic_text(struct buffer *out, const char *text);
 /* All of them, each followed by an empty line, in their present order. */
 void diagnostics_print(struct buffer *out, const struct diagnostics *found, const struct diagnostic_style *style);
 
