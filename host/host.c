@@ -7,6 +7,7 @@
 #include "host/host.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "adl/value/nearest.h"
 #include "host/call/worker.h"
 #include "host/config/config.h"
 #include "host/files.h"
@@ -17,6 +18,7 @@
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
+#include <string.h>
 
 /* What a plugin is told of the configuration: its section, with secrets in place. */
 static int32_t plugin_config(void *user, const char *plugin_id, tn_value *out, struct error *error) {
@@ -69,6 +71,25 @@ static bool role_bound(void *self, const char *role, size_t length) {
     return bound;
 }
 
+static void offer_id(void *user, struct plugin *plugin) {
+    nearest_offer(user, plugin_id(plugin), strlen(plugin_id(plugin)));
+}
+
+/* An id that nobody has would silently isolate nothing. */
+static int32_t check_isolate(const struct host *host, struct error *error) {
+    for (size_t i = 0; i < value_count(host->isolate); i++) {
+        const char *id = value_chars(value_at(host->isolate, i), NULL);
+        if (registry_plugin(host->registry, id)) continue;
+        struct nearest nearest;
+        nearest_init(&nearest, id, strlen(id));
+        registry_each_plugin(host->registry, offer_id, &nearest);
+        const char *near = nearest_result(&nearest);
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "there is no plugin `%s` to isolate%s%s%s", id,
+                         near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
+    }
+    return TN_OK;
+}
+
 struct host *host_new(const struct host_options *options, struct error *error) {
     struct host *host = mem_zalloc(sizeof *host);
     int32_t status = TN_OK;
@@ -95,6 +116,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
         host_registry_options(host, &registry_options);
         host->registry = registry_new(&registry_options);
         status = find_plugins(host, options, error);
+        if (status == TN_OK) status = check_isolate(host, error);
     }
     if (status != TN_OK) {
         host_free(host);

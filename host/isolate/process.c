@@ -430,12 +430,14 @@ pid_t process_id(const struct process *process) { return process->pid; }
 
 void process_hold(struct process *process) {
     if (process->holds++ > 0) return;
+    loop_hold(process->loop); /* a fake clock stands still: the child's does not */
     loop_spin(process->loop, true);
     if (!process->over) uv_ref((uv_handle_t *)&process->socket_poll);
 }
 
 void process_release(struct process *process) {
     if (--process->holds > 0) return;
+    loop_release(process->loop);
     loop_spin(process->loop, false);
     if (!process->over) uv_unref((uv_handle_t *)&process->socket_poll);
 }
@@ -454,7 +456,8 @@ static void collect(struct process *process) {
     if (!process->freed || process->open_handles) return;
     close(process->socket);
     close(process->output);
-    if (process->holds) loop_spin(process->loop, false);
+    process->holds = process->holds ? 1 : 0;
+    if (process->holds) process_release(process);
     loop_undefer(process->loop, &process->flush);
     loop_undefer(process->loop, &process->deliver);
     for (size_t i = 0; i < process->waiting_count; i++) value_unref(process->waiting[i]);

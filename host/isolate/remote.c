@@ -475,11 +475,28 @@ static tn_value add_reads(struct instance *instance, tn_task token, tn_value par
     return grown ? value_set_take(params, "grown", grown) : params;
 }
 
+/* A reducer completes inside start: its answer is waited for. */
+static int32_t reduce(struct instance *instance, tn_task token, tn_value input, struct error *error) {
+    tn_value params = value_set_take(value_object_reserve(2), "instance", value_int(instance->number)), result = NULL;
+    if (input) params = value_set_take(params, "input", value_ref(input));
+    int32_t status = process_call_take(instance->remote->process, "reduce", params, REMOTE_CREATE_MS, &result, error);
+    if (status == TN_OK && value_to_bool(value_get(result, "completed")))
+        interface_task.complete(token, value_get(result, "output"));
+    value_unref(result);
+    return status;
+}
+
 static int32_t start(void *self, tn_task token, tn_value input) {
     struct instance *instance = self;
     struct remote *remote = instance->remote;
     struct error error = ERROR_INIT;
     int32_t status = bring_up(remote, &error);
+    if (status == TN_OK && strcmp(instance->kind, "reducer") == 0) {
+        status = reduce(instance, token, input, &error);
+        if (status != TN_OK) call_fail(token, &error);
+        error_finish(&error);
+        return TN_OK;
+    }
     if (status == TN_OK && instance->lost)
         status =
             error_set(&error, TN_FAILED, "PLUGIN_CRASHED", "plugin `%s` came back and does not make `%s` as before",

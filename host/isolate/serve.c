@@ -222,10 +222,15 @@ static tn_value on_run(struct call *call) { return value_ref(((struct task *)cal
 
 static const struct call_ops task_ops = {on_ended, on_chunk, on_read, on_context, on_run};
 
-static void start_task(tn_value params) {
-    int64_t number = value_to_int(value_get(params, "task")), instance = value_to_int(value_get(params, "instance"));
+static struct served *find_instance(int64_t number) {
     struct served *served = server.instances;
-    while (served && served->number != instance) served = served->next;
+    while (served && served->number != number) served = served->next;
+    return served;
+}
+
+static void start_task(tn_value params) {
+    int64_t number = value_to_int(value_get(params, "task"));
+    struct served *served = find_instance(value_to_int(value_get(params, "instance")));
     if (!served || *find_task(number)) return; /* the host does not do that */
     struct task *task = mem_zalloc(sizeof *task), **place = find_task(number);
     tn_value reads = value_get(params, "reads"), grown = value_get(params, "grown");
@@ -259,6 +264,24 @@ static void credit_task(tn_value params) {
     bool full = task->room <= 0;
     task->room += value_to_int(value_get(params, "chunks"));
     if (full && task->room > 0) call_resume(task->call);
+}
+
+/* A reducer has no state and no context, and completes inside start; the host says what it is to one that does not. */
+static void reduce(tn_value id, tn_value params) {
+    static const struct call_ops nothing = {.ended = call_free};
+    struct served *served = find_instance(value_to_int(value_get(params, "instance")));
+    if (!served) return;
+    struct call *call = call_new(server.host.loop, served->callable, &nothing, NULL);
+    bool completed = call_start(call, value_get(params, "input"));
+    tn_value result = value_set_take(value_object_reserve(2), "completed", value_bool(completed));
+    if (completed && call_outcome(call) != CALL_COMPLETED) {
+        refuse(id, call_error(call));
+        value_unref(result);
+    } else {
+        if (completed && call_output(call)) result = value_set_take(result, "output", value_ref(call_output(call)));
+        answer_take(id, result);
+    }
+    if (completed) call_free(call);
 }
 
 /* ---- Components of the host's, called from here ---- */
@@ -405,12 +428,8 @@ static void create(tn_value id, tn_value params) {
 }
 
 static void destroy(tn_value params) {
-    int64_t number = value_to_int(value_get(params, "instance"));
-    for (struct served *served = server.instances; served; served = served->next) {
-        if (served->number != number) continue;
-        served_free(served);
-        return;
-    }
+    struct served *served = find_instance(value_to_int(value_get(params, "instance")));
+    if (served) served_free(served);
 }
 
 /* ---- The plugin ---- */
@@ -502,6 +521,8 @@ static void handle(tn_value message) {
         called(params);
     } else if (strcmp(method, "create") == 0) {
         create(id, params);
+    } else if (strcmp(method, "reduce") == 0) {
+        reduce(id, params);
     } else if (strcmp(method, "destroy") == 0) {
         destroy(params);
     } else if (strcmp(method, "initialize") == 0) {
