@@ -276,8 +276,10 @@ static void on_ended(void *user, const struct error *why) {
     struct process *process = remote->process;
     struct error error = ERROR_INIT;
     error_copy(&error, why);
-    error.more = value_set_take(error.more, "retryable", value_bool(true));
     count_death(remote);
+    error.more = value_set_take(error.more, "retryable", value_bool(!given_up(remote)));
+    int64_t pause = remote->restart_ms - loop_now_ms(remote->host->loop);
+    if (!given_up(remote)) error.more = value_set_take(error.more, "retry_after_ms", value_int(pause));
     log_write(LOG_ERROR, NULL, "%s%s", error.message,
               given_up(remote) ? "; it has died too often, and is not started again" : "");
     remote->process = NULL;
@@ -338,13 +340,13 @@ static int32_t bring_up(struct remote *remote, struct error *error) {
     if (remote->process) return TN_OK;
     int64_t left = remote->restart_ms - loop_now_ms(remote->host->loop);
     if (remote->deaths && (given_up(remote) || left > 0)) {
-        error_copy(error, &remote->why);
         if (given_up(remote))
             return error_set(error, TN_FAILED, "PLUGIN_HUNG",
                              "plugin `%s` has died %u times within a minute, and is given up: %s",
                              plugin_id(remote->plugin), remote->recent_deaths, remote->why.message);
+        error_copy(error, &remote->why);
         error->more = value_set_take(error->more, "retry_after_ms", value_int(left));
-        return TN_FAILED;
+        return TN_FAILED; /* its `retryable` and, from now, when */
     }
     int32_t status = launch(remote, error);
     for (struct instance *instance = remote->instances; status == TN_OK && instance; instance = instance->next) {

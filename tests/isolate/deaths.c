@@ -1,0 +1,79 @@
+/*
+ * deaths.c - a plugin that ends in every way a plugin can end, for tests/e2e/deaths.sh.
+ */
+#include <tenon/easy.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+TN_PLUGIN("test.deaths", "1.0.0", "Ends in every way there is")
+
+static volatile int *nowhere;
+
+static int overflow(volatile char *before) {
+    volatile char here[4096];
+    here[0] = before ? before[0] : 1;
+    return overflow(here) + here[0];
+}
+
+static void exhaust(void) {
+    for (;;) {
+        char *block = malloc(64 << 20);
+        if (!block) abort();
+        memset(block, 1, 64 << 20);
+    }
+}
+
+static void leak(void) {
+    while (open("/dev/null", O_RDONLY) >= 0) continue;
+    fprintf(stderr, "no descriptor is left\n");
+    exit(4);
+}
+
+/* A process of its own group stays behind; a file says which. */
+static void leave_child(const char *file) {
+    pid_t child = fork();
+    if (child == 0) {
+        for (;;) pause();
+    }
+    FILE *out = fopen(file, "w");
+    if (!out) return;
+    fprintf(out, "%d\n%d\n", (int)getpid(), (int)child);
+    fclose(out);
+}
+
+TN_NODE(end, "test.end", "Ends.", TN_EFFECTS("process.spawn", "fs.write:/tmp"), (TEXT, how, "how"),
+        (TEXT_OR, file, "", "a file to write to"), (WRITE, out, "a channel")) {
+    (void)input;
+    fprintf(stderr, "about to %s\n", config->how);
+    if (strcmp(config->how, "segfault") == 0) *nowhere = 1;
+    if (strcmp(config->how, "abort") == 0) abort();
+    if (strcmp(config->how, "exit") == 0) exit(3);
+    if (strcmp(config->how, "overflow") == 0) return overflow(NULL);
+    if (strcmp(config->how, "exhaust") == 0) exhaust();
+    if (strcmp(config->how, "leak") == 0) leak();
+    if (strcmp(config->how, "spin") == 0)
+        for (;;) nowhere = NULL;
+    if (strcmp(config->how, "garbage") == 0 && write(3, "this is no message\n\n\n", 21) < 0) abort();
+    if (strcmp(config->how, "close") == 0) close(3);
+    if (strcmp(config->how, "fork") == 0) leave_child(config->file);
+    if (strcmp(config->how, "print") == 0) {
+        printf("printed\n");
+        fflush(stdout);
+    }
+    if (strcmp(config->how, "wait") == 0) {
+        leave_child(config->file);
+        for (;;) pause();
+    }
+    return tn_done_written(task, tn_write_int(task, config->out, 1));
+}
+
+/* Without effects: it may be tried again. */
+TN_NODE(fall, "test.fall", "Falls over.", TN_PURE, (WRITE, out, "a channel")) {
+    (void)input, (void)config, (void)task;
+    exit(3);
+}
