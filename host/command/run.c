@@ -91,9 +91,8 @@ static bool set_path(tn_value *input, const char *setting, struct error *error) 
             return refuse_path(setting, equals, error);
         }
         if (inner && !value_is(inner, TN_OBJECT) && !value_is(inner, TN_NULL)) {
-            error_set(error, TN_INVALID, "INVALID_INPUT",
-                      "--set %s: `%.*s` is %s already, and only an object has names in it", setting,
-                      (int)(dot - setting), setting, value_kind_name(value_kind(inner)));
+            error_set(error, TN_INVALID, "INVALID_INPUT", "--set %s: found %s at `%.*s`, expected an object", setting,
+                      value_kind_name(value_kind(inner)), (int)(dot - setting), setting);
             value_unref(value);
             return false;
         }
@@ -123,7 +122,7 @@ static tn_value read_input(const struct arguments *arguments, struct error *erro
     tn_value input = text ? command_json(text, "--input", error) : value_object();
     if (!input) return NULL;
     if (argument_given(arguments, "set") && !value_is(input, TN_OBJECT)) {
-        error_set(error, TN_INVALID, "INVALID_INPUT", "--input is %s, expected an object for --set to change",
+        error_set(error, TN_INVALID, "INVALID_INPUT", "--input: found %s, expected an object for --set to change",
                   value_kind_name(value_kind(input)));
         value_unref(input);
         return NULL;

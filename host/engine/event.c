@@ -25,7 +25,7 @@ const char *run_mode_name(enum run_mode mode) {
 
 unsigned run_modes_parse(const char *text, struct error *error) {
     unsigned found = 0;
-    while (*text) {
+    do {
         size_t length = strcspn(text, ",");
         unsigned mode = length == 3 && memcmp(text, "all", 3) == 0 ? RUN_MODE_ALL : 0;
         struct nearest nearest;
@@ -45,7 +45,7 @@ unsigned run_modes_parse(const char *text, struct error *error) {
         found |= mode;
         text += length;
         if (*text == ',') text++;
-    }
+    } while (*text);
     return found;
 }
 
