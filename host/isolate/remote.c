@@ -155,7 +155,10 @@ static void give_room(struct remote *remote, struct task *task, int64_t number, 
 
 static void on_emit(struct remote *remote, struct task *task, int64_t number, tn_value params) {
     tn_value chunk = value_get(params, "chunk");
-    task->owed++;
+    if (task->owed++ >= PROTOCOL_CHUNKS) {
+        process_kill(remote->process, "it emitted more than it was given room for");
+        return;
+    }
     if (chunk && call_emit(task->token, chunk) == TN_AGAIN) task->full = true;
     give_room(remote, task, number, PROTOCOL_CREDIT);
 }

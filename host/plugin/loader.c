@@ -222,6 +222,10 @@ static int32_t open_remote(struct plugin *plugin, struct error *error) {
         return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
                          "%s: plugin `%s` provides interfaces to the host, and so cannot run in a process of its own",
                          plugin->path, plugin->id);
+    if (!options->isolation)
+        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
+                         "%s: plugin `%s` runs in a process of its own, which is not possible here", plugin->path,
+                         plugin->id);
     plugin->plugin = options->isolation->open(options->user, plugin);
     return TN_OK;
 }
@@ -332,7 +336,7 @@ int32_t plugin_load(struct plugin *plugin, struct error *error) {
                          plugin->id, plugin->path, plugin_state_name(plugin->state));
     struct error why = ERROR_INIT;
     int32_t status = loader_preflight(plugin, &why);
-    if (status == TN_OK && !plugin->native) status = check_object(plugin, &why);
+    if (status == TN_OK && !plugin->native && !plugin->program) status = check_object(plugin, &why);
     if (status == TN_OK && !plugin->native)
         status = plugin->isolated ? open_remote(plugin, &why) : open_object(plugin, &why);
     if (status == TN_OK) status = check_runtime(plugin, &why);

@@ -211,8 +211,41 @@ out:
     return status;
 }
 
+static bool is_object_name(const char *path) {
+    size_t length = strlen(path);
+    return length > 3 && strcmp(path + length - 3, ".so") == 0;
+}
+
+/* A program has no notes that could be read without running it. */
+static int32_t read_program(const char *path, struct manifest *out, struct error *error) {
+    struct stat found;
+    struct manifest manifest = {.sidecar = true, .program = true};
+    if (stat(path, &found) != 0) return error_set(error, TN_NOT_FOUND, "IO", "%s: %s", path, strerror(errno));
+    int32_t status = read_sidecar(path, &manifest.value, error);
+    if (status != TN_OK) return status;
+    if (!S_ISREG(found.st_mode) || access(path, X_OK) != 0) {
+        manifest_finish(&manifest);
+        return error_set(
+            error, TN_INVALID, "PLUGIN_INVALID",
+            "%s: it has a manifest beside it, and is neither a shared object (*.so) nor an executable file", path);
+    }
+    manifest.device = (uint64_t)found.st_dev;
+    manifest.inode = (uint64_t)found.st_ino;
+    *out = manifest;
+    return TN_OK;
+}
+
+/* Beside what is no *.so lies the manifest of a program. */
+static bool is_program(const char *path) {
+    char *sidecar = is_object_name(path) ? NULL : sidecar_path(path);
+    bool there = sidecar && access(sidecar, F_OK) == 0;
+    mem_free(sidecar);
+    return there;
+}
+
 int32_t manifest_read(const char *path, struct manifest *out, struct error *error) {
     struct elf_file *file;
+    if (is_program(path)) return read_program(path, out, error);
     int32_t status = elf_open(path, &file, error);
     if (status != TN_OK) return status;
     struct manifest manifest = {.device = elf_device(file), .inode = elf_inode(file)};

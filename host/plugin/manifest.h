@@ -35,11 +35,13 @@
 struct manifest {
     tn_value value;         /* one reference */
     bool sidecar;           /* read from <name>.tenon.json */
+    bool program;           /* no shared object: a program that speaks the component protocol, by itself */
     uint64_t device, inode; /* of the shared object: its identity */
 };
 
 /*
- * Reads the manifest of the shared object `path`, running none of it. TN_NOT_FOUND with the code MANIFEST_MISSING:
+ * Reads the manifest of the shared object `path`, running none of it; of any other executable file, which is a program
+ * that speaks the component protocol, it is the file `path`.tenon.json. TN_NOT_FOUND with the code MANIFEST_MISSING:
  * there are neither notes nor a sidecar, so it is no plugin. MANIFEST_INVALID: what it says is wrong; the message has
  * the file, the component and the field. Else as elf_open. [any thread]
  */

@@ -12,7 +12,8 @@ struct plugin {
     struct registry *registry;
     char *path, *source;
     bool bundled, native; /* native: part of the process */
-    bool isolated;        /* runs in a process of its own */
+    bool program;         /* no shared object: a program */
+    bool isolated;        /* runs in a process of its own; every program does */
     bool counted;         /* it is in the loader's list of objects in use */
     tn_value manifest;    /* one reference; id, version and title point into it */
     const char *id, *version, *title;

@@ -96,7 +96,8 @@ void registry_each_plugin(struct registry *registry, void (*visit)(void *user, s
 
 static void keep_plugin(struct registry *registry, struct plugin *plugin) {
     const struct isolation *isolation = registry->options.isolation;
-    plugin->isolated = isolation && !plugin->native && isolation->wanted(registry->options.user, plugin);
+    plugin->isolated =
+        plugin->program || (isolation && !plugin->native && isolation->wanted(registry->options.user, plugin));
     size_t count = registry->plugin_count;
     if ((count & (count - 1)) == 0)
         registry->plugins = mem_array((void *)registry->plugins, count ? count * 2 : 1, sizeof *registry->plugins);
@@ -201,6 +202,7 @@ static int32_t add_path(struct registry *registry, const char *path, const char 
         struct plugin *plugin = plugin_new_take(registry, manifest.value, path, source);
         plugin->device = manifest.device;
         plugin->inode = manifest.inode;
+        plugin->program = manifest.program;
         plugin->bundled = bundled;
         status = add_plugin(registry, plugin, &why);
     } else if (!named && strcmp(why.code, "MANIFEST_MISSING") == 0) {

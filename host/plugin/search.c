@@ -35,7 +35,7 @@ void search_add(struct search *search, const char *path, enum search_origin orig
     if (!path || !*path) return;
     struct buffer text;
     buffer_init(&text, SIZE_MAX);
-    if (!strchr(path, '/')) buffer_text(&text, "./");
+    if (!strchr(path, '/') && strcmp(path, ".") != 0) buffer_text(&text, "./");
     buffer_text(&text, path);
     while (text.length > 1 && text.data[text.length - 1] == '/') text.data[--text.length] = 0;
     char *given = buffer_detach(&text, NULL);
@@ -120,9 +120,21 @@ void search_add_installed(struct search *search) {
 
 static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-static bool is_plugin_name(const char *name) {
-    size_t length = strlen(name);
-    return name[0] != '.' && length > 3 && strcmp(name + length - 3, ".so") == 0;
+static bool ends_in(const char *name, const char *end) {
+    size_t length = strlen(name), tail = strlen(end);
+    return length > tail && strcmp(name + length - tail, end) == 0;
+}
+
+/* *.so, and what has a manifest beside it: NAME where NAME.tenon.json is there. A new name, or NULL. */
+static char *plugin_name(int folder, const char *name) {
+    char *found = NULL;
+    if (name[0] == '.') return NULL;
+    if (ends_in(name, ".so")) return mem_text(name);
+    if (!ends_in(name, ".tenon.json")) return NULL;
+    found = mem_text_n(name, strlen(name) - strlen(".tenon.json"));
+    if (faccessat(folder, found, F_OK, 0) == 0) return found; /* else it is that of a shared object, or of nothing */
+    mem_free(found);
+    return NULL;
 }
 
 int32_t search_files(const struct search_entry *entry, void (*visit)(void *user, const char *path, bool named),
@@ -143,14 +155,16 @@ int32_t search_files(const struct search_entry *entry, void (*visit)(void *user,
     size_t count = 0;
     int32_t result = TN_OK;
     for (struct dirent *item; (item = readdir(directory)) != NULL;) {
-        if (!is_plugin_name(item->d_name)) continue;
+        char *name = plugin_name(dirfd(directory), item->d_name);
+        if (!name) continue;
         if (count == SEARCH_FILES_MAX) {
             result =
                 error_set(error, TN_LIMIT, "LIMIT", "%s (from %s): found more than %u files *.so; the rest is not read",
                           entry->path, entry->source, SEARCH_FILES_MAX);
+            mem_free(name);
             break;
         }
-        names[count++] = mem_text(item->d_name);
+        names[count++] = name;
     }
     closedir(directory);
     qsort((void *)names, count, sizeof *names, compare_names);

@@ -5,7 +5,8 @@
  *   4. the user's directory ($XDG_DATA_HOME/tenon/plugins), 5. the directory that came with this host, found from where
  *   the running program or libtenon lies: an installed tree may be moved, and a build tree is laid out like one.
  *
- * An entry is a directory (all its *.so files, by name) or one file. Nothing is opened here.
+ * An entry is a directory (all its *.so files, and what has a NAME.tenon.json beside it, by name) or one file. Nothing
+ * is opened here.
  *
  *     struct search search;
  *     search_init(&search);

@@ -1,0 +1,49 @@
+# samples/python: a plugin that is a program, run by the host; and sdk/protocol.md, played to it.
+command -v python3 >/dev/null || skips "there is no python3"
+run tenon run "$SOURCE/samples/python/count.yaml" --plugins "$SOURCE/samples/python"
+expect_code 0
+expect_out '{"text":"the more the merrier","counted":{"words":4,"distinct":3},"said":"3 of 4"}'
+
+# More chunks than there is room for at once.
+run tenon run "$SOURCE/samples/python/count.yaml" --plugins "$SOURCE/samples/python" --set "text=$(seq 1 500 | tr '\n' ' ')" --json
+[ "$(grep -c '"type":"custom"' "$work/out")" = 500 ] || fails "expected 500 custom events"
+expect_in out '"said":"500 of 500"'
+
+# What a manifest lies beside must be a program.
+cp "$SOURCE/samples/python/wordcount.py" "$SOURCE/samples/python/wordcount.py.tenon.json" .
+chmod -x wordcount.py
+run tenon plugin show ./wordcount.py
+expect_code 4
+expect_in err "neither a shared object (*.so) nor an executable file"
+printf '#!/bin/sh\nexit 0\n' >wordcount.py
+chmod +x wordcount.py
+run tenon run "$SOURCE/samples/python/count.yaml" --plugins ./wordcount.py
+expect_code 4
+expect_in err "sample.words"
+
+python3 - "$SOURCE/sdk/protocol.md" "$SOURCE/samples/python/wordcount.py" <<'PYTHON'
+import json, os, socket, subprocess, sys
+
+lines = [l for l in open(sys.argv[1], encoding="utf-8").read().splitlines() if l[:2] in ("→ ", "← ")]
+assert len(lines) > 10, "the transcript is gone"
+ours, theirs = socket.socketpair()
+def child():
+    os.dup2(theirs.fileno(), 3)
+process = subprocess.Popen([sys.argv[2]], pass_fds=[3] if theirs.fileno() == 3 else [], close_fds=False, preexec_fn=child)
+theirs.close()
+ours.settimeout(20)
+stream = ours.makefile("rb")
+for line in lines:
+    message = {"jsonrpc": "2.0", **json.loads(line[2:])}
+    if line[0] == "→":
+        body = json.dumps(message).encode()
+        ours.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        continue
+    length = int(stream.readline().split(b":")[1])
+    assert stream.readline().strip() == b""
+    found = json.loads(stream.read(length))
+    if found != message:
+        sys.exit(f"failed: expected {message}\nfound    {found}")
+if process.wait(20) != 0:
+    sys.exit("failed: it did not exit well")
+PYTHON
