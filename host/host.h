@@ -1,7 +1,8 @@
 /*
  * host.h - what one host is made of: a loop, a registry of components, configuration, and the documents it has open.
  *
- * One thing in it is the process's: `limits.workers`, the threads that all hosts share; the last host that sets it wins.
+ * One thing in it is the process's: `limits.workers`, the threads that all hosts share; the last host that sets it
+ * wins.
  *
  * The library's handle (tenon/embed.h) and every command hold one. All of it belongs to the loop's thread.
  *

@@ -57,8 +57,8 @@ bool workers_refuse(const void *plugin);
 /* [loop] The loop is being freed: jobs that still run are nobody's. */
 void workers_detach(struct loop *loop);
 /*
- * [any] Ends the workers and waits for them, for what they do now as well: for tests. Not from a worker. A host that goes
- * leaves its workers to the next one; they hold nothing of it.
+ * [any] Ends the workers and waits for them, for what they do now as well: for tests. Not from a worker. A host that
+ * goes leaves its workers to the next one; they hold nothing of it.
  */
 void workers_stop(void);
 

@@ -109,7 +109,8 @@ struct source *command_source(const char *path, struct error *error);
 void command_print(tn_value value);
 /* False where anything written to standard output has been lost; of what is printed piece by piece. */
 bool command_flush(void);
-/* The last thing a command does: `code`, or, where output was lost and all else is well, COMMAND_RUN_FAILED; says so. */
+/* The last thing a command does: `code`, or, where output was lost and all else is well, COMMAND_RUN_FAILED; says so.
+ */
 int command_close(int code);
 bool command_colour(const struct arguments *arguments, int descriptor);
 /* Prints diagnostics on standard error as compilers do, or with `json` on standard output. */

@@ -151,6 +151,9 @@ void loader_forget(struct plugin *plugin) {
     for (struct object **at = &objects; *at; at = &(*at)->next) {
         if ((*at)->user != plugin) continue;
         struct object *object = *at;
+        /* A thread that hangs in it uses its variables for ever: nobody else gets the object. */
+        object->user = NULL;
+        if (plugin_tasks(plugin) > 0) break;
         *at = object->next;
         mem_free(object);
         break;

@@ -1,13 +1,13 @@
 /*
  * deaths.c - a plugin that ends in every way a plugin can end, for tests/e2e/deaths.sh.
  */
-#include <tenon/easy.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <tenon/easy.h>
 #include <unistd.h>
 
 TN_PLUGIN("test.deaths", "1.0.0", "Ends in every way there is")
