@@ -12,7 +12,9 @@
 #include "host/host.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,12 +53,18 @@ int command_check(const struct arguments *arguments) {
 
 /* ---- fmt ---- */
 
-/* Replaces the file by a new one, whole or not at all: a full disk leaves the old one. */
-static bool replace_file(const char *path, const char *text, size_t length, struct error *error) {
+/* Replaces the file by a new one, whole or not at all: a full disk leaves the old one. A link stays one. */
+static bool replace_file(const char *given, const char *text, size_t length, struct error *error) {
+    char path[PATH_MAX];
+    struct stat status;
+    if (stat(given, &status) != 0 || !S_ISREG(status.st_mode) || !realpath(given, path)) {
+        error_set(error, TN_ERROR, "IO", "%s is no regular file that could be replaced; --stdout prints the result",
+                  given);
+        return false;
+    }
     tn_value name = value_format("%s.tenon-fmt-%ld", path, (long)getpid());
     const char *temporary = value_chars(name, NULL);
-    struct stat status;
-    mode_t mode = stat(path, &status) == 0 ? status.st_mode & 07777 : 0644;
+    mode_t mode = status.st_mode & 07777;
     int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     bool good = descriptor >= 0;
     for (size_t done = 0; good && done < length;) {
@@ -64,6 +72,7 @@ static bool replace_file(const char *path, const char *text, size_t length, stru
         if (written < 0 && errno != EINTR) good = false;
         if (written > 0) done += (size_t)written;
     }
+    if (good && fchown(descriptor, status.st_uid, status.st_gid) != 0) mode &= 0777; /* it is ours then */
     if (good) good = fchmod(descriptor, mode) == 0 && fsync(descriptor) == 0;
     int failure = errno;
     if (descriptor >= 0 && close(descriptor) != 0 && good) {
@@ -76,7 +85,7 @@ static bool replace_file(const char *path, const char *text, size_t length, stru
     }
     if (!good) {
         if (descriptor >= 0) unlink(temporary);
-        error_set(error, TN_ERROR, "IO", "cannot write %s: %s; it is as it was", path, strerror(failure));
+        error_set(error, TN_ERROR, "IO", "cannot write %s: %s; it is as it was", given, strerror(failure));
     }
     value_unref(name);
     return good;
@@ -95,7 +104,7 @@ static int format_one(const struct arguments *arguments, const char *path, struc
     } else {
         bool same = length == source_length(source) && memcmp(text, source_text(source), length) == 0;
         if (argument_given(arguments, "check")) {
-            if (!same) code = command_fail(COMMAND_RUN_FAILED, "%s is not formatted", path);
+            if (!same) code = command_fail(COMMAND_RUN_FAILED, "%s is not formatted", source_name(source));
         } else if (strcmp(path, "-") == 0 || argument_given(arguments, "stdout")) {
             fwrite(text, 1, length, stdout);
         } else if (!same && !replace_file(path, text, length, &error)) {

@@ -25,6 +25,7 @@ struct arrow {
     int32_t from, to;
     const char *label; /* "" where there is none */
     bool dashed;       /* conditional, map, on_error */
+    const char *says;  /* the label as words: "when %s", "for each of %s" */
 };
 
 typedef void arrow_fn(void *user, const struct document *document, const struct arrow *arrow);
@@ -38,18 +39,35 @@ static void each_arrow(const struct document *document, arrow_fn *visit, void *u
                 const char *label = edge->kind == EDGE_MAP ? value_chars(edge->over_text, NULL)
                                     : edge->from_count > 1 ? "join"
                                                            : "";
-                visit(user, document, &(struct arrow){from, edge->to[t], label, edge->kind == EDGE_MAP});
+                visit(user, document,
+                      &(struct arrow){from, edge->to[t], label, edge->kind == EDGE_MAP,
+                                      edge->kind == EDGE_MAP ? "for each of %s" : "(%s)"});
             }
             for (uint32_t c = 0; c < edge->condition_count; c++)
                 visit(user, document,
-                      &(struct arrow){from, edge->conditions[c].to, value_chars(edge->conditions[c].text, NULL), true});
+                      &(struct arrow){from, edge->conditions[c].to, value_chars(edge->conditions[c].text, NULL), true,
+                                      value_text_is(edge->conditions[c].text, "default") ? "otherwise" : "when %s"});
             if (edge->kind == EDGE_MAP && edge->empty != DOCUMENT_NOWHERE)
-                visit(user, document, &(struct arrow){from, edge->empty, "empty", true});
+                visit(user, document, &(struct arrow){from, edge->empty, "empty", true, "where that is %s"});
         }
     }
     for (uint32_t i = 0; i < document->node_count; i++)
         if (document->nodes[i].on_error != DOCUMENT_NOWHERE)
-            visit(user, document, &(struct arrow){(int32_t)i, document->nodes[i].on_error, "on error", true});
+            visit(user, document, &(struct arrow){(int32_t)i, document->nodes[i].on_error, "on error", true, "%s"});
+}
+
+/* A label on one line: an expression may be written on several. */
+static char *one_line(const char *label) {
+    struct buffer line;
+    buffer_init(&line, SIZE_MAX);
+    for (const char *at = label; *at;) {
+        size_t space = strspn(at, " \t\r\n"), words = strcspn(at + space, "\r\n");
+        while (words && strchr(" \t", at[space + words - 1])) words--;
+        if (words && line.length) buffer_char(&line, ' ');
+        buffer_append(&line, at + space, words);
+        at += space + words;
+    }
+    return buffer_detach(&line, NULL);
 }
 
 /* Label text with what would end it replaced. */
@@ -85,9 +103,11 @@ static void mermaid_arrow(void *user, const struct document *document, const str
     mermaid_end(document, arrow->from);
     fputs(arrow->dashed ? " -.->" : " -->", stdout);
     if (*arrow->label) {
+        char *label = one_line(arrow->label);
         fputs("|\"", stdout);
-        put_escaped(arrow->label, "\"|<>", safe);
+        put_escaped(label, "\"|<>", safe);
         fputs("\"|", stdout);
+        mem_free(label);
     }
     putchar(' ');
     mermaid_end(document, arrow->to);
@@ -113,7 +133,9 @@ static void dot_arrow(void *user, const struct document *document, const struct 
         fputs(" [", stdout);
         if (*arrow->label) {
             fputs("label=", stdout);
-            dot_text(arrow->label);
+            char *label = one_line(arrow->label);
+            dot_text(label);
+            mem_free(label);
         }
         if (arrow->dashed) fputs(*arrow->label ? ", style=dashed" : "style=dashed", stdout);
         putchar(']');
@@ -171,10 +193,15 @@ struct leads {
 static void list_arrow(void *user, const struct document *document, const struct arrow *arrow) {
     struct leads *leads = user;
     if (arrow->from != leads->from) return;
-    bool join = strcmp(arrow->label, "join") == 0;
-    printf("    %s %s", arrow->dashed ? "┄┄▶" : "──▶", end_name(document, arrow->to));
-    if (*arrow->label) printf(join ? "  (%s)" : "  when %s", arrow->label);
+    char *label = one_line(arrow->label);
+    const char *hole = strstr(arrow->says, "%s");
+    command_say(stdout, "    %s %s", arrow->dashed ? "┄┄▶" : "──▶", end_name(document, arrow->to));
+    if (*label && hole)
+        command_say(stdout, "  %.*s%s%s", (int)(hole - arrow->says), arrow->says, label, hole + 2);
+    else if (*label)
+        command_say(stdout, "  %s", arrow->says);
     putchar('\n');
+    mem_free(label);
     leads->count++;
 }
 
@@ -183,8 +210,8 @@ static void draw_source(const struct document *document, int32_t from) {
     if (from == DOCUMENT_START)
         puts("○ START");
     else
-        printf("● %s  (%s)%s\n", end_name(document, from), value_chars(document->nodes[from].type, NULL),
-               document->nodes[from].defer ? "  deferred" : "");
+        command_say(stdout, "● %s  (%s)%s\n", end_name(document, from), value_chars(document->nodes[from].type, NULL),
+                    document->nodes[from].defer ? "  deferred" : "");
     each_arrow(document, list_arrow, &leads);
 }
 
@@ -229,15 +256,13 @@ static int draw(const struct document *document, const char *format) {
 
 int command_graph(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
-    char *text;
-    size_t length;
-    const char *path = operand_at(arguments, 0), *format = argument_text(arguments, "format");
-    if (!command_read_file(path, &text, &length, &error)) {
+    const char *format = argument_text(arguments, "format");
+    struct source *source = command_source(operand_at(arguments, 0), &error);
+    if (!source) {
         int code = command_fail_error(COMMAND_USAGE, &error);
         error_finish(&error);
         return code;
     }
-    struct source *source = source_new(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length);
     struct diagnostics *found = diagnostics_new();
     struct document *document = document_read(source, NULL, found);
     int code = COMMAND_INVALID;
@@ -248,6 +273,5 @@ int command_graph(const struct arguments *arguments) {
     document_unref(document);
     diagnostics_free(found);
     source_unref(source);
-    mem_free(text);
     return code;
 }
