@@ -142,6 +142,9 @@ static int parse_letters(struct arguments *arguments, const char *word, char **a
         const char letter[2] = {*word, 0};
         const struct option *option = find_in(command->options, NULL, 0, *word, NULL);
         if (!option) option = find_in(global_options, NULL, 0, *word, NULL);
+        if (!option && !(*word >= 'a' && *word <= 'z') && !(*word >= 'A' && *word <= 'Z'))
+            return usage_error(
+                command, "found `-%s`, expected an option; write -- before what begins with a dash and is none", word);
         if (!option) return usage_error(command, "unknown option `-%s`", letter);
         if (!option->argument) {
             give(arguments, option, NULL);

@@ -103,6 +103,8 @@ tn_value command_json(const char *text, const char *what, struct error *error);
 /* A whole file, or standard input for "-"; bounded by COMMAND_FILE_MAX; false with error. Freed with mem_free. */
 #define COMMAND_FILE_MAX (64u << 20)
 bool command_read_file(const char *path, char **text, size_t *length, struct error *error);
+/* What json_read says of one line of a file, with the place in the file instead of the place in the line. */
+int32_t command_line_error(const char *path, size_t line, const char *message, struct error *error);
 /* A document, by the name that the user gave it; "-" is standard input, which is YAML. NULL with error. */
 struct source *command_source(const char *path, struct error *error);
 /* Prints a value as JSON and a line end on standard output: indented on a terminal, else compact. */

@@ -2,6 +2,7 @@
  * eval.c - `tenon eval`: an expression by itself, on an input; or many, one a line.
  */
 #include "adl/expr/expr.h"
+#include "adl/text/source.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/command/command.h"
@@ -47,20 +48,30 @@ static tn_value evaluate_bound(tn_value text, tn_value bindings, struct error *e
     return value;
 }
 
+static tn_value evaluate_request(tn_value request, struct error *error) {
+    bool object = value_is(request, TN_OBJECT);
+    tn_value text = object ? value_get(request, "expr") : NULL;
+    tn_value bindings = object ? value_get(request, "bindings") : NULL;
+    const char *where = !object ? "" : !text || !value_is(text, TN_STRING) ? " as `expr`" : " as `bindings`";
+    tn_value wrong = !object                                      ? request
+                     : !text || !value_is(text, TN_STRING)        ? text
+                     : bindings && !value_is(bindings, TN_OBJECT) ? bindings
+                                                                  : NULL;
+    if (object && text && !wrong) return evaluate_bound(text, bindings, error);
+    error_set(error, TN_INVALID, "INVALID_INPUT", "found %s%s, expected {\"expr\": string, \"bindings\": object}",
+              wrong ? value_kind_name(value_kind(wrong)) : "nothing", where);
+    return NULL;
+}
+
 /* {"expr": …, "bindings": {…}} to {"value": …} or {"error": …}. */
-static tn_value evaluate_line(const char *line, size_t length) {
-    struct error error = ERROR_INIT;
+static tn_value evaluate_line(const char *path, size_t number, const char *line, size_t length) {
+    struct error error = ERROR_INIT, inner = ERROR_INIT;
     tn_value request = NULL, value = NULL;
-    if (json_read(line, length, NULL, &request, &error) == TN_OK) {
-        bool object = value_is(request, TN_OBJECT);
-        tn_value text = object ? value_get(request, "expr") : NULL;
-        tn_value bindings = object ? value_get(request, "bindings") : NULL;
-        if (!text || !value_is(text, TN_STRING) || (bindings && !value_is(bindings, TN_OBJECT)))
-            error_set(&error, TN_INVALID, "INVALID_INPUT",
-                      "expected {\"expr\": string, \"bindings\": object}, found something else");
-        else
-            value = evaluate_bound(text, bindings, &error);
-    }
+    if (json_read(line, length, NULL, &request, &inner) == TN_OK)
+        value = evaluate_request(request, &error);
+    else
+        command_line_error(path, number, inner.message, &error);
+    error_finish(&inner);
     tn_value answer = value ? value_set_take(value_object_reserve(1), "value", value)
                             : value_set_take(value_object_reserve(1), "error", error_to_value(&error));
     value_unref(request);
@@ -77,11 +88,13 @@ static int evaluate_lines(const char *path) {
         error_finish(&error);
         return code;
     }
-    for (const char *at = text, *end = text + length; at < end;) {
+    size_t number = 1;
+    if (strcmp(path, "-") == 0) path = "<stdin>";
+    for (const char *at = text, *end = text + length; at < end; number++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         size_t size = stop ? (size_t)(stop - at) : (size_t)(end - at);
         if (strspn(at, " \t\r") < size) {
-            tn_value answer = evaluate_line(at, size);
+            tn_value answer = evaluate_line(path, number, at, size);
             char *line = json_text(answer, JSON_COMPACT);
             puts(line);
             mem_free(line);
@@ -93,9 +106,25 @@ static int evaluate_lines(const char *path) {
     return COMMAND_OK;
 }
 
+/* Says where in the expression. */
+static int fail_at(const char *text, const struct error *error) {
+    if (error->span.end == 0 && error->span.start == 0) return command_fail_error(COMMAND_RUN_FAILED, error);
+    struct source *source = source_new("", text, strlen(text));
+    struct source_place place = source_locate(source, error->span.start);
+    source_unref(source);
+    return command_fail(COMMAND_RUN_FAILED, "line %u, column %u: %s [%s]", place.line + 1, place.point + 1,
+                        error->message, error->code);
+}
+
 int command_eval(const struct arguments *arguments) {
-    if (argument_given(arguments, "lines"))
-        return evaluate_lines(operand_count(arguments) ? operand_at(arguments, 0) : "-");
+    static const char *const not_with_lines[] = {"input", "raw"};
+    bool lines = argument_given(arguments, "lines");
+    for (size_t i = 0; i < sizeof not_with_lines / sizeof *not_with_lines; i++)
+        if (lines && argument_given(arguments, not_with_lines[i]))
+            return command_fail(
+                COMMAND_USAGE, "--%s does not go with --lines: every line has its bindings, and gets an answer in JSON",
+                not_with_lines[i]);
+    if (lines) return evaluate_lines(operand_count(arguments) ? operand_at(arguments, 0) : "-");
     const char *text = operand_at(arguments, 0), *given = argument_text(arguments, "input");
     if (!text) return command_fail(COMMAND_USAGE, "expected an expression, as in tenon eval '1 + 2'");
     struct error error = ERROR_INIT;
@@ -110,7 +139,7 @@ int command_eval(const struct arguments *arguments) {
         else if (value)
             command_print(value);
         else
-            code = command_fail_error(COMMAND_RUN_FAILED, &error);
+            code = fail_at(text, &error);
         value_unref(value);
     }
     value_unref(input);

@@ -17,7 +17,6 @@
 #include "host/loop/loop.h"
 #include "host/runnable/execution.h"
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -312,13 +311,9 @@ static void on_progress(void *user, size_t ended, size_t total) {
     if (many->progress) fprintf(stderr, "\r%zu of %zu%s", ended, total, ended == total ? "\n" : "");
 }
 
-/* json_read's message without its place in the line, behind the place in the file. */
 static void refuse_line(struct many *many, const char *path, size_t line, const char *message) {
-    static const char place[] = ", at line 1, column ";
     struct error error = ERROR_INIT;
-    const char *at = strstr(message, place);
-    error_set(&error, TN_INVALID, "INVALID_INPUT", "%s:%zu%s%s: %.*s", path, line, at ? ":" : "",
-              at ? at + sizeof place - 1 : "", at ? (int)(at - message) : INT_MAX, message);
+    command_line_error(path, line, message, &error);
     many->bad = mem_array(many->bad, many->bad_count + 1, sizeof *many->bad);
     many->bad[many->bad_count++] = (struct bad_line){
         value_count(many->inputs), value_set_take(value_object_reserve(1), "error", error_to_value(&error))};

@@ -11,6 +11,7 @@
 #include "host/loop/loop.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,6 +143,13 @@ tn_value command_json(const char *text, const char *what, struct error *error) {
     error_finish(&inner);
     mem_free(read);
     return value;
+}
+
+int32_t command_line_error(const char *path, size_t line, const char *message, struct error *error) {
+    static const char place[] = ", at line 1, column ";
+    const char *at = strstr(message, place);
+    return error_set(error, TN_INVALID, "INVALID_INPUT", "%s:%zu%s%s: %.*s", path, line, at ? ":" : "",
+                     at ? at + sizeof place - 1 : "", at ? (int)(at - message) : INT_MAX, message);
 }
 
 /* ---- Printing ---- */
