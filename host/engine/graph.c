@@ -253,8 +253,10 @@ static void graph_free(struct callable *callable) {
     mem_free(graph->nodes);
     mem_free(graph->routes);
     mem_free(graph->joins);
+    graph_unref(graph->newer);
     mem_free(graph->path);
     document_unref(graph->document);
+    if (graph->host->registry) registry_sweep(graph->host->registry);
     mem_free(graph);
 }
 
@@ -270,6 +272,7 @@ int32_t graph_build(struct host *host, struct document *document, uint32_t depth
     graph->callable = (struct callable){&graph_callable_ops, 1};
     graph->host = host;
     graph->depth = depth;
+    graph->upgrades = registry_upgrades(host->registry);
     graph->document = document_ref(document);
     graph->repeatable = graph->cacheable = true;
     graph->nodes = mem_zalloc((document->node_count + 1u) * sizeof *graph->nodes);

@@ -57,6 +57,8 @@ struct graph {
     uint32_t depth;          /* graphs around it; bounded by DOCUMENT_SUBGRAPH_DEPTH_MAX */
     struct graph *next_open; /* the host's list of what graph_open gave */
     char *path;              /* its key there; NULL where graph_build made it */
+    struct graph *newer;     /* the same document with plugins that have been upgraded since; one reference, or NULL */
+    uint64_t upgrades;       /* of the registry, when this was built */
     struct graph_node *nodes;
     struct graph_source start;
     struct graph_route *routes; /* all of them; the sources point into it */
@@ -80,6 +82,11 @@ int32_t graph_open(struct host *host, const char *from, const char *path, uint32
                    struct error *error);
 /* What an unchecked document is refused with: its first error, where it is, and its code. Returns TN_INVALID. */
 int32_t graph_refuse(struct error *error, const char *path, const struct diagnostics *found);
+/*
+ * The graph as it would be built now: itself, or, where plugins have been upgraded since, its document built anew,
+ * once. A document that the new plugins refuse stays with the old ones, and that is logged. Borrowed from `graph`.
+ */
+struct graph *graph_current(struct graph *graph);
 struct graph *graph_ref(struct graph *graph);
 void graph_unref(struct graph *graph);
 /* The graph that a callable is, borrowed; NULL where it is something else. */

@@ -9,6 +9,8 @@
 #include "adl/value/memory.h"
 #include "host/engine/graph.h"
 #include "host/host.h"
+#include "host/log.h"
+#include "host/plugin/registry.h"
 #include <string.h>
 
 static struct graph *find_open(struct host *host, const char *path) {
@@ -48,6 +50,42 @@ static int32_t build(struct host *host, char *path, tn_value text, uint32_t dept
     return status;
 }
 
+/* As in the host's list, so that whoever opens the path next gets the new one. */
+static void take_place(struct graph *old, struct graph *fresh) {
+    if (!old->path) return;
+    for (struct graph **at = &old->host->graphs; *at; at = &(*at)->next_open) {
+        if (*at != old) continue;
+        fresh->next_open = old->next_open;
+        *at = fresh;
+        break;
+    }
+    fresh->path = old->path;
+    old->path = NULL;
+    old->next_open = NULL;
+}
+
+struct graph *graph_current(struct graph *graph) {
+    while (graph->newer) graph = graph->newer;
+    struct host *host = graph->host;
+    uint64_t upgrades = registry_upgrades(host->registry);
+    if (graph->upgrades == upgrades) return graph;
+    struct diagnostics *found = diagnostics_new();
+    struct error error = ERROR_INIT;
+    struct document *document = document_read(graph->document->source, &host->catalog, found);
+    int32_t status = diagnostics_errors(found) ? graph_refuse(&error, source_name(document->source), found)
+                                               : graph_build(host, document, graph->depth, &graph->newer, &error);
+    if (status == TN_OK)
+        take_place(graph, graph->newer);
+    else
+        log_write(LOG_ERROR, NULL, "with the plugins as they are now, and so it goes on with the old ones: %s",
+                  error.message);
+    graph->upgrades = upgrades;
+    document_unref(document);
+    diagnostics_free(found);
+    error_finish(&error);
+    return graph->newer ? graph->newer : graph;
+}
+
 int32_t graph_open(struct host *host, const char *from, const char *path, uint32_t depth, struct graph **out,
                    struct error *error) {
     if (depth > DOCUMENT_SUBGRAPH_DEPTH_MAX)
@@ -60,7 +98,7 @@ int32_t graph_open(struct host *host, const char *from, const char *path, uint32
     struct graph *open = find_open(host, resolved);
     int32_t status = TN_OK;
     if (open) {
-        *out = graph_ref(open);
+        *out = graph_ref(graph_current(open));
     } else {
         status = build(host, resolved, text, depth, out, error);
         if (status == TN_OK) {

@@ -126,12 +126,20 @@ static bool drain(int pipe_end, int timeout_ms, struct buffer *out) {
     }
 }
 
+/* What the manifest is refused for has been found already. */
+static bool is_known(const struct check *check, const char *message) {
+    for (size_t i = 0; i < check->count; i++)
+        if (strcmp(check->items[i].message, message) == 0) return true;
+    return false;
+}
+
 static void take_report(struct check *check, char *text, const char *with) {
     for (char *line = text, *end; line && (end = strchr(line, '\n')) != NULL; line = end + 1) {
         *end = 0;
         unsigned severity = (unsigned)(line[0] - '0'), code = line[0] ? (unsigned)(line[1] - '0') : 99;
         if (severity > CHECK_ERROR || code >= sizeof codes / sizeof *codes) continue; /* the plugin wrote into it */
-        check_add(check, (enum check_severity)severity, codes[code], "%s%s", line + 2, with);
+        if (!is_known(check, line + 2))
+            check_add(check, (enum check_severity)severity, codes[code], "%s%s", line + 2, with);
     }
 }
 
@@ -188,7 +196,10 @@ void check_run(const char *path, tn_value manifest, const struct registry_option
     static const struct registry_options nothing;
     tn_value optional = value_get(manifest_plugin(manifest), "optional");
     if (!options) options = &nothing;
+    size_t before = check->count;
     run_once(path, manifest, options, NULL, timeout_ms, check);
+    for (size_t i = before; i < check->count; i++)
+        if (check->items[i].severity == CHECK_ERROR) return; /* with less it would fail for the same reason */
     for (size_t i = 0; i < value_count(optional); i++) {
         const char *id = value_chars(value_at(optional, i), NULL);
         for (const struct registry_interface *row = options->interfaces; row && row->id; row++)

@@ -193,7 +193,7 @@ static void *open_copy(const char *path, struct error *error) {
 
 static int32_t open_object(struct plugin *plugin, struct error *error) {
     void *handle;
-    if (object_take(plugin)) {
+    if (!plugin->copied && object_take(plugin)) {
         (void)dlerror();
         handle = dlopen(plugin->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         /* dlerror names the file first, as our messages do. */

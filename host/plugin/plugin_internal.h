@@ -12,6 +12,8 @@ struct plugin {
     struct registry *registry;
     char *path, *source;
     bool bundled, native; /* native: part of the process */
+    bool copied;          /* opened as a private copy, whoever else has the file */
+    bool replaced;        /* by a newer build (upgrade.c): known to nobody but its instances */
     bool program;         /* no shared object: a program */
     bool isolated;        /* runs in a process of its own; every program does */
     bool counted;         /* it is in the loader's list of objects in use */
@@ -51,7 +53,7 @@ struct registry {
     struct problem *problems;
     size_t problem_count, problems_dropped;
     struct schema *nothing, *anything; /* the schemas of {} and of everything; compiled when first needed */
-    uint64_t generation;
+    uint64_t generation, upgrades;
     uint32_t loads;
 };
 
@@ -67,6 +69,9 @@ void plugin_quiesce(struct plugin *plugin);
 /* deinit; the state becomes unloaded. No instance or task may be left. */
 void plugin_end(struct plugin *plugin);
 
+/* registry.c: takes the plugin, and decides whether it is isolated. */
+void registry_keep(struct registry *registry, struct plugin *plugin);
+
 /* loader.c: the object is in use by one plugin fewer. */
 void loader_forget(struct plugin *plugin);
 
@@ -75,6 +80,8 @@ struct row *row_find(const struct registry *registry, const char *kind, const ch
 /* Adds a row for a component of the plugin's manifest; TN_LIMIT past REGISTRY_COMPONENTS_MAX. */
 int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, struct error *error);
 void row_remove(struct registry *registry, struct row *row);
+/* What row_remove took out; nothing else may have its kind and id now. */
+void row_restore(struct registry *registry, struct row *row);
 void rows_free(struct registry *registry);
 /* Says that two rows claim one id, with both files. */
 int32_t row_conflict(const struct row *row, const struct row *rival, struct error *error);

@@ -73,7 +73,7 @@ struct plugin *registry_plugin(struct registry *registry, const char *plugin_id)
     struct plugin *found = NULL; /* one that is unloaded only where there is no other */
     for (size_t i = 0; i < registry->plugin_count; i++) {
         struct plugin *plugin = registry->plugins[i];
-        if (strcmp(plugin->id, plugin_id) != 0) continue;
+        if (plugin->replaced || strcmp(plugin->id, plugin_id) != 0) continue;
         if (plugin->state != PLUGIN_UNLOADED) return plugin;
         if (!found) found = plugin;
     }
@@ -90,11 +90,12 @@ void registry_each_plugin(struct registry *registry, void (*visit)(void *user, s
     struct plugin **sorted = mem_array(NULL, count, sizeof *sorted);
     memcpy((void *)sorted, (const void *)registry->plugins, count * sizeof *sorted);
     qsort((void *)sorted, count, sizeof *sorted, compare_ids);
-    for (size_t i = 0; i < count; i++) visit(user, sorted[i]);
+    for (size_t i = 0; i < count; i++)
+        if (!sorted[i]->replaced) visit(user, sorted[i]);
     mem_free((void *)sorted);
 }
 
-static void keep_plugin(struct registry *registry, struct plugin *plugin) {
+void registry_keep(struct registry *registry, struct plugin *plugin) {
     const struct isolation *isolation = registry->options.isolation;
     plugin->isolated =
         plugin->program || (isolation && !plugin->native && isolation->wanted(registry->options.user, plugin));
@@ -182,10 +183,10 @@ static int32_t add_plugin(struct registry *registry, struct plugin *plugin, stru
         } else {
             status = refuse_both(there, plugin, &why);
             problem_add(registry, plugin->path, &why);
-            keep_plugin(registry, plugin);
+            registry_keep(registry, plugin);
         }
     } else {
-        keep_plugin(registry, plugin);
+        registry_keep(registry, plugin);
         status = add_components(plugin, &why);
     }
     if (status != TN_OK) error_copy(error, &why);

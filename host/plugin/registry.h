@@ -126,6 +126,15 @@ int32_t registry_remove_component(struct plugin *plugin, const char *kind, const
 uint64_t registry_generation(const struct registry *registry);
 
 /*
+ * Puts the build of a plugin that `path` is in the place of the one that is known by the same id: what is created from
+ * now on is created by it. The old one finishes what it has. Where the new one is refused, nothing has changed.
+ */
+int32_t registry_upgrade(struct registry *registry, const char *path, const char *source, struct error *error);
+/* Ends replaced plugins whose last instance is gone. */
+void registry_sweep(struct registry *registry);
+uint64_t registry_upgrades(const struct registry *registry); /* how many there have been */
+
+/*
  * Quiesce, then deinit; the code stays mapped and the plugin's components are gone. TN_AGAIN (PLUGIN_BUSY) while it has
  * instances or open tasks, naming what `live` adds to `which`; it is then quiesced, and unloading may be tried again.
  * `live` may be NULL.

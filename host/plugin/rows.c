@@ -146,6 +146,13 @@ void row_remove(struct registry *registry, struct row *row) {
     if (rivals) settle_rivals(registry, row);
 }
 
+void row_restore(struct registry *registry, struct row *row) {
+    row->component.removed = false;
+    registry->removed--;
+    registry->generation++;
+    table_insert(registry, row);
+}
+
 void rows_free(struct registry *registry) {
     for (size_t i = 0; i < registry->row_count; i++) {
         struct row *row = registry->rows[i];

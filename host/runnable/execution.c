@@ -61,7 +61,7 @@ struct execution *execution_new(struct host *host, struct callable *callable, co
         inner.ended = run_ended;
         inner.event = options->event ? run_event : NULL;
         inner.user = execution;
-        execution->run = run_new(graph, &inner);
+        execution->run = run_new(graph_current(graph), &inner);
     } else {
         execution->call = call_new(host->loop, callable, &ops, execution);
         if (options->timeout_ms) call_timeout(execution->call, options->timeout_ms, 0);
