@@ -108,6 +108,10 @@ const struct command commands[] = {
     {"plugin check", "FILE", "check a plugin: its entry, symbols and manifest",
      "Loads it in a child process. Fails where a defect is found.", "$ tenon plugin check ./acme.so\n", json_option, 1,
      1, command_plugin_check, false},
+    {"plugin upgrade", "FILE", "put a new build in the place of an installed plugin",
+     "FILE is checked first, and must have the id of a plugin that is installed. The file is replaced whole: what runs\n"
+     "goes on with the old one, what starts anew gets the new one.", "$ tenon plugin upgrade build/acme-text.so\n", NULL, 1,
+     1, command_plugin_upgrade, false},
     {"plugin serve", "FILE", "run a plugin for a host, over the component protocol",
      "A host starts this for plugins that it isolates. The protocol is on descriptor 3.", "", NULL, 1, 1,
      command_plugin_serve, true},
