@@ -16,8 +16,13 @@ struct tenon_builder {
 };
 
 tenon_builder *tenon_builder_new(tenon *host, const char *name) {
+    if (!host) return NULL;
+    embed_forget(host);
     tn_value text = value_string(name ? name : "graph", strlen(name ? name : "graph"));
-    if (!text) return NULL;
+    if (!text) {
+        error_set(&host->error, TN_INVALID, "INVALID_INPUT", "the graph's name is not UTF-8");
+        return NULL;
+    }
     tenon_builder *builder = mem_zalloc(sizeof *builder);
     *builder = (tenon_builder){host, text, value_array(), value_array(), value_array()};
     return builder;
@@ -40,6 +45,7 @@ static tn_value text_of(tenon_builder *builder, const char *what, const char *te
 }
 
 int32_t tenon_add_channel(tenon_builder *builder, const char *name, const char *type, tn_value initial) {
+    if (!builder) return TN_INVALID;
     embed_forget(builder->host);
     tn_value id = text_of(builder, "a channel's name", name), kind = text_of(builder, "a channel's type", type);
     if (!id || !kind) {
@@ -75,13 +81,16 @@ static int32_t add_node(tenon_builder *builder, const char *id, const char *type
 }
 
 int32_t tenon_add_node(tenon_builder *builder, const char *id, const char *type, tn_value config) {
+    if (!builder) return TN_INVALID;
     embed_forget(builder->host);
     return add_node(builder, id, type, config);
 }
 
 int32_t tenon_add_node_runnable(tenon_builder *builder, const char *id, tenon_runnable *runnable) {
+    if (!builder) return TN_INVALID;
     tenon *host = builder->host;
     embed_forget(host);
+    if (!embed_is_here(host, runnable)) return TN_INVALID;
     char type[48];
     int32_t status = runnable_node_register(host, runnable->callable, type, sizeof type, &host->error);
     return status == TN_OK ? add_node(builder, id, type, NULL) : status;
@@ -93,6 +102,7 @@ static int32_t add_edge_take(tenon_builder *builder, tn_value edge) {
 }
 
 int32_t tenon_add_edge(tenon_builder *builder, const char *from, const char *to) {
+    if (!builder) return TN_INVALID;
     embed_forget(builder->host);
     tn_value source = text_of(builder, "an edge's source", from), target = text_of(builder, "an edge's target", to);
     if (!source || !target) {
@@ -106,7 +116,11 @@ int32_t tenon_add_edge(tenon_builder *builder, const char *from, const char *to)
 
 int32_t tenon_add_conditional_edges(tenon_builder *builder, const char *from, const char *const *expressions,
                                     const char *const *targets, uint32_t count) {
+    if (!builder) return TN_INVALID;
     embed_forget(builder->host);
+    if (count && (!expressions || !targets))
+        return error_set(&builder->host->error, TN_INVALID, "INVALID_INPUT",
+                         "the list of conditions, or of their targets, is NULL");
     tn_value source = text_of(builder, "an edge's source", from), conditions = value_array();
     for (uint32_t i = 0; i < count; i++) {
         tn_value expression = text_of(builder, "a condition", expressions[i]);
@@ -157,6 +171,7 @@ static tn_value nodes_with_channels(const tenon_builder *builder) {
 }
 
 tenon_runnable *tenon_compile(tenon_builder *builder) {
+    if (!builder) return NULL;
     tn_value document = value_set_take(value_object_reserve(5), "version", value_text("1.0"));
     tn_value agent = value_set_take(value_object_reserve(1), "name", value_ref(builder->name));
     document = value_set_take(document, "agent", agent);

@@ -71,10 +71,10 @@ void tenon_close(tenon *handle) {
     mem_free(handle);
 }
 
-const char *tenon_error(tenon *handle) { return handle->error.message ? handle->error.message : ""; }
+const char *tenon_error(tenon *handle) { return handle && handle->error.message ? handle->error.message : ""; }
 
 tn_value tenon_error_value(tenon *handle) {
-    if (!handle->error.code) return NULL;
+    if (!handle || !handle->error.code) return NULL;
     if (!handle->error_value) handle->error_value = error_to_value(&handle->error);
     return handle->error_value;
 }
@@ -86,8 +86,8 @@ void embed_forget(tenon *handle) {
 }
 
 tn_value tenon_diagnostics(tenon *handle) {
-    return handle->found ? diagnostics_to_value(handle->found)
-                         : value_set_take(value_object(), "diagnostics", value_array());
+    tn_value list = handle && handle->found ? diagnostics_to_value(handle->found) : value_array();
+    return value_set_take(value_object_reserve(1), "diagnostics", list);
 }
 
 /* ---- Runnables ---- */
@@ -132,14 +132,27 @@ tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, s
     return graph ? embed_runnable_take(handle, &graph->callable) : NULL;
 }
 
+/* An argument that must be there; else the error says which is not. */
+static bool given(tenon *handle, const void *argument, const char *what) {
+    if (!argument) error_set(&handle->error, TN_INVALID, "INVALID_INPUT", "%s is NULL", what);
+    return argument != NULL;
+}
+
 tenon_runnable *tenon_graph_text(tenon *handle, const char *name, const char *text, uint64_t length) {
+    if (!handle) return NULL;
+    embed_forget(handle);
+    if (!given(handle, text, "the document's text")) return NULL;
     return embed_graph(handle, name ? name : "document.yaml", text, (size_t)length);
 }
 
 tenon_runnable *tenon_graph_file(tenon *handle, const char *path) {
     char *resolved = NULL;
     const char *why = "it cannot be read";
+    if (!handle) return NULL;
     embed_forget(handle);
+    diagnostics_free(handle->found);
+    handle->found = NULL;
+    if (!given(handle, path, "the document's path")) return NULL;
     tn_value text = handle->host->catalog.read(handle->host->catalog.self, NULL, path, &resolved, &why);
     if (!text) {
         error_set(&handle->error, TN_NOT_FOUND, "INVALID_GRAPH", "cannot read the document `%s`: %s", path, why);
@@ -157,20 +170,41 @@ tenon_runnable *tenon_component(tenon *handle, const char *kind, const char *id,
     static const struct instance_scope nothing = {.where = "a component used by itself"};
     struct component *component;
     struct callable *callable = NULL;
+    if (!handle) return NULL;
     embed_forget(handle);
+    if (!given(handle, kind, "the component's kind") || !given(handle, id, "the component's id")) return NULL;
     if (registry_resolve(handle->host->registry, kind, id, &component, &handle->error) != TN_OK) return NULL;
     instance_new(component, config ? config : value_object(), &nothing, &callable, &handle->error);
     return embed_runnable_take(handle, callable);
 }
 
-static struct callable **callables_of(tenon_runnable *const *runnables, uint32_t count) {
-    struct callable **list = mem_zalloc((count + 1u) * sizeof(struct callable *));
-    for (uint32_t i = 0; i < count; i++) list[i] = runnables[i]->callable;
+/* The callables of `count` runnables of this host; NULL, with the error, where one is missing or another host's. */
+static struct callable **callables_of(tenon *handle, tenon_runnable *const *runnables, uint32_t count) {
+    if (!handle) return NULL;
+    embed_forget(handle);
+    if (count && !given(handle, runnables, "the list of runnables")) return NULL;
+    struct callable **list = mem_zalloc((count + (size_t)1) * sizeof(struct callable *));
+    for (uint32_t i = 0; i < count; i++) {
+        if (embed_is_here(handle, runnables[i])) {
+            list[i] = runnables[i]->callable;
+            continue;
+        }
+        mem_free((void *)list);
+        return NULL;
+    }
     return list;
 }
 
+bool embed_is_here(tenon *handle, const tenon_runnable *runnable) {
+    if (!given(handle, runnable, "a runnable")) return false;
+    if (runnable->host == handle) return true;
+    error_set(&handle->error, TN_INVALID, "INVALID_INPUT", "a runnable is another host's; make it from this one");
+    return false;
+}
+
 tenon_runnable *tenon_pipe(tenon *handle, tenon_runnable *const *stages, uint32_t count) {
-    struct callable **list = callables_of(stages, count);
+    struct callable **list = callables_of(handle, stages, count);
+    if (!list) return NULL;
     tenon_runnable *pipe = embed_runnable_take(handle, pipe_new(handle->host->loop, list, count));
     mem_free((void *)list);
     return pipe;
@@ -178,17 +212,30 @@ tenon_runnable *tenon_pipe(tenon *handle, tenon_runnable *const *stages, uint32_
 
 tenon_runnable *tenon_parallel(tenon *handle, tenon_runnable *const *branches, const char *const *names,
                                uint32_t count) {
-    struct callable **list = callables_of(branches, count);
-    tenon_runnable *parallel = embed_runnable_take(handle, parallel_new(handle->host->loop, list, names, count));
+    struct callable **list = callables_of(handle, branches, count);
+    if (!list) return NULL;
+    tenon_runnable *parallel = NULL;
+    uint32_t i = 0;
+    while (names && i < count && names[i] && utf8_valid(names[i], strlen(names[i]))) i++;
+    if (names && i < count)
+        error_set(&handle->error, TN_INVALID, "INVALID_INPUT", "the name of branch %u is NULL or not UTF-8", i);
+    else
+        parallel = embed_runnable_take(handle, parallel_new(handle->host->loop, list, names, count));
     mem_free((void *)list);
     return parallel;
 }
 
 tenon_runnable *tenon_lambda(tenon *handle, tenon_function function, void *user) {
+    if (!handle) return NULL;
+    embed_forget(handle);
+    if (!function) {
+        error_set(&handle->error, TN_INVALID, "INVALID_INPUT", "a lambda's function is NULL");
+        return NULL;
+    }
     return embed_runnable_take(handle, lambda_new(function, user));
 }
 
-tenon_runnable *tenon_identity(tenon *handle) { return embed_runnable_take(handle, identity_new()); }
+tenon_runnable *tenon_identity(tenon *handle) { return handle ? embed_runnable_take(handle, identity_new()) : NULL; }
 
 /* ---- Running ---- */
 
@@ -197,7 +244,7 @@ struct streaming {
     tenon_event event;
     void *user;
     struct execution *execution;
-    bool ended;
+    bool ended, refused; /* refused: event has said 0, and is told nothing more */
 };
 
 static void ended(struct execution *execution, void *user) {
@@ -207,7 +254,10 @@ static void ended(struct execution *execution, void *user) {
 
 static bool hand_over(void *user, tn_value event) {
     struct streaming *streaming = user;
-    if (!streaming->event(streaming->user, event)) streaming->handle->cancel = true;
+    if (streaming->refused || streaming->event(streaming->user, event)) return true;
+    streaming->refused = true;
+    streaming->handle->cancel = streaming->handle->cancelling = true;
+    execution_cancel(streaming->execution);
     return true;
 }
 
@@ -254,12 +304,14 @@ static tn_value run_to_end(tenon_runnable *runnable, tn_value input, tn_value co
 
 tn_value tenon_invoke(tenon_runnable *runnable, tn_value input, tn_value config) {
     struct streaming streaming = {0};
+    if (!runnable) return NULL;
     embed_forget(runnable->host);
     return run_to_end(runnable, input, config, 0, &streaming);
 }
 
 char *tenon_invoke_json(tenon_runnable *runnable, const char *input) {
     tn_value value = NULL;
+    if (!runnable) return NULL;
     embed_forget(runnable->host);
     if (input && json_read(input, strlen(input), NULL, &value, &runnable->host->error) != TN_OK) return NULL;
     tn_value output = tenon_invoke(runnable, value, NULL);
@@ -272,6 +324,7 @@ char *tenon_invoke_json(tenon_runnable *runnable, const char *input) {
 tn_value tenon_stream(tenon_runnable *runnable, tn_value input, tn_value config, const char *modes, tenon_event event,
                       void *user) {
     struct streaming streaming = {.event = event, .user = user};
+    if (!runnable) return NULL;
     embed_forget(runnable->host);
     unsigned wanted = run_modes_parse(modes ? modes : "values", &runnable->host->error);
     if (!wanted) return NULL;
@@ -290,6 +343,7 @@ static void tell_progress(void *user, size_t done, size_t total) {
 
 tn_value tenon_batch(tenon_runnable *runnable, tn_value inputs, tn_value config, uint32_t concurrency,
                      tenon_progress progress, void *user) {
+    if (!runnable) return NULL;
     tenon *handle = runnable->host;
     struct progress told = {progress, user};
     struct batch_options options = {.concurrency = concurrency, .options = RUN_OPTIONS_INIT, .user = &told};
@@ -305,6 +359,7 @@ tn_value tenon_batch(tenon_runnable *runnable, tn_value inputs, tn_value config,
 }
 
 void tenon_cancel(tenon *handle) {
+    if (!handle) return;
     handle->cancel = true;
     loop_wake(handle->host->loop);
 }

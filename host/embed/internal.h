@@ -33,6 +33,8 @@ struct tenon_runnable {
 void embed_forget(tenon *handle); /* the last error */
 /* Takes the callable's reference; NULL gives NULL. */
 tenon_runnable *embed_runnable_take(tenon *handle, struct callable *callable);
+/* False, with the error, where it is NULL or another host's. */
+bool embed_is_here(tenon *handle, const tenon_runnable *runnable);
 tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, size_t length);
 
 #endif

@@ -69,6 +69,20 @@ static void parts_end(struct parts *parts, tn_value output, const struct error *
     mem_free(parts);
 }
 
+/* A part that has not completed: its error is the composed call's. Nobody can answer what a part asks for in here. */
+static void parts_fail(struct parts *parts, const struct call *part) {
+    struct error error = ERROR_INIT;
+    if (call_outcome(part) == CALL_INTERRUPTED) {
+        error_set(&error, TN_FAILED, "INTERRUPTED",
+                  "a part asks for an answer, which a pipe, a parallel or a node made of a runnable cannot give; "
+                  "run that graph by itself");
+        parts_end(parts, NULL, &error);
+    } else {
+        parts_end(parts, NULL, call_error(part));
+    }
+    error_finish(&error);
+}
+
 static bool forward_chunk(struct call *part, tn_value chunk) {
     struct parts *parts = call_owner(part);
     return call_emit(parts->token, chunk) != TN_AGAIN;
@@ -117,7 +131,11 @@ static void pipe_advance(struct parts *parts, tn_value input) {
         value_unref(value);
         if (!ended) return;
         if (call_outcome(call) != CALL_COMPLETED) {
-            parts_end(parts, NULL, call_error(call));
+            parts_fail(parts, call);
+            return;
+        }
+        if (parts->cancelled) { /* by a chunk's reader, while the stage completed inside its start */
+            parts_end(parts, NULL, NULL);
             return;
         }
         value = value_ref(output_of(call));
@@ -131,7 +149,11 @@ static void pipe_advance(struct parts *parts, tn_value input) {
 static void stage_ended(struct call *call) {
     struct parts *parts = call_owner(call);
     if (call_outcome(call) != CALL_COMPLETED) {
-        parts_end(parts, NULL, call_error(call));
+        parts_fail(parts, call);
+        return;
+    }
+    if (parts->cancelled) {
+        parts_end(parts, NULL, NULL);
         return;
     }
     tn_value output = value_ref(output_of(call));
@@ -157,9 +179,19 @@ struct callable *pipe_new(struct loop *loop, struct callable *const *stages, uin
 
 static void parallel_end(struct parts *parts) {
     struct composed *parallel = parts->composed;
+    if (parts->cancelled && !parts->failed) {
+        parts_end(parts, NULL, NULL);
+        return;
+    }
+    /* Branches cancelled because another one failed are not the reason. */
+    const struct call *reason = NULL;
     for (uint32_t i = 0; i < parallel->count; i++) {
-        if (call_outcome(parts->calls[i]) == CALL_COMPLETED) continue;
-        parts_end(parts, NULL, call_error(parts->calls[i]));
+        enum call_outcome outcome = parts->calls[i] ? call_outcome(parts->calls[i]) : CALL_COMPLETED;
+        if (outcome == CALL_COMPLETED || (reason && outcome == CALL_CANCELLED)) continue;
+        if (!reason || call_outcome(reason) == CALL_CANCELLED) reason = parts->calls[i];
+    }
+    if (reason) {
+        parts_fail(parts, reason);
         return;
     }
     tn_value output = parallel->names ? value_object() : value_array();
@@ -197,10 +229,14 @@ static int32_t parallel_start(struct callable *callable, struct call *call, tn_v
     struct parts *parts = parts_new(parallel, call);
     parts->starting = true;
     parts->open = parallel->count;
-    for (uint32_t i = 0; i < parallel->count; i++)
+    for (uint32_t i = 0; i < parallel->count; i++) {
+        if (parts->cancelled) { /* by a chunk's reader: the rest is not started */
+            parts->open--;
+            continue;
+        }
         parts->calls[i] = call_new(parallel->loop, parallel->parts[i], &ops, parts);
-    for (uint32_t i = 0; i < parallel->count; i++)
         if (call_start(parts->calls[i], input)) branch_note(parts, parts->calls[i]);
+    }
     parts->starting = false;
     parallel_advance(parts);
     return TN_OK;

@@ -1,0 +1,486 @@
+/*
+ * embed_test.c - tenon/embed.h as an embedding program uses it: hosts, runnables, running, graphs built by calls.
+ *
+ * Every test opens what it needs and leaves no value behind; mistakes must come back as an error that names them, and
+ * never end the process.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <tenon/embed.h>
+
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "adl/value/value.h"
+
+static tn_value json(const char *text) {
+    tn_value value = NULL;
+    assert_int_equal(json_read(text, strlen(text), NULL, &value, NULL), TN_OK);
+    return value;
+}
+
+/* Takes the value. */
+static void expect(tn_value value, const char *text) {
+    assert_non_null(value);
+    char *found = json_text(value, JSON_COMPACT);
+    assert_string_equal(found, text);
+    mem_free(found);
+    value_unref(value);
+}
+
+static tenon *open_host(void) {
+    tn_value options = json("{\"no_config\": true, \"allow_drafts\": true, \"plugin_paths\": []}");
+    tn_value paths = value_push_take(value_array(), value_text(TENON_CORE_PLUGIN));
+    options = value_set_take(options, "plugin_paths", value_push_take(paths, value_text(TENON_TEST_NODES)));
+    char *why = NULL;
+    tenon *host = tenon_open(options, &why);
+    if (!host) fail_msg("%s", why);
+    value_unref(options);
+    return host;
+}
+
+static void expect_error(tenon *host, const char *code, const char *part) {
+    tn_value error = tenon_error_value(host);
+    assert_non_null(error);
+    assert_string_equal(value_chars(value_get(error, "code"), NULL), code);
+    if (!strstr(tenon_error(host), part)) fail_msg("`%s` is not in: %s", part, tenon_error(host));
+}
+
+static void expect_json(tenon *host, tenon_runnable *runnable, const char *input, const char *output) {
+    char *found = tenon_invoke_json(runnable, input);
+    if (!found) fail_msg("%s", tenon_error(host));
+    assert_string_equal(found, output);
+    tenon_free(found);
+}
+
+static tn_value add_one(void *user, tn_value input, tn_value *error) {
+    int64_t number = 0;
+    (void)user;
+    if (value_as_int(input, &number)) return value_int(number + 1);
+    *error = json("{\"code\": \"NO_NUMBER\", \"message\": \"a number is expected\"}");
+    return NULL;
+}
+
+static tn_value give_nothing(void *user, tn_value input, tn_value *error) {
+    (void)user, (void)input, (void)error;
+    return NULL;
+}
+
+static tn_value cancel_host(void *user, tn_value input, tn_value *error) {
+    (void)error;
+    tenon_cancel(user);
+    return value_ref(input);
+}
+
+/* ---- The host ---- */
+
+static void opens_and_closes(void **state) {
+    (void)state;
+    tenon *host = open_host(), *other = open_host();
+    assert_string_equal(tenon_version(), "0.1.0");
+    assert_non_null(tenon_values());
+    assert_string_equal(tenon_error(host), "");
+    assert_null(tenon_error_value(host));
+    expect(tenon_diagnostics(host), "{\"diagnostics\":[]}");
+    tenon_runnable *here = tenon_lambda(host, add_one, NULL), *there = tenon_lambda(other, add_one, NULL);
+    expect_json(host, here, "1", "2");
+    expect_json(other, there, "5", "6");
+    tenon_runnable *mixed[] = {here, there};
+    assert_null(tenon_pipe(host, mixed, 2));
+    expect_error(host, "INVALID_INPUT", "another host");
+    tenon_release(here);
+    tenon_close(host);
+    expect_json(other, there, "6", "7");
+    tenon_release(there);
+    tenon_close(other);
+}
+
+static void refuses_to_open(void **state) {
+    (void)state;
+    tn_value options = json("{\"config\": \"/nowhere/tenon.yaml\"}");
+    char *why = NULL;
+    assert_null(tenon_open(options, &why));
+    assert_non_null(why);
+    assert_non_null(strstr(why, "/nowhere/tenon.yaml"));
+    tenon_free(why);
+    assert_null(tenon_open(options, NULL));
+    value_unref(options);
+}
+
+static void takes_null(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_close(NULL);
+    tenon_free(NULL);
+    tenon_release(NULL);
+    tenon_builder_free(NULL);
+    tenon_cancel(NULL);
+    assert_null(tenon_retain(NULL));
+    assert_string_equal(tenon_error(NULL), "");
+    assert_null(tenon_error_value(NULL));
+    assert_null(tenon_invoke(NULL, NULL, NULL));
+    assert_null(tenon_invoke_json(NULL, "{}"));
+    assert_null(tenon_stream(NULL, NULL, NULL, "all", NULL, NULL));
+    assert_null(tenon_batch(NULL, NULL, NULL, 0, NULL, NULL));
+    assert_null(tenon_compile(NULL));
+    assert_null(tenon_builder_new(NULL, "x"));
+    assert_null(tenon_identity(NULL));
+    assert_int_equal(tenon_add_edge(NULL, "a", "b"), TN_INVALID);
+    assert_null(tenon_graph_text(host, NULL, NULL, 0));
+    expect_error(host, "INVALID_INPUT", "text is NULL");
+    assert_null(tenon_graph_file(host, NULL));
+    expect_error(host, "INVALID_INPUT", "path is NULL");
+    assert_null(tenon_component(host, NULL, "core.set", NULL));
+    expect_error(host, "INVALID_INPUT", "kind is NULL");
+    assert_null(tenon_component(host, "node", NULL, NULL));
+    expect_error(host, "INVALID_INPUT", "id is NULL");
+    assert_null(tenon_pipe(host, NULL, 1));
+    expect_error(host, "INVALID_INPUT", "is NULL");
+    tenon_runnable *none[] = {NULL}, *identity = tenon_identity(host);
+    assert_null(tenon_parallel(host, none, NULL, 1));
+    expect_error(host, "INVALID_INPUT", "a runnable is NULL");
+    const char *names[] = {NULL};
+    assert_null(tenon_parallel(host, &identity, names, 1));
+    expect_error(host, "INVALID_INPUT", "name of branch 0");
+    assert_null(tenon_lambda(host, NULL, NULL));
+    expect_error(host, "INVALID_INPUT", "function is NULL");
+    expect_json(host, identity, NULL, "null");
+    assert_null(tenon_error_value(host)); /* forgotten by what succeeded */
+    tenon_release(identity);
+    tenon_close(host);
+}
+
+/* ---- Runnables ---- */
+
+static void composes(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *one = tenon_lambda(host, add_one, NULL), *same = tenon_identity(host);
+    tenon_runnable *both[] = {one, same};
+    const char *names[] = {"more", "same"};
+    tenon_runnable *list = tenon_parallel(host, both, NULL, 2), *named = tenon_parallel(host, both, names, 2);
+    tenon_runnable *stages[] = {one, one, named};
+    tenon_runnable *pipe = tenon_pipe(host, stages, 3), *nothing = tenon_pipe(host, NULL, 0);
+    /* The parts are the compositions' now. */
+    tenon_release(one);
+    tenon_release(same);
+    tenon_release(named);
+    expect_json(host, list, "1", "[2,1]");
+    expect_json(host, pipe, "1", "{\"more\":4,\"same\":3}");
+    expect_json(host, nothing, "[1]", "[1]");
+    assert_null(tenon_invoke_json(pipe, "\"x\""));
+    expect_error(host, "NO_NUMBER", "a number is expected");
+    assert_null(tenon_invoke_json(pipe, "{"));
+    expect_error(host, "PARSE", "line 1");
+    assert_ptr_equal(tenon_retain(list), list);
+    tenon_release(list);
+    expect_json(host, list, "1", "[2,1]");
+    tenon_release(list);
+    tenon_release(pipe);
+    tenon_release(nothing);
+    tenon_runnable *silent = tenon_lambda(host, give_nothing, NULL);
+    assert_null(tenon_invoke(silent, NULL, NULL));
+    expect_error(host, "NODE_EXECUTION", "gave nothing");
+    tenon_release(silent);
+    tenon_close(host);
+}
+
+/* The branch that is cancelled because another failed comes first, and is not the reason. */
+static void parallel_names_the_reason(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *branches[] = {tenon_component(host, "node", "test.hang", NULL), tenon_lambda(host, add_one, NULL)};
+    assert_non_null(branches[0]);
+    tenon_runnable *parallel = tenon_parallel(host, branches, NULL, 2);
+    assert_null(tenon_invoke_json(parallel, "null"));
+    expect_error(host, "NO_NUMBER", "a number is expected");
+    tenon_release(parallel);
+    tenon_release(branches[0]);
+    tenon_release(branches[1]);
+    tenon_close(host);
+}
+
+static const char asking[] = "version: '1.0'\nagent: {name: asks}\nchannels: [{name: out, type: last_value}]\n"
+                             "nodes: [{id: ask, type: test.ask, config: {out: out}}]\n"
+                             "edges: [{from: START, to: ask}, {from: ask, to: END}]\n";
+
+static void interrupts_are_errors(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *graph = tenon_graph_text(host, "ask.yaml", asking, strlen(asking));
+    if (!graph) fail_msg("%s", tenon_error(host));
+    tenon_runnable *pipe = tenon_pipe(host, &graph, 1);
+    assert_null(tenon_invoke(graph, NULL, NULL));
+    expect_error(host, "INTERRUPTED", "interrupted");
+    assert_null(tenon_invoke(pipe, NULL, NULL));
+    expect_error(host, "UNSUPPORTED", ""); /* by the engine: a graph inside a call cannot ask */
+    tenon_release(pipe);
+    tenon_release(graph);
+    tenon_close(host);
+}
+
+static void documents_are_checked(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    static const char bad[] = "version: '1.0'\nagent: {name: x}\nnodes: [{id: a, type: core.sett}]\n"
+                              "edges: [{from: START, to: a}]\n";
+    assert_null(tenon_graph_text(host, "bad.yaml", bad, strlen(bad)));
+    assert_non_null(strstr(tenon_error(host), "bad.yaml"));
+    tn_value found = tenon_diagnostics(host);
+    assert_true(value_count(value_get(found, "diagnostics")) > 0);
+    value_unref(found);
+    assert_null(tenon_graph_file(host, "/nowhere.yaml"));
+    expect_error(host, "INVALID_GRAPH", "/nowhere.yaml");
+    expect(tenon_diagnostics(host), "{\"diagnostics\":[]}");
+    tenon_runnable *hello = tenon_graph_file(host, TENON_SOURCE_DIR "/samples/hello/hello.yaml");
+    if (!hello) fail_msg("%s", tenon_error(host));
+    expect_json(host, hello, "{\"name\": \"Ada\"}", "{\"name\":\"Ada\",\"greeting\":\"Hello, Ada!\"}");
+    tenon_release(hello);
+    assert_null(tenon_component(host, "node", "core.sett", NULL));
+    assert_non_null(strstr(tenon_error(host), "core.set"));
+    tenon_close(host);
+}
+
+/* ---- Running ---- */
+
+static void note_progress(void *user, uint64_t ended, uint64_t total) {
+    uint64_t *last = user;
+    assert_int_equal(ended, *last + 1);
+    assert_int_equal(total, 4);
+    *last = ended;
+}
+
+static void batches(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *one = tenon_lambda(host, add_one, NULL);
+    tn_value inputs = json("[3, \"x\", 1, null]");
+    uint64_t last = 0;
+    tn_value results = tenon_batch(one, inputs, NULL, 2, note_progress, &last);
+    assert_int_equal(last, 4);
+    expect(value_ref(value_get(value_at(results, 0), "output")), "4");
+    assert_string_equal(value_chars(value_get(value_get(value_at(results, 1), "error"), "code"), NULL), "NO_NUMBER");
+    expect(value_ref(value_get(value_at(results, 2), "output")), "2");
+    assert_non_null(value_get(value_at(results, 3), "error"));
+    value_unref(results);
+    assert_null(tenon_batch(one, value_int(1), NULL, 0, NULL, NULL));
+    expect_error(host, "INVALID_INPUT", "array");
+    value_unref(inputs);
+    /* Cancelled by the first: with one at once, the others are never started. */
+    tenon_runnable *cancels = tenon_lambda(host, cancel_host, host);
+    inputs = json("[1, 2]");
+    results = tenon_batch(cancels, inputs, NULL, 1, NULL, NULL);
+    expect(value_ref(value_get(value_at(results, 0), "output")), "1");
+    assert_string_equal(value_chars(value_get(value_get(value_at(results, 1), "error"), "code"), NULL), "CANCELLED");
+    value_unref(results);
+    value_unref(inputs);
+    tenon_release(cancels);
+    tenon_release(one);
+    tenon_close(host);
+}
+
+static void configurations_are_checked(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *same = tenon_identity(host);
+    static const char *const rows[][2] = {{"[]", "expected an object"},
+                                          {"{\"tag\": []}", "did you mean `tags`"},
+                                          {"{\"tags\": 1}", "`tags`"},
+                                          {"{\"recursion_limit\": -1}", "`recursion_limit` is -1"},
+                                          {"{\"concurrency\": \"x\"}", "an integer"},
+                                          {"{\"strategy\": \"x\"}", "pick_first"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tn_value config = json(rows[i][0]);
+        assert_null(tenon_invoke(same, NULL, config));
+        expect_error(host, "INVALID_INPUT", rows[i][1]);
+        value_unref(config);
+    }
+    assert_null(tenon_stream(same, NULL, NULL, "valuess", NULL, NULL));
+    assert_non_null(strstr(tenon_error(host), "values"));
+    tenon_release(same);
+    tenon_close(host);
+}
+
+static void *cancel_from_there(void *host) {
+    tenon_cancel(host);
+    return NULL;
+}
+
+static int32_t cancel_at_start(void *user, tn_value event) {
+    pthread_t thread;
+    if (!value_text_is(value_get(event, "event"), "start")) return 1;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_from_there, user), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return 1;
+}
+
+static const char hanging[] = "version: '1.0'\nagent: {name: hangs}\nchannels: [{name: out, type: last_value}]\n"
+                              "nodes: [{id: hang, type: test.hang}]\n"
+                              "edges: [{from: START, to: hang}, {from: hang, to: END}]\n";
+
+static void cancels_from_another_thread(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *graph = tenon_graph_text(host, NULL, hanging, strlen(hanging));
+    if (!graph) fail_msg("%s", tenon_error(host));
+    assert_null(tenon_stream(graph, NULL, NULL, "tasks", cancel_at_start, host));
+    expect_error(host, "CANCELLED", "");
+    tenon_release(graph);
+    tenon_close(host);
+}
+
+static void *use_there(void *user) {
+    tenon *host = open_host();
+    tenon_runnable *one = tenon_lambda(host, add_one, NULL);
+    expect_json(host, one, "1", "2");
+    tenon_release(one);
+    tenon_close(host);
+    *(int *)user = 1;
+    return NULL;
+}
+
+static void a_host_of_another_thread(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    pthread_t thread;
+    int used = 0;
+    assert_int_equal(pthread_create(&thread, NULL, use_there, &used), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(used, 1);
+    tenon_close(host);
+}
+
+/* ---- Building ---- */
+
+static tn_value count_up(void *user, tn_value state, tn_value *error) {
+    int64_t count = 0;
+    (void)user, (void)error;
+    value_as_int(value_get(state, "count"), &count);
+    return value_set_take(value_object(), "count", value_int(count + 1));
+}
+
+static tenon_builder *counter(tenon *host) {
+    static const char *const expressions[] = {"state.count < 3", "default"};
+    static const char *const targets[] = {"count", TENON_END};
+    tenon_builder *builder = tenon_builder_new(host, "counter");
+    tenon_runnable *node = tenon_lambda(host, count_up, NULL);
+    assert_int_equal(tenon_add_channel(builder, "count", "last_value", value_int(0)), TN_OK);
+    assert_int_equal(tenon_add_node_runnable(builder, "count", node), TN_OK);
+    assert_int_equal(tenon_set_entry_point(builder, "count"), TN_OK);
+    assert_int_equal(tenon_add_conditional_edges(builder, "count", expressions, targets, 2), TN_OK);
+    tenon_release(node);
+    return builder;
+}
+
+struct events {
+    int count, stop_at;
+};
+
+static int32_t note_event(void *user, tn_value event) {
+    struct events *events = user;
+    assert_true(value_text_is(value_get(event, "type"), "values"));
+    return ++events->count != events->stop_at;
+}
+
+static void builds_and_streams(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_builder *builder = counter(host);
+    tenon_runnable *graph = tenon_compile(builder), *again = tenon_compile(builder);
+    if (!graph || !again) fail_msg("%s", tenon_error(host));
+    tenon_builder_free(builder);
+    struct events events = {0, 0};
+    expect(tenon_stream(graph, NULL, NULL, "values", note_event, &events), "{\"count\":3}");
+    assert_int_equal(events.count, 4);
+    events = (struct events){0, 2};
+    assert_null(tenon_stream(again, NULL, NULL, "values", note_event, &events));
+    expect_error(host, "CANCELLED", "");
+    assert_int_equal(events.count, 2); /* none after it was refused */
+    tenon_release(graph);
+    expect_json(host, again, "{\"count\": 1}", "{\"count\":3}");
+    tenon_release(again);
+    tenon_close(host);
+}
+
+/* Each mistake on a graph that is right without it. */
+static void builders_mistakes(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    for (int mistake = 0; mistake < 6; mistake++) {
+        static const char *const parts[] = {"core.sett", "count", "nobody", "nobody", "last_valu", "nosuch"};
+        static const char *const expression[] = {"state.nosuch > 1"};
+        static const char *const target[] = {"count"};
+        tenon_builder *builder = counter(host);
+        switch (mistake) {
+        case 0: tenon_add_node(builder, "set", "core.sett", NULL); break;
+        case 1: tenon_add_node(builder, "count", "core.passthrough", NULL); break;
+        case 2: tenon_add_edge(builder, "count", "nobody"); break;
+        case 3: tenon_set_finish_point(builder, "nobody"); break;
+        case 4: tenon_add_channel(builder, "other", "last_valu", NULL); break;
+        default: tenon_add_conditional_edges(builder, "count", expression, target, 1); break;
+        }
+        assert_null(tenon_compile(builder));
+        tn_value found = tenon_diagnostics(host);
+        char *text = json_text(found, JSON_COMPACT);
+        if (!strstr(text, parts[mistake])) fail_msg("%d: %s", mistake, text);
+        mem_free(text);
+        value_unref(found);
+        tenon_builder_free(builder);
+    }
+    tenon_builder *builder = tenon_builder_new(host, NULL);
+    assert_int_equal(tenon_add_node(builder, "a", "core.passthrough", NULL), TN_OK);
+    assert_null(tenon_compile(builder)); /* no entry */
+    assert_int_equal(tenon_add_node(builder, NULL, "core.set", NULL), TN_INVALID);
+    expect_error(host, "INVALID_INPUT", "id is NULL");
+    assert_int_equal(tenon_add_node_runnable(builder, "b", NULL), TN_INVALID);
+    expect_error(host, "INVALID_INPUT", "runnable is NULL");
+    assert_int_equal(tenon_add_edge(builder, "a", "\xff"), TN_INVALID);
+    expect_error(host, "INVALID_INPUT", "not UTF-8");
+    assert_int_equal(tenon_add_conditional_edges(builder, "a", NULL, NULL, 1), TN_INVALID);
+    assert_int_equal(tenon_add_channel(builder, NULL, "topic", NULL), TN_INVALID);
+    tenon_builder_free(builder);
+    assert_null(tenon_builder_new(host, "\xff"));
+    expect_error(host, "INVALID_INPUT", "not UTF-8");
+    tenon_close(host);
+}
+
+static int64_t values_before;
+
+static int note_values(void **state) {
+    (void)state;
+    values_before = value_live_count();
+    return 0;
+}
+
+static int no_value_is_left(void **state) {
+    (void)state;
+    return value_live_count() == values_before
+               ? 0
+               : (print_error("%lld values are left\n", (long long)(value_live_count() - values_before)), -1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, note_values, no_value_is_left)
+
+int main(void) {
+    tenon_close(open_host()); /* loads what stays loaded */
+    const struct CMUnitTest tests[] = {TEST(opens_and_closes),
+                                       TEST(refuses_to_open),
+                                       TEST(takes_null),
+                                       TEST(composes),
+                                       TEST(parallel_names_the_reason),
+                                       TEST(interrupts_are_errors),
+                                       TEST(documents_are_checked),
+                                       TEST(batches),
+                                       TEST(configurations_are_checked),
+                                       TEST(cancels_from_another_thread),
+                                       TEST(a_host_of_another_thread),
+                                       TEST(builds_and_streams),
+                                       TEST(builders_mistakes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
