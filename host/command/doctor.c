@@ -10,6 +10,7 @@
 #include "host/command/command.h"
 #include "host/config/config.h"
 #include "host/host.h"
+#include "host/plugin/loader.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
@@ -30,7 +31,9 @@ struct report {
     const struct arguments *arguments;
     tn_value rows; /* [{section, label, text, state}] */
     const char *section;
+    tn_value told; /* [message]: each is told once, whoever else it concerns */
     size_t wrong;
+    bool config_failed;
 };
 
 static void row(struct report *report, enum state state, const char *label, const char *format, ...)
@@ -69,7 +72,7 @@ static void look_at_versions(struct report *report) {
 static void look_at_config(struct report *report, const struct host *host) {
     const char *file = config_file(host->config);
     report->section = "configuration";
-    row(report, FINE, "tenon.yaml", "%s", file ? file : "none, which is fine");
+    if (!report->config_failed) row(report, FINE, "tenon.yaml", "%s", file ? file : "none, which is fine");
     row(report, FINE, "workers", "%u threads for blocking components", workers_count());
     if (host->concurrency_max != UINT32_MAX) row(report, FINE, "concurrency", "at most %u", host->concurrency_max);
     if (host->recursion_max != UINT32_MAX) row(report, FINE, "recursion", "at most %u steps", host->recursion_max);
@@ -106,14 +109,24 @@ static void look_at_path(struct report *report, const struct host *host) {
     search_finish(&search);
 }
 
+static void tell(struct report *report, const char *label, const char *message, const char *code) {
+    for (size_t i = 0; i < value_count(report->told); i++)
+        if (value_text_is(value_at(report->told, i), message)) return;
+    report->told = value_push_take(report->told, value_text(message));
+    row(report, WRONG, label, "%s [%s]", message, code);
+}
+
 static void look_at_plugin(void *user, struct plugin *plugin) {
     struct report *report = user;
     const struct error *refusal = plugin_refusal(plugin);
+    struct error error = ERROR_INIT;
+    if (!refusal && loader_preflight(plugin, &error) != TN_OK) refusal = &error;
     if (refusal)
-        row(report, WRONG, plugin_id(plugin), "%s [%s]", refusal->message, refusal->code);
+        tell(report, plugin_id(plugin), refusal->message, refusal->code);
     else
         row(report, FINE, plugin_id(plugin), "%s, %s (%s)", plugin_version(plugin), plugin_path(plugin),
             plugin_source(plugin));
+    error_finish(&error);
 }
 
 static void look_at_plugins(struct report *report, struct host *host) {
@@ -121,7 +134,8 @@ static void look_at_plugins(struct report *report, struct host *host) {
     registry_each_plugin(host->registry, look_at_plugin, report);
     for (size_t i = 0; i < registry_problems(host->registry); i++) {
         const struct problem *problem = registry_problem_at(host->registry, i);
-        row(report, WRONG, problem->code, "%s", problem->message);
+        if (strcmp(problem->code, "NOT_FOUND") != 0) /* the search path has said that */
+            tell(report, "search path", problem->message, problem->code);
     }
 }
 
@@ -144,8 +158,8 @@ static void print_rows(const struct report *report) {
         for (size_t j = 0; j < sizeof marks / sizeof *marks; j++)
             if (value_text_is(value_get(fact, "state"), marks[j].state)) mark = marks[j].mark;
         if (!last || !value_equal(last, section)) printf("%s%s\n", last ? "\n" : "", value_chars(section, NULL));
-        printf("  %s %-18s %s\n", mark, value_chars(value_get(fact, "label"), NULL),
-               value_chars(value_get(fact, "text"), NULL));
+        command_say(stdout, "  %s %-18s %s\n", mark, value_chars(value_get(fact, "label"), NULL),
+                    value_chars(value_get(fact, "text"), NULL));
         last = section;
     }
     if (report->wrong)
@@ -154,17 +168,32 @@ static void print_rows(const struct report *report) {
         printf("\nno problems found\n");
 }
 
+/* As the options say; else without what cannot be used of them. */
+static struct host *open_somehow(struct report *report, struct error *error) {
+    const struct arguments *arguments = report->arguments;
+    struct host *host = command_open(arguments, error);
+    if (host) return host;
+    bool missing = strcmp(error->code, "NOT_FOUND") == 0; /* of --plugins, which the search path will say */
+    if (missing) {
+        error_finish(error);
+        host = host_new(&(struct host_options){.config_file = argument_text(arguments, "config"),
+                                               .no_config = argument_given(arguments, "no-config"),
+                                               .allow_drafts = argument_given(arguments, "allow-drafts")},
+                        error);
+    }
+    if (host) return host;
+    row(report, WRONG, "tenon.yaml", "%s [%s]", error->message, error->code);
+    report->config_failed = true;
+    error_finish(error);
+    return host_new(&(struct host_options){.no_config = true}, error);
+}
+
 int command_doctor(const struct arguments *arguments) {
-    struct report report = {.arguments = arguments, .rows = value_array()};
+    struct report report = {.arguments = arguments, .rows = value_array(), .told = value_array()};
     struct error error = ERROR_INIT;
     look_at_versions(&report);
-    struct host *host = command_open(arguments, &error);
-    if (!host) {
-        report.section = "configuration";
-        row(&report, WRONG, "host", "%s [%s]", error.message, error.code);
-        error_finish(&error);
-        host = host_new(&(struct host_options){.no_config = true}, &error);
-    }
+    report.section = "configuration";
+    struct host *host = open_somehow(&report, &error);
     if (host) {
         look_at_config(&report, host);
         look_at_path(&report, host);
@@ -182,6 +211,7 @@ int command_doctor(const struct arguments *arguments) {
         print_rows(&report);
     }
     value_unref(report.rows);
+    value_unref(report.told);
     error_finish(&error);
     host_free(host);
     return report.wrong ? COMMAND_PLUGIN_PROBLEM : COMMAND_OK;

@@ -22,18 +22,32 @@
 /* ---- list ---- */
 
 static void print_component(tn_value component, const char *note) {
-    printf("    %-8s %-28s %s%s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
-           manifest_text(component, "title"), note);
+    command_say(stdout, "    %-8s %-28s %s%s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
+                manifest_text(component, "title"), note);
+}
+
+struct listing {
+    size_t count;
+    tn_value told; /* [message]: what plugins are refused for */
+};
+
+static bool is_told(tn_value told, const char *message) {
+    for (size_t i = 0; i < value_count(told); i++)
+        if (value_text_is(value_at(told, i), message)) return true;
+    return false;
 }
 
 static void print_plugin(void *user, struct plugin *plugin) {
-    size_t *listed = user;
+    struct listing *listing = user;
     const struct error *refusal = plugin_refusal(plugin);
     tn_value components = manifest_components(plugin_manifest(plugin));
-    if ((*listed)++) putchar('\n');
-    printf("%s %s  %s\n", plugin_id(plugin), plugin_version(plugin), plugin_title(plugin));
-    printf("    %s (%s)\n", plugin_path(plugin), plugin_source(plugin));
-    if (refusal) printf("    refused: %s [%s]\n", refusal->message, refusal->code);
+    if (listing->count++) putchar('\n');
+    command_say(stdout, "%s %s  %s\n", plugin_id(plugin), plugin_version(plugin), plugin_title(plugin));
+    command_say(stdout, "    %s (%s)\n", plugin_path(plugin), plugin_source(plugin));
+    if (refusal) {
+        command_say(stdout, "    refused: %s [%s]\n", refusal->message, refusal->code);
+        listing->told = value_push_take(listing->told, value_text(refusal->message));
+    }
     for (size_t i = 0; components && i < value_count(components); i++)
         print_component(value_at(components, i), refusal ? "  (refused)" : "");
 }
@@ -82,13 +96,14 @@ int command_plugin_list(const struct arguments *arguments) {
         command_print(all);
         value_unref(all);
     } else {
-        size_t listed = 0;
-        registry_each_plugin(host->registry, print_plugin, &listed);
+        struct listing listing = {0, value_array()};
+        registry_each_plugin(host->registry, print_plugin, &listing);
         for (size_t i = 0; i < registry_problems(host->registry); i++) {
             const struct problem *problem = registry_problem_at(host->registry, i);
-            command_fail(0, "%s [%s]", problem->message, problem->code);
+            if (!is_told(listing.told, problem->message)) command_fail(0, "%s [%s]", problem->message, problem->code);
         }
-        if (!listed) command_fail(0, "no plugins found; `tenon doctor` says where they are looked for");
+        value_unref(listing.told);
+        if (!listing.count) command_fail(0, "no plugins found; `tenon doctor` says where they are looked for");
     }
     host_free(host);
     return COMMAND_OK;
@@ -101,8 +116,8 @@ static bool names_file(const char *text) {
     return strchr(text, '/') || (length > 3 && strcmp(text + length - 3, ".so") == 0);
 }
 
-/* The manifest of a file, or of the plugin with that id; a new reference; NULL: said on standard error. */
-static tn_value find_manifest(const struct arguments *arguments, const char *name) {
+/* The manifest of a file, or of the plugin with that id; a new reference; NULL, with *code: said on standard error. */
+static tn_value find_manifest(const struct arguments *arguments, const char *name, int *code) {
     struct error error = ERROR_INIT;
     struct manifest manifest;
     tn_value found = NULL;
@@ -111,7 +126,7 @@ static tn_value find_manifest(const struct arguments *arguments, const char *nam
             found = value_ref(manifest.value);
             manifest_finish(&manifest);
         } else {
-            command_fail_error(COMMAND_PLUGIN_PROBLEM, &error);
+            *code = command_fail_error(strcmp(error.code, "IO") == 0 ? COMMAND_USAGE : COMMAND_PLUGIN_PROBLEM, &error);
         }
         error_finish(&error);
         return found;
@@ -122,8 +137,10 @@ static tn_value find_manifest(const struct arguments *arguments, const char *nam
     if (plugin)
         found = value_ref(plugin_manifest(plugin));
     else
-        command_fail(0, "there is no plugin `%s`; `tenon plugin list` has those there are, and a file is ./%s.so", name,
-                     name);
+        *code = command_fail(COMMAND_PLUGIN_PROBLEM,
+                             "there is no plugin `%s`; `tenon plugin list` has those there are, and a file is named "
+                             "with its folder, as in ./acme.so",
+                             name);
     host_free(host);
     return found;
 }
@@ -131,18 +148,18 @@ static tn_value find_manifest(const struct arguments *arguments, const char *nam
 static void show_set(const char *label, tn_value set) {
     size_t count = set && value_is(set, TN_ARRAY) ? value_count(set) : 0;
     if (!count) return;
-    printf("  %-10s", label);
+    command_say(stdout, "  %-10s", label);
     for (size_t i = 0; i < count; i++) {
         tn_value item = value_at(set, i);
         char *text = value_is(item, TN_STRING) ? mem_text(value_chars(item, NULL)) : json_text(item, JSON_COMPACT);
-        printf("%s %s", i ? "," : "", text);
+        command_say(stdout, "%s %s", i ? "," : "", text);
         mem_free(text);
     }
     putchar('\n');
 }
 
 static void show_text(const char *label, const char *text) {
-    if (*text) printf("  %-10s %s\n", label, text);
+    if (*text) command_say(stdout, "  %-10s %s\n", label, text);
 }
 
 /* The keys of an object's schema: name, type, "required", description. */
@@ -156,23 +173,23 @@ static void show_properties(const char *label, tn_value schema) {
         for (size_t j = 0; required && value_is(required, TN_ARRAY) && j < value_count(required); j++)
             needed |= value_equal(value_at(required, j), key);
         if (value_is(property, TN_OBJECT)) type = value_get(property, "type");
-        printf("      %-8s %-18s %s%s\n", i ? "" : label, value_chars(key, NULL),
-               type && value_is(type, TN_STRING) ? value_chars(type, NULL) : "any", needed ? ", required" : "");
+        command_say(stdout, "      %-8s %-18s %s%s\n", i ? "" : label, value_chars(key, NULL),
+                    type && value_is(type, TN_STRING) ? value_chars(type, NULL) : "any", needed ? ", required" : "");
         const char *description = value_is(property, TN_OBJECT) ? manifest_text(property, "description") : "";
-        if (*description) printf("      %-8s %-18s   %s\n", "", "", description);
+        if (*description) command_say(stdout, "      %-8s %-18s   %s\n", "", "", description);
     }
 }
 
 static void show_component(tn_value component) {
     tn_value effects = value_get(component, "effects");
-    printf("\n  %s %s  %s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
-           manifest_text(component, "title"));
-    printf("      %-8s %s\n", "style", manifest_text(component, "style"));
+    command_say(stdout, "\n  %s %s  %s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
+                manifest_text(component, "title"));
+    command_say(stdout, "      %-8s %s\n", "style", manifest_text(component, "style"));
     if (!effects) {
-        printf("      %-8s not declared: the worst is assumed\n", "effects");
+        command_say(stdout, "      %-8s not declared: the worst is assumed\n", "effects");
     } else {
         char *text = json_text(effects, JSON_COMPACT);
-        printf("      %-8s %s\n", "effects", value_count(effects) ? text : "none");
+        command_say(stdout, "      %-8s %s\n", "effects", value_count(effects) ? text : "none");
         mem_free(text);
     }
     show_properties("config", value_get(component, "config"));
@@ -182,8 +199,8 @@ static void show_component(tn_value component) {
 
 static void show_manifest(tn_value manifest) {
     tn_value plugin = manifest_plugin(manifest), components = manifest_components(manifest);
-    printf("%s %s  %s\n", manifest_text(plugin, "id"), manifest_text(plugin, "version"),
-           manifest_text(plugin, "title"));
+    command_say(stdout, "%s %s  %s\n", manifest_text(plugin, "id"), manifest_text(plugin, "version"),
+                manifest_text(plugin, "title"));
     show_text("about", manifest_text(plugin, "description"));
     show_text("licence", manifest_text(plugin, "licence"));
     show_text("homepage", manifest_text(plugin, "homepage"));
@@ -203,9 +220,10 @@ static void report_mistake(void *user, const char *message) {
 
 int command_plugin_show(const struct arguments *arguments) {
     const char *name = operand_at(arguments, 0);
-    tn_value manifest = find_manifest(arguments, name);
-    if (!manifest) return COMMAND_PLUGIN_PROBLEM;
-    int code = COMMAND_OK;
+    int code = COMMAND_PLUGIN_PROBLEM;
+    tn_value manifest = find_manifest(arguments, name, &code);
+    if (!manifest) return code;
+    code = COMMAND_OK;
     if (argument_given(arguments, "validate")) {
         if (manifest_validate(name, manifest, report_mistake, NULL)) code = COMMAND_PLUGIN_PROBLEM;
     } else if (argument_given(arguments, "json")) {
@@ -218,6 +236,24 @@ int command_plugin_show(const struct arguments *arguments) {
 }
 
 /* ---- check ---- */
+
+/* A line each, behind the name that was given instead of the one path of the file that messages begin with. */
+static void print_findings(const char *name, const char *path, const struct check *check) {
+    size_t length = strlen(path), counts[CHECK_ERROR + 1] = {0};
+    for (size_t i = 0; i < check->count; i++) {
+        const struct check_finding *finding = &check->items[i];
+        const char *message = finding->message;
+        if (strncmp(message, path, length) == 0 && strncmp(message + length, ": ", 2) == 0) message += length + 2;
+        command_say(stderr, "%s: %s[%s]: %s\n", name, check_severity_name(finding->severity), finding->code, message);
+        counts[finding->severity]++;
+    }
+    if (check->dropped) fprintf(stderr, "and %zu more\n", check->dropped);
+    if (counts[CHECK_ERROR] || counts[CHECK_WARNING])
+        fprintf(stderr, "%zu error%s, %zu warning%s\n", counts[CHECK_ERROR], counts[CHECK_ERROR] == 1 ? "" : "s",
+                counts[CHECK_WARNING], counts[CHECK_WARNING] == 1 ? "" : "s");
+    else
+        fprintf(stderr, "no problems found\n");
+}
 
 int command_plugin_check(const struct arguments *arguments) {
     const char *name = operand_at(arguments, 0);
@@ -235,11 +271,7 @@ int command_plugin_check(const struct arguments *arguments) {
         command_print(all);
         value_unref(all);
     } else {
-        for (size_t i = 0; i < check.count; i++)
-            fprintf(stderr, "%s: %s[%s]: %s\n", name, check_severity_name(check.items[i].severity), check.items[i].code,
-                    check.items[i].message);
-        if (check.dropped) fprintf(stderr, "%s: and %zu more\n", name, check.dropped);
-        if (!check.count) fprintf(stderr, "%s: no problems found\n", name);
+        print_findings(name, path, &check);
     }
     int code = check_worst(&check) == CHECK_ERROR ? COMMAND_PLUGIN_PROBLEM : COMMAND_OK;
     check_finish(&check);
