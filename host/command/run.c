@@ -21,6 +21,13 @@
 #include <string.h>
 #include <unistd.h>
 
+static bool is_of_plugin(const struct error *error) {
+    static const char *const beginnings[] = {"PLUGIN_", "MANIFEST_", "INTERFACE_"};
+    for (size_t i = 0; error->code && i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncmp(error->code, beginnings[i], strlen(beginnings[i])) == 0) return true;
+    return false;
+}
+
 /* Opens FILE as a graph; *code says why not. */
 static struct graph *open_graph(const struct arguments *arguments, struct host *host, int *code) {
     struct error error = ERROR_INIT;
@@ -39,8 +46,7 @@ static struct graph *open_graph(const struct arguments *arguments, struct host *
         command_print_diagnostics(arguments, found, json);
         *code = COMMAND_INVALID;
     } else if (graph_build(host, document, 0, &graph, &error) != TN_OK) {
-        bool plugin = error.code && strncmp(error.code, "PLUGIN", 6) == 0;
-        *code = command_fail_error(plugin ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID, &error);
+        *code = command_fail_error(is_of_plugin(&error) ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID, &error);
     } else if (diagnostics_warnings(found) && !argument_given(arguments, "quiet") && !json) {
         command_print_diagnostics(arguments, found, false);
     }

@@ -329,12 +329,14 @@ static bool begin_step(struct run *run) {
     }
     if (run->step >= run->limit_step) {
         struct error error = ERROR_INIT;
+        bool operators = run->recursion_limit == run->graph->host->recursion_max; /* tenon.yaml's is the least */
         error_set(&error, TN_LIMIT, "RECURSION_LIMIT",
-                  "the run has taken %u steps, which is its limit, and `%s` would be next; raise recursion_limit, or "
-                  "give the loop a way to END",
+                  "the run has taken %u steps, which is its limit, and `%s` would be next; raise %s, or give the loop "
+                  "a way to END",
                   run->step,
                   graph_node_name(run->graph, (int32_t)(run->triggered.count ? run->triggered.items[0].node
-                                                                             : run->mapped.items[0].node)));
+                                                                             : run->mapped.items[0].node)),
+                  operators ? "limits.recursion_limit in tenon.yaml" : "recursion_limit");
         error_move(&run->error, &error);
         run->at_limit = true; /* with its plan: run_resume goes on from here */
         finish(run, RUN_FAILED);
