@@ -10,7 +10,7 @@ void help_overview(FILE *out) {
           "Usage: tenon COMMAND [OPTION…] [OPERAND…]\n\nCommands:\n",
           out);
     for (size_t i = 0; i < command_count; i++)
-        if (!commands[i].hidden) fprintf(out, "  %-14s %s\n", commands[i].name, commands[i].summary);
+        if (!commands[i].hidden) fprintf(out, "  %-15s %s\n", commands[i].name, commands[i].summary);
     fputs("\nExample:\n$ tenon eval '1 + 2'\n3\n"
           "\n`tenon COMMAND --help` explains a command, with an example. `tenon --version` prints the version.\n"
           "Exit codes: 0 done, 1 run failed, 2 usage, 3 document invalid, 4 plugin problem, 5 waiting for an answer,\n"
@@ -23,8 +23,9 @@ void help_group(const char *group, FILE *out) {
     const char *example = NULL;
     fprintf(out, "Usage: tenon %s COMMAND [OPTION…] [OPERAND…]\n\nCommands:\n", group);
     for (size_t i = 0; i < command_count; i++) {
-        if (strncmp(commands[i].name, group, length) != 0 || commands[i].name[length] != ' ') continue;
-        fprintf(out, "  %-14s %s\n", commands[i].name, commands[i].summary);
+        if (commands[i].hidden || strncmp(commands[i].name, group, length) != 0 || commands[i].name[length] != ' ')
+            continue;
+        fprintf(out, "  %-15s %s\n", commands[i].name, commands[i].summary);
         if (!example) example = commands[i].example;
     }
     fprintf(out, "\n`tenon %s COMMAND --help` explains a command.\n\nExample:\n%s", group, example ? example : "");

@@ -1,0 +1,88 @@
+# Help, usage mistakes and exit codes, of every command there is.
+once() { expect_in err "$1" && [ "$(grep -c '^tenon: ' "$work/err")" = 1 ] || fails "expected one message"; }
+
+run tenon --help
+expect_code 0 && expect_in out "Exit codes: 0 done, 1 run failed, 2 usage, 3 document invalid, 4 plugin problem, 5 waiting"
+cp "$work/out" overview
+for same in -h help; do
+    run tenon $same
+    expect_code 0 && expect_out "$(cat overview)"
+done
+run tenon
+expect_code 2 && expect_out "" && [ "$(cat "$work/err")" = "$(cat overview)" ] || fails "expected the same on standard error"
+run tenon --version
+expect_code 0 && grep -qE '^tenon [0-9]+\.[0-9]+\.[0-9]+$' "$work/out" || fails "the version"
+
+mapfile -t commands < <(sed -n '/^Commands:/,/^$/s/^  \(plugin [a-z]*\|[a-z]*\) .*/\1/p' overview)
+[ "${#commands[@]}" -ge 12 ] || fails "found the commands ${commands[*]}"
+grep -q '^  run ' overview && grep -q '^  plugin list ' overview && grep -q '^  doctor ' overview || fails "the overview"
+for command in "${commands[@]}"; do
+    # shellcheck disable=SC2086
+    for form in "$command --help" "$command -h" "help $command" "$command anything --no-such-option --help"; do
+        run tenon $form
+        expect_code 0 && [ ! -s "$work/err" ] || fails "expected nothing on standard error"
+        expect_in out "Usage: tenon $command" && expect_in out "Options of every command:"
+        sed '1,/^Example:/d' "$work/out" | grep -qF "\$ tenon $command" || fails "expected an example of tenon $command"
+        awk 'length > 140' "$work/out" | grep -q . && fails "a line is longer than 140"
+    done
+    while IFS='|' read -r wrong message; do
+        # shellcheck disable=SC2086
+        run tenon $command x $wrong
+        expect_code 2 && expect_out "" && once "$message" && expect_in err "See \`tenon $command --help\`."
+    done <<'TABLE'
+--no-confgi|unknown option `--no-confgi`; did you mean `--no-config`?
+-Z|unknown option `-Z`
+--no-config=1|option `--no-config` takes no value
+--plugins|option `--plugins` needs a value
+-5|found `-5`, expected an option; write -- before what begins with a dash
+TABLE
+    # shellcheck disable=SC2086
+    run tenon $command --colr never
+    expect_code 2 && once 'did you mean `--color`?'
+    # shellcheck disable=SC2086
+    run tenon $command --color sometimes x
+    expect_code 2
+    # shellcheck disable=SC2086
+    run bash -c '"$TENON" "$@" --help >/dev/full' - $command
+    expect_code 1 && once "cannot write to standard output: No space left on device"
+done
+
+# Groups.
+for form in "plugin --help" "help plugin"; do
+    # shellcheck disable=SC2086
+    run tenon $form
+    expect_code 0 && expect_in out "plugin check" && expect_in out "Example:" && [ ! -s "$work/err" ] || fails "help of a group"
+done
+run tenon plugin
+expect_code 2 && expect_out "" && expect_in err "plugin check"
+
+# mistaken WORDS MESSAGE
+mistaken() {
+    # shellcheck disable=SC2086
+    run tenon $1
+    expect_code 2 && expect_out "" && once "$2" && expect_in err "See \`tenon"
+}
+mistaken runn '`runn` is no command; did you mean `run`?'
+mistaken chekc 'did you mean `check`?'
+mistaken "plugin lsit" '`plugin lsit` is no command; did you mean `plugin list`?'
+mistaken "help runn" 'did you mean `run`?'
+mistaken "xyzzy --help" '`xyzzy` is no command'
+mistaken "--no-config run x.yaml" "found the option \`--no-config\`, expected a command first"
+mistaken "run x.yaml --strem values" 'unknown option `--strem`; did you mean `--stream`?'
+mistaken "run x.yaml --json=yes" 'option `--json` takes no value'
+mistaken "run x.yaml --input" 'option `--input` needs a value'
+mistaken "run x.yaml -i" 'option `-i` needs a value'
+mistaken "run x.yaml -qx" 'unknown option `-x`'
+mistaken run "expected FILE"
+mistaken check "expected FILE"
+mistaken "run a b" 'too many arguments, from `b` on'
+mistaken "schema x" 'too many arguments, from `x` on'
+mistaken "$(printf 'a%.0s' {1..5000})" "is no command"
+run tenon ''
+expect_code 2 && once "is no command"
+run tenon $'r\033[31mn'
+expect_code 2 && once "<U+001B>"
+run tenon run "--$(printf '\033')x"
+expect_code 2 && once "<U+001B>"
+run tenon run -- --help
+expect_code 2 && once "cannot open --help"
