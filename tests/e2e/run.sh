@@ -268,19 +268,20 @@ interrupted() {
     local signal=$1 pid line
     shift
     mkfifo "$work/fifo"
-    env --default-signal=INT timeout 60 env "$TENON" run "$@" 2>"$work/err" >"$work/fifo" </dev/null &
+    env --default-signal=INT "$TENON" run "$@" 2>"$work/err" >"$work/fifo" </dev/null &
+    pid=$!
     exec 3<"$work/fifo"
     : >"$work/out"
     while IFS= read -r line <&3; do
         echo "$line" >>"$work/out"
         [[ $line == *'"event":"start"'* ]] || continue
-        kill "-$signal" "$(pgrep -P $!)" # timeout's child
+        kill "-$signal" "$pid"
         break
     done
     cat <&3 >>"$work/out"
     exec 3<&-
     code=0
-    wait $! || code=$?
+    wait "$pid" || code=$?
     rm "$work/fifo"
 }
 for signal in INT TERM; do
