@@ -14,6 +14,7 @@
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
+#include "host/sandbox/sandbox.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -147,6 +148,27 @@ static void look_at_machine(struct report *report) {
         row(report, NOTE, "time zones", "none: expressions know UTC and fixed offsets only; install tzdata");
 }
 
+/* What holds a plugin in a process of its own. */
+static void look_at_sandbox(struct report *report) {
+    struct sandbox_support support;
+    sandbox_look(&support);
+    report->section = "isolation";
+    if (support.no_new_privileges)
+        row(report, FINE, "no_new_privs", "yes");
+    else
+        row(report, WRONG, "no_new_privs", "this kernel has it not: plugins cannot be isolated");
+    if (!support.filter)
+        row(report, NOTE, "seccomp", "this kernel has no filters: an isolated plugin may call anything");
+    else
+        row(report, support.audit ? FINE : NOTE, "seccomp", "filters%s, libseccomp %s",
+            support.audit ? ", each refusal told in the log" : "; refusals cannot be told in the log",
+            support.seccomp_version);
+    if (support.landlock)
+        row(report, FINE, "Landlock", "version %d: %s", support.landlock, sandbox_landlock_text(support.landlock));
+    else
+        row(report, NOTE, "Landlock", "this kernel has none, or it is switched off: files are not guarded by it");
+}
+
 /* ---- The whole ---- */
 
 static void print_rows(const struct report *report) {
@@ -202,6 +224,7 @@ int command_doctor(const struct arguments *arguments) {
         row(&report, WRONG, "host", "%s [%s]", error.message, error.code);
     }
     look_at_machine(&report);
+    look_at_sandbox(&report);
     if (argument_given(arguments, "json")) {
         tn_value all = value_set_take(value_object_reserve(2), "facts", value_ref(report.rows));
         all = value_set_take(all, "problems", value_int((int64_t)report.wrong));

@@ -13,6 +13,7 @@
 #include "host/plugin/check.h"
 #include "host/plugin/manifest.h"
 #include "host/plugin/registry.h"
+#include "host/sandbox/sandbox.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -281,4 +282,14 @@ int command_plugin_check(const struct arguments *arguments) {
 
 /* ---- serve ---- */
 
-int command_plugin_serve(const struct arguments *arguments) { return serve(PROCESS_SOCKET, operand_at(arguments, 0)); }
+static int32_t confine(tn_value manifest, const char *path, bool program, struct error *error) {
+    struct sandbox_plan plan;
+    sandbox_plan_init(&plan, manifest, path, program);
+    int32_t status = sandbox_enter(&plan, error);
+    sandbox_plan_finish(&plan);
+    return status;
+}
+
+int command_plugin_serve(const struct arguments *arguments) {
+    return serve(PROCESS_SOCKET, operand_at(arguments, 0), confine);
+}

@@ -64,13 +64,19 @@ static int32_t secrets(const struct host *host, const struct plugin *plugin, tn_
     return status;
 }
 
-static bool is_object(const char *path) {
-    char magic[4] = "";
-    FILE *file = fopen(path, "rbe");
-    bool elf = file && fread(magic, 1, sizeof magic, file) == sizeof magic && memcmp(magic, "\177ELF", 4) == 0;
-    size_t length = strlen(path);
-    if (file) fclose(file);
-    return elf && length > 3 && strcmp(path + length - 3, ".so") == 0;
+/*
+ * Absolute. Of an object the file itself; of a program the name by which it was found, as its manifest lies beside
+ * that.
+ */
+static bool find_file(const struct plugin *plugin, char path[PATH_MAX]) {
+    const char *name = plugin_path(plugin);
+    size_t length = strlen(name);
+    if (!realpath(name, path)) return false;
+    if (length > 3 && strcmp(name + length - 3, ".so") == 0) return true;
+    if (*name == '/') return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX;
+    if (!getcwd(path, PATH_MAX)) return false;
+    size_t folder = strlen(path);
+    return snprintf(path + folder, PATH_MAX - folder, "/%s", name) < (int)(PATH_MAX - folder);
 }
 
 struct process *launch_plugin(struct host *host, const struct plugin *plugin, struct process_options *options,
@@ -78,15 +84,14 @@ struct process *launch_plugin(struct host *host, const struct plugin *plugin, st
     char path[PATH_MAX];
     tn_value named = NULL;
     struct process *process = NULL;
-    if (!realpath(plugin_path(plugin), path)) {
+    if (!find_file(plugin, path)) {
         error_set(error, TN_NOT_FOUND, "IO", "%s: the file is gone", plugin_path(plugin));
         return NULL;
     }
-    bool object = is_object(path);
-    char *program = object ? own_program(error) : mem_text(path);
+    char *program = own_program(error);
     if (program && secrets(host, plugin, &named, error) == TN_OK) {
         const char *environment[SECRETS_MAX + 2] = {"PATH=/usr/local/bin:/usr/bin:/bin"};
-        const char *const arguments[] = {program, object ? "plugin" : NULL, "serve", path, NULL};
+        const char *const arguments[] = {program, "plugin", "serve", path, NULL};
         for (size_t i = 0; i < value_count(named); i++) environment[i + 1] = value_chars(value_at(named, i), NULL);
         options->arguments = arguments;
         options->environment = environment;

@@ -1,8 +1,8 @@
 /*
  * launch.h - which program a plugin's process runs, with what arguments and what environment.
  *
- * A shared object runs in the tenon program; any other file is a program by itself. The environment is empty but for
- * the secrets that the manifest's effects name (`secret:NAME`), and a PATH.
+ * The tenon program runs it, in a sandbox: it loads a shared object, and executes any other file, which is a program by
+ * itself. The environment is empty but for the secrets that the manifest's effects name (`secret:NAME`), and a PATH.
  */
 #ifndef TENON_HOST_LAUNCH_H
 #define TENON_HOST_LAUNCH_H

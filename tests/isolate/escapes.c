@@ -1,0 +1,296 @@
+/*
+ * escapes.c - a plugin that tries what a sandbox refuses, for tests/e2e/sandbox.sh, which builds it twice: with no
+ * effects that open anything, and with those that do, GRANTED being "fs.write:" and a folder of the test's.
+ *
+ * What it writes to its channel is how the attempt ended: "done", or the errno's name.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <tenon/easy.h>
+#include <unistd.h>
+
+TN_PLUGIN("test.escapes", "1.0.0", "Tries to get out")
+
+#ifdef GRANTED
+#define EFFECTS TN_EFFECTS("process.spawn", "net:raw", "fs.read:/etc/passwd", GRANTED, "secret:TOLD")
+#else
+#define EFFECTS TN_EFFECTS("destructive", "state.task_create", "network.http:example.org")
+#endif
+
+extern char **environ;
+
+static bool loaded_a_socket; /* what a constructor could do: code that runs before the entry is called */
+
+__attribute__((constructor)) static void before(void) { loaded_a_socket = socket(AF_INET, SOCK_STREAM, 0) >= 0; }
+
+/* Each gives a negative number and errno, or not. */
+typedef int attempt(const char *file);
+
+static int open_read(const char *file) { return open(file, O_RDONLY | O_CLOEXEC); }
+static int open_write(const char *file) { return open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600); }
+
+static int open_far(const char *file) {
+    char path[4096];
+    int folder = open("/usr/lib", O_PATH | O_DIRECTORY);
+    snprintf(path, sizeof path, "../..%s", file);
+    return openat(folder, path, O_RDONLY);
+}
+
+static int list(const char *file) { return opendir(file) ? 0 : -1; }
+static int make(const char *file) { return mkdir(file, 0700); }
+static int remove_file(const char *file) { return unlink(file); }
+static int mode(const char *file) { return chmod(file, 0777); }
+
+static int mode_of_open(const char *file) {
+    int opened = open(file, O_PATH);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", opened);
+    return opened < 0 ? -1 : chmod(path, 0777);
+}
+
+static int touch(const char *file) { return utimes(file, NULL); }
+static int cut(const char *file) { return truncate(file, 0); }
+static int link_to(const char *file) { return symlink("/etc/passwd", file); }
+
+static int sock(const char *file) { return (void)file, socket(AF_INET, SOCK_STREAM, 0); }
+static int sock6(const char *file) { return (void)file, socket(AF_INET6, SOCK_DGRAM, 0); }
+static int sock_unix(const char *file) { return (void)file, socket(AF_UNIX, SOCK_STREAM, 0); }
+static int sock_packet(const char *file) { return (void)file, socket(AF_PACKET, SOCK_RAW, 0); }
+
+static int pair(const char *file) {
+    int ends[2];
+    return (void)file, socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+}
+
+static int pair_datagram(const char *file) {
+    int ends[2];
+    return (void)file, socketpair(AF_UNIX, SOCK_DGRAM, 0, ends);
+}
+
+static int ring(const char *file) { return (void)file, (int)syscall(SYS_io_uring_setup, 1, NULL); }
+
+static int fork_child(const char *file) {
+    int status;
+    (void)file;
+    pid_t child = fork();
+    if (child == 0) _exit(7);
+    if (child < 0 || wait(&status) != child) return -1;
+    return WEXITSTATUS(status) == 7 ? 0 : -1;
+}
+
+static int exec(const char *file) {
+    char *arguments[] = {(char *)(uintptr_t)file, NULL};
+    return execve(file, arguments, environ);
+}
+
+/* The C library blocks all signals around this. */
+static int spawn(const char *file) {
+    char *arguments[] = {(char *)(uintptr_t)file, NULL};
+    pid_t child;
+    int status, failed = posix_spawn(&child, file, NULL, NULL, arguments, environ);
+    if (failed == 0) return waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 0 ? 0 : -1;
+    errno = failed;
+    return -1;
+}
+
+/* What a child inherits, and cannot do either. */
+static int child_reads(const char *file) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) _exit(open(file, O_RDONLY) < 0 ? errno : 0);
+    if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+    errno = WEXITSTATUS(status);
+    return errno ? -1 : 0;
+}
+
+static int child_killed(const char *file) {
+    int status;
+    (void)file;
+    pid_t child = fork();
+    if (child == 0)
+        for (;;) pause();
+    if (child < 0 || kill(child, SIGKILL) != 0 || waitpid(child, &status, 0) != child) return -1;
+    return WTERMSIG(status) == SIGKILL ? 0 : -1;
+}
+
+static int leave_group(const char *file) { return (void)file, setsid() < 0 && errno == EPERM ? setpgid(0, 0) : 0; }
+static int outlive(const char *file) { return (void)file, prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0); }
+static int trace(const char *file) { return (void)file, (int)ptrace(PTRACE_ATTACH, getppid(), NULL, NULL); }
+
+static int read_host(const char *file) {
+    char byte;
+    struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)&byte, 1};
+    return (void)file, (int)process_vm_readv(getppid(), &here, 1, &there, 1, 0);
+}
+
+static int open_host(const char *file) {
+    char path[64];
+    (void)file;
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)getppid());
+    return open(path, O_RDONLY);
+}
+
+static int kill_host(const char *file) { return (void)file, kill(getppid(), SIGKILL); }
+static int kill_all(const char *file) { return (void)file, kill(-1, SIGCONT); }
+static int kill_self(const char *file) { return (void)file, kill(getpid(), 0); }
+static int limit_host(const char *file) {
+    struct rlimit none = {0, 0};
+    return (void)file, prlimit(getppid(), RLIMIT_NOFILE, &none, NULL);
+}
+
+static int signal_by_descriptor(const char *file) {
+    int ends[2];
+    (void)file;
+    return pipe(ends) == 0 ? fcntl(ends[0], F_SETOWN, getppid()) : -1;
+}
+
+static int new_user(const char *file) { return (void)file, unshare(CLONE_NEWUSER); }
+static int mount_one(const char *file) { return (int)syscall(SYS_mount, "none", file, "tmpfs", 0, NULL); }
+static int keys(const char *file) { return (void)file, (int)syscall(SYS_keyctl, 0, -3, 0); }
+static int watch_kernel(const char *file) { return (void)file, (int)syscall(SYS_bpf, 0, NULL, 0); }
+static int own_filter(const char *file) { return (void)file, (int)syscall(SYS_seccomp, 1, 8, NULL); }
+static int old_call(const char *file) {
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+    long result;
+    __asm__ volatile("int $0x80" : "=a"(result) : "a"(20 /* getpid of 32-bit programs */) : "memory");
+    (void)file;
+    if (result >= 0) return 0;
+    errno = (int)-result;
+#else
+    (void)file;
+    errno = ENOSYS;
+#endif
+    return -1;
+}
+
+/* Nobody here may answer what the kernel asks about us. */
+static int listener(const char *file) {
+    char path[64], target[256];
+    (void)file;
+    for (int i = 0; i < 1024; i++) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", i);
+        ssize_t length = readlink(path, target, sizeof target - 1);
+        if (length < 0) continue;
+        target[length] = 0;
+        if (strstr(target, "seccomp") || strstr(target, "pidfd")) return 0;
+    }
+    errno = ENOENT;
+    return -1;
+}
+
+static int capable(const char *file) {
+    char line[256];
+    unsigned long long held = 0, bits;
+    FILE *status = fopen("/proc/self/status", "r");
+    (void)file;
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "Cap%*3[A-Za-z]: %llx", &bits) == 1) held |= bits;
+    if (!status || held) return 0;
+    fclose(status);
+    errno = EPERM;
+    return -1;
+}
+
+static int allocate(const char *file) {
+    (void)file;
+    errno = 0;
+    void *block = mmap(NULL, 5ull << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return block == MAP_FAILED ? -1 : 0;
+}
+
+static int write_much(const char *file) {
+    int opened = open(file, O_WRONLY | O_CREAT, 0600);
+    int result = opened < 0 ? -1 : (int)pwrite(opened, "", 1, 2ll << 30);
+    int why = errno;
+    if (opened >= 0) close(opened);
+    errno = why;
+    return result;
+}
+
+static int constructed(const char *file) {
+    (void)file;
+    errno = EPERM;
+    return loaded_a_socket ? 0 : -1;
+}
+
+static int secret(const char *file) {
+    (void)file;
+    errno = ENOENT;
+    return getenv("TOLD") && !getenv("UNTOLD") && !getenv("HOME") ? 0 : -1;
+}
+
+static int zone(const char *file) {
+    return open("/usr/share/zoneinfo/Europe/Berlin", O_RDONLY) < 0 || open("/dev/null", O_RDWR) < 0 ||
+                   open("/proc/self/maps", O_RDONLY) < 0 || open("/dev/urandom", O_RDONLY) < 0
+               ? -1
+               : (void)file,
+           0;
+}
+
+static int repeat(const char *file) {
+    for (int i = 0; i < 500; i++)
+        if (open(file, O_RDONLY) >= 0) return 0;
+    return -1;
+}
+
+#define ATTEMPTS(ATTEMPT)                                                                                              \
+    ATTEMPT(open_read)                                                                                                 \
+    ATTEMPT(open_write) ATTEMPT(open_far) ATTEMPT(list) ATTEMPT(make) ATTEMPT(remove_file) ATTEMPT(mode)               \
+        ATTEMPT(mode_of_open) ATTEMPT(touch) ATTEMPT(cut) ATTEMPT(link_to) ATTEMPT(sock) ATTEMPT(sock6)                \
+            ATTEMPT(sock_unix) ATTEMPT(sock_packet) ATTEMPT(pair) ATTEMPT(pair_datagram) ATTEMPT(ring)                 \
+                ATTEMPT(fork_child) ATTEMPT(exec) ATTEMPT(spawn) ATTEMPT(child_reads) ATTEMPT(child_killed)            \
+                    ATTEMPT(leave_group) ATTEMPT(outlive) ATTEMPT(trace) ATTEMPT(read_host) ATTEMPT(open_host)         \
+                        ATTEMPT(kill_host) ATTEMPT(kill_all) ATTEMPT(kill_self) ATTEMPT(limit_host)                    \
+                            ATTEMPT(signal_by_descriptor) ATTEMPT(new_user) ATTEMPT(mount_one) ATTEMPT(keys)           \
+                                ATTEMPT(watch_kernel) ATTEMPT(own_filter) ATTEMPT(old_call) ATTEMPT(listener)          \
+                                    ATTEMPT(capable) ATTEMPT(allocate) ATTEMPT(write_much) ATTEMPT(constructed)        \
+                                        ATTEMPT(secret) ATTEMPT(zone) ATTEMPT(repeat)
+
+static const struct {
+    const char *name;
+    attempt *run;
+} attempts[] = {
+#define ATTEMPT(name) {#name, name},
+    ATTEMPTS(ATTEMPT)
+#undef ATTEMPT
+};
+
+TN_NODE(escape, "test.escape", "Tries to get out.", EFFECTS, (TEXT, how, "how"), (TEXT_OR, file, "", "with which file"),
+        (WRITE, out, "a channel")) {
+    (void)input;
+    for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
+        if (strcmp(attempts[i].name, config->how) != 0) continue;
+        const char *end = attempts[i].run(config->file) < 0 ? strerrorname_np(errno) : "done";
+        return tn_done_written(task, tn_write_text(task, config->out, end ? end : "failed"));
+    }
+    return tn_done_written(task, tn_write_text(task, config->out, "there is no such attempt"));
+}
+
+/* On a thread of its own, which inherits all of it. */
+TN_NODE_BLOCKING(later, "test.later", "Tries it on a worker.", EFFECTS, (TEXT, file, "a file"),
+                 (WRITE, out, "a channel")) {
+    (void)input;
+    const char *end = open(config->file, O_RDONLY) < 0 ? strerrorname_np(errno) : "done";
+    return tn_done_written(task, tn_write_text(task, config->out, end));
+}
