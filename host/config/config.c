@@ -152,6 +152,35 @@ static void read_plugins(struct reader *reader, const struct tree_node *node) {
         read_keys(reader, node, "`plugins`", keys);
 }
 
+static void read_key(struct reader *reader, const struct tree_node *node) {
+    if (node->kind != TN_STRING) {
+        wrong_kind(reader, node, "packs.trust", "a public key, or the path of a .pub file");
+        return;
+    }
+    const char *text = value_chars(node->value, NULL);
+    if (value_count(reader->config->trust) == CONFIG_TRUST_MAX) {
+        diagnostics_add(reader->found, ADL_E027, reader->source, node->span, "`packs.trust`: at most %u keys",
+                        CONFIG_TRUST_MAX);
+        return;
+    }
+    char *entry = config_is_key(text) ? mem_text(text) : absolute(reader, text);
+    reader->config->trust = value_push_take(reader->config->trust, value_string_lossy(entry, strlen(entry)));
+    mem_free(entry);
+}
+
+static void read_trust(struct reader *reader, const struct tree_node *node) {
+    if (node->kind != TN_ARRAY) {
+        read_key(reader, node);
+        return;
+    }
+    for (uint32_t i = 0; i < node->count; i++) read_key(reader, node->items[i].node);
+}
+
+static void read_packs(struct reader *reader, const struct tree_node *node) {
+    static const struct key keys[] = {{"trust", read_trust}, {NULL, NULL}};
+    if (is_mapping(reader, node, "packs", "a mapping with `trust`")) read_keys(reader, node, "`packs`", keys);
+}
+
 /* "provider:model", {provider, …}, or in a list a fallback for the one before. */
 static bool is_binding(struct reader *reader, const struct tree_node *node, const char *role, bool in_list) {
     if (node->kind == TN_STRING) return true;
@@ -282,14 +311,20 @@ static void read_log(struct reader *reader, const struct tree_node *node) {
     if (nearest_result(&near)) diagnostic_suggest_name(diagnostic, node->span, near.best, near.best_length);
 }
 
-static const struct key top_keys[] = {{"plugins", read_plugins}, {"models", read_models}, {"secrets", read_secrets},
-                                      {"limits", read_limits},   {"log", read_log},       {NULL, NULL}};
+static const struct key top_keys[] = {{"plugins", read_plugins},
+                                      {"packs", read_packs},
+                                      {"models", read_models},
+                                      {"secrets", read_secrets},
+                                      {"limits", read_limits},
+                                      {"log", read_log},
+                                      {NULL, NULL}};
 
 /* ---- One file ---- */
 
 struct config *config_empty(void) {
     struct config *config = mem_zalloc(sizeof *config);
     config->plugins = config->models = config->secrets = config->limits = config->isolation = value_object();
+    config->trust = value_array();
     config->log = CONFIG_LOG_UNSET;
     return config;
 }
@@ -304,6 +339,7 @@ void config_free(struct config *config) {
     value_unref(config->models);
     value_unref(config->secrets);
     value_unref(config->limits);
+    value_unref(config->trust);
     mem_free(config);
 }
 
@@ -314,7 +350,7 @@ struct config *config_read(const char *name, const char *text, size_t length, st
     reader.folder = slash ? mem_text_n(name, slash > name ? (size_t)(slash - name) : 1) : mem_text("");
     struct tree *tree = tree_read(source, &(struct tree_limits){.size = CONFIG_FILE_MAX}, found);
     const struct tree_node *root = tree_root(tree);
-    if (is_mapping(&reader, root, name, "a mapping with `plugins`, `models`, `secrets`, `limits` and `log`"))
+    if (is_mapping(&reader, root, name, "a mapping with `plugins`, `packs`, `models`, `secrets`, `limits` and `log`"))
         read_keys(&reader, root, "tenon.yaml", top_keys);
     tree_free(tree);
     source_unref(source);
@@ -409,6 +445,7 @@ static void config_overlay(struct config *under, const struct config *over) {
         mem_free(paths[i]);
     }
     mem_free((void *)paths);
+    under->trust = value_concat_take(under->trust, value_ref(over->trust));
     if (over->log != CONFIG_LOG_UNSET) under->log = over->log;
 }
 
@@ -510,6 +547,10 @@ bool config_isolated(const struct config *config, const char *plugin_id, bool bu
     tn_value said = config ? value_get(config->isolation, plugin_id) : NULL;
     if (config && !said && !bundled) said = value_get(config->isolation, "*");
     return value_text_is(said, "process");
+}
+
+bool config_unisolated(const struct config *config, const char *plugin_id) {
+    return config && value_text_is(value_get(config->isolation, plugin_id), "none");
 }
 
 tn_value config_model(const struct config *config, const char *role) {

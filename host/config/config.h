@@ -5,6 +5,8 @@
  *       path: [./plugins]                     # from the file's own folder
  *       config: {acme.search: {endpoint: "https://…", key: {secret: ACME_KEY}}}
  *       isolation: {acme.search: process}     # in a process of its own; "*" is all but the bundled ones
+ *     packs:
+ *       trust: [~/keys/acme.pub]              # whose signature makes a pack trusted; or the key itself, in base64
  *     models: {planner: "openai:gpt-4o", default: {provider: ollama, model: llama3}}
  *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}
  *     limits: {concurrency: 64, workers: 16}
@@ -41,6 +43,8 @@ struct diagnostics;
 #define CONFIG_SECRET_MAX  (64u << 10) /* bytes of a secret's text */
 #define CONFIG_PATHS_MAX   100u        /* entries of plugins.path */
 #define CONFIG_PARENTS_MAX 64u         /* folders searched upwards */
+#define CONFIG_TRUST_MAX   1000u       /* entries of packs.trust */
+#define CONFIG_KEY_TEXT    45          /* bytes of a public key's text, with the NUL */
 
 struct config *config_empty(void);
 /*
@@ -62,9 +66,21 @@ tn_value config_plugin(const struct config *config,
                        const char *plugin_id); /* its section, secrets unresolved; or NULL */
 /* Whether it is to run in a process of its own; "*" means all that did not come with the host. */
 bool config_isolated(const struct config *config, const char *plugin_id, bool bundled);
+/* Whether it is named, by its very id, as one to run in this process: what an untrusted pack's needs. */
+bool config_unisolated(const struct config *config, const char *plugin_id);
 tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
 int64_t config_limit(const struct config *config, const char *name, int64_t otherwise);
 int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN where nothing is said */
+
+/* Whether `text` is a public key as we write it: 32 bytes in base64. */
+bool config_is_key(const char *text);
+/* The key in a .pub file, which is one line. NOT_FOUND (IO), or INVALID_CONFIG where it has anything else. */
+int32_t config_read_key(const char *path, char key[CONFIG_KEY_TEXT], struct error *error);
+/*
+ * Whether packs that this key has signed are trusted. A file of `packs.trust` that cannot be used trusts nobody; the
+ * first one is *error, and the return value is of the others.
+ */
+bool config_trusts(const struct config *config, const char *key, struct error *error);
 
 /*
  * A secret's text, a new reference: by its row under `secrets`, else the environment variable of that name. Fails with
