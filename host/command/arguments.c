@@ -176,14 +176,47 @@ static int parse(struct arguments *arguments, int argc, char **argv, int at) {
     return 0;
 }
 
-/* The global options whose values are words of a few. */
+/* Where `choices` are alternatives: "found `x`, expected a, b or c". */
+static int unknown_choice(const struct command *command, const struct option *option, const char *found) {
+    struct buffer list;
+    struct nearest nearest;
+    buffer_init(&list, SIZE_MAX);
+    nearest_init(&nearest, found, strlen(found));
+    for (const char *word = option->choices; *word;) {
+        size_t length = strcspn(word, "|");
+        bool last = !word[length];
+        buffer_format(&list, "%s%.*s", !list.length ? "" : last ? " or " : ", ", (int)length, word);
+        nearest_offer(&nearest, word, length);
+        word += length + !last;
+    }
+    const char *near = nearest_result(&nearest);
+    int code = usage_error(command, "--%s: found `%s`, expected %s%s%.*s%s", option->name, found, buffer_cstr(&list),
+                           near ? "; did you mean `" : "", near ? (int)nearest.best_length : 0, near ? near : "",
+                           near ? "`?" : "");
+    buffer_finish(&list);
+    return code;
+}
+
+bool choices_have(const char *choices, const char *word, size_t length) {
+    for (const char *choice = choices; length && choice; choice = strpbrk(choice, "|,")) {
+        choice += choice != choices;
+        if (strcspn(choice, "|,") == length && memcmp(choice, word, length) == 0) return true;
+    }
+    return false;
+}
+
+/* The options whose values are one word of a few; what lists of words mean is their commands' to say. */
 static int check_values(const struct arguments *arguments) {
-    static const char *const whens[] = {"auto", "always", "never"};
-    const char *when = argument_text(arguments, "color");
-    for (size_t i = 0; when && i < sizeof whens / sizeof *whens; i++)
-        if (strcmp(when, whens[i]) == 0) return 0;
-    if (!when) return 0;
-    return usage_error(arguments->command, "--color: found `%s`, expected auto, always or never", when);
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        const struct given *given = &arguments->given[i];
+        size_t length = strlen(given->name);
+        const struct option *option = find_in(arguments->command->options, given->name, length, 0, NULL);
+        if (!option) option = find_in(global_options, given->name, length, 0, NULL);
+        if (option->choices && strchr(option->choices, '|') &&
+            !choices_have(option->choices, given->value, strlen(given->value)))
+            return unknown_choice(arguments->command, option, given->value);
+    }
+    return 0;
 }
 
 static int check_operands(const struct arguments *arguments) {

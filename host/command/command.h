@@ -2,7 +2,8 @@
  * command.h - what every command of the tenon program has: a row in a table, parsed arguments, a host, a way out.
  *
  * The table is the program's whole knowledge of its commands: help, the reference, the man page and the completions of
- * three shells are made from it (reference.c), so they cannot be wrong. Adding a command is adding a row.
+ * three shells are made from it (reference.c, manual.c, completion.c), so they cannot be wrong. Adding a command is
+ * adding a row.
  *
  * Standard output is for results only; everything else goes to standard error.
  */
@@ -34,6 +35,17 @@ struct option {
     char letter;          /* 'i': -i; 0: none */
     const char *argument; /* what its argument is called, "JSON"; NULL: a flag */
     const char *help;
+    const char *choices; /* "text|json": one of these words; "values,tasks": some of them; NULL: anything */
+};
+
+/* What the program reads of the environment. */
+struct variable {
+    const char *name, *meaning;
+};
+
+struct exit_code {
+    int code;
+    const char *name, *meaning; /* "run failed"; a sentence */
 };
 
 /* Options and operands as given. Everything in it is borrowed from argv. */
@@ -55,6 +67,10 @@ struct command {
 extern const struct command commands[];
 extern const size_t command_count;
 extern const struct option global_options[];
+extern const struct exit_code exit_codes[];
+extern const size_t exit_code_count;
+extern const struct variable environment[];
+extern const size_t environment_count;
 
 /* Each returns the exit code. */
 int command_run(const struct arguments *arguments);
@@ -84,6 +100,9 @@ const char *operand_at(const struct arguments *arguments, size_t index);
 bool argument_number(const struct arguments *arguments, const char *option, int64_t min, int64_t max, int64_t otherwise,
                      int64_t *out);
 const struct command *arguments_command(const struct arguments *arguments);
+
+/* Whether `word` of `length` bytes is one of the words of `choices`. */
+bool choices_have(const char *choices, const char *word, size_t length);
 
 /* Parses argv[1…] and runs; returns the exit code. */
 int command_main(int argc, char **argv);

@@ -233,7 +233,7 @@ static void draw_text(const struct document *document) {
 
 /* ---- The command ---- */
 
-static int draw(const struct document *document, const char *format) {
+static void draw(const struct document *document, const char *format) {
     if (strcmp(format, "mermaid") == 0) {
         puts("graph TD");
         each_arrow(document, mermaid_arrow, NULL);
@@ -246,12 +246,9 @@ static int draw(const struct document *document, const char *format) {
         puts("}");
     } else if (strcmp(format, "json") == 0) {
         draw_json(document);
-    } else if (strcmp(format, "text") == 0) {
-        draw_text(document);
     } else {
-        return command_fail(COMMAND_USAGE, "--format: found `%s`, expected mermaid, dot, json or text", format);
+        draw_text(document);
     }
-    return COMMAND_OK;
 }
 
 int command_graph(const struct arguments *arguments) {
@@ -265,11 +262,11 @@ int command_graph(const struct arguments *arguments) {
     }
     struct diagnostics *found = diagnostics_new();
     struct document *document = document_read(source, NULL, found);
-    int code = COMMAND_INVALID;
-    if (diagnostics_errors(found))
+    int code = diagnostics_errors(found) ? COMMAND_INVALID : COMMAND_OK;
+    if (code)
         command_print_diagnostics(arguments, found, false);
     else
-        code = draw(document, format ? format : "text");
+        draw(document, format ? format : "text");
     document_unref(document);
     diagnostics_free(found);
     source_unref(source);

@@ -5,6 +5,21 @@
 #include "host/command/command.h"
 #include <string.h>
 
+#define COLUMNS 110 /* of a line of text */
+
+static void print_exit_codes(FILE *out) {
+    int column = fprintf(out, "Exit codes:");
+    for (size_t i = 0; i < exit_code_count; i++) {
+        char text[80];
+        int length = snprintf(text, sizeof text, "%d %s%c", exit_codes[i].code, exit_codes[i].name,
+                              i + 1 < exit_code_count ? ',' : '.');
+        bool wraps = column + 1 + length > COLUMNS;
+        column = wraps ? length : column + 1 + length;
+        fprintf(out, "%c%s", wraps ? '\n' : ' ', text);
+    }
+    fputc('\n', out);
+}
+
 void help_overview(FILE *out) {
     fputs("tenon runs agent graphs: plugins offer node types, models and tools; ADL documents join them.\n\n"
           "Usage: tenon COMMAND [OPTION…] [OPERAND…]\n\nCommands:\n",
@@ -12,10 +27,9 @@ void help_overview(FILE *out) {
     for (size_t i = 0; i < command_count; i++)
         if (!commands[i].hidden) fprintf(out, "  %-15s %s\n", commands[i].name, commands[i].summary);
     fputs("\nExample:\n$ tenon eval '1 + 2'\n3\n"
-          "\n`tenon COMMAND --help` explains a command, with an example. `tenon --version` prints the version.\n"
-          "Exit codes: 0 done, 1 run failed, 2 usage, 3 document invalid, 4 plugin problem, 5 waiting for an answer,\n"
-          "130 cancelled by Ctrl-C.\n",
+          "\n`tenon COMMAND --help` explains a command, with an example. `tenon --version` prints the version.\n",
           out);
+    print_exit_codes(out);
 }
 
 void help_group(const char *group, FILE *out) {
@@ -38,7 +52,8 @@ static void print_options(const struct option *options, FILE *out) {
                                      : snprintf(form, sizeof form, "    ");
         snprintf(form + length, sizeof form - (size_t)length, "--%s%s%s", options->name, options->argument ? " " : "",
                  options->argument ? options->argument : "");
-        fprintf(out, "  %-30s %s\n", form, options->help);
+        fprintf(out, "  %-30s %s%s%s\n", form, options->help, options->choices ? ": " : "",
+                options->choices ? options->choices : "");
     }
 }
 

@@ -4,73 +4,75 @@
 #include "host/command/command.h"
 
 const struct option global_options[] = {
-    {"plugins", 'P', "DIR", "look for plugins here first (a folder, or one .so); may be repeated"},
-    {"config", 'c', "FILE", "the configuration, instead of the tenon.yaml found upwards from here"},
-    {"no-config", 0, NULL, "read no configuration"},
-    {"allow-drafts", 0, NULL, "let plugins that are not bundled use draft interfaces"},
-    {"isolate", 0, "ID", "run this plugin in a process of its own; may be repeated"},
-    {"color", 0, "WHEN", "auto, always or never"},
-    {"help", 'h', NULL, "explain, with an example"},
-    {NULL, 0, NULL, NULL},
+    {"plugins", 'P', "DIR", "look for plugins here first (a folder, or one .so); may be repeated", NULL},
+    {"config", 'c', "FILE", "the configuration, instead of the tenon.yaml found upwards from here", NULL},
+    {"no-config", 0, NULL, "read no configuration", NULL},
+    {"allow-drafts", 0, NULL, "let plugins that are not bundled use draft interfaces", NULL},
+    {"isolate", 0, "ID", "run this plugin in a process of its own; may be repeated", NULL},
+    {"color", 0, "WHEN", "whether to use colours", "auto|always|never"},
+    {"help", 'h', NULL, "explain, with an example", NULL},
+    {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct option run_options_table[] = {
-    {"input", 'i', "JSON", "the run's input: JSON, @FILE, or - for standard input"},
-    {"set", 's', "PATH=VALUE", "set a part of the input, as in user.name=Ada; may be repeated"},
-    {"run-config", 0, "JSON", "tags, metadata, configurable, recursion_limit, run_id, … as JSON or @FILE"},
-    {"stream", 0, "MODES", "events to show: values,updates,messages,custom,tasks,checkpoints,debug or all"},
-    {"json", 0, NULL, "print events as JSON lines; the last is {\"type\":\"result\", …}"},
-    {"batch", 'b', "FILE", "one run for each line of FILE, a JSON input each; results in the same order"},
-    {"concurrency", 'j', "N", "runs of a batch at once; 16"},
-    {"quiet", 'q', NULL, "no live view, no warnings"},
-    {NULL, 0, NULL, NULL},
+    {"input", 'i', "JSON", "the run's input: JSON, @FILE, or - for standard input", NULL},
+    {"set", 's', "PATH=VALUE", "set a part of the input, as in user.name=Ada; may be repeated", NULL},
+    {"run-config", 0, "JSON", "tags, metadata, configurable, recursion_limit, run_id, … as JSON or @FILE", NULL},
+    {"stream", 0, "MODES", "events to show, of each mode named",
+     "values,updates,messages,custom,tasks,checkpoints,debug,all"},
+    {"json", 0, NULL, "print events as JSON lines; the last is {\"type\":\"result\", …}", NULL},
+    {"batch", 'b', "FILE", "one run for each line of FILE, a JSON input each; results in the same order", NULL},
+    {"concurrency", 'j', "N", "runs of a batch at once; 16", NULL},
+    {"quiet", 'q', NULL, "no live view, no warnings", NULL},
+    {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct option check_options[] = {
-    {"json", 0, NULL, "print {\"diagnostics\": […]} on standard output, positions as in LSP"},
-    {"strict", 0, NULL, "warnings fail as well"},
-    {"quiet", 'q', NULL, "no summary"},
-    {NULL, 0, NULL, NULL},
+    {"json", 0, NULL, "print {\"diagnostics\": […]} on standard output, positions as in LSP", NULL},
+    {"strict", 0, NULL, "warnings fail as well", NULL},
+    {"quiet", 'q', NULL, "no summary", NULL},
+    {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct option graph_options[] = {
-    {"format", 'f', "FORMAT", "mermaid, dot, json, or text (the default)"},
-    {NULL, 0, NULL, NULL},
+    {"format", 'f', "FORMAT", "how to draw it (text by default)", "mermaid|dot|json|text"},
+    {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct option fmt_options[] = {
-    {"check", 0, NULL, "change nothing; fail where a file is not formatted"},
-    {"stdout", 0, NULL, "print the formatted text and leave the file alone"},
-    {NULL, 0, NULL, NULL},
+    {"check", 0, NULL, "change nothing; fail where a file is not formatted", NULL},
+    {"stdout", 0, NULL, "print the formatted text and leave the file alone", NULL},
+    {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct option eval_options[] = {
-    {"input", 'i', "JSON", "what `state` and `input` are, and where other names are looked up: JSON, @FILE or -"},
-    {"raw", 'r', NULL, "print a string as it is, not as JSON"},
-    {"lines", 0, NULL, "read lines {\"expr\": …, \"bindings\": {…}}, and answer each with {\"value\"} or {\"error\"}"},
-    {NULL, 0, NULL, NULL},
+    {"input", 'i', "JSON", "what `state` and `input` are, and where other names are looked up: JSON, @FILE or -", NULL},
+    {"raw", 'r', NULL, "print a string as it is, not as JSON", NULL},
+    {"lines", 0, NULL, "read lines {\"expr\": …, \"bindings\": {…}}, and answer each with {\"value\"} or {\"error\"}",
+     NULL},
+    {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct option json_option[] = {
-    {"json", 0, NULL, "print JSON on standard output"},
-    {NULL, 0, NULL, NULL},
+    {"json", 0, NULL, "print JSON on standard output", NULL},
+    {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct option plugin_show_options[] = {
-    {"json", 0, NULL, "print the whole manifest as JSON"},
-    {"validate", 0, NULL, "say nothing, and fail where the manifest has mistakes: for build systems"},
-    {NULL, 0, NULL, NULL},
+    {"json", 0, NULL, "print the whole manifest as JSON", NULL},
+    {"validate", 0, NULL, "say nothing, and fail where the manifest has mistakes: for build systems", NULL},
+    {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct option plugin_new_options[] = {
-    {"directory", 'd', "DIR", "where to make it, instead of a folder of the plugin's name"},
-    {NULL, 0, NULL, NULL},
+    {"directory", 'd', "DIR", "where to make it, instead of a folder of the plugin's name", NULL},
+    {NULL, 0, NULL, NULL, NULL},
 };
 
 static const struct option reference_options[] = {
-    {"man", 0, NULL, "the manual page, as troff"},
-    {"completion", 0, "SHELL", "completions for bash, zsh or fish"},
-    {NULL, 0, NULL, NULL},
+    {"man", 0, NULL, "the manual page, as troff", NULL},
+    {"completion", 0, "SHELL", "completions for a shell", "bash|zsh|fish"},
+    {NULL, 0, NULL, NULL, NULL},
 };
 
 #define ANY UINT32_MAX
@@ -109,9 +111,10 @@ const struct command commands[] = {
      "Loads it in a child process. Fails where a defect is found.", "$ tenon plugin check ./acme.so\n", json_option, 1,
      1, command_plugin_check, false},
     {"plugin upgrade", "FILE", "put a new build in the place of an installed plugin",
-     "FILE is checked first, and must have the id of a plugin that is installed. The file is replaced whole: what runs\n"
-     "goes on with the old one, what starts anew gets the new one.", "$ tenon plugin upgrade build/acme-text.so\n", NULL, 1,
-     1, command_plugin_upgrade, false},
+     "FILE is checked first, and must have the id of a plugin that is installed. The file is replaced whole: what "
+     "runs\n"
+     "goes on with the old one, what starts anew gets the new one.",
+     "$ tenon plugin upgrade build/acme-text.so\n", NULL, 1, 1, command_plugin_upgrade, false},
     {"plugin serve", "FILE", "run a plugin for a host, over the component protocol",
      "A host starts this for plugins that it isolates. The protocol is on descriptor 3.", "", NULL, 1, 1,
      command_plugin_serve, true},
@@ -124,3 +127,26 @@ const struct command commands[] = {
      "$ tenon reference diagnostics\n", reference_options, 0, 1, command_reference, false},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
+
+const struct exit_code exit_codes[] = {
+    {COMMAND_OK, "done", "Done; of `check`, no errors were found."},
+    {COMMAND_RUN_FAILED, "run failed", "The run or the evaluation failed; of `fmt --check`, a file is not formatted."},
+    {COMMAND_USAGE, "usage", "The command line is wrong, or a file that it names cannot be read."},
+    {COMMAND_INVALID, "document invalid", "A document has errors."},
+    {COMMAND_PLUGIN_PROBLEM, "plugin problem", "A plugin or the configuration cannot be used."},
+    {COMMAND_WAITING, "waiting for an answer", "The run was interrupted and waits for an answer."},
+    {COMMAND_CANCELLED, "cancelled by Ctrl-C", "The run was cancelled, by Ctrl-C or SIGTERM."},
+};
+const size_t exit_code_count = sizeof exit_codes / sizeof *exit_codes;
+
+const struct variable environment[] = {
+    {"TENON_PLUGIN_PATH", "Folders, separated by colons, in which plugins are looked for."},
+    {"TENON_PROGRAM", "The program that runs isolated plugins, instead of this one."},
+    {"XDG_CONFIG_HOME", "Where `tenon/tenon.yaml`, the user's configuration, is; `~/.config`."},
+    {"XDG_DATA_HOME", "Where `tenon/plugins`, the user's plugins, are; `~/.local/share`."},
+    {"HOME", "What `~/` stands for in tenon.yaml."},
+    {"TZDIR", "Where the time zones of expressions are; `/usr/share/zoneinfo`."},
+    {"NO_COLOR", "Set to anything: no colours, unless `--color always` asks for them."},
+    {"TERM", "`dumb`, or not set: no colours."},
+};
+const size_t environment_count = sizeof environment / sizeof *environment;
