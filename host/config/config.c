@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,10 +44,23 @@ static bool is_mapping(struct reader *reader, const struct tree_node *node, cons
 
 /* ---- Keys ---- */
 
-struct key {
-    const char *name;
+#define CONFIG_KEY(section, key, name, form, example, documentation)                                                   \
+    static void read_##key(struct reader *reader, const struct tree_node *node);
+#include "host/config/keys.def"
+#undef CONFIG_KEY
+
+static const struct key {
+    struct config_key row;
     void (*read)(struct reader *reader, const struct tree_node *node);
+} keys[] = {
+#define CONFIG_KEY(section, key, name, form, example, documentation)                                                   \
+    {{section, name, form, example, documentation}, read_##key},
+#include "host/config/keys.def"
+#undef CONFIG_KEY
 };
+
+size_t config_key_count(void) { return sizeof keys / sizeof *keys; }
+const struct config_key *config_key_at(size_t index) { return &keys[index].row; }
 
 static void unknown_key(struct reader *reader, const struct tree_item *item, const char *where,
                         const struct nearest *near) {
@@ -59,19 +73,23 @@ static void unknown_key(struct reader *reader, const struct tree_item *item, con
     if (meant) diagnostic_suggest_name(diagnostic, item->key_span, meant, strlen(meant));
 }
 
-static void read_keys(struct reader *reader, const struct tree_node *node, const char *where, const struct key *keys) {
+/* The keys of a section: "plugins"; "" is the whole file. */
+static void read_keys(struct reader *reader, const struct tree_node *node, const char *section) {
+    char where[32] = "tenon.yaml";
+    if (*section) snprintf(where, sizeof where, "`%s`", section);
     for (uint32_t i = 0; i < node->count; i++) {
         const struct tree_item *item = &node->items[i];
+        const struct key *key = NULL;
         size_t length;
         const char *name = value_chars(item->key, &length);
-        const struct key *key = keys;
         struct nearest near;
         nearest_init(&near, name, length);
-        while (key->name && !(strlen(key->name) == length && memcmp(key->name, name, length) == 0)) {
-            nearest_offer(&near, key->name, strlen(key->name));
-            key++;
+        for (size_t j = 0; j < config_key_count(); j++) {
+            if (strcmp(keys[j].row.section, section) != 0) continue;
+            nearest_offer(&near, keys[j].row.name, strlen(keys[j].row.name));
+            if (value_text_is(item->key, keys[j].row.name)) key = &keys[j];
         }
-        if (key->name)
+        if (key)
             key->read(reader, item->node);
         else
             unknown_key(reader, item, where, &near);
@@ -146,10 +164,8 @@ static void read_isolation(struct reader *reader, const struct tree_node *node) 
 }
 
 static void read_plugins(struct reader *reader, const struct tree_node *node) {
-    static const struct key keys[] = {
-        {"path", read_plugin_path}, {"config", read_plugin_config}, {"isolation", read_isolation}, {NULL, NULL}};
     if (is_mapping(reader, node, "plugins", "a mapping with `path`, `config` and `isolation`"))
-        read_keys(reader, node, "`plugins`", keys);
+        read_keys(reader, node, "plugins");
 }
 
 static void read_key(struct reader *reader, const struct tree_node *node) {
@@ -177,8 +193,7 @@ static void read_trust(struct reader *reader, const struct tree_node *node) {
 }
 
 static void read_packs(struct reader *reader, const struct tree_node *node) {
-    static const struct key keys[] = {{"trust", read_trust}, {NULL, NULL}};
-    if (is_mapping(reader, node, "packs", "a mapping with `trust`")) read_keys(reader, node, "`packs`", keys);
+    if (is_mapping(reader, node, "packs", "a mapping with `trust`")) read_keys(reader, node, "packs");
 }
 
 /* "provider:model", {provider, …}, or in a list a fallback for the one before. */
@@ -254,7 +269,7 @@ static const struct limit {
     const char *name;
     int64_t least, most;
 } limits[] = {
-#define CONFIG_LIMIT(name, least, most) {#name, least, most},
+#define CONFIG_LIMIT(name, least, most, documentation) {#name, least, most},
     CONFIG_LIMITS(CONFIG_LIMIT)
 #undef CONFIG_LIMIT
 };
@@ -311,14 +326,6 @@ static void read_log(struct reader *reader, const struct tree_node *node) {
     if (nearest_result(&near)) diagnostic_suggest_name(diagnostic, node->span, near.best, near.best_length);
 }
 
-static const struct key top_keys[] = {{"plugins", read_plugins},
-                                      {"packs", read_packs},
-                                      {"models", read_models},
-                                      {"secrets", read_secrets},
-                                      {"limits", read_limits},
-                                      {"log", read_log},
-                                      {NULL, NULL}};
-
 /* ---- One file ---- */
 
 struct config *config_empty(void) {
@@ -351,7 +358,7 @@ struct config *config_read(const char *name, const char *text, size_t length, st
     struct tree *tree = tree_read(source, &(struct tree_limits){.size = CONFIG_FILE_MAX}, found);
     const struct tree_node *root = tree_root(tree);
     if (is_mapping(&reader, root, name, "a mapping with `plugins`, `packs`, `models`, `secrets`, `limits` and `log`"))
-        read_keys(&reader, root, "tenon.yaml", top_keys);
+        read_keys(&reader, root, "");
     tree_free(tree);
     source_unref(source);
     mem_free(reader.folder);

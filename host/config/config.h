@@ -33,11 +33,19 @@
 struct config;
 struct diagnostics;
 
-/* The keys of `limits`: name, least, most. */
+/* The keys of `limits`: name, least, most, documentation. */
 #define CONFIG_LIMITS(LIMIT)                                                                                           \
-    LIMIT(concurrency, 1, 1000000)      /* tasks of one run at once */                                                 \
-    LIMIT(workers, 1, 256)              /* threads for blocking components */                                          \
-    LIMIT(recursion_limit, 1, 10000000) /* super-steps of one run */
+    LIMIT(concurrency, 1, 1000000, "Tasks of one run at once.")                                                        \
+    LIMIT(workers, 1, 256, "Threads for components that block.")                                                       \
+    LIMIT(recursion_limit, 1, 10000000, "Super-steps of one run.")
+
+/* A row of keys.def. */
+struct config_key {
+    const char *section; /* what it is a key of: "plugins"; "" of the file itself */
+    const char *name, *form, *example, *documentation;
+};
+size_t config_key_count(void);
+const struct config_key *config_key_at(size_t index);
 
 #define CONFIG_FILE_MAX    (1u << 20)  /* bytes of a tenon.yaml */
 #define CONFIG_SECRET_MAX  (64u << 10) /* bytes of a secret's text */
