@@ -207,4 +207,18 @@ struct expr_function {
 size_t expr_function_count(void);
 const struct expr_function *expr_function_at(size_t index);
 
+/* One row of the table of operators (operators.def), those that bind most tightly first. */
+struct expr_operator {
+    const char *form;            /* "x + y" */
+    const char *example, *gives; /* "1 + 2" gives "3" */
+    const char *documentation;
+    int binding;   /* of operators between two operands: 3 multiplies, 2 adds, 1 compares; else 0 */
+    int operation; /* what an overload belongs to */
+};
+size_t expr_operator_count(void);
+const struct expr_operator *expr_operator_at(size_t index);
+/* The kinds that go together, where a table says which: false past the last. */
+bool expr_operator_overload(const struct expr_operator *of, size_t index, uint32_t *left, uint32_t *right,
+                            uint32_t *gives);
+
 #endif

@@ -62,6 +62,31 @@ uint32_t kinds_of_binary(enum expr_operation operation, uint32_t left, uint32_t 
     return gives;
 }
 
+static const struct expr_operator operators[] = {
+#define OPERATOR(form, example, gives, documentation) {form, example, gives, documentation, 0, OP_RETURN},
+#define BINARY(token, binding, form, example, gives, documentation)                                                    \
+    {form, example, gives, documentation, binding, OP_##token},
+#include "adl/expr/operators.def"
+#undef OPERATOR
+#undef BINARY
+};
+
+size_t expr_operator_count(void) { return sizeof operators / sizeof *operators; }
+
+const struct expr_operator *expr_operator_at(size_t index) { return &operators[index]; }
+
+bool expr_operator_overload(const struct expr_operator *of, size_t index, uint32_t *left, uint32_t *right,
+                            uint32_t *gives) {
+    for (size_t i = 0; i < sizeof overloads / sizeof *overloads; i++) {
+        if ((int)overloads[i].operation != of->operation || index--) continue;
+        *left = overloads[i].left;
+        *right = overloads[i].right;
+        *gives = overloads[i].gives;
+        return true;
+    }
+    return false;
+}
+
 #define SIZED  (K(STRING) | K(BYTES) | K(ARRAY) | K(OBJECT))
 #define TIMES  (TIMESTAMP | DURATION)
 #define SCALAR (EXPR_NUMBER | K(BOOL) | K(STRING) | K(BYTES) | TIMES)

@@ -434,13 +434,17 @@ static uint32_t parse_unary(struct compiler *compiler) {
     return kinds;
 }
 
-/* How tightly an operator binds: 1 compares, 2 adds, 3 multiplies; 0 is none of these. */
+/* How tightly an operator of two operands binds: 1 compares, 2 adds, 3 multiplies; 0 is none of these. */
 static int binding(enum lex_kind kind, enum expr_operation *operation) {
     static const struct {
         uint8_t kind, operation, binding;
-    } table[] = {{LEX_EQ, OP_EQ, 1},   {LEX_NE, OP_NE, 1},   {LEX_LT, OP_LT, 1},   {LEX_LE, OP_LE, 1},
-                 {LEX_GT, OP_GT, 1},   {LEX_GE, OP_GE, 1},   {LEX_IN, OP_IN, 1},   {LEX_ADD, OP_ADD, 2},
-                 {LEX_SUB, OP_SUB, 2}, {LEX_MUL, OP_MUL, 3}, {LEX_DIV, OP_DIV, 3}, {LEX_MOD, OP_MOD, 3}};
+    } table[] = {
+#define OPERATOR(form, example, gives, documentation)
+#define BINARY(token, binding, form, example, gives, documentation) {LEX_##token, OP_##token, binding},
+#include "adl/expr/operators.def"
+#undef OPERATOR
+#undef BINARY
+    };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (table[i].kind != kind) continue;
         *operation = table[i].operation;
