@@ -54,6 +54,8 @@ FIXTURE_UNUSED static struct graph *graph_for_tests(struct host *host, const cha
     return graph;
 }
 
+#define TICK_MS 100
+
 struct watched {
     /* Set before the run. */
     const char *name;      /* for messages */
@@ -61,8 +63,8 @@ struct watched {
     bool slow;             /* refuses every event */
     uint32_t cancel_event; /* cancels in the Nth; 0: in none */
     uint32_t cancel_turn;  /* cancels in the Nth turn of the loop; 0: in none */
-    int64_t tick_ms;   /* what the fake clock goes on by in each turn: it stands still while a worker thread works */
-    struct loop *loop; /* for that */
+    int64_t until_ms;      /* how far the fake clock goes though a worker thread works, when it would stand still */
+    struct loop *loop;     /* for that */
     /* Found out. */
     struct run *run;
     bool ended, full, cancelled;
@@ -111,8 +113,8 @@ static bool has_ended(void *user) {
         watched->cancelled = true;
         run_cancel(watched->run);
     }
-    if (watched->tick_ms && !watched->cancelled) {
-        loop_fake_advance(watched->loop, watched->tick_ms);
+    if (loop_now_ms(watched->loop) < watched->until_ms && !watched->cancelled) {
+        loop_fake_advance(watched->loop, TICK_MS);
         loop_wake(watched->loop);
     }
     if (watched->full && !watched->cancelled) {

@@ -4,8 +4,8 @@
  * Sections of a case (tests/corpus/engine/): `document`, `file NAME` (further documents), `input`, `config` (the first
  * seed's RunnableConfig), `answers` (resumes an interrupted run), `resumes` (how often a stopped one is resumed),
  * `modes` and `events` (JSON lines), `status`, `steps`, `state`, `error`, `refused`, `time` (the fake clock at the
- * end), `open` (how many tasks were open at once, at most), `ticks` (ms that the clock goes on by in each turn, for
- * nodes that block). Nodes are the core plugin's and those of tests/engine/nodes.c.
+ * end), `open` (how many tasks were open at once, at most), `until` (how far the clock goes though a node blocks: less
+ * than CALL_GRACE_MS past a cancelling). Nodes are the core plugin's and those of tests/engine/nodes.c.
  *
  * Every case is run again: with a reader that refuses every event, which must change nothing; and cancelled in its
  * first event, its second, and so on, and in every turn of the loop: it must end, and leave nothing behind. `once` is
@@ -96,7 +96,7 @@ static bool run_case(const struct corpus_case *test, struct host *host, unsigned
     tn_value config = corpus_section(test, "config") ? parse_json(corpus_section(test, "config")) : NULL;
     assert_int_equal(run_options_read(&options, config, NULL), TN_OK);
     options.modes = modes;
-    if (corpus_section(test, "ticks")) watched->tick_ms = strtol(corpus_section(test, "ticks"), NULL, 10);
+    if (corpus_section(test, "until")) watched->until_ms = strtol(corpus_section(test, "until"), NULL, 10);
     tn_value input = corpus_section(test, "input") ? parse_json(corpus_section(test, "input")) : NULL;
     watched->name = test->name;
     watched_run(host, watched, graph, options, input);
@@ -145,7 +145,7 @@ static int64_t with_host(const struct corpus_case *test, unsigned modes, struct 
     } else {
         buffer_finish(&outcome->watched.events);
     }
-    if (corpus_section(test, "ticks")) { /* a worker thread may be on its way out still */
+    if (corpus_section(test, "until")) { /* a worker thread may be on its way out still */
         workers_stop();
         loop_run(host->loop, NULL, NULL);
     }
