@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include "host/plugin/manifest.h"
 #include "host/plugin/plugin_internal.h"
+#include <assert.h>
 #include <string.h>
 
 static void remove_rows(struct registry *registry, const struct plugin *plugin, struct row **rows, size_t *count) {
@@ -70,6 +71,7 @@ int32_t registry_upgrade(struct registry *registry, const char *path, const char
         plugin_free(fresh);
         return status;
     }
+    assert(old);
     bool loaded = old->state == PLUGIN_LOADED;
     struct row **rows = mem_array(NULL, registry->row_count + 1, sizeof(struct row *));
     remove_rows(registry, old, rows, &count);
