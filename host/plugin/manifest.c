@@ -32,7 +32,8 @@ enum shape {
     SHAPE_BOOL,
     SHAPE_TEXTS,
     SHAPE_SCHEMA,
-    SHAPE_STYLE
+    SHAPE_STYLE,
+    SHAPE_ISOLATION
 };
 
 struct member {
@@ -53,6 +54,7 @@ static const struct member plugin_members[] = {
     {"optional", SHAPE_TEXTS, false},
     {"provides", SHAPE_TEXTS, false},
     {"dynamic", SHAPE_TEXTS, false},
+    {"isolation", SHAPE_ISOLATION, false},
     {"config", SHAPE_SCHEMA, false},
 };
 
@@ -76,6 +78,7 @@ static bool is_wrong(tn_value found, enum shape shape, char why[160]) {
         [SHAPE_TEXTS] = "a list of texts",
         [SHAPE_SCHEMA] = "a JSON Schema that says something: an object with at least one keyword",
         [SHAPE_STYLE] = "\"async\" or \"blocking\"",
+        [SHAPE_ISOLATION] = "\"process\"",
     };
     size_t length = 0, at;
     const char *text = value_is(found, TN_STRING) ? value_chars(found, &length) : NULL;
@@ -99,6 +102,7 @@ static bool is_wrong(tn_value found, enum shape shape, char why[160]) {
         }
         break;
     case SHAPE_SCHEMA: good = value_is(found, TN_OBJECT) && value_count(found) > 0; break;
+    case SHAPE_ISOLATION: good = value_text_is(found, "process"); break;
     case SHAPE_STYLE: good = value_text_is(found, "async") || value_text_is(found, "blocking"); break;
     }
     if (good) return false;
