@@ -15,6 +15,7 @@
 #include "host/isolate/remote.h"
 #include "host/log.h"
 #include "host/loop/loop.h"
+#include "host/pack/installed.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
@@ -37,6 +38,7 @@ static int32_t find_plugins(struct host *host, const struct host_options *option
     for (size_t i = 0; i < config_plugin_paths(host->config); i++)
         search_add(&search, config_plugin_path(host->config, i), SEARCH_CONFIG, "tenon.yaml");
     search_add_user(&search);
+    packs_search(&search);
     search_add_installed(&search);
     int32_t status = registry_scan(host->registry, &search, error);
     search_finish(&search);
@@ -47,7 +49,9 @@ static bool isolation_wanted(void *user, const struct plugin *plugin) {
     const struct host *host = user;
     for (size_t i = 0; i < value_count(host->isolate); i++)
         if (value_text_is(value_at(host->isolate, i), plugin_id(plugin))) return true;
-    return config_isolated(host->config, plugin_id(plugin), plugin_bundled(plugin));
+    if (config_isolated(host->config, plugin_id(plugin), plugin_bundled(plugin))) return true;
+    /* Of a pack that nobody trusted has signed: unless the operator names this very plugin. */
+    return !config_unisolated(host->config, plugin_id(plugin)) && packs_untrusted(host->config, plugin_path(plugin));
 }
 
 static const tn_plugin *isolation_open(void *user, struct plugin *plugin) { return remote_open(user, plugin); }

@@ -108,6 +108,14 @@
          "search path.") \
     CODE(PLUGIN_BUSY, true, "Other", \
          "The plugin cannot be unloaded while it has instances or open tasks. It takes no new work; try again.") \
+    CODE(PACK_INVALID, false, "Other", \
+         "The file is no pack, or a damaged or forged one: a hash or a signature is wrong, a path leads out of it, it " \
+         "holds what is not listed. Nothing of it was used.") \
+    CODE(PACK_REFUSED, false, "Other", \
+         "The pack needs another Tenon, or another build of the same version is installed.") \
+    CODE(PACK_ALTERED, false, "Other", \
+         "A file of an installed pack is not what it was when it was installed. Remove the pack, and install it " \
+         "again.") \
     CODE(SECRET_NOT_FOUND, false, "Other", \
          "A secret that the configuration refers to cannot be had: the variable is not set, the file cannot " \
          "be read, the " \

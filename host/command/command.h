@@ -85,6 +85,13 @@ int command_plugin_new(const struct arguments *arguments);
 int command_plugin_check(const struct arguments *arguments);
 int command_plugin_upgrade(const struct arguments *arguments);
 int command_plugin_serve(const struct arguments *arguments);
+int command_pack_build(const struct arguments *arguments);
+int command_pack_keygen(const struct arguments *arguments);
+int command_pack_sign(const struct arguments *arguments);
+int command_pack_verify(const struct arguments *arguments);
+int command_pack_install(const struct arguments *arguments);
+int command_pack_list(const struct arguments *arguments);
+int command_pack_remove(const struct arguments *arguments);
 int command_doctor(const struct arguments *arguments);
 int command_reference(const struct arguments *arguments);
 

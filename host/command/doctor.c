@@ -10,6 +10,7 @@
 #include "host/command/command.h"
 #include "host/config/config.h"
 #include "host/host.h"
+#include "host/pack/installed.h"
 #include "host/plugin/loader.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
@@ -88,6 +89,7 @@ static void look_at_path(struct report *report, const struct host *host) {
     for (size_t i = 0; i < config_plugin_paths(host->config); i++)
         search_add(&search, config_plugin_path(host->config, i), SEARCH_CONFIG, "tenon.yaml");
     search_add_user(&search);
+    packs_search(&search);
     search_add_installed(&search);
     report->section = "plugin search path";
     bool installed = false;
@@ -96,7 +98,9 @@ static void look_at_path(struct report *report, const struct host *host) {
         struct stat status;
         bool there = stat(entry->path, &status) == 0;
         installed |= entry->origin == SEARCH_INSTALLED;
-        if (there && access(entry->path, R_OK) != 0)
+        if (entry->fault.code)
+            row(report, WRONG, entry->source, "%s [%s]", entry->fault.message, entry->fault.code);
+        else if (there && access(entry->path, R_OK) != 0)
             row(report, WRONG, entry->source, "%s cannot be read: %s", entry->path, strerror(errno));
         else if (there)
             row(report, FINE, entry->source, "%s", entry->path);

@@ -69,6 +69,21 @@ static const struct option plugin_new_options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
+static const struct option pack_build_options[] = {
+    {"output", 'o', "FILE", "what to write, instead of NAME-VERSION.tenonpack", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option pack_sign_options[] = {
+    {"key", 'k', "FILE", "the secret key: NAME.key of `pack keygen`", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option pack_verify_options[] = {
+    {"key", 'k', "KEY", "the public key that must have signed it, or its file, instead of those of tenon.yaml", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
 static const struct option reference_options[] = {
     {"man", 0, NULL, "the manual page, as troff", NULL},
     {"completion", 0, "SHELL", "completions for a shell", "bash|zsh|fish"},
@@ -118,6 +133,28 @@ const struct command commands[] = {
     {"plugin serve", "FILE", "run a plugin for a host, over the component protocol",
      "A host starts this for plugins that it isolates. The protocol is on descriptor 3.", "", NULL, 1, 1,
      command_plugin_serve, true},
+    {"pack build", "DIR", "make a pack of a folder",
+     "DIR/pack.json says its name, version and title, and what in it is a plugin or a document. The pack is one file\n"
+     "with a hash of every file in the folder; the same folder gives the same bytes. Prints where it is.",
+     "$ tenon pack build acme-text\nacme-text-1.0.0.tenonpack\n", pack_build_options, 1, 1, command_pack_build, false},
+    {"pack keygen", "NAME", "make a pair of keys for signing packs",
+     "NAME.key is secret and stays with whoever makes packs. NAME.pub is for whoever trusts them: prints the line of\n"
+     "tenon.yaml that does.",
+     "$ tenon pack keygen acme\npacks: {trust: [\"…\"]}\n", NULL, 1, 1, command_pack_keygen, false},
+    {"pack sign", "FILE", "sign a pack", "Puts a signature into FILE, in the place of one that it may have.",
+     "$ tenon pack sign acme-text-1.0.0.tenonpack --key acme.key\n", pack_sign_options, 1, 1, command_pack_sign, false},
+    {"pack verify", "FILE", "check that a pack is whole, and signed by a key that is trusted",
+     "Fails where a byte differs, where nobody has signed it, and where another key has.",
+     "$ tenon pack verify acme-text-1.0.0.tenonpack --key acme.pub\n", pack_verify_options, 1, 1, command_pack_verify,
+     false},
+    {"pack install", "FILE", "install a pack for this user",
+     "Whole, or not at all. Plugins of a pack that no key of `packs.trust` has signed run in processes of their own.",
+     "$ tenon pack install acme-text-1.0.0.tenonpack\n", NULL, 1, 1, command_pack_install, false},
+    {"pack list", "", "list the packs that are installed",
+     "Where they are, whose they are, what is in them; and which files have been altered since.", "$ tenon pack list\n",
+     json_option, 0, 0, command_pack_list, false},
+    {"pack remove", "NAME [VERSION]", "remove a pack", "All its versions, or one.", "$ tenon pack remove acme-text\n",
+     NULL, 1, 2, command_pack_remove, false},
     {"doctor", "", "say what this installation has, and what is wrong with it",
      "Versions, search paths, configuration, plugins that cannot be used and why.", "$ tenon doctor\n", json_option, 0,
      0, command_doctor, false},
@@ -143,7 +180,7 @@ const struct variable environment[] = {
     {"TENON_PLUGIN_PATH", "Folders, separated by colons, in which plugins are looked for."},
     {"TENON_PROGRAM", "The program that runs isolated plugins, instead of this one."},
     {"XDG_CONFIG_HOME", "Where `tenon/tenon.yaml`, the user's configuration, is; `~/.config`."},
-    {"XDG_DATA_HOME", "Where `tenon/plugins`, the user's plugins, are; `~/.local/share`."},
+    {"XDG_DATA_HOME", "Where `tenon/plugins` and `tenon/packs`, the user's, are; `~/.local/share`."},
     {"HOME", "What `~/` stands for in tenon.yaml."},
     {"TZDIR", "Where the time zones of expressions are; `/usr/share/zoneinfo`."},
     {"NO_COLOR", "Set to anything: no colours, unless `--color always` asks for them."},

@@ -26,6 +26,7 @@ void search_finish(struct search *search) {
     for (size_t i = 0; i < search->count; i++) {
         mem_free(search->entries[i].path);
         mem_free(search->entries[i].source);
+        error_finish(&search->entries[i].fault);
     }
     mem_free(search->entries);
     *search = (struct search){0};
@@ -49,7 +50,14 @@ void search_add(struct search *search, const char *path, enum search_origin orig
     size_t count = search->count;
     if ((count & (count - 1)) == 0)
         search->entries = mem_array(search->entries, count ? count * 2 : 1, sizeof *search->entries);
-    search->entries[search->count++] = (struct search_entry){given, mem_text(source), origin};
+    search->entries[search->count++] = (struct search_entry){given, mem_text(source), origin, ERROR_INIT};
+}
+
+void search_add_fault(struct search *search, const char *path, enum search_origin origin, const char *source,
+                      const struct error *fault) {
+    size_t count = search->count;
+    search_add(search, path, origin, source);
+    if (search->count > count) error_copy(&search->entries[count].fault, fault);
 }
 
 void search_add_environment(struct search *search) {
@@ -140,6 +148,10 @@ static char *plugin_name(int folder, const char *name) {
 int32_t search_files(const struct search_entry *entry, void (*visit)(void *user, const char *path, bool named),
                      void *user, struct error *error) {
     struct stat status;
+    if (entry->fault.code) {
+        error_copy(error, &entry->fault);
+        return TN_INVALID;
+    }
     if (stat(entry->path, &status) != 0)
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "%s (from %s): %s", entry->path, entry->source,
                          strerror(errno));

@@ -1,0 +1,285 @@
+/*
+ * installed.c - looking at what is installed. Nothing is changed here (install.c does), and no plugin is opened.
+ *
+ * A pack at fault is shown as that and keeps no other from being used. Its plugins are not found at all: a file whose
+ * bytes are not the pack's is not read, not even for its manifest.
+ */
+#include "host/pack/installed.h"
+#include "adl/document/version.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/config/config.h"
+#include "host/pack/files.h"
+#include "host/plugin/search.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char *packs_folder(void) {
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    struct buffer path;
+    buffer_init(&path, SIZE_MAX);
+    if (data && *data == '/') /* the XDG specification: relative ones are ignored */
+        buffer_format(&path, "%s/tenon/packs", data);
+    else if (home && *home)
+        buffer_format(&path, "%s/.local/share/tenon/packs", home);
+    return buffer_detach(&path, NULL);
+}
+
+/* ---- One pack ---- */
+
+static int32_t read_record(const char *folder, int descriptor, tn_value *out, struct error *error) {
+    char *text;
+    size_t length;
+    struct error why = ERROR_INIT;
+    tn_value record = NULL;
+    int32_t status = pack_file_text(folder, descriptor, PACK_RECORD, PACK_RECORD_MAX, &text, &length, &why);
+    if (status == TN_OK) {
+        status = json_read(text, length, NULL, &record, &why);
+        mem_free(text);
+    }
+    tn_value hash = value_get(record, "manifest"), key = value_get(record, "key");
+    bool good =
+        value_is(hash, TN_STRING) && (!key || (value_is(key, TN_STRING) && config_is_key(value_chars(key, NULL))));
+    if (!good) {
+        error_set(error, TN_INVALID, "PACK_ALTERED",
+                  "%s: there is no usable record of its installation (%s): remove the pack, and install it again",
+                  folder, why.message ? why.message : PACK_RECORD);
+        value_unref(record);
+        error_finish(&why);
+        return TN_INVALID;
+    }
+    *out = record;
+    return TN_OK;
+}
+
+static int32_t inspect(const char *folder, int descriptor, struct installed_pack *pack, tn_value *record,
+                       struct error *error) {
+    char *text;
+    size_t length;
+    int32_t status = read_record(folder, descriptor, record, error);
+    if (status == TN_OK)
+        status = pack_file_text(folder, descriptor, PACK_MANIFEST, PACK_MANIFEST_MAX, &text, &length, error);
+    if (status != TN_OK) return status;
+    char found[SHA256_TEXT];
+    const char *expected = value_chars(value_get(*record, "manifest"), NULL);
+    struct sha256 hash;
+    sha256_init(&hash);
+    sha256_add(&hash, text, length);
+    sha256_text(&hash, found);
+    if (strcmp(found, expected) != 0)
+        status = error_set(error, TN_INVALID, "PACK_ALTERED",
+                           "%s/" PACK_MANIFEST ": its hash is %s, and was %s when it was installed: remove the pack, "
+                           "and install it again",
+                           folder, found, expected);
+    else
+        status = pack_manifest_read(folder, text, length, &pack->manifest, error);
+    mem_free(text);
+    if (status == TN_OK &&
+        (strcmp(pack->name, pack->manifest.name) != 0 || strcmp(pack->version, pack->manifest.version) != 0))
+        status = error_set(error, TN_INVALID, "PACK_ALTERED", "%s: this is the pack %s %s, in a folder of another name",
+                           folder, pack->manifest.name, pack->manifest.version);
+    return status;
+}
+
+int32_t pack_inspect(const char *folder, struct installed_pack *out, struct error *error) {
+    struct installed_pack pack = {.folder = mem_text(folder)};
+    tn_value record = NULL;
+    /* …/NAME/VERSION */
+    const char *slash = strrchr(folder, '/'), *start = slash;
+    while (start && start > folder && start[-1] != '/') start--;
+    pack.version = mem_text(slash ? slash + 1 : folder);
+    pack.name = slash ? mem_text_n(start, (size_t)(slash - start)) : mem_text("");
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int32_t status = descriptor < 0 ? error_set(error, TN_NOT_FOUND, "IO", "%s: %s", folder, strerror(errno))
+                                    : inspect(folder, descriptor, &pack, &record, error);
+    if (descriptor >= 0) close(descriptor);
+    if (status == TN_OK && value_get(record, "key")) pack.key = mem_text(value_chars(value_get(record, "key"), NULL));
+    value_unref(record);
+    if (status == TN_OK)
+        *out = pack;
+    else
+        installed_pack_finish(&pack);
+    return status;
+}
+
+void installed_pack_finish(struct installed_pack *pack) {
+    mem_free((void *)(uintptr_t)pack->folder);
+    mem_free((void *)(uintptr_t)pack->name);
+    mem_free((void *)(uintptr_t)pack->version);
+    mem_free((void *)(uintptr_t)pack->key);
+    pack_manifest_finish(&pack->manifest);
+    error_finish(&pack->fault);
+    *pack = (struct installed_pack){0};
+}
+
+/* ---- All packs ---- */
+
+struct names {
+    char **items;
+    size_t count;
+};
+
+static void names_finish(struct names *names) {
+    for (size_t i = 0; i < names->count; i++) mem_free(names->items[i]);
+    mem_free((void *)names->items);
+}
+
+static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static int compare_versions(const void *a, const void *b) {
+    const char *left = *(char *const *)a, *right = *(char *const *)b;
+    struct version first, second;
+    if (!version_parse(left, strlen(left), &first) || !version_parse(right, strlen(right), &second))
+        return strcmp(left, right);
+    return version_compare(&second, &first);
+}
+
+static struct names read_names(const char *path, bool (*valid)(const char *name), size_t most,
+                               int (*compare)(const void *a, const void *b)) {
+    struct names names = {NULL, 0};
+    DIR *folder = opendir(path);
+    if (!folder) return names;
+    names.items = mem_array(NULL, most, sizeof *names.items);
+    for (struct dirent *item; names.count < most && (item = readdir(folder)) != NULL;)
+        if (valid(item->d_name)) names.items[names.count++] = mem_text(item->d_name);
+    closedir(folder);
+    qsort((void *)names.items, names.count, sizeof *names.items, compare);
+    return names;
+}
+
+static void visit_version(const char *folder, const char *name, const char *version, bool newest,
+                          void (*visit)(void *user, const struct installed_pack *pack), void *user) {
+    struct installed_pack pack;
+    struct error fault = ERROR_INIT;
+    tn_value path = value_format("%s/%s/%s", folder, name, version);
+    if (pack_inspect(value_chars(path, NULL), &pack, &fault) != TN_OK)
+        pack = (struct installed_pack){.folder = mem_text(value_chars(path, NULL)),
+                                       .name = mem_text(name),
+                                       .version = mem_text(version),
+                                       .fault = fault};
+    pack.newest = newest;
+    visit(user, &pack);
+    installed_pack_finish(&pack);
+    value_unref(path);
+}
+
+void packs_each(void (*visit)(void *user, const struct installed_pack *pack), void *user) {
+    char *folder = packs_folder();
+    struct names names = {NULL, 0};
+    if (folder) names = read_names(folder, pack_name_valid, PACKS_MAX, compare_names);
+    for (size_t i = 0; i < names.count; i++) {
+        tn_value path = value_format("%s/%s", folder, names.items[i]);
+        struct names versions =
+            read_names(value_chars(path, NULL), pack_version_valid, PACK_VERSIONS_MAX, compare_versions);
+        for (size_t j = 0; j < versions.count; j++)
+            visit_version(folder, names.items[i], versions.items[j], j == 0, visit, user);
+        names_finish(&versions);
+        value_unref(path);
+    }
+    names_finish(&names);
+    mem_free(folder);
+}
+
+/* ---- Verifying ---- */
+
+static int32_t verify_in(const struct installed_pack *pack, int descriptor, const char *path, struct error *error) {
+    tn_value expected = value_get(pack->manifest.files, path);
+    char found[SHA256_TEXT];
+    if (!expected)
+        return error_set(error, TN_INVALID, "PACK_ALTERED", "%s/%s is no file of the pack %s %s", pack->folder, path,
+                         pack->name, pack->version);
+    int32_t status = pack_file_hash(pack->folder, descriptor, path, found, error);
+    if (status == TN_OK && !value_text_is(expected, found))
+        status = error_set(error, TN_INVALID, "PACK_ALTERED",
+                           "%s/%s: it was altered: its hash is %s, and the pack %s %s says %s; remove the pack, and "
+                           "install it again",
+                           pack->folder, path, found, pack->name, pack->version, value_chars(expected, NULL));
+    return status;
+}
+
+static int open_folder(const struct installed_pack *pack, struct error *error) {
+    int descriptor = open(pack->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) error_set(error, TN_NOT_FOUND, "IO", "%s: %s", pack->folder, strerror(errno));
+    return descriptor;
+}
+
+int32_t pack_verify_file(const struct installed_pack *pack, const char *path, struct error *error) {
+    int descriptor = open_folder(pack, error);
+    if (descriptor < 0) return TN_NOT_FOUND;
+    int32_t status = verify_in(pack, descriptor, path, error);
+    close(descriptor);
+    return status;
+}
+
+int32_t pack_verify_plugin(const struct installed_pack *pack, const char *path, struct error *error) {
+    int descriptor = open_folder(pack, error);
+    if (descriptor < 0) return TN_NOT_FOUND;
+    int32_t status = verify_in(pack, descriptor, path, error);
+    size_t length = strlen(path);
+    if (length > 3 && strcmp(path + length - 3, ".so") == 0) length -= 3;
+    /* One that lies there and is not the pack's would be read all the same. */
+    tn_value beside = value_format("%.*s.tenon.json", (int)length, path);
+    const char *sidecar = value_chars(beside, NULL);
+    if (status == TN_OK && (value_get(pack->manifest.files, sidecar) || faccessat(descriptor, sidecar, F_OK, 0) == 0))
+        status = verify_in(pack, descriptor, sidecar, error);
+    value_unref(beside);
+    close(descriptor);
+    return status;
+}
+
+int32_t pack_verify_all(const struct installed_pack *pack, struct error *error) {
+    int descriptor = open_folder(pack, error);
+    if (descriptor < 0) return TN_NOT_FOUND;
+    int32_t status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < value_count(pack->manifest.files); i++)
+        status = verify_in(pack, descriptor, value_chars(value_key_at(pack->manifest.files, i), NULL), error);
+    close(descriptor);
+    return status;
+}
+
+/* ---- For hosts ---- */
+
+static void search_pack(void *user, const struct installed_pack *pack) {
+    struct search *search = user;
+    if (!pack->newest) return;
+    tn_value source = value_format("pack %s %s", pack->name, pack->version);
+    if (pack->fault.code) search_add_fault(search, pack->folder, SEARCH_PACK, value_chars(source, NULL), &pack->fault);
+    for (size_t i = 0; i < value_count(pack->manifest.plugins); i++) {
+        const char *plugin = value_chars(value_at(pack->manifest.plugins, i), NULL);
+        tn_value path = value_format("%s/%s", pack->folder, plugin);
+        struct error fault = ERROR_INIT;
+        if (pack_verify_plugin(pack, plugin, &fault) == TN_OK)
+            search_add(search, value_chars(path, NULL), SEARCH_PACK, value_chars(source, NULL));
+        else
+            search_add_fault(search, value_chars(path, NULL), SEARCH_PACK, value_chars(source, NULL), &fault);
+        error_finish(&fault);
+        value_unref(path);
+    }
+    value_unref(source);
+}
+
+void packs_search(struct search *search) { packs_each(search_pack, search); }
+
+bool packs_untrusted(const struct config *config, const char *plugin_path) {
+    char folder[PATH_MAX], path[PATH_MAX];
+    struct installed_pack pack;
+    char *packs = packs_folder();
+    bool below = packs && realpath(packs, folder) && realpath(plugin_path, path);
+    mem_free(packs);
+    size_t length = below ? strlen(folder) : 0;
+    if (!below || strncmp(path, folder, length) != 0 || path[length] != '/') return false;
+    /* NAME/VERSION; whatever lies there otherwise is nobody's, and trusted by none. */
+    char *slash = strchr(path + length + 1, '/');
+    slash = slash ? strchr(slash + 1, '/') : NULL;
+    if (!slash) return true;
+    *slash = 0;
+    if (pack_inspect(path, &pack, NULL) != TN_OK) return true;
+    bool trusted = pack.key && config_trusts(config, pack.key, NULL);
+    installed_pack_finish(&pack);
+    return !trusted;
+}
