@@ -4,7 +4,7 @@
 #include "host/command/command.h"
 
 const struct option global_options[] = {
-    {"plugins", 'P', "DIR", "look for plugins here first (a folder, or one .so); may be repeated", NULL},
+    {"plugins", 'P', "PATH", "look for plugins here first (a folder, or one .so); may be repeated", NULL},
     {"config", 'c', "FILE", "the configuration, instead of the tenon.yaml found upwards from here", NULL},
     {"no-config", 0, NULL, "read no configuration", NULL},
     {"allow-drafts", 0, NULL, "let plugins that are not bundled use draft interfaces", NULL},
@@ -159,8 +159,9 @@ const struct command commands[] = {
      "Versions, search paths, configuration, plugins that cannot be used and why.", "$ tenon doctor\n", json_option, 0,
      0, command_doctor, false},
     {"reference", "[TOPIC]", "print the reference, as Markdown",
-     "Topics: commands, diagnostics, adl, expressions, errors, config. It is generated from the tables the program\n"
-     "itself uses.",
+     "Topics: commands, diagnostics, adl, expressions, errors, config; or a code, as ADL-E021. It is generated from "
+     "the\n"
+     "tables the program itself uses.",
      "$ tenon reference diagnostics\n", reference_options, 0, 1, command_reference, false},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
