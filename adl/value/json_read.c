@@ -185,7 +185,7 @@ static bool read_escape(struct reader *reader) {
         reader->at++;
         return true;
     }
-    uint32_t code, low;
+    uint32_t code = 0, low = 0; /* gcc -O3 does not see that read_hex sets them */
     if (!read_hex(reader, reader->at + 1, &code)) return false;
     reader->at += 5;
     if (code >= 0xD800 && code <= 0xDBFF) {
