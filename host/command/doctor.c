@@ -99,7 +99,7 @@ static void look_at_path(struct report *report, const struct host *host) {
         bool there = stat(entry->path, &status) == 0;
         installed |= entry->origin == SEARCH_INSTALLED;
         if (entry->fault.code)
-            row(report, WRONG, entry->source, "%s [%s]", entry->fault.message, entry->fault.code);
+            row(report, NOTE, entry->source, "%s cannot be used; why is said below", entry->path);
         else if (there && access(entry->path, R_OK) != 0)
             row(report, WRONG, entry->source, "%s cannot be read: %s", entry->path, strerror(errno));
         else if (there)

@@ -32,6 +32,14 @@ static struct config *load_config(const struct arguments *arguments) {
     return config;
 }
 
+/* A file of packs.trust that cannot be read must not look like a key that is not trusted. */
+static void warn_of_trust(const struct config *config) {
+    struct error why = ERROR_INIT;
+    config_trusts(config, NULL, &why);
+    if (why.code) command_fail(0, "warning: packs.trust: %s", why.message);
+    error_finish(&why);
+}
+
 /* ---- build, sign, keygen ---- */
 
 int command_pack_build(const struct arguments *arguments) {
@@ -88,11 +96,9 @@ static int32_t judge(const struct arguments *arguments, const struct pack *pack,
         return TN_OK;
     }
     struct config *config = load_config(arguments);
-    struct error why = ERROR_INIT;
     if (!config) return error_set(error, TN_INVALID, "INVALID_CONFIG", "the configuration cannot be used");
-    out->trusted = config_trusts(config, out->is_signed ? out->key : NULL, &why);
-    if (why.code) command_fail(0, "warning: packs.trust: %s", why.message);
-    error_finish(&why);
+    warn_of_trust(config);
+    out->trusted = out->is_signed && config_trusts(config, out->key, NULL);
     config_free(config);
     return TN_OK;
 }
@@ -214,6 +220,7 @@ static void list_pack(void *user, const struct installed_pack *found) {
 int command_pack_list(const struct arguments *arguments) {
     struct config *config = load_config(arguments);
     if (!config) return COMMAND_PLUGIN_PROBLEM;
+    warn_of_trust(config);
     struct listing listing = {.config = config, .all = argument_given(arguments, "json") ? value_array() : NULL};
     packs_each(list_pack, &listing);
     if (listing.all) {

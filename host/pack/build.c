@@ -166,7 +166,7 @@ static int32_t add_files(const char *folder, int descriptor, const struct listin
         status = pack_file_hash(folder, descriptor, listing->paths[i], hash, error);
         if (status == TN_OK) files = value_set_take(files, listing->paths[i], value_text(hash));
     }
-    *manifest = value_remove_take(*manifest, key);
+    *manifest = value_remove_take(*manifest, value_ref(key));
     *manifest = value_set_key_take(*manifest, key, files);
     return status;
 }
