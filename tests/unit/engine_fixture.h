@@ -64,7 +64,8 @@ struct watched {
     uint32_t cancel_event; /* cancels in the Nth; 0: in none */
     uint32_t cancel_turn;  /* cancels in the Nth turn of the loop; 0: in none */
     int64_t until_ms;      /* how far the fake clock goes though a worker thread works, when it would stand still */
-    struct loop *loop;     /* for that */
+    int64_t tick_ms;       /* what every event takes of the fake clock, where the test lets it */
+    struct loop *loop;     /* for these */
     /* Found out. */
     struct run *run;
     bool ended, full, cancelled;

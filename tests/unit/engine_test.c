@@ -244,6 +244,57 @@ static void test_corpus(void **state) {
     }
 }
 
+/* ---- Giving way: nodes that complete inside start, and are slow or many ---- */
+
+static const char counting[] = "version: \"1.0\"\n"
+                               "agent: {name: x, recursion_limit: 200}\n"
+                               "channels: [{name: n, type: last_value, default: 0}]\n"
+                               "nodes: [{id: a, type: test.add, config: {in: n, out: n}}]\n"
+                               "edges:\n"
+                               "  - {from: START, to: a}\n"
+                               "  - {from: a, type: conditional, conditions: [{expression: state.n < 100, to: a}]}\n";
+
+static bool take_time(void *user, tn_value event) {
+    (void)event;
+    struct watched *watched = user;
+    loop_fake_advance(watched->loop, watched->tick_ms);
+    return true;
+}
+
+/* How far a run comes before it lets others have their turn; it ends as ever. */
+static uint32_t steps_at_once(int64_t tick_ms) {
+    struct host *host = host_for_tests();
+    loop_fake_clock(host->loop);
+    struct graph *graph = graph_for_tests(host, "counting.yaml", counting, NULL);
+    struct watched watched;
+    watched_init(&watched);
+    watched.loop = host->loop;
+    watched.tick_ms = tick_ms;
+    struct run_options options = RUN_OPTIONS_INIT;
+    options.modes = RUN_MODE_VALUES;
+    options.event = take_time;
+    options.ended = note_end;
+    options.user = &watched;
+    watched.run = run_new(graph, &options);
+    assert_false(run_start(watched.run, NULL));
+    uint32_t steps = run_steps(watched.run);
+    watched_wait(host, &watched, false);
+    assert_int_equal(run_status(watched.run), RUN_DONE);
+    assert_int_equal(run_steps(watched.run), 100);
+    watched_finish(&watched);
+    graph_unref(graph);
+    host_free(host);
+    return steps;
+}
+
+static void test_gives_way(void **state) {
+    (void)state;
+    assert_int_equal(steps_at_once(0), RUN_INLINE_MAX);
+    /* The time is looked at now and then only. */
+    uint32_t slow = steps_at_once(1);
+    assert_true(slow > 1 && slow <= RUN_INLINE_MAX / 4);
+}
+
 static int enter_folder(void **state) {
     (void)state;
     return mkdtemp(cases_folder) && chdir(cases_folder) == 0 ? 0 : -1;
@@ -259,6 +310,6 @@ static int remove_folder(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpus)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpus), cmocka_unit_test(test_gives_way)};
     return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }
