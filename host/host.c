@@ -56,7 +56,7 @@ static bool isolation_wanted(void *user, const struct plugin *plugin) {
 
 static const tn_plugin *isolation_open(void *user, struct plugin *plugin) { return remote_open(user, plugin); }
 
-static const struct isolation isolation = {isolation_wanted, isolation_open, remote_start};
+static const struct isolation isolation = {isolation_wanted, isolation_open, remote_start, remote_close};
 
 void host_registry_options(struct host *host, struct registry_options *out) {
     *out = (struct registry_options){.interfaces = interface_table,

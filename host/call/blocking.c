@@ -9,6 +9,7 @@
 #include "host/call/instance_internal.h"
 #include "host/call/slot.h"
 #include "host/plugin/plugin.h"
+#include <stdatomic.h>
 #include <stddef.h>
 
 static void job_free(struct task_job *job) {
@@ -92,11 +93,23 @@ static void dispatch_next(struct instance *instance, struct loop *loop) {
     dispatch(job, loop, NULL);
 }
 
+/* What hung is not entered again, nor destroyed: it is kept here, where whoever looks for leaks finds it. */
+static struct lost {
+    struct lost *next;
+    void *inner;
+} * _Atomic lost;
+
+static void keep_lost(void *inner) {
+    struct lost *kept = mem_alloc(sizeof *kept);
+    *kept = (struct lost){lost, inner};
+    while (!atomic_compare_exchange_weak(&lost, &kept->next, kept)) continue;
+}
+
 /* Both have happened: the job has no use any more. */
 static void finish(struct task_job *job, struct loop *loop) {
     struct instance *instance = job->instance;
     callable_ref(&instance->callable);
-    /* What hung is not entered again, nor destroyed. */
+    if (job->lent && job->job.abandoned && instance->pooled) keep_lost(job->inner);
     if (job->lent && !job->job.abandoned) give_back(instance, job->inner);
     job_free(job);
     dispatch_next(instance, loop);

@@ -349,6 +349,7 @@ int32_t plugin_load(struct plugin *plugin, struct error *error) {
         plugin->loaded_as = ++plugin->registry->loads;
     } else {
         loader_forget(plugin);
+        if (plugin->isolated && plugin->plugin) plugin->registry->options.isolation->close(plugin->plugin);
         plugin_refuse(plugin, status, &why);
         error_copy(error, &why);
     }

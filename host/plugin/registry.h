@@ -43,6 +43,7 @@ struct isolation {
     bool (*wanted)(void *user, const struct plugin *plugin); /* asked once, when its manifest has been read */
     const tn_plugin *(*open)(void *user, struct plugin *plugin);
     int32_t (*start)(const tn_plugin *end, tn_value config, struct error *error);
+    void (*close)(const tn_plugin *end); /* of one that was refused; its lifecycle's deinit does it otherwise */
 };
 
 struct registry_options {
