@@ -159,8 +159,7 @@ const struct command commands[] = {
      "Versions, search paths, configuration, plugins that cannot be used and why.", "$ tenon doctor\n", json_option, 0,
      0, command_doctor, false},
     {"reference", "[TOPIC]", "print the reference, as Markdown",
-     "Topics: commands, diagnostics, adl, expressions, errors, config; or a code, as ADL-E021. It is generated from "
-     "the\n"
+     "Topics: commands, diagnostics, adl, expressions, errors, config; or a code, as ADL-E021. It is made from the\n"
      "tables the program itself uses.",
      "$ tenon reference diagnostics\n", reference_options, 0, 1, command_reference, false},
 };
