@@ -11,6 +11,7 @@
 #include "host/call/worker.h"
 #include "host/config/config.h"
 #include "host/files.h"
+#include "host/interface/guard.h"
 #include "host/interface/interface.h"
 #include "host/isolate/remote.h"
 #include "host/log.h"
@@ -59,7 +60,8 @@ static const tn_plugin *isolation_open(void *user, struct plugin *plugin) { retu
 static const struct isolation isolation = {isolation_wanted, isolation_open, remote_start, remote_close};
 
 void host_registry_options(struct host *host, struct registry_options *out) {
-    *out = (struct registry_options){.interfaces = interface_table,
+    *out = (struct registry_options){.interfaces = host->check_plugins ? guard_table() : interface_table,
+                                     .wrap = host->check_plugins ? guard_wrap : NULL,
                                      .allow_drafts = host->allow_drafts,
                                      .config = plugin_config,
                                      .isolation = &isolation,
@@ -98,6 +100,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     struct host *host = mem_zalloc(sizeof *host);
     int32_t status = TN_OK;
     host->allow_drafts = options->allow_drafts;
+    host->check_plugins = options->check_plugins;
     host->isolate = value_array();
     for (const char *const *id = options->isolate; id && *id; id++)
         host->isolate = value_push_take(host->isolate, value_text(*id));

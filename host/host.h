@@ -27,6 +27,7 @@ struct host_options {
     const char *config_file;         /* NULL: tenon.yaml, searched upwards from the working directory */
     bool no_config;                  /* read none */
     const char *const *isolate;      /* ids of plugins to run in processes of their own; NULL-terminated; NULL: none */
+    bool check_plugins;              /* watch them for what the contract forbids: interface/guard.h */
     bool allow_drafts;               /* draft interfaces for plugins that are not bundled */
 };
 
@@ -36,7 +37,7 @@ struct host {
     struct config *config;
     struct catalog catalog; /* the registry, and files */
     struct graph *graphs;   /* what graph_open has given and is still in use */
-    bool allow_drafts;
+    bool allow_drafts, check_plugins;
     tn_value isolate; /* the options' `isolate`, an array */
     /* `limits` of tenon.yaml: the most a run gets, whatever its document asks for; UINT32_MAX where nothing is said. */
     uint32_t concurrency_max, recursion_max;

@@ -8,6 +8,7 @@
 #include "adl/value/nearest.h"
 #include "host/command/command.h"
 #include "host/command/help.h"
+#include "host/interface/guard.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -324,6 +325,7 @@ static int dispatch(int argc, char **argv) {
     if (!code) code = check_operands(&arguments);
     if (!code) code = check_values(&arguments);
     if (!code) code = command->run(&arguments);
+    if (!code && guard_findings()) code = COMMAND_PLUGIN_PROBLEM; /* each was logged */
     mem_free(arguments.given);
     mem_free((void *)arguments.operands);
     return code;

@@ -69,6 +69,7 @@ struct host *command_open(const struct arguments *arguments, struct error *error
                                    .isolate = isolate,
                                    .config_file = argument_text(arguments, "config"),
                                    .no_config = argument_given(arguments, "no-config"),
+                                   .check_plugins = argument_given(arguments, "check-plugins"),
                                    .allow_drafts = argument_given(arguments, "allow-drafts")};
     struct host *host = host_new(&options, error);
     mem_free((void *)paths);

@@ -54,6 +54,8 @@ struct registry_options {
      * plugin is refused with the error. May be NULL.
      */
     int32_t (*config)(void *user, const char *plugin_id, tn_value *out, struct error *error);
+    /* What a plugin of this process is seen through: check mode (interface/guard.h). May be NULL. */
+    const tn_plugin *(*wrap)(struct plugin *plugin, const tn_plugin *end);
     const struct isolation *isolation; /* NULL: every plugin runs in this process */
     void *user;                        /* registry_user gives it back: how interfaces find their host */
 };

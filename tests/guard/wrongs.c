@@ -1,0 +1,49 @@
+/*
+ * wrongs.c - a plugin that does what the contract forbids, a node for each, for tests/e2e/guard.sh.
+ */
+#include <pthread.h>
+#include <string.h>
+#include <tenon/easy.h>
+#include <time.h>
+
+TN_PLUGIN("test.wrongs", "1.0.0", "Does what the contract forbids")
+
+static tn_value kept;
+
+static void *from_a_thread(void *argument) {
+    tn_value value = tn.task->read(*(tn_task *)argument, 0);
+    tn.value->release(value);
+    return NULL;
+}
+
+static void work(double seconds) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    double end = (double)now.tv_sec + (double)now.tv_nsec / 1e9 + seconds;
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    } while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < end);
+}
+
+TN_NODE(wrong, "test.wrong", "Does something wrong.", TN_PURE, (TEXT, what, "what"), (READ, in, "a channel"),
+        (WRITE, out, "a channel")) {
+    if (strcmp(config->what, "twice") == 0) {
+        tn.task->complete(task, NULL);
+        tn.task->complete(task, NULL);
+        return TN_OK;
+    }
+    if (strcmp(config->what, "thread") == 0) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, from_a_thread, &task) == 0) pthread_join(thread, NULL);
+    }
+    if (strcmp(config->what, "hold") == 0) work(0.02);
+    if (strcmp(config->what, "leak") == 0) {
+        tn_value text = tn.value->make_text("this is never released", 22);
+        tn.task->write(task, config->out, text);
+    }
+    if (strcmp(config->what, "late") == 0) {
+        if (kept) tn.value->count(kept); /* lent for the last call */
+        kept = input;
+    }
+    return tn_done(task);
+}
