@@ -124,7 +124,7 @@ static bool integer_from_text(struct conversion *conversion, const struct place 
 static bool integer_in(struct conversion *conversion, const struct place *place, const struct type *type,
                        tn_value value, void *at) {
     int64_t number, least;
-    uint64_t most, bits;
+    uint64_t most, bits = 0;
     char found[40];
     type_range(type, &least, &most);
     const char *digits = most > INT64_MAX ? tn_chars(value, NULL) : NULL;
