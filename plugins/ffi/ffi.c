@@ -77,7 +77,7 @@ static struct library *read_file(const char *path, struct faults *faults) {
 
 /* One that stands in tenon.yaml: JSON is YAML, so it is read like a file's. */
 static struct library *read_inline(tn_value description, uint64_t index, struct faults *faults) {
-    char where[64];
+    char where[96];
     uint64_t length = 0;
     tn_value json = tn.value->to_json(description);
     const char *text = tn_chars(json, &length);
