@@ -27,7 +27,7 @@ tn_value value_at(tn_value array, size_t index) {
 tn_value value_push_take(tn_value array, tn_value item) {
     assert(value_is(array, TN_ARRAY) && item != NULL);
     if (!value_is_block(array)) return list_make_roomy(TN_ARRAY, ARRAY_CAPACITY_FIRST, &item, 1);
-    struct list *list = list_extend(list_of(array), 1);
+    struct list *list = list_extend(list_of(array), 1, &item);
     list_items(list)[list->length - 1] = item;
     return &list->header;
 }
@@ -39,9 +39,9 @@ tn_value value_concat_take(tn_value array, tn_value more) {
         value_unref(count == 0 ? more : array);
         return count == 0 ? array : more;
     }
-    struct list *list = list_extend(list_of(array), count);
-    tn_value *to = list_items(list) + before;
     tn_value *from = list_items(list_of(more));
+    struct list *list = list_extend(list_of(array), count, from);
+    tn_value *to = list_items(list) + before;
     for (size_t i = 0; i < count; i++) to[i] = value_ref(from[i]);
     value_unref(more);
     return &list->header;
@@ -63,7 +63,7 @@ tn_value value_slice(tn_value array, size_t from, size_t to) {
         (void)atomic_fetch_add_explicit(&slots->references, 1, memory_order_relaxed);
         return &part->header;
     }
-    struct list *part = list_extend(list_new(TN_ARRAY, count), count);
+    struct list *part = list_extend(list_new(TN_ARRAY, count), count, list_items(whole) + from);
     for (size_t i = 0; i < count; i++) part->slots->items[i] = value_ref(list_items(whole)[from + i]);
     return &part->header;
 }

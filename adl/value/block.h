@@ -11,7 +11,8 @@
  * Slots own a reference to every item below `used`, and are freed, with the first handle's memory, when the last
  * handle goes. Items below `used` never change while slots have two handles. Whoever moves `used` from its own end by
  * compare-and-swap owns the slots it claimed, and writes them before it hands out the longer handle: so handles of one
- * family may append from several threads, and one of them wins the shared slots while the others copy.
+ * family may append from several threads, and one of them wins the shared slots while the others copy. Slots never hold
+ * a handle of their own, directly or through others: they would keep each other for ever.
  *
  * An object's entry is two items, key and value; offset, length, used and capacity count entries. Above
  * OBJECT_LINEAR_MAX entries of capacity an open hash table of entry numbers + 1 stands behind the items; a reader
@@ -88,9 +89,10 @@ tn_value list_make(int kind, const tn_value *items, size_t count);
 tn_value list_make_roomy(int kind, size_t capacity, const tn_value *items, size_t count); /* count above 0 */
 /*
  * Consumes the handle, and returns one that nobody else holds and that is `more` entries longer; they are claimed, and
- * the caller fills them (and indexes them) before it hands the list on.
+ * the caller fills them (and indexes them) before it hands the list on. `values` are the `more` items, or entries'
+ * values, that it will put there: where one of them may hold a handle of the same slots, the list is copied.
  */
-struct list *list_extend(struct list *list, size_t more);
+struct list *list_extend(struct list *list, size_t more, const tn_value *values);
 /* Consumes the handle; returns one with the same entries that owns its slots, so that they can be changed. */
 struct list *list_separate(struct list *list);
 void list_free(struct list *list);

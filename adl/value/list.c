@@ -11,6 +11,9 @@
 #include "adl/value/memory.h"
 
 #define CAPACITY_FIRST 4
+/* How far list_extend looks into what is added; where there is more of it, a shared list is copied. */
+#define LOOK_ENTRIES_MAX 1000
+#define LOOK_DEPTH_MAX   64
 
 static size_t block_size(int kind, uint32_t capacity, uint32_t *index_mask) {
     size_t size = sizeof(struct list) + sizeof(struct slots) + (size_t)capacity * list_width(kind) * sizeof(tn_value);
@@ -122,25 +125,67 @@ static struct list *resize(struct list *list, uint32_t capacity) {
     return list;
 }
 
-struct list *list_extend(struct list *list, size_t more) {
+/*
+ * May the value hold a handle of the slots? What takes long to find out, or is being added to by others, may. Handles
+ * that do not show all of their slots are such: the slots hold more than can be looked at here.
+ */
+static bool may_reach(tn_value value, const struct slots *wanted, uint32_t depth, uint32_t *budget) {
+    if (!value_is_block(value) || value->kind < TN_ARRAY) return false;
+    const struct list *list = list_of(value);
+    if (list->slots == wanted || depth == LOOK_DEPTH_MAX || list->offset != 0) return true;
+    if (atomic_load_explicit(&list->slots->used, memory_order_seq_cst) != list->length) return true;
+    uint32_t width = list_width(list->header.kind);
+    if (list->length > *budget) return true;
+    *budget -= list->length;
+    /* The last item of an entry: keys are strings. */
+    for (size_t i = width - 1; i < (size_t)list->length * width; i += width)
+        if (may_reach(list->slots->items[i], wanted, depth + 1, budget)) return true;
+    return false;
+}
+
+static bool any_may_reach(const tn_value *values, size_t count, const struct slots *wanted) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t budget = LOOK_ENTRIES_MAX;
+        if (may_reach(values[i], wanted, 0, &budget)) return true;
+    }
+    return false;
+}
+
+/* Entries that have been claimed, and are not used: older handles do not see them. */
+static void leave_empty(struct slots *slots, int kind, uint32_t from, uint32_t to) {
+    size_t width = list_width(kind);
+    for (size_t i = from * width; i < to * width; i++) slots->items[i] = VALUE_IMMEDIATE_NULL;
+}
+
+/*
+ * Slots that came to hold a handle of their own would never be freed. Where this handle is the only one, nothing else
+ * can hold one; else what is added is looked into. The look comes after the claim: if two threads add to each other's
+ * lists at once, the later look finds the claim of the other.
+ */
+struct list *list_extend(struct list *list, size_t more, const tn_value *values) {
     struct slots *slots = list->slots;
+    int kind = list->header.kind;
     uint32_t end = list->offset + list->length, expected = end;
     size_t length = (size_t)list->length + more;
     if (more <= slots->capacity - end &&
-        atomic_compare_exchange_strong_explicit(&slots->used, &expected, end + (uint32_t)more, memory_order_relaxed,
+        atomic_compare_exchange_strong_explicit(&slots->used, &expected, end + (uint32_t)more, memory_order_seq_cst,
                                                 memory_order_relaxed)) {
-        if (list_is_unique(list)) {
-            list->length = (uint32_t)length;
-            return list;
+        bool owns = list_owns_slots(list);
+        if (owns || !any_may_reach(values, more, slots)) {
+            if (owns || list_is_unique(list)) {
+                list->length = (uint32_t)length;
+                return list;
+            }
+            struct list *longer = block_alloc(sizeof *longer);
+            block_init(&longer->header, kind);
+            longer->offset = list->offset;
+            longer->length = (uint32_t)length;
+            longer->slots = slots;
+            (void)atomic_fetch_add_explicit(&slots->references, 1, memory_order_relaxed);
+            value_unref(&list->header);
+            return longer;
         }
-        struct list *longer = block_alloc(sizeof *longer);
-        block_init(&longer->header, list->header.kind);
-        longer->offset = list->offset;
-        longer->length = (uint32_t)length;
-        longer->slots = slots;
-        (void)atomic_fetch_add_explicit(&slots->references, 1, memory_order_relaxed);
-        value_unref(&list->header);
-        return longer;
+        leave_empty(slots, kind, end, end + (uint32_t)more);
     }
     uint32_t capacity = roomy(length);
     list = list_owns_slots(list) ? resize(list, capacity) : copy(list, capacity);

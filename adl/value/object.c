@@ -98,7 +98,7 @@ static tn_value add(tn_value object, tn_value key, tn_value value) {
         tn_value items[2] = {key, value};
         return list_make_roomy(TN_OBJECT, OBJECT_CAPACITY_FIRST, items, 1);
     }
-    struct list *list = list_extend(list_of(object), 1);
+    struct list *list = list_extend(list_of(object), 1, &value);
     struct slots *slots = list->slots;
     uint32_t entry = list->length - 1;
     slots->items[2 * (size_t)entry] = key;

@@ -228,6 +228,79 @@ static void appending_is_constant(void **state) {
     mem_free(kept);
 }
 
+/* Slots that hold a handle of their own are never freed: teardown finds them. */
+static void holding_what_it_was(void **state) {
+    (void)state;
+    tn_value array = json("[\"x\"]"), older = value_ref(array);
+    array = value_push_take(array, value_ref(older));
+    expect(array, "[\"x\",[\"x\"]]");
+    array = value_push_take(array, value_set_take(value_object(), "was", value_ref(array)));
+    expect(array, "[\"x\",[\"x\"],{\"was\":[\"x\",[\"x\"]]}]");
+    tn_value more = value_push_take(value_push_take(value_array(), value_int(1)), value_ref(array));
+    array = value_concat_take(array, more);
+    expect(array, "[\"x\",[\"x\"],{\"was\":[\"x\",[\"x\"]]},1,[\"x\",[\"x\"],{\"was\":[\"x\",[\"x\"]]}]]");
+    expect(older, "[\"x\"]");
+    value_unref(older);
+    value_unref(array);
+
+    tn_value object = json("{\"a\":1}");
+    object = value_set_take(object, "b", value_ref(object));
+    object = value_set_take(object, "c", value_push_take(value_array(), value_ref(object)));
+    object = value_set_take(object, "a", value_ref(object));
+    object = value_set_take(object, "d", value_ref(object));
+    assert_int_equal(value_count(object), 4);
+    expect(value_get(object, "c"), "[{\"a\":1,\"b\":{\"a\":1}}]");
+    value_unref(object);
+}
+
+/* Each is older than what the other's slots hold by then. */
+static void holding_what_holds_it(void **state) {
+    (void)state;
+    tn_value a = json("[\"a\",\"a\"]"), b = json("[\"b\",\"b\"]");
+    a = value_push_take(a, value_int(0));
+    b = value_push_take(b, value_int(0)); /* with room for more */
+    tn_value longer_a = value_push_take(value_ref(a), value_ref(b));
+    tn_value longer_b = value_push_take(value_ref(b), value_push_take(value_array(), value_ref(a)));
+    expect(longer_a, "[\"a\",\"a\",0,[\"b\",\"b\",0]]");
+    expect(longer_b, "[\"b\",\"b\",0,[[\"a\",\"a\",0]]]");
+    value_unref(longer_b);
+    value_unref(longer_a);
+    value_unref(a);
+    value_unref(b);
+}
+
+/* However far inside, and however much there is beside it. */
+static void holding_what_it_was_deep_inside(void **state) {
+    (void)state;
+    for (int deep = 0; deep < 2; deep++) {
+        tn_value array = value_push_take(json("[1,2]"), value_int(3)), older = value_ref(array);
+        tn_value item = value_ref(older);
+        for (int i = 0; i < (deep ? 3000 : 3); i++) item = value_push_take(value_array(), item);
+        tn_value beside = value_array();
+        for (int i = 0; i < (deep ? 3 : 3000); i++) beside = value_push_take(beside, value_array());
+        array = value_push_take(array, value_push_take(value_push_take(value_array(), beside), item));
+        assert_int_equal(value_count(array), 4);
+        assert_int_equal(value_count(older), 3);
+        value_unref(older);
+        value_unref(array);
+    }
+}
+
+/* Items with parts are looked into, and do not make appending dearer: the first is held by few copies. */
+static void appending_objects_is_constant(void **state) {
+    (void)state;
+    enum { TURNS = 5000 };
+    tn_value *kept = mem_array(NULL, TURNS, sizeof *kept), array = value_array();
+    for (int i = 0; i < TURNS; i++) {
+        kept[i] = value_ref(array);
+        array = value_push_take(array, json("{\"role\":\"user\",\"content\":[{\"text\":\"x\"},{}]}"));
+    }
+    assert_true(value_at(array, 0)->references < 16); /* 4, 8, 16 … 8192 */
+    for (int i = 0; i < TURNS; i++) value_unref(kept[i]);
+    value_unref(array);
+    mem_free(kept);
+}
+
 static void concatenating(void **state) {
     (void)state;
     tn_value a = json("[1,\"x\"]"), b = json("[3]");
@@ -522,6 +595,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(pushing_keeps_the_old, setup, teardown),
         cmocka_unit_test_setup_teardown(pushing_alone_is_in_place, setup, teardown),
         cmocka_unit_test_setup_teardown(appending_is_constant, setup, teardown),
+        cmocka_unit_test_setup_teardown(holding_what_it_was, setup, teardown),
+        cmocka_unit_test_setup_teardown(holding_what_holds_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(holding_what_it_was_deep_inside, setup, teardown),
+        cmocka_unit_test_setup_teardown(appending_objects_is_constant, setup, teardown),
         cmocka_unit_test_setup_teardown(concatenating, setup, teardown),
         cmocka_unit_test_setup_teardown(slicing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_small_slice_keeps_little, setup, teardown),

@@ -122,6 +122,26 @@ static void race(int me) {
     (void)pthread_barrier_wait(&barrier);
 }
 
+/* Each adds to its neighbour's array what holds its own: slots that came to hold each other would never be freed. */
+static tn_value circle[THREADS];
+
+static void cross(int me) {
+    tn_value own = value_array_reserve(4);
+    for (int i = 0; i < 3; i++) own = value_push_take(own, value_int(i));
+    circle[me] = own;
+    (void)pthread_barrier_wait(&barrier);
+    tn_value longer = value_push_take(value_ref(circle[(me + 1) % THREADS]), value_ref(own));
+    expect(value_count(longer) == 4 && value_count(value_at(longer, 3)) == 3);
+    (void)pthread_barrier_wait(&barrier);
+    value_unref(longer);
+    value_unref(own);
+}
+
+static void *run_cross(void *argument) {
+    for (int i = 0; i < RACES; i++) cross(*(const int *)argument);
+    return NULL;
+}
+
 /* Slices are handles of the same slots: each takes and drops one, from every thread. */
 static void slice_shared(void) {
     for (int i = 0; i < 50; i++) {
@@ -157,14 +177,23 @@ static void run_threads(void *(*function)(void *)) {
     for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-static void one_wins_each_slot(void **state) {
-    (void)state;
+static void run_together(void *(*function)(void *)) {
     int64_t live = value_live_count();
     assert_int_equal(pthread_barrier_init(&barrier, NULL, THREADS), 0);
-    run_threads(run_race);
+    run_threads(function);
     (void)pthread_barrier_destroy(&barrier);
     assert_int_equal(mistakes, 0);
     assert_int_equal(value_live_count(), live);
+}
+
+static void one_wins_each_slot(void **state) {
+    (void)state;
+    run_together(run_race);
+}
+
+static void no_circle_closes(void **state) {
+    (void)state;
+    run_together(run_cross);
 }
 
 static void many_threads_share(void **state) {
@@ -185,6 +214,7 @@ static void many_threads_share(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_wins_each_slot), cmocka_unit_test(many_threads_share)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_wins_each_slot), cmocka_unit_test(no_circle_closes),
+                                       cmocka_unit_test(many_threads_share)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
