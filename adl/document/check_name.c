@@ -177,5 +177,5 @@ void check_tool_name(struct reader *reader, const char *text, size_t length, str
     struct diagnostic *it =
         report(reader, ADL_E056, span, "there is no tool `%.*s`", length > 80 ? 80 : (int)length, text);
     suggest_nearest(reader, it, span, &nearest);
-    if (!it->suggestion) diagnostic_suggest(it, "`tenon tool list` shows the tools there are");
+    if (!it->suggestion) diagnostic_suggest(it, "`tenon plugin list` shows the tools there are");
 }

@@ -13,7 +13,7 @@ expect_code 2 && expect_out "" && [ "$(cat "$work/err")" = "$(cat overview)" ] |
 run tenon --version
 expect_code 0 && grep -qE '^tenon [0-9]+\.[0-9]+\.[0-9]+$' "$work/out" || fails "the version"
 
-mapfile -t commands < <(sed -n '/^Commands:/,/^$/s/^  \(plugin [a-z]*\|[a-z]*\) .*/\1/p' overview)
+mapfile -t commands < <(sed -n "/^Commands:/,/^$/s/^  \([a-z]\+\( [a-z]\+\)\?\)  *.*/\1/p" overview)
 [ "${#commands[@]}" -ge 12 ] || fails "found the commands ${commands[*]}"
 grep -q '^  run ' overview && grep -q '^  plugin list ' overview && grep -q '^  doctor ' overview || fails "the overview"
 for command in "${commands[@]}"; do
