@@ -6,6 +6,7 @@
  */
 #include "host/sandbox/filter.h"
 #include "host/sandbox/calls.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
@@ -142,6 +143,13 @@ static const struct {
     {"pidfd_send_signal", some_pidfd_signal},
 };
 
+static void some_rules(struct building *building) {
+    size_t i = 0, count = sizeof some / sizeof *some;
+    while (i < count && strcmp(some[i].name, building->name) != 0) i++;
+    assert(i < count); /* each CALL_SOME of the table has its function */
+    some[i].add(building);
+}
+
 /* ---- Paths ---- */
 
 /* Where everything may be read, only what opens for more is asked about. */
@@ -195,10 +203,7 @@ static void add_rules(struct building *building, const struct call *call) {
         if (!building->plan->spawn && !building->plan->program) refuse(building);
         break;
     case CALL_SOCKET: some_socket(building); break;
-    case CALL_SOME:
-        for (size_t i = 0; i < sizeof some / sizeof *some; i++)
-            if (strcmp(some[i].name, call->name) == 0) some[i].add(building);
-        break;
+    case CALL_SOME: some_rules(building); break;
     case CALL_PROCESS: process_rules(building); break;
     case CALL_OPEN:
     case CALL_CHANGE:

@@ -21,7 +21,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The shadow memory of the sanitizers is larger than any limit that would mean something. */
+/*
+ * What the sanitizers cannot live with: a limit of memory, as their shadow is larger than any that would mean
+ * something, and a process whose threads cannot be traced, which is how leaks are looked for.
+ */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -31,6 +34,12 @@
 #endif
 #ifndef SANITIZED
 #define SANITIZED 0
+#endif
+
+#if SANITIZED
+static bool entered;
+int __lsan_is_turned_off(void); /* the sanitizer asks, before it looks */
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void) { return entered; }
 #endif
 
 static bool fails(struct error *error, const char *what) {
@@ -120,7 +129,10 @@ const char *sandbox_landlock_text(int version) {
 static void tell_problems(const struct sandbox_plan *plan, const struct sandbox_support *support) {
     for (size_t i = 0; i < value_count(plan->problems); i++)
         log_write(LOG_WARN, NULL, "sandbox: %s", value_chars(value_at(plan->problems, i), NULL));
-    if (!support->landlock) log_write(LOG_WARN, NULL, "sandbox: this kernel has no Landlock: files are not guarded");
+    if (!support->landlock)
+        log_write(LOG_WARN, NULL,
+                  "sandbox: this kernel has no Landlock: files are guarded against mistakes, not "
+                  "against a plugin that means harm");
     if (!support->filter) log_write(LOG_WARN, NULL, "sandbox: this kernel has no seccomp: calls are not guarded");
 }
 
@@ -128,6 +140,9 @@ int32_t sandbox_enter(const struct sandbox_plan *plan, struct error *error) {
     struct sandbox_support support;
     struct watch watch;
     int listener = -1;
+#if SANITIZED
+    entered = true;
+#endif
     sandbox_look(&support);
     tell_problems(plan, &support);
     calls_resolve();

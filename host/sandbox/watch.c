@@ -208,7 +208,8 @@ static int decide_path(struct watching *watching, const struct question *questio
         bool makes = call->rule == CALL_CHANGE || access & SANDBOX_WRITE;
         enum found found = locate(walked, call->rule != CALL_CHANGE, located);
         if (found == FOUND_NOTHING || (found == FOUND_NEW && !makes)) {
-            if (!makes || watching->plan->writes) return unknown; /* it ends with ENOENT, or Landlock's word */
+            if (!makes) return 0; /* it ends with ENOENT */
+            if (watching->plan->writes) return unknown;
             snprintf(located, sizeof located, "%s", path);
         }
     }

@@ -7,8 +7,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/landlock.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -25,7 +25,6 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <tenon/easy.h>
 #include <unistd.h>
@@ -254,26 +253,102 @@ static int repeat(const char *file) {
     return -1;
 }
 
-#define ATTEMPTS(ATTEMPT)                                                                                              \
-    ATTEMPT(open_read)                                                                                                 \
-    ATTEMPT(open_write) ATTEMPT(open_far) ATTEMPT(list) ATTEMPT(make) ATTEMPT(remove_file) ATTEMPT(mode)               \
-        ATTEMPT(mode_of_open) ATTEMPT(touch) ATTEMPT(cut) ATTEMPT(link_to) ATTEMPT(sock) ATTEMPT(sock6)                \
-            ATTEMPT(sock_unix) ATTEMPT(sock_packet) ATTEMPT(pair) ATTEMPT(pair_datagram) ATTEMPT(ring)                 \
-                ATTEMPT(fork_child) ATTEMPT(exec) ATTEMPT(spawn) ATTEMPT(child_reads) ATTEMPT(child_killed)            \
-                    ATTEMPT(leave_group) ATTEMPT(outlive) ATTEMPT(trace) ATTEMPT(read_host) ATTEMPT(open_host)         \
-                        ATTEMPT(kill_host) ATTEMPT(kill_all) ATTEMPT(kill_self) ATTEMPT(limit_host)                    \
-                            ATTEMPT(signal_by_descriptor) ATTEMPT(new_user) ATTEMPT(mount_one) ATTEMPT(keys)           \
-                                ATTEMPT(watch_kernel) ATTEMPT(own_filter) ATTEMPT(old_call) ATTEMPT(listener)          \
-                                    ATTEMPT(capable) ATTEMPT(allocate) ATTEMPT(write_much) ATTEMPT(constructed)        \
-                                        ATTEMPT(secret) ATTEMPT(zone) ATTEMPT(repeat)
+/* Asked to end, it does not; and it says who it is, and its child. */
+static int stay(const char *file) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    pid_t child = fork();
+    FILE *out = child > 0 ? fopen(file, "w") : NULL;
+    if (out) fprintf(out, "%d\n%d\n", (int)getpid(), (int)child);
+    if (out) fclose(out);
+    for (;;) pause();
+}
+
+/* A path that changes while it is looked at. */
+static const char *changing;
+static char *swapped;
+
+static void *swap(void *unused) {
+    for (;;) {
+        memcpy(swapped, "/dev/null\0\0\0", 12);
+        memcpy(swapped, changing, strlen(changing) + 1);
+    }
+    return unused;
+}
+
+static int race(const char *file) {
+    pthread_t thread;
+    char path[256] = "";
+    changing = file;
+    swapped = path;
+    if (strlen(file) > 200 || pthread_create(&thread, NULL, swap, NULL) != 0) return 0;
+    for (int i = 0; i < 3000; i++) {
+        char byte, link[64], target[256] = "";
+        int opened = open(path, O_RDONLY | O_CLOEXEC);
+        if (opened < 0) continue;
+        snprintf(link, sizeof link, "/proc/self/fd/%d", opened);
+        if (readlink(link, target, sizeof target - 1) > 0 && strcmp(target, file) == 0 && read(opened, &byte, 1) >= 0)
+            return 0;
+        close(opened);
+    }
+    errno = EACCES;
+    return -1;
+}
 
 static const struct {
     const char *name;
     attempt *run;
 } attempts[] = {
-#define ATTEMPT(name) {#name, name},
-    ATTEMPTS(ATTEMPT)
-#undef ATTEMPT
+    {"open_read", open_read},
+    {"open_write", open_write},
+    {"open_far", open_far},
+    {"list", list},
+    {"make", make},
+    {"remove_file", remove_file},
+    {"mode", mode},
+    {"mode_of_open", mode_of_open},
+    {"touch", touch},
+    {"cut", cut},
+    {"link_to", link_to},
+    {"sock", sock},
+    {"sock6", sock6},
+    {"sock_unix", sock_unix},
+    {"sock_packet", sock_packet},
+    {"pair", pair},
+    {"pair_datagram", pair_datagram},
+    {"ring", ring},
+    {"fork_child", fork_child},
+    {"exec", exec},
+    {"spawn", spawn},
+    {"child_reads", child_reads},
+    {"child_killed", child_killed},
+    {"leave_group", leave_group},
+    {"outlive", outlive},
+    {"trace", trace},
+    {"read_host", read_host},
+    {"open_host", open_host},
+    {"kill_host", kill_host},
+    {"kill_all", kill_all},
+    {"kill_self", kill_self},
+    {"limit_host", limit_host},
+    {"signal_by_descriptor", signal_by_descriptor},
+    {"new_user", new_user},
+    {"mount_one", mount_one},
+    {"keys", keys},
+    {"watch_kernel", watch_kernel},
+    {"own_filter", own_filter},
+    {"old_call", old_call},
+    {"listener", listener},
+    {"capable", capable},
+    {"allocate", allocate},
+    {"write_much", write_much},
+    {"constructed", constructed},
+    {"secret", secret},
+    {"zone", zone},
+    {"repeat", repeat},
+    {"stay", stay},
+    {"race", race},
 };
 
 TN_NODE(escape, "test.escape", "Tries to get out.", EFFECTS, (TEXT, how, "how"), (TEXT_OR, file, "", "with which file"),

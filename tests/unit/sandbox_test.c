@@ -1,0 +1,320 @@
+/*
+ * sandbox_test.c - what a plan grants, and each wall without the others, in children that do not come back.
+ *
+ * The whole of it, with the plugin inside, is tests/e2e/sandbox.sh.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "host/sandbox/calls.h"
+#include "host/sandbox/filter.h"
+#include "host/sandbox/landlock.h"
+#include "host/sandbox/plan.h"
+#include "host/sandbox/sandbox.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64]; /* the test's own: plugin/, data/, database, link -> data */
+
+static char *in_folder(const char *name) {
+    static char path[4][128];
+    static unsigned next;
+    char *text = path[next++ % 4];
+    snprintf(text, 128, "%s/%s", folder, name);
+    return text;
+}
+
+static void write_file(const char *path) {
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(file >= 0);
+    close(file);
+}
+
+static int set_up(void **state) {
+    char made[] = "/tmp/tenon-sandbox-XXXXXX";
+    (void)state;
+    if (!mkdtemp(made) || !realpath(made, folder)) return -1;
+    mkdir(in_folder("plugin"), 0700);
+    mkdir(in_folder("data"), 0700);
+    write_file(in_folder("plugin/acme.so"));
+    write_file(in_folder("data/file"));
+    write_file(in_folder("database"));
+    return symlink(in_folder("data"), in_folder("link"));
+}
+
+static int tear_down(void **state) {
+    static const char *const files[] = {"plugin/acme.so", "data/file", "database", "link", "plugin", "data", ""};
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) remove(in_folder(files[i]));
+    return 0;
+}
+
+/* Of components with these effects, `;` between components; "-" is one that declares none. */
+static void plan_of(struct sandbox_plan *plan, const char *effects, bool program) {
+    tn_value components = value_array(), list = value_array();
+    char *copy = strdup(effects), *rest = copy, *component, *effect;
+    value_unref(list);
+    while ((component = strsep(&rest, ";"))) {
+        tn_value row = value_object_reserve(1);
+        list = value_array();
+        while ((effect = strsep(&component, " ")))
+            if (*effect && *effect != '-') list = value_push_take(list, value_text(effect));
+        if (strchr(effects, '-') && !value_count(list))
+            value_unref(list);
+        else
+            row = value_set_take(row, "effects", list);
+        components = value_push_take(components, row);
+    }
+    tn_value manifest = value_set_take(value_object_reserve(1), "components", components);
+    sandbox_plan_init(plan, manifest, in_folder("plugin/acme.so"), program);
+    value_unref(manifest);
+    free(copy);
+}
+
+static void grants_what_is_declared(void **state) {
+    struct sandbox_plan plan;
+    char effects[512];
+    (void)state;
+    snprintf(effects, sizeof effects, "fs.read:%s/link;process.spawn net:raw fs.write:%s/database", folder, folder);
+    plan_of(&plan, effects, false);
+    assert_true(plan.spawn && plan.network && plan.writes && !plan.program);
+    assert_int_equal(value_count(plan.problems), 0);
+    assert_true(sandbox_plan_allows(&plan, in_folder("data"), SANDBOX_READ)); /* where the link led */
+    assert_true(sandbox_plan_allows(&plan, in_folder("data/file"), SANDBOX_READ));
+    assert_false(sandbox_plan_allows(&plan, in_folder("data/file"), SANDBOX_WRITE));
+    assert_false(sandbox_plan_allows(&plan, in_folder("data/file"), SANDBOX_READ | SANDBOX_WRITE));
+    assert_true(sandbox_plan_allows(&plan, in_folder("database"), SANDBOX_WRITE));
+    assert_false(sandbox_plan_allows(&plan, in_folder("database"), SANDBOX_READ)); /* `data` is no folder of it */
+    assert_false(sandbox_plan_allows(&plan, folder, SANDBOX_READ));
+    assert_true(sandbox_plan_allows(&plan, "/usr/bin/env", SANDBOX_RUN));
+    sandbox_plan_finish(&plan);
+}
+
+static void grants_nothing_else(void **state) {
+    static const char *const none[] = {"-", "", "destructive state.task_create secret:KEY network.http:example.org",
+                                       "fs.reads:/ process.spawner net:cooked net fs process"};
+    (void)state;
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        struct sandbox_plan plan;
+        plan_of(&plan, none[i], false);
+        assert_false(plan.spawn || plan.network || plan.writes);
+        assert_false(sandbox_plan_allows(&plan, "/", SANDBOX_READ));
+        assert_false(sandbox_plan_allows(&plan, "/etc/passwd", SANDBOX_READ));
+        assert_false(sandbox_plan_allows(&plan, in_folder("data/file"), SANDBOX_READ));
+        assert_false(sandbox_plan_allows(&plan, "/usr/bin/env", SANDBOX_RUN));
+        assert_false(sandbox_plan_allows(&plan, in_folder("plugin/acme.so"), SANDBOX_WRITE));
+        assert_true(sandbox_plan_allows(&plan, in_folder("plugin/acme.so"), SANDBOX_READ));
+        assert_true(sandbox_plan_allows(&plan, "/dev/null", SANDBOX_READ | SANDBOX_WRITE));
+        sandbox_plan_finish(&plan);
+    }
+}
+
+static void everything_is_without_a_path(void **state) {
+    struct sandbox_plan plan;
+    (void)state;
+    plan_of(&plan, "fs.read", false);
+    assert_true(sandbox_plan_allows(&plan, "/", SANDBOX_READ));
+    assert_true(sandbox_plan_allows(&plan, "/etc/passwd", SANDBOX_READ));
+    assert_false(sandbox_plan_allows(&plan, "/etc/passwd", SANDBOX_WRITE));
+    sandbox_plan_finish(&plan);
+}
+
+static void programs_are_run(void **state) {
+    struct sandbox_plan plan;
+    (void)state;
+    plan_of(&plan, "", true);
+    assert_true(plan.program && !plan.spawn);
+    assert_true(sandbox_plan_allows(&plan, in_folder("plugin/acme.so"), SANDBOX_READ | SANDBOX_RUN));
+    assert_true(sandbox_plan_allows(&plan, "/usr/bin/env", SANDBOX_READ | SANDBOX_RUN));
+    sandbox_plan_finish(&plan);
+}
+
+static void what_is_not_there_is_told(void **state) {
+    struct sandbox_plan plan;
+    (void)state;
+    plan_of(&plan, "fs.read:/nowhere;fs.read:/nowhere", false);
+    assert_int_equal(value_count(plan.problems), 1);
+    assert_non_null(strstr(value_chars(value_at(plan.problems, 0), NULL), "`fs.read:/nowhere` is not granted"));
+    sandbox_plan_finish(&plan);
+}
+
+static void paths_have_a_limit(void **state) {
+    struct sandbox_plan plan;
+    char *effects = calloc(SANDBOX_PATHS_MAX + 1, 64), path[128];
+    (void)state;
+    mkdir(in_folder("many"), 0700);
+    for (unsigned i = 0; i <= SANDBOX_PATHS_MAX; i++) {
+        snprintf(path, sizeof path, "%s/many/%u", folder, i);
+        write_file(path);
+        sprintf(effects + strlen(effects), "fs.read:%s ", path);
+    }
+    plan_of(&plan, effects, false);
+    assert_int_equal(plan.path_count, SANDBOX_PATHS_MAX);
+    assert_int_equal(value_count(plan.problems), 1);
+    assert_non_null(strstr(value_chars(value_at(plan.problems, 0), NULL), "more than 256"));
+    assert_false(sandbox_plan_allows(&plan, path, SANDBOX_READ));
+    sandbox_plan_finish(&plan);
+    for (unsigned i = 0; i <= SANDBOX_PATHS_MAX; i++) {
+        snprintf(path, sizeof path, "%s/many/%u", folder, i);
+        unlink(path);
+    }
+    rmdir(in_folder("many"));
+    free(effects);
+}
+
+/* ---- The table ---- */
+
+static void calls_have_known_names(void **state) {
+    int number;
+    const struct call *call;
+    (void)state;
+    calls_resolve();
+    for (unsigned i = 0; (call = call_at(i, &number)); i++) {
+        if (number == -1) fail_msg("nobody knows a call `%s`", call->name);
+        if (number >= 0) assert_ptr_equal(call_find(number), call); /* and each is there once */
+    }
+}
+
+/* ---- One wall alone: what fails in a child is told by its exit status ---- */
+
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition)) fprintf(stderr, "failed in the child: %s (%s)\n", #condition, strerror(errno)), _exit(1);    \
+    } while (0)
+
+static void in_a_child(void (*run)(void)) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        run();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static bool opens(const char *path, int flags) {
+    int file = open(path, flags | O_CLOEXEC, 0600);
+    if (file >= 0) close(file);
+    return file >= 0;
+}
+
+#define REFUSED(result, number) ((result) < 0 && errno == (number))
+
+static void landlock_child(void) {
+    struct sandbox_plan plan;
+    char effects[256];
+    snprintf(effects, sizeof effects, "fs.write:%s/data", folder);
+    plan_of(&plan, effects, false);
+    EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    EXPECT(landlock_enter(&plan, landlock_version(), NULL));
+    EXPECT(!opens(in_folder("database"), O_RDONLY) && errno == EACCES);
+    EXPECT(!opens(in_folder("database"), O_WRONLY) && errno == EACCES);
+    EXPECT(!opens(in_folder("new"), O_WRONLY | O_CREAT) && errno == EACCES);
+    EXPECT(!opens(in_folder("data/file"), O_RDONLY) && errno == EACCES);
+    EXPECT(opens(in_folder("data/file"), O_WRONLY));
+    EXPECT(opens(in_folder("data/new"), O_WRONLY | O_CREAT));
+    EXPECT(unlink(in_folder("data/new")) == 0);
+    EXPECT(REFUSED(unlink(in_folder("database")), EACCES));
+    EXPECT(REFUSED(mkdir(in_folder("new"), 0700), EACCES));
+    EXPECT(opens(in_folder("plugin/acme.so"), O_RDONLY));
+    EXPECT(opens("/dev/null", O_RDWR));
+    EXPECT(opens("/proc/self/status", O_RDONLY));
+    execl("/bin/true", "true", (char *)NULL);
+    EXPECT(errno == EACCES);
+    if (landlock_version() >= LANDLOCK_VERSION_SIGNALS) EXPECT(REFUSED(kill(getppid(), 0), EPERM));
+}
+
+static void landlock_alone(void **state) {
+    (void)state;
+    if (landlock_version() == 0) skip();
+    in_a_child(landlock_child);
+}
+
+static void filter_child(void) {
+    struct sandbox_plan plan;
+    int listener, pair[2];
+    struct filter_options alone = {false, false};
+    plan_of(&plan, "", false);
+    calls_resolve();
+    EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    EXPECT(filter_enter(&plan, &alone, &listener, NULL));
+    EXPECT(listener == -1);
+    EXPECT(REFUSED(socket(AF_INET, SOCK_STREAM, 0), EPERM));
+    EXPECT(REFUSED(socket(AF_UNIX, SOCK_STREAM, 0), EPERM));
+    EXPECT(REFUSED(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), EPERM));
+    EXPECT(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    EXPECT(REFUSED(fork(), EPERM));
+    EXPECT(REFUSED(execl("/bin/true", "true", (char *)NULL), EPERM));
+    EXPECT(REFUSED(kill(getppid(), 0), EPERM));
+    EXPECT(REFUSED(kill(-1, SIGKILL), EPERM));
+    EXPECT(kill(getpid(), 0) == 0);
+    EXPECT(REFUSED(setsid(), EPERM));
+    EXPECT(REFUSED(mkdir(in_folder("new"), 0700), EACCES));
+    EXPECT(REFUSED(chmod(in_folder("database"), 0777), EACCES));
+    EXPECT(opens(in_folder("database"), O_RDONLY)); /* paths are Landlock's */
+}
+
+static void filter_open_child(void) {
+    struct sandbox_plan plan;
+    int listener, status;
+    struct filter_options alone = {false, true};
+    char effects[256];
+    snprintf(effects, sizeof effects, "process.spawn net:raw fs.write:%s", folder);
+    plan_of(&plan, effects, false);
+    calls_resolve();
+    EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    EXPECT(filter_enter(&plan, &alone, &listener, NULL));
+    EXPECT(socket(AF_INET, SOCK_STREAM, 0) >= 0);
+    EXPECT(socket(AF_INET6, SOCK_DGRAM, 0) >= 0 || errno == EAFNOSUPPORT);
+    EXPECT(REFUSED(socket(AF_UNIX, SOCK_STREAM, 0), EPERM));
+    EXPECT(REFUSED(socket(AF_NETLINK, SOCK_RAW, 9), EPERM)); /* of netlink the list of interfaces only */
+    pid_t child = fork();
+    if (child == 0) _exit(socket(AF_PACKET, SOCK_RAW, 0) < 0 && errno == EPERM ? 3 : 4);
+    EXPECT(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3);
+    EXPECT(mkdir(in_folder("new"), 0700) == 0 && chmod(in_folder("new"), 0755) == 0 && rmdir(in_folder("new")) == 0);
+}
+
+static void filter_alone(void **state) {
+    struct sandbox_support support;
+    (void)state;
+    sandbox_look(&support);
+    if (!support.filter) skip();
+    in_a_child(filter_child);
+    in_a_child(filter_open_child);
+}
+
+static void doctor_knows_each_version(void **state) {
+    (void)state;
+    for (int version = 1; version < 9; version++) assert_non_null(strstr(sandbox_landlock_text(version), "files"));
+    assert_null(strstr(sandbox_landlock_text(7), "newer"));
+    assert_non_null(strstr(sandbox_landlock_text(2), "truncating"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(grants_what_is_declared),
+                                       cmocka_unit_test(grants_nothing_else),
+                                       cmocka_unit_test(everything_is_without_a_path),
+                                       cmocka_unit_test(programs_are_run),
+                                       cmocka_unit_test(what_is_not_there_is_told),
+                                       cmocka_unit_test(paths_have_a_limit),
+                                       cmocka_unit_test(calls_have_known_names),
+                                       cmocka_unit_test(landlock_alone),
+                                       cmocka_unit_test(filter_alone),
+                                       cmocka_unit_test(doctor_knows_each_version)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
