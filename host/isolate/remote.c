@@ -112,12 +112,38 @@ static void task_give(struct remote *remote, struct task *task, uint32_t index) 
 
 static uint32_t index_of(int64_t number) { return (uint32_t)(number & ((1 << INDEX_BITS) - 1)); }
 
-/* ---- What the child says ---- */
+/* ---- What the child says: anything may be in it ---- */
+
+static int64_t number_of(tn_value object, const char *key, int64_t otherwise) {
+    tn_value value = value_get(object, key);
+    return value_is(value, TN_INT) ? value_to_int(value) : otherwise;
+}
+
+static bool are_texts(tn_value list) {
+    if (list && !value_is(list, TN_ARRAY)) return false;
+    for (size_t i = 0; i < value_count(list); i++)
+        if (!value_is(value_at(list, i), TN_STRING)) return false;
+    return true;
+}
+
+static bool is_bound(tn_value bound) {
+    tn_value calls = value_get(bound, "calls"), run = value_get(bound, "run");
+    if (!value_is(bound, TN_OBJECT) || !are_texts(value_get(bound, "reads")) || !are_texts(value_get(bound, "writes")))
+        return false;
+    if ((calls && !value_is(calls, TN_ARRAY)) || (run && !value_is(run, TN_BOOL))) return false;
+    for (size_t i = 0; i < value_count(calls); i++) {
+        tn_value call = value_at(calls, i);
+        if (!value_is(value_get(call, "kind"), TN_STRING) || !value_is(value_get(call, "name"), TN_STRING))
+            return false;
+    }
+    return true;
+}
 
 static void write_channels(const struct task *task, tn_value writes) {
     tn_value names = value_get(task->instance->bound, "writes");
     for (size_t i = 0; i < value_count(writes); i++) {
         tn_value pair = value_at(writes, i);
+        if (!value_is(pair, TN_ARRAY) || value_count(pair) != 2) continue;
         for (uint32_t index = 0; index < value_count(names); index++)
             if (value_equal(value_at(names, index), value_at(pair, 0)))
                 interface_task.write(task->token, index, value_at(pair, 1));
@@ -127,14 +153,14 @@ static void write_channels(const struct task *task, tn_value writes) {
 static void on_complete(struct remote *remote, struct task *task, tn_value params) {
     (void)remote;
     tn_value writes = value_get(params, "writes");
-    if (writes) write_channels(task, writes);
+    if (value_is(writes, TN_ARRAY)) write_channels(task, writes);
     interface_task.complete(task->token, value_get(params, "output"));
 }
 
 static void on_fail(struct remote *remote, struct task *task, tn_value params) {
     struct error error = ERROR_INIT;
     (void)remote;
-    error_from_value(&error, value_get(params, "error"));
+    if (value_is(value_get(params, "error"), TN_OBJECT)) error_from_value(&error, value_get(params, "error"));
     if (!error.code) error_set(&error, TN_FAILED, "NODE_EXECUTION", "the task failed, and does not say why");
     call_fail(task->token, &error);
     error_finish(&error);
@@ -190,23 +216,25 @@ static void on_called(void *user, int32_t status, tn_value result) {
 
 static void on_call(struct remote *remote, struct task *task, int64_t number, tn_value params) {
     struct asked *asked = mem_zalloc(sizeof *asked);
-    *asked = (struct asked){remote, number, value_to_int(value_get(params, "call"))};
-    int32_t status = interface_task.call(task->token, (uint32_t)value_to_int(value_get(params, "callee")),
+    *asked = (struct asked){remote, number, number_of(params, "call", -1)};
+    int64_t callee = number_of(params, "callee", -1);
+    int32_t status = interface_task.call(task->token, callee < 0 || callee > UINT32_MAX ? UINT32_MAX : (uint32_t)callee,
                                          value_get(params, "input"), on_called, asked);
     if (status != TN_OK)
         on_called(asked, status == TN_CANCELLED || status == TN_STALE ? TN_CANCELLED : TN_FAILED, NULL);
 }
 
 static void on_log(struct remote *remote, tn_value params) {
-    tn_value level = value_get(params, "level"), text = value_get(params, "message");
-    log_write(level ? (int32_t)value_to_int(level) : LOG_INFO, plugin_id(remote->plugin), "%s",
+    tn_value text = value_get(params, "message");
+    int64_t level = number_of(params, "level", LOG_INFO);
+    log_write(level < LOG_DEBUG || level > LOG_ERROR ? LOG_INFO : (int32_t)level, plugin_id(remote->plugin), "%s",
               text && value_is(text, TN_STRING) ? value_chars(text, NULL) : "");
 }
 
 static void on_registry(struct remote *remote, const char *method, tn_value params) {
     struct error error = ERROR_INIT;
     tn_value kind = value_get(params, "kind"), id = value_get(params, "id");
-    if (strcmp(method, "add") == 0)
+    if (strcmp(method, "add") == 0 && value_is(value_get(params, "component"), TN_OBJECT))
         registry_add_component(remote->plugin, value_get(params, "component"), &error);
     else if (value_is(kind, TN_STRING) && value_is(id, TN_STRING))
         registry_remove_component(remote->plugin, value_chars(kind, NULL), value_chars(id, NULL), &error);
@@ -303,9 +331,11 @@ static int32_t ask_create(struct instance *instance, tn_value *bound, struct err
     params = value_set_take(params, "component", value_text(instance->component));
     params = value_set_take(params, "config", value_ref(instance->config));
     int32_t status = process_call_take(remote->process, "create", params, REMOTE_CREATE_MS, bound, error);
-    if (status == TN_OK && !value_is(*bound, TN_OBJECT)) {
+    if (status == TN_OK && !is_bound(*bound)) {
         value_unref(*bound);
-        status = error_set(error, TN_INVALID, "PLUGIN_INVALID", "plugin `%s` answered `create` with no object",
+        *bound = NULL;
+        status = error_set(error, TN_INVALID, "PLUGIN_INVALID",
+                           "plugin `%s` answered `create` with something else than {reads, writes, calls}",
                            plugin_id(remote->plugin));
     }
     instance->lost = status != TN_OK;
@@ -485,7 +515,8 @@ static int32_t reduce(struct instance *instance, tn_task token, tn_value input, 
     tn_value params = value_set_take(value_object_reserve(2), "instance", value_int(instance->number)), result = NULL;
     if (input) params = value_set_take(params, "input", value_ref(input));
     int32_t status = process_call_take(instance->remote->process, "reduce", params, REMOTE_CREATE_MS, &result, error);
-    if (status == TN_OK && value_to_bool(value_get(result, "completed")))
+    if (status == TN_OK && value_is(value_get(result, "completed"), TN_BOOL) &&
+        value_to_bool(value_get(result, "completed")))
         interface_task.complete(token, value_get(result, "output"));
     value_unref(result);
     return status;

@@ -47,3 +47,55 @@ for line in lines:
 if process.wait(20) != 0:
     sys.exit("failed: it did not exit well")
 PYTHON
+
+# A program that says anything at all: an error each, never more.
+cat >hostile.py <<'PYTHON'
+#!/usr/bin/env python3
+import json, os, random, socket, sys
+wire = socket.socket(fileno=3)
+stream = wire.makefile("rb")
+def send(message):
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    wire.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+def receive():
+    line = stream.readline()
+    if not line:
+        sys.exit(0)
+    length = int(line.split(b":")[1])
+    stream.readline()
+    return json.loads(stream.read(length))
+def anything(depth=0):
+    kind = random.randrange(9 if depth < 3 else 6)
+    if kind == 6:
+        return [anything(depth + 1) for _ in range(random.randrange(4))]
+    if kind > 6:
+        keys = ["task", "call", "callee", "output", "writes", "error", "code", "message", "component", "kind", "id", "level",
+                "reads", "calls", "run", "chunk", "schema", "retryable", "completed"]
+        return {random.choice(keys): anything(depth + 1) for _ in range(random.randrange(5))}
+    return [None, True, -1, 2**63 - 1, "text", 0.5][kind]
+seed = int(open("seed").read())
+random.seed(seed)
+methods = ["complete", "fail", "interrupt", "emit", "call", "add", "remove", "log", "nonsense", "create", None]
+while True:
+    message = receive()
+    if message["method"] == "initialize":
+        send({"id": message["id"], "result": {"protocol": message["params"]["protocol"]}})
+    elif message["method"] == "create":
+        result = anything() if seed % 2 else {"reads": ["text"], "writes": ["counted"], "calls": []}
+        send({"id": message["id"], "result": result})
+    elif "id" in message:
+        send({"id": message["id"], "result": anything()})
+    elif message["method"] == "start":
+        for _ in range(50):
+            params = anything()
+            if isinstance(params, dict):
+                params["task"] = message["params"]["task"] if random.random() < 0.7 else anything()
+            send({"method": random.choice(methods), "params": params})
+        send({"method": "fail", "params": {"task": message["params"]["task"]}})
+PYTHON
+mv hostile.py wordcount.py && chmod +x wordcount.py
+for seed in $(seq 40); do
+    echo "$seed" >seed
+    run tenon run "$SOURCE/samples/python/count.yaml" --plugins ./wordcount.py --quiet
+    case $code in 0 | 1 | 3 | 4 | 5) ;; *) fails "seed $seed ends the host" ;; esac
+done
