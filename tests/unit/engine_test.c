@@ -244,6 +244,58 @@ static void test_corpus(void **state) {
     }
 }
 
+/* ---- Order: ten thousand tasks of one step, that end in any order, and their join ---- */
+
+static tn_value numbers(int64_t count) {
+    tn_value list = value_array();
+    for (int64_t i = 0; i < count; i++) list = value_push_take(list, value_int(i));
+    return list;
+}
+
+static void expect_in_order(const char *type) {
+    static const char format[] = "version: \"1.0\"\n"
+                                 "agent: {name: x, concurrency: 32}\n"
+                                 "channels:\n"
+                                 "  - {name: list, type: last_value}\n"
+                                 "  - {name: t, type: append}\n"
+                                 "  - {name: joined, type: append}\n"
+                                 "nodes:\n"
+                                 "  - {id: w, type: %s, config: {out: t}}\n"
+                                 "  - {id: j, type: test.write, config: {out: joined, value: 1}}\n"
+                                 "edges:\n"
+                                 "  - {from: START, type: map, over: state.list, as: item, to: w}\n"
+                                 "  - {from: [w], to: j}\n";
+    struct host *host = host_for_tests();
+    tn_value text = value_format(format, type);
+    struct graph *graph = graph_for_tests(host, "order.yaml", value_chars(text, NULL), NULL);
+    struct watched watched;
+    watched_init(&watched);
+    struct run_options options = RUN_OPTIONS_INIT;
+    options.modes = RUN_MODE_TASKS;
+    tn_value list = numbers(10000), input = value_set_take(value_object(), "list", value_ref(list));
+    watched_run(host, &watched, graph, options, input);
+    assert_int_equal(run_status(watched.run), RUN_DONE);
+    assert_int_equal(run_steps(watched.run), 2);
+    assert_true(watched.open_max <= 32);
+    assert_int_equal(watched.event_count, 2 * 10001);
+    tn_value state = run_state(watched.run);
+    assert_true(value_identical(value_get(state, "t"), list));
+    assert_int_equal(value_count(value_get(state, "joined")), 1);
+    value_unref(state);
+    value_unref(input);
+    value_unref(list);
+    value_unref(text);
+    watched_finish(&watched);
+    graph_unref(graph);
+    host_free(host);
+}
+
+static void test_order(void **state) {
+    (void)state;
+    expect_in_order("test.echo");
+    expect_in_order("test.later");
+}
+
 /* ---- Giving way: nodes that complete inside start, and are slow or many ---- */
 
 static const char counting[] = "version: \"1.0\"\n"
@@ -310,6 +362,7 @@ static int remove_folder(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpus), cmocka_unit_test(test_gives_way)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpus), cmocka_unit_test(test_order),
+                                       cmocka_unit_test(test_gives_way)};
     return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }
