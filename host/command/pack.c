@@ -127,11 +127,8 @@ static int install(const struct arguments *arguments, struct pack *pack) {
     struct judgement judgement = {0};
     enum pack_installed outcome = PACK_NEW;
     if (judge(arguments, pack, NULL, &judgement, &error) != TN_OK ||
-        packs_install(pack, judgement.is_signed ? judgement.key : NULL, &outcome, &error) != TN_OK) {
-        int code = fail_and_finish(&error);
-        fprintf(stderr, "nothing was installed\n");
-        return code;
-    }
+        packs_install(pack, judgement.is_signed ? judgement.key : NULL, &outcome, &error) != TN_OK)
+        return fail_and_finish(&error);
     if (!judgement.trusted)
         command_fail(0, "warning: %s %s is %s%s%s: its plugins run in processes of their own%s", manifest->name,
                      manifest->version, judgement.is_signed ? "signed by " : "not signed", judgement.key,
@@ -153,7 +150,12 @@ static int with_pack(const struct arguments *arguments,
 }
 
 int command_pack_verify(const struct arguments *arguments) { return with_pack(arguments, verify); }
-int command_pack_install(const struct arguments *arguments) { return with_pack(arguments, install); }
+
+int command_pack_install(const struct arguments *arguments) {
+    int code = with_pack(arguments, install);
+    if (code != COMMAND_OK) fprintf(stderr, "nothing was installed\n");
+    return code;
+}
 
 /* ---- list, remove ---- */
 

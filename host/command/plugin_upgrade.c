@@ -7,6 +7,7 @@
 #include "adl/value/memory.h"
 #include "host/command/command.h"
 #include "host/host.h"
+#include "host/pack/installed.h"
 #include "host/plugin/check.h"
 #include "host/plugin/manifest.h"
 #include "host/plugin/plugin.h"
@@ -74,6 +75,10 @@ static int upgrade(struct host *host, const char *given, const char *path, const
     if (plugin_bundled(old))
         return command_fail(COMMAND_PLUGIN_PROBLEM, "the plugin `%s` came with this installation, and goes with it",
                             id);
+    if (packs_contain(plugin_path(old)))
+        return command_fail(COMMAND_PLUGIN_PROBLEM,
+                            "the plugin `%s` came with the %s; nothing was changed. `tenon pack install` a newer one",
+                            id, plugin_source(old));
     if (!realpath(plugin_path(old), place))
         return command_fail(COMMAND_PLUGIN_PROBLEM, "%s: %s", plugin_path(old), strerror(errno));
     if (strcmp(place, path) == 0)

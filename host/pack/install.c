@@ -130,9 +130,10 @@ static int32_t unpack_data(void *user, const void *bytes, size_t length, struct 
 
 static int32_t unpack_end(void *user, struct error *error) {
     struct unpacking *to = user;
-    int closed = close(to->file);
+    bool good = fsync(to->file) == 0;
+    good &= close(to->file) == 0;
     to->file = -1;
-    return closed == 0 ? TN_OK : failed(error, "write", to->path);
+    return good ? TN_OK : failed(error, "write", to->path);
 }
 
 static int32_t put_text(struct unpacking *to, const char *path, const char *text, size_t length, struct error *error) {
@@ -152,6 +153,15 @@ static int32_t put_record(struct unpacking *to, const struct pack *pack, const c
     return status;
 }
 
+static int sync_folder(const char *path, const struct stat *status, int type, struct FTW *walk) {
+    (void)status, (void)walk;
+    if (type != FTW_D) return 0;
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int result = folder >= 0 ? fsync(folder) : -1;
+    if (folder >= 0) close(folder);
+    return result;
+}
+
 static int32_t unpack(struct pack *pack, const char *key, const char *folder, struct error *error) {
     struct unpacking to = {
         .folder = folder, .descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .file = -1};
@@ -163,8 +173,9 @@ static int32_t unpack(struct pack *pack, const char *key, const char *folder, st
     if (status == TN_OK && signature) status = put_text(&to, PACK_SIGNATURE, signature, signature_length, error);
     if (status == TN_OK) status = pack_read_files(pack, &sink, error);
     if (status == TN_OK) status = put_record(&to, pack, key, error);
-    /* One call for the whole folder: thousands of small files would be thousands of waits. */
-    if (status == TN_OK && syncfs(to.descriptor) != 0) status = failed(error, "write", folder);
+    /* The names of the files are their folders' contents. */
+    if (status == TN_OK && nftw(folder, sync_folder, WALK_DESCRIPTORS, FTW_PHYS) != 0)
+        status = failed(error, "write", folder);
     if (to.file >= 0) close(to.file);
     close(to.descriptor);
     return status;

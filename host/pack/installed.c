@@ -265,16 +265,30 @@ static void search_pack(void *user, const struct installed_pack *pack) {
 
 void packs_search(struct search *search) { packs_each(search_pack, search); }
 
-bool packs_untrusted(const struct config *config, const char *plugin_path) {
-    char folder[PATH_MAX], path[PATH_MAX];
-    struct installed_pack pack;
+/* Whether the file is below the folder of packs; `path` is then where it really is, and *below what follows the folder.
+ */
+static bool find_below(const char *file, char path[PATH_MAX], char **below) {
+    char folder[PATH_MAX];
     char *packs = packs_folder();
-    bool below = packs && realpath(packs, folder) && realpath(plugin_path, path);
+    bool both = packs && realpath(packs, folder) && realpath(file, path);
     mem_free(packs);
-    size_t length = below ? strlen(folder) : 0;
-    if (!below || strncmp(path, folder, length) != 0 || path[length] != '/') return false;
+    size_t length = both ? strlen(folder) : 0;
+    if (!both || strncmp(path, folder, length) != 0 || path[length] != '/') return false;
+    *below = path + length + 1;
+    return true;
+}
+
+bool packs_contain(const char *file) {
+    char path[PATH_MAX], *below;
+    return find_below(file, path, &below);
+}
+
+bool packs_untrusted(const struct config *config, const char *plugin_path) {
+    char path[PATH_MAX], *below;
+    struct installed_pack pack;
+    if (!find_below(plugin_path, path, &below)) return false;
     /* NAME/VERSION; whatever lies there otherwise is nobody's, and trusted by none. */
-    char *slash = strchr(path + length + 1, '/');
+    char *slash = strchr(below, '/');
     slash = slash ? strchr(slash + 1, '/') : NULL;
     if (!slash) return true;
     *slash = 0;

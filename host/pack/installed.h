@@ -57,6 +57,8 @@ int32_t pack_verify_all(const struct installed_pack *pack, struct error *error);
 
 /* Adds the plugins of the newest versions, those that are what they were; what is at fault is added as that. */
 void packs_search(struct search *search);
+/* Whether the file lies in the folder of packs: nobody but the installer may change it. */
+bool packs_contain(const char *file);
 /*
  * Whether a plugin is part of an installed pack that nobody whom `config` trusts has signed: wherever the path was
  * found, it is the file that counts.

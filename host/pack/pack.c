@@ -8,9 +8,11 @@
 #include "adl/value/memory.h"
 #include "host/pack/archive.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct pack {
     char *name; /* as it was given */
@@ -94,12 +96,14 @@ static int32_t open_take(const char *name, FILE *file, struct pack **out, struct
 }
 
 int32_t pack_open(const char *path, struct pack **out, struct error *error) {
-    struct stat status;
-    FILE *file = fopen(path, "rbe");
-    if (!file) return error_set(error, TN_NOT_FOUND, "IO", "cannot open %s: %s", path, strerror(errno));
-    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
+    struct stat status = {0};
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a named pipe is not waited for */
+    if (descriptor < 0) return error_set(error, TN_NOT_FOUND, "IO", "cannot open %s: %s", path, strerror(errno));
+    bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *file = regular ? fdopen(descriptor, "rb") : NULL;
+    if (!file) {
         bool folder = S_ISDIR(status.st_mode);
-        fclose(file);
+        close(descriptor);
         return error_set(error, TN_INVALID, "PACK_INVALID", "%s is %s", path,
                          folder ? "a folder; `tenon pack build` makes a pack of it" : "no regular file");
     }

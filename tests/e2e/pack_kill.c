@@ -1,0 +1,63 @@
+/*
+ * pack_kill.c - for pack.sh: loaded before the program, ends the process, or fails one call, at its Nth step.
+ *
+ * A step is a call that changes what is on the disk. KILL_AT=N kills the process before the Nth one is made; FAIL_AT=N
+ * lets it fail for want of room. STEPS names a file that exists once a step was hit.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int steps;
+
+static int hit(const char *variable) {
+    const char *at = getenv(variable);
+    return at && atoi(at) == steps;
+}
+
+/* Whether this step is to fail. */
+static int step(void) {
+    steps++;
+    int killed = hit("KILL_AT"), fails = hit("FAIL_AT");
+    if ((killed || fails) && getenv("STEPS")) (void)symlink("hit", getenv("STEPS"));
+    if (killed) (void)kill(getpid(), SIGKILL);
+    if (fails) errno = ENOSPC;
+    return fails;
+}
+
+#define WRAP(name, parameters, arguments)                                                                              \
+    int name parameters {                                                                                              \
+        int(*next) parameters = (int(*) parameters)(size_t)dlsym(RTLD_NEXT, #name);                                    \
+        return step() ? -1 : next arguments;                                                                           \
+    }
+
+WRAP(mkdir, (const char *path, mode_t mode), (path, mode))
+WRAP(mkdirat, (int folder, const char *path, mode_t mode), (folder, path, mode))
+WRAP(rename, (const char *from, const char *to), (from, to))
+WRAP(fsync, (int file), (file))
+WRAP(remove, (const char *path), (path))
+
+int openat(int folder, const char *path, int flags, ...) {
+    int (*next)(int, const char *, int, ...) = (int (*)(int, const char *, int, ...))(size_t)dlsym(RTLD_NEXT, "openat");
+    va_list more;
+    va_start(more, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;
+    va_end(more);
+    if ((flags & O_CREAT) && step()) return -1;
+    return next(folder, path, flags, mode);
+}
+
+ssize_t write(int file, const void *bytes, size_t length) {
+    ssize_t (*next)(int, const void *, size_t) =
+        (ssize_t(*)(int, const void *, size_t))(size_t)dlsym(RTLD_NEXT, "write");
+    if (file > 2 && step()) return -1;
+    return next(file, bytes, length);
+}
