@@ -17,6 +17,7 @@
 #include "host/log.h"
 #include "host/loop/loop.h"
 #include "host/pack/installed.h"
+#include "host/plugin/manifest.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
@@ -28,6 +29,11 @@ static int32_t plugin_config(void *user, const char *plugin_id, tn_value *out, s
     tn_value section = config_plugin(host->config, plugin_id);
     if (!section) return TN_OK;
     return config_reveal(host->config, section, out, error);
+}
+
+static const char *plugin_folder(void *user, const char *plugin_id) {
+    const struct host *host = user;
+    return config_plugin_folder(host->config, plugin_id);
 }
 
 static int32_t find_plugins(struct host *host, const struct host_options *options, struct error *error) {
@@ -51,8 +57,10 @@ static bool isolation_wanted(void *user, const struct plugin *plugin) {
     for (size_t i = 0; i < value_count(host->isolate); i++)
         if (value_text_is(value_at(host->isolate, i), plugin_id(plugin))) return true;
     if (config_isolated(host->config, plugin_id(plugin), plugin_bundled(plugin))) return true;
-    /* Of a pack that nobody trusted has signed: unless the operator names this very plugin. */
-    return !config_unisolated(host->config, plugin_id(plugin)) && packs_untrusted(host->config, plugin_path(plugin));
+    /* What asks for it, or is of a pack that nobody trusted has signed: unless the operator names this very plugin. */
+    if (config_unisolated(host->config, plugin_id(plugin))) return false;
+    return value_text_is(value_get(manifest_plugin(plugin_manifest(plugin)), "isolation"), "process") ||
+           packs_untrusted(host->config, plugin_path(plugin));
 }
 
 static const tn_plugin *isolation_open(void *user, struct plugin *plugin) { return remote_open(user, plugin); }
@@ -64,6 +72,7 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .wrap = host->check_plugins ? guard_wrap : NULL,
                                      .allow_drafts = host->allow_drafts,
                                      .config = plugin_config,
+                                     .folder = plugin_folder,
                                      .isolation = &isolation,
                                      .user = host};
 }
@@ -130,6 +139,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
         return NULL;
     }
     registry_catalog(host->registry, &host->catalog);
+    host->catalog.find = registry_find;
     host->catalog.read = files_read;
     host->catalog.role_bound = role_bound;
     return host;

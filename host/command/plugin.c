@@ -282,14 +282,25 @@ int command_plugin_check(const struct arguments *arguments) {
 
 /* ---- serve ---- */
 
+/* Effects that the operator grants it, beside those of its manifest: as if one component more had them. */
+static tn_value serve_grants;
+
 static int32_t confine(tn_value manifest, const char *path, bool program, struct error *error) {
     struct sandbox_plan plan;
-    sandbox_plan_init(&plan, manifest, path, program);
+    tn_value granted = value_set_take(value_object_reserve(1), "effects", value_ref(serve_grants));
+    tn_value components = manifest_components(manifest);
+    tn_value all = value_push_take(components ? value_ref(components) : value_array(), granted);
+    tn_value whole = value_set_take(value_ref(manifest), "components", all);
+    sandbox_plan_init(&plan, whole, path, program);
     int32_t status = sandbox_enter(&plan, error);
     sandbox_plan_finish(&plan);
+    value_unref(whole);
     return status;
 }
 
 int command_plugin_serve(const struct arguments *arguments) {
+    serve_grants = value_array();
+    for (size_t i = 1; i < operand_count(arguments); i++)
+        serve_grants = value_push_take(serve_grants, value_text(operand_at(arguments, i)));
     return serve(PROCESS_SOCKET, operand_at(arguments, 0), confine);
 }

@@ -2,6 +2,7 @@
  * table.c - every command, in the order of the help: a row each.
  */
 #include "host/command/command.h"
+#include "host/plugin/plugin.h"
 
 const struct option global_options[] = {
     {"plugins", 'P', "PATH", "look for plugins here first (a folder, or one .so); may be repeated", NULL},
@@ -131,9 +132,10 @@ const struct command commands[] = {
      "runs\n"
      "goes on with the old one, what starts anew gets the new one.",
      "$ tenon plugin upgrade build/acme-text.so\n", NULL, 1, 1, command_plugin_upgrade, false},
-    {"plugin serve", "FILE", "run a plugin for a host, over the component protocol",
-     "A host starts this for plugins that it isolates. The protocol is on descriptor 3.", "", NULL, 1, 1,
-     command_plugin_serve, true},
+    {"plugin serve", "FILE [EFFECT...]", "run a plugin for a host, over the component protocol",
+     "A host starts this for plugins that it isolates. The protocol is on descriptor 3. It may do what its manifest\n"
+     "declares, and each EFFECT.",
+     "", NULL, 1, 1 + PLUGIN_GRANTS_MAX, command_plugin_serve, true},
     {"pack build", "DIR", "make a pack of a folder",
      "DIR/pack.json says its name, version and title, and what in it is a plugin or a document. The pack is one file\n"
      "with a hash of every file in the folder; the same folder gives the same bytes. Prints where it is.",

@@ -139,13 +139,19 @@ static void read_plugin_path(struct reader *reader, const struct tree_node *node
     for (uint32_t i = 0; i < node->count; i++) read_path(reader, node->items[i].node);
 }
 
+static void add_section(struct reader *reader, const struct tree_item *item) {
+    struct config *config = reader->config;
+    config->plugins = value_set_key_take(config->plugins, value_ref(item->key), tree_to_value(item->node));
+    config->folders = value_set_key_take(config->folders, value_ref(item->key),
+                                         value_string_lossy(reader->folder, strlen(reader->folder)));
+}
+
 static void read_plugin_config(struct reader *reader, const struct tree_node *node) {
     if (!is_mapping(reader, node, "plugins.config", "a mapping of plugin ids to their sections")) return;
     for (uint32_t i = 0; i < node->count; i++) {
         const struct tree_item *item = &node->items[i];
         if (is_mapping(reader, item->node, value_chars(item->key, NULL), "a mapping: what the plugin is told"))
-            reader->config->plugins =
-                value_set_key_take(reader->config->plugins, value_ref(item->key), tree_to_value(item->node));
+            add_section(reader, item);
     }
 }
 
@@ -330,7 +336,8 @@ static void read_log(struct reader *reader, const struct tree_node *node) {
 
 struct config *config_empty(void) {
     struct config *config = mem_zalloc(sizeof *config);
-    config->plugins = config->models = config->secrets = config->limits = config->isolation = value_object();
+    config->plugins = config->folders = config->models = config->secrets = config->limits = config->isolation =
+        value_object();
     config->trust = value_array();
     config->log = CONFIG_LOG_UNSET;
     return config;
@@ -342,6 +349,7 @@ void config_free(struct config *config) {
     mem_free((void *)config->paths);
     mem_free(config->file);
     value_unref(config->plugins);
+    value_unref(config->folders);
     value_unref(config->isolation);
     value_unref(config->models);
     value_unref(config->secrets);
@@ -431,11 +439,9 @@ static void config_overlay(struct config *under, const struct config *over) {
     struct {
         tn_value *under;
         tn_value over;
-    } parts[] = {{&under->plugins, over->plugins},
-                 {&under->models, over->models},
-                 {&under->secrets, over->secrets},
-                 {&under->limits, over->limits},
-                 {&under->isolation, over->isolation}};
+    } parts[] = {{&under->plugins, over->plugins}, {&under->folders, over->folders},
+                 {&under->models, over->models},   {&under->secrets, over->secrets},
+                 {&under->limits, over->limits},   {&under->isolation, over->isolation}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         tn_value both = overlaid(*parts[i].under, parts[i].over);
         value_unref(*parts[i].under);
@@ -548,6 +554,11 @@ const char *config_plugin_path(const struct config *config, size_t index) { retu
 
 tn_value config_plugin(const struct config *config, const char *plugin_id) {
     return config ? value_get(config->plugins, plugin_id) : NULL;
+}
+
+const char *config_plugin_folder(const struct config *config, const char *plugin_id) {
+    tn_value folder = config ? value_get(config->folders, plugin_id) : NULL;
+    return folder ? value_chars(folder, NULL) : NULL;
 }
 
 bool config_isolated(const struct config *config, const char *plugin_id, bool bundled) {

@@ -72,6 +72,8 @@ size_t config_plugin_paths(const struct config *config); /* absolute, or as the 
 const char *config_plugin_path(const struct config *config, size_t index);
 tn_value config_plugin(const struct config *config,
                        const char *plugin_id); /* its section, secrets unresolved; or NULL */
+/* The folder of the file that has the section; NULL where none. */
+const char *config_plugin_folder(const struct config *config, const char *plugin_id);
 /* Whether it is to run in a process of its own; "*" means all that did not come with the host. */
 bool config_isolated(const struct config *config, const char *plugin_id, bool bundled);
 /* Whether it is named, by its very id, as one to run in this process: what an untrusted pack's needs. */

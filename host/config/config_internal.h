@@ -13,6 +13,7 @@ struct config {
     char **paths; /* of plugins */
     size_t path_count;
     tn_value plugins;   /* id -> section */
+    tn_value folders;   /* id -> folder of the file that has its section */
     tn_value models;    /* role -> binding */
     tn_value secrets;   /* name -> {env} | {file} | {command}; paths absolute */
     tn_value limits;    /* name -> integer */

@@ -91,7 +91,9 @@ struct process *launch_plugin(struct host *host, const struct plugin *plugin, st
     char *program = own_program(error);
     if (program && secrets(host, plugin, &named, error) == TN_OK) {
         const char *environment[SECRETS_MAX + 2] = {"PATH=/usr/local/bin:/usr/bin:/bin"};
-        const char *const arguments[] = {program, "plugin", "serve", path, NULL};
+        const char *arguments[PLUGIN_GRANTS_MAX + 5] = {program, "plugin", "serve", path};
+        tn_value grants = plugin_grants(plugin);
+        for (size_t i = 0; i < value_count(grants); i++) arguments[i + 4] = value_chars(value_at(grants, i), NULL);
         for (size_t i = 0; i < value_count(named); i++) environment[i + 1] = value_chars(value_at(named, i), NULL);
         options->arguments = arguments;
         options->environment = environment;

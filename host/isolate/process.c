@@ -299,7 +299,10 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
     while (!process->over) {
         while (frame_next(&process->reader, &message, NULL) == TN_OK && message) {
             if (!answers(message, id)) {
-                put_aside(process, message);
+                if (process->options.at_once && process->options.at_once(process->options.user, message))
+                    value_unref(message);
+                else
+                    put_aside(process, message);
                 continue;
             }
             int32_t status = read_answer(message, result, error);

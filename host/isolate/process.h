@@ -35,6 +35,11 @@ struct process_options {
     const char *name;               /* for messages and the log: the plugin's id */
     /* A message that is no response to process_call; borrowed. */
     void (*message)(void *user, tn_value message);
+    /*
+     * One that arrives while an answer is waited for: true where it was seen to now; else it comes to `message` later,
+     * in order. May be NULL.
+     */
+    bool (*at_once)(void *user, tn_value message);
     /* It is gone, and why (PLUGIN_CRASHED): once, never from inside another function here. Free it when convenient. */
     void (*ended)(void *user, const struct error *why);
     void *user;

@@ -231,15 +231,38 @@ static void on_log(struct remote *remote, tn_value params) {
               text && value_is(text, TN_STRING) ? value_chars(text, NULL) : "");
 }
 
+/* A process that was started anew adds what the one before it had: that is the same component, or takes its place. */
+static bool is_there(struct remote *remote, tn_value component, struct error *error) {
+    tn_value kind = value_get(component, "kind"), id = value_get(component, "id");
+    if (!value_is(kind, TN_STRING) || !value_is(id, TN_STRING)) return false;
+    const struct component_info *info =
+        registry_known(plugin_registry(remote->plugin), value_chars(kind, NULL), value_chars(id, NULL));
+    if (!info || strcmp(info->plugin_id, plugin_id(remote->plugin)) != 0) return false;
+    if (value_equal(info->manifest, component)) return true;
+    if (remote->deaths > 0) registry_remove_component(remote->plugin, info->kind, info->id, error);
+    return false;
+}
+
 static void on_registry(struct remote *remote, const char *method, tn_value params) {
     struct error error = ERROR_INIT;
     tn_value kind = value_get(params, "kind"), id = value_get(params, "id");
-    if (strcmp(method, "add") == 0 && value_is(value_get(params, "component"), TN_OBJECT))
-        registry_add_component(remote->plugin, value_get(params, "component"), &error);
-    else if (value_is(kind, TN_STRING) && value_is(id, TN_STRING))
+    tn_value component = value_get(params, "component");
+    if (strcmp(method, "add") == 0 && value_is(component, TN_OBJECT)) {
+        if (!is_there(remote, component, &error)) registry_add_component(remote->plugin, component, &error);
+    } else if (value_is(kind, TN_STRING) && value_is(id, TN_STRING)) {
         registry_remove_component(remote->plugin, value_chars(kind, NULL), value_chars(id, NULL), &error);
+    }
     if (error.code) log_write(LOG_WARN, plugin_id(remote->plugin), "%s", error.message);
     error_finish(&error);
+}
+
+/* Components are there when the call during which they were added returns: `initialize`, most of all. */
+static bool on_message_at_once(void *user, tn_value message) {
+    tn_value name = value_get(message, "method"), params = value_get(message, "params");
+    bool adds = value_text_is(name, "add");
+    if (!(adds || value_text_is(name, "remove")) || !value_is(params, TN_OBJECT)) return false;
+    on_registry(user, adds ? "add" : "remove", params);
+    return true;
 }
 
 static void on_message(void *user, tn_value message) {
@@ -348,8 +371,11 @@ static int32_t ask_create(struct instance *instance, tn_value *bound, struct err
 
 static int32_t launch(struct remote *remote, struct error *error) {
     tn_value result = NULL;
-    struct process_options options = {
-        .name = plugin_id(remote->plugin), .message = on_message, .ended = on_ended, .user = remote};
+    struct process_options options = {.name = plugin_id(remote->plugin),
+                                      .message = on_message,
+                                      .at_once = on_message_at_once,
+                                      .ended = on_ended,
+                                      .user = remote};
     remote->process = launch_plugin(remote->host, remote->plugin, &options, error);
     if (!remote->process) return TN_ERROR;
     tn_value params = value_set_take(value_object_reserve(4), "protocol", value_text(PROTOCOL_VERSION));
@@ -403,11 +429,9 @@ static int32_t refuse(tn_binder *binder, int32_t status, const struct error *err
 
 static const char *kind_of(const struct remote *remote, const char *id, const char **component) {
     struct registry *registry = plugin_registry(remote->plugin);
-    struct catalog catalog = {0};
     static const char *const kinds[] = {"node", "tool", "model", "runner", "reducer", "store", "strategy"};
-    registry_catalog(registry, &catalog);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const struct component_info *info = catalog.find(catalog.self, kinds[i], id, strlen(id));
+        const struct component_info *info = registry_known(registry, kinds[i], id);
         if (info && strcmp(info->plugin_id, plugin_id(remote->plugin)) == 0) {
             *component = info->id;
             return info->kind;

@@ -279,39 +279,6 @@ static int32_t check_runtime(struct plugin *plugin, struct error *error) {
     return status;
 }
 
-/* The plugin's section of the configuration, checked against its schema, with defaults; an object. */
-static int32_t plugin_section(struct plugin *plugin, tn_value *out, struct error *error) {
-    const struct registry_options *options = &plugin->registry->options;
-    tn_value document = value_get(manifest_plugin(plugin->manifest), "config"), section = NULL;
-    struct schema *schema = NULL;
-    struct schema_errors errors = SCHEMA_ERRORS_INIT;
-    int32_t status = options->config ? options->config(options->user, plugin->id, &section, error) : TN_OK;
-    if (status != TN_OK) return status;
-    if (!section) section = value_object();
-    if (!document) {
-        *out = section;
-        return TN_OK;
-    }
-    struct error inner = ERROR_INIT;
-    status = schema_compile(document, NULL, &schema, &inner);
-    if (status != TN_OK) {
-        error_set(error, status, "MANIFEST_INVALID", "%s: manifest: plugin: `config`: %s", plugin->path, inner.message);
-    } else {
-        *out = schema_with_defaults(schema, section);
-        status = schema_validate(schema, *out, &errors);
-        if (status != TN_OK)
-            error_set(error, status, "INVALID_CONFIG", "tenon.yaml: plugins.config.%s%s%s: %s%s", plugin->id,
-                      *errors.items[0].pointer ? " at " : "", errors.items[0].pointer, errors.items[0].message,
-                      errors.count > 1 ? " (and more)" : "");
-        if (status != TN_OK) value_unref(*out);
-    }
-    error_finish(&inner);
-    schema_errors_finish(&errors);
-    schema_unref(schema);
-    value_unref(section);
-    return status;
-}
-
 static int32_t initialise(struct plugin *plugin, struct error *error) {
     tn_value section = NULL;
     int32_t status = plugin_section(plugin, &section, error);

@@ -46,6 +46,7 @@ void plugin_free(struct plugin *plugin) {
     mem_free(plugin->source);
     value_unref(plugin->manifest);
     error_finish(&plugin->refusal);
+    value_unref(plugin->grants);
     mem_free(plugin);
 }
 
@@ -82,6 +83,7 @@ enum plugin_state plugin_state(const struct plugin *plugin) { return plugin->sta
 struct registry *plugin_registry(const struct plugin *plugin) {
     return plugin->registry;
 }
+tn_value plugin_grants(const struct plugin *plugin) { return plugin->grants; }
 uint32_t plugin_number(const struct plugin *plugin) { return plugin->number; }
 const tn_host *plugin_host(const struct plugin *plugin) { return &plugin->host; }
 

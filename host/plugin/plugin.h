@@ -22,6 +22,8 @@
 struct plugin;
 struct registry;
 
+#define PLUGIN_GRANTS_MAX 200u /* effects granted in a section; further ones are not */
+
 enum plugin_state {
     PLUGIN_KNOWN,    /* manifest read, no code loaded */
     PLUGIN_LOADED,   /* ready to make instances */
@@ -42,6 +44,9 @@ tn_value plugin_manifest(const struct plugin *plugin);       /* {"plugin": {…}
 enum plugin_state plugin_state(const struct plugin *plugin); /* [loop] */
 const char *plugin_state_name(enum plugin_state state);      /* "known", "loaded", … */
 const struct error *plugin_refusal(const struct plugin *plugin); /* [loop] NULL unless refused */
+/* Effects that the operator grants it beyond its manifest's: `x-tenon: effect` and `file` in its section. May be NULL.
+ */
+tn_value plugin_grants(const struct plugin *plugin);
 struct registry *plugin_registry(const struct plugin *plugin);
 uint32_t plugin_number(const struct plugin *plugin); /* from 1; unique in the process: the owner of tokens */
 const tn_host *plugin_host(const struct plugin *plugin);

@@ -24,6 +24,7 @@ struct plugin {
     uint32_t loaded_as; /* the how-manieth to be loaded: ending goes backwards */
     enum plugin_state state;
     struct error refusal;
+    tn_value grants; /* effects that the operator grants it in its section; an array or NULL */
     const tn_plugin *plugin;
     const tn_component_1 *components; /* NULL where it has none */
     const tn_lifecycle_1 *lifecycle;
@@ -71,6 +72,12 @@ void plugin_end(struct plugin *plugin);
 
 /* registry.c: takes the plugin, and decides whether it is isolated. */
 void registry_keep(struct registry *registry, struct plugin *plugin);
+
+/*
+ * section.c: its section of the configuration, checked against its schema, with defaults and whole paths; an object. A
+ * new reference.
+ */
+int32_t plugin_section(struct plugin *plugin, tn_value *out, struct error *error);
 
 /* loader.c: the object is in use by one plugin fewer. */
 void loader_forget(struct plugin *plugin);

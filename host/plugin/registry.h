@@ -56,6 +56,8 @@ struct registry_options {
     int32_t (*config)(void *user, const char *plugin_id, tn_value *out, struct error *error);
     /* What a plugin of this process is seen through: check mode (interface/guard.h). May be NULL. */
     const tn_plugin *(*wrap)(struct plugin *plugin, const tn_plugin *end);
+    /* The folder that names of files in that section are relative to; NULL in and out are allowed: they stay. */
+    const char *(*folder)(void *user, const char *plugin_id);
     const struct isolation *isolation; /* NULL: every plugin runs in this process */
     void *user;                        /* registry_user gives it back: how interfaces find their host */
 };
@@ -110,11 +112,19 @@ void registry_each_plugin(struct registry *registry, void (*visit)(void *user, s
 /* ---- Components ---- */
 
 /*
- * The component, with its plugin loaded and initialised now if it was not. *out is borrowed from the registry. Fails
- * with TN_NOT_FOUND (<KIND>_NOT_FOUND: the message has the nearest name), or as plugin_load does.
+ * The component, with its plugin loaded and initialised now if it was not. One that nobody's manifest has is looked for
+ * among those that plugins add at run time: each that says so of its kind is loaded. *out is borrowed from the
+ * registry. Fails with TN_NOT_FOUND (<KIND>_NOT_FOUND: the message has the nearest name), or as plugin_load does.
  */
 int32_t registry_resolve(struct registry *registry, const char *kind, const char *id, struct component **out,
                          struct error *error);
+/*
+ * A catalog's find that looks further: where no manifest has the name, plugins that add components of the kind at run
+ * time are loaded, as far as that is safe for somebody who only asks (bundled, or in a process of their own).
+ */
+const struct component_info *registry_find(void *registry, const char *kind, const char *id, size_t length);
+/* What is known of it without loading anything; NULL where nothing is. */
+const struct component_info *registry_known(const struct registry *registry, const char *kind, const char *id);
 /* Fills find, each, plugin_version, each_plugin and self (the registry); leaves the files to the caller. */
 void registry_catalog(struct registry *registry, struct catalog *catalog);
 

@@ -234,6 +234,48 @@ static void sort_rows(struct registry *registry) {
     registry->sorted = true;
 }
 
+/* ---- Components that only running code knows ---- */
+
+static bool is_dynamic(const struct plugin *plugin, const char *kind) {
+    tn_value dynamic = value_get(manifest_plugin(plugin->manifest), "dynamic");
+    for (size_t i = 0; i < value_count(dynamic); i++)
+        if (value_text_is(value_at(dynamic, i), kind)) return true;
+    return false;
+}
+
+/* Loads every plugin that adds components of the kind at run time, and has not been loaded. */
+static void load_dynamic(struct registry *registry, const char *kind, bool only_asked) {
+    for (size_t i = 0; i < registry->plugin_count; i++) {
+        struct plugin *plugin = registry->plugins[i];
+        bool safe = !only_asked || plugin->isolated || plugin->bundled;
+        if (plugin->state == PLUGIN_KNOWN && !plugin->replaced && safe && is_dynamic(plugin, kind))
+            (void)plugin_load(plugin, NULL);
+    }
+}
+
+const struct component_info *registry_known(const struct registry *registry, const char *kind, const char *id) {
+    const struct row *row = row_find(registry, kind, id, strlen(id));
+    return row ? &row->info : NULL;
+}
+
+/* The row; a name that no manifest has may be one of a plugin that was not loaded. */
+static struct row *row_search(struct registry *registry, const char *kind, const char *id, size_t length,
+                              bool only_asked) {
+    struct row *row = row_find(registry, kind, id, length);
+    if (row) return row;
+    load_dynamic(registry, kind, only_asked);
+    return row_find(registry, kind, id, length);
+}
+
+static void tell_refused(const struct registry *registry, const char *kind, struct buffer *text) {
+    for (size_t i = 0; i < registry->plugin_count; i++) {
+        const struct plugin *plugin = registry->plugins[i];
+        if (plugin->state != PLUGIN_REFUSED || plugin->replaced || !is_dynamic(plugin, kind)) continue;
+        buffer_format(text, "; plugin `%s`, which may have it, could not be used: %s", plugin->id,
+                      plugin->refusal.message);
+    }
+}
+
 static int32_t not_found(struct registry *registry, const char *kind, const char *id, struct error *error) {
     struct buffer text;
     struct nearest near;
@@ -254,6 +296,7 @@ static int32_t not_found(struct registry *registry, const char *kind, const char
         buffer_format(&text, ": none offers any %s; `tenon plugin list` shows where plugins are looked for", kind);
     else
         buffer_text(&text, "; `tenon plugin list` shows what there is");
+    tell_refused(registry, kind, &text);
     if (registry->problem_count > 0) {
         buffer_format(&text, "; besides, %zu plugin%s could not be used: %s",
                       registry->problem_count + registry->problems_dropped,
@@ -268,7 +311,7 @@ static int32_t not_found(struct registry *registry, const char *kind, const char
 
 int32_t registry_resolve(struct registry *registry, const char *kind, const char *id, struct component **out,
                          struct error *error) {
-    struct row *row = row_find(registry, kind, id, strlen(id));
+    struct row *row = row_search(registry, kind, id, strlen(id), false);
     if (!row) return not_found(registry, kind, id, error);
     if (row->rival) return row_conflict(row, row->rival, error);
     int32_t status = plugin_load(row->component.plugin, error);
@@ -290,6 +333,13 @@ int32_t registry_resolve(struct registry *registry, const char *kind, const char
 
 static const struct component_info *catalog_find(void *self, const char *kind, const char *id, size_t length) {
     struct row *row = row_find(self, kind, id, length);
+    if (!row) return NULL;
+    row_compile(row);
+    return &row->info;
+}
+
+const struct component_info *registry_find(void *registry, const char *kind, const char *id, size_t length) {
+    struct row *row = row_search(registry, kind, id, length, true);
     if (!row) return NULL;
     row_compile(row);
     return &row->info;
