@@ -192,7 +192,7 @@ static bool all_in(struct call *call, tn_value input) {
     const struct function *function = call->function;
     uint32_t known = 0;
     bool good = true;
-    if (input != NULL && tn.value->kind(input) != TN_OBJECT)
+    if (input != NULL && tn.value->kind(input) != TN_NULL && tn.value->kind(input) != TN_OBJECT)
         return conversion_fail(&call->conversion, NULL, "INVALID_INPUT", "found %s, expected an object of arguments",
                                tn_kind_name(input));
     for (uint32_t i = 0; good && i < function->count; i++) {

@@ -125,10 +125,12 @@ static void read_value(struct reader *reader, const struct node *node, struct pa
     int64_t number;
     const struct type *type = parameter->type;
     bool integer = type->kind == TYPE_INTEGER || type->kind == TYPE_POINTER;
-    if (integer && node_string(node) != NULL && reader_integer(reader, node, "the value", &number))
+    if (integer && node_string(node) != NULL) {
+        if (!reader_integer(reader, node, "the value", &number)) return;
         parameter->value = tn_int(number);
-    else if (!integer || node_string(node) == NULL)
+    } else {
         parameter->value = node_value(node);
+    }
     if (parameter->value == NULL) {
         (void)reader_fault(reader, node, "the value must be a number, a text, a truth or null");
         return;

@@ -116,6 +116,7 @@ void handle_release(struct handle *handle, bool gone) {
 }
 
 void handle_free_all(void) {
+    table.last = 0;
     while (table.newest != NULL) {
         struct handle *handle = table.newest;
         unlink_from(handle);

@@ -11,21 +11,25 @@
 
 #define NAME_MAX_LENGTH 64u /* of what is compared; longer names are never near */
 
+/* Letters that are changed, added, left out, or have changed places. */
 static uint32_t distance(const char *a, const char *b) {
-    uint32_t row[NAME_MAX_LENGTH + 1];
+    uint32_t rows[3][NAME_MAX_LENGTH + 1];
     size_t length_a = strlen(a), length_b = strlen(b);
     if (length_a > NAME_MAX_LENGTH || length_b > NAME_MAX_LENGTH) return UINT32_MAX;
-    for (size_t j = 0; j <= length_b; j++) row[j] = (uint32_t)j;
+    for (size_t j = 0; j <= length_b; j++) rows[0][j] = (uint32_t)j;
     for (size_t i = 1; i <= length_a; i++) {
-        uint32_t diagonal = row[0];
+        uint32_t *row = rows[i % 3], *before = rows[(i + 2) % 3], *earlier = rows[(i + 1) % 3];
         row[0] = (uint32_t)i;
         for (size_t j = 1; j <= length_b; j++) {
-            uint32_t change = diagonal + (a[i - 1] != b[j - 1]), least = row[j] < row[j - 1] ? row[j] : row[j - 1];
-            diagonal = row[j];
-            row[j] = change < least + 1 ? change : least + 1;
+            uint32_t change = before[j - 1] + (a[i - 1] != b[j - 1]);
+            uint32_t least = before[j] < row[j - 1] ? before[j] + 1 : row[j - 1] + 1;
+            if (change < least) least = change;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && earlier[j - 2] + 1 < least)
+                least = earlier[j - 2] + 1;
+            row[j] = least;
         }
     }
-    return row[length_b];
+    return rows[length_a % 3][length_b];
 }
 
 void nearest_offer(struct nearest *nearest, const char *candidate) {
