@@ -1,0 +1,69 @@
+#!/bin/sh
+# The types of the contract are those of surface.abi, as libabigail sees them in debug information: what a compiler made
+# of the header, and not how it is written. Then, that a change would be found.
+#   abidiff.sh --update writes surface.abi anew: for a new interface, never for a released one.
+set -eu
+: "${SOURCE:=$(cd "$(dirname "$0")/../.." && pwd)}"
+here=$SOURCE/tests/abi
+command -v abidiff >/dev/null && command -v abidw >/dev/null || {
+    echo "skipped: abidiff is not installed (the package abigail-tools)"
+    exit 77
+}
+[ "$(getconf LONG_BIT)" = 64 ] || { echo "skipped: surface.abi is of a machine with 64 bits"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+
+# compile COMPILER INCLUDES OUT. In $work, so that no path of this machine is in the debug information.
+cp "$here/surface.c" "$work/surface.c"
+compile() { (cd "$work" && "$1" -g -O0 -shared -fPIC -I"$2" -o "$3" surface.c); }
+
+if [ "${1-}" = --update ]; then
+    compile gcc "$SOURCE/sdk/include" surface.so
+    abidw --no-corpus-path --no-comp-dir-path --no-show-locs --no-architecture "$work/surface.so" >"$here/surface.abi"
+    exit
+fi
+
+# Every struct and every function type with a name is there.
+for type in $(gcc -w -fpreprocessed -dD -E -P "$SOURCE/sdk/include/tenon.h" |
+    sed -n 's/^} \(tn_[a-z_0-9]*\);$/\1/p; s/^typedef .*(\*\(tn_[a-z_0-9]*\))(.*/\1/p'); do
+    grep -qE "^TN_EXPORT $type surface_" "$here/surface.c" || { echo "surface.c has no object of $type"; status=1; }
+done
+
+# Exit codes are bits: 1 and 2 that it could not compare, 4 that something differs, 8 that it cannot be compatible.
+differs() { # object: 0 where it differs from surface.abi
+    code=0
+    abidiff --no-architecture --no-show-locs --harmless "$here/surface.abi" "$1" >"$work/report" 2>&1 || code=$?
+    [ $((code & 3)) = 0 ] || { echo "abidiff could not compare (status $code):"; cat "$work/report"; exit 1; }
+    [ "$code" != 0 ]
+}
+
+for compiler in gcc clang; do
+    command -v $compiler >/dev/null || continue
+    compile $compiler "$SOURCE/sdk/include" surface.so
+    differs "$work/surface.so" || continue
+    echo "the contract has changed, says $compiler:"
+    cat "$work/report"
+    status=1
+done
+
+# That would be found: each change alone, in a copy of the header whose own assertions do not speak first.
+mkdir "$work/changed"
+finds() { # what, sed script
+    sed '/^TN_SLOTS(/d' "$SOURCE/sdk/include/tenon.h" >"$work/before.h"
+    sed -E "$2" "$work/before.h" >"$work/changed/tenon.h"
+    cmp -s "$work/before.h" "$work/changed/tenon.h" && { echo "nothing changed with $1"; status=1; return; }
+    compile gcc "$work/changed" changed.so
+    differs "$work/changed.so" || { echo "not found: $1"; status=1; }
+}
+finds "a member appended" 's/^\} tn_lifecycle_1;/    void (*more)(void *self);\n&/'
+finds "a member taken away" '/\(\*unpost\)/d'
+finds "two members exchanged" 's/\(\*begin\)/(*swap)/; s/\(\*end\)/(*begin)/; s/\(\*swap\)/(*end)/'
+finds "two members of one type exchanged" 's/\(\*bind_read\)/(*swap)/; s/\(\*bind_write\)/(*bind_read)/; s/\(\*swap\)/(*bind_write)/'
+finds "an argument more" 's/\(\*cancelled\)\(tn_task task\)/(*cancelled)(tn_task task, int32_t now)/'
+finds "a wider argument" 's/uint32_t callee, tn_value input, tn_value \*result/uint64_t callee, tn_value input, tn_value *result/'
+finds "another result" 's/uint64_t \(\*count\)/int64_t (*count)/'
+finds "a narrower token" 's/^typedef uint64_t tn_task;/typedef uint32_t tn_task;/'
+finds "another callback" 's/\(\*tn_call_done\)\(void \*user, int32_t status/(*tn_call_done)(void *user, int64_t status/'
+finds "the size elsewhere" 's/^    uint32_t size; .*sizeof\(tn_host\).*/    uint64_t size;/'
+exit $status
