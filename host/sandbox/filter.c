@@ -50,8 +50,13 @@ static struct scmp_arg_cmp equals(unsigned argument, uint32_t number) {
     return (struct scmp_arg_cmp){argument, SCMP_CMP_MASKED_EQ, UINT32_MAX, number};
 }
 
+/* As SCMP_CMP32, which is no standard C where it has one number. */
+static struct scmp_arg_cmp compares(unsigned argument, enum scmp_compare how, uint32_t number) {
+    return (struct scmp_arg_cmp){argument, how, number, 0};
+}
+
 static struct scmp_arg_cmp differs(unsigned argument, uint32_t number) {
-    return SCMP_CMP32(argument, SCMP_CMP_NE, number);
+    return compares(argument, SCMP_CMP_NE, number);
 }
 
 static struct scmp_arg_cmp has_bits(unsigned argument, uint32_t mask, uint32_t bits) {
@@ -89,9 +94,9 @@ static void some_socket(struct building *building) {
     }
     for (uint32_t family = 0; family < FAMILIES; family++)
         if (family != AF_INET && family != AF_INET6 && family != AF_NETLINK) refuse_where(building, equals(0, family));
-    refuse_where(building, SCMP_CMP32(0, SCMP_CMP_GE, FAMILIES));
+    refuse_where(building, compares(0, SCMP_CMP_GE, FAMILIES));
     /* Of netlink the list of interfaces (NETLINK_ROUTE is 0), which the C library looks at to choose an address. */
-    struct scmp_arg_cmp netlink[] = {equals(0, AF_NETLINK), SCMP_CMP32(2, SCMP_CMP_NE, 0)};
+    struct scmp_arg_cmp netlink[] = {equals(0, AF_NETLINK), differs(2, 0)};
     check(building, seccomp_rule_add_array(building->filter, building->refuse, building->number, 2, netlink));
 }
 
@@ -189,7 +194,7 @@ static void process_rules(struct building *building) {
     if (is_signal)
         refuse_where(building, differs(0, (uint32_t)getpid()));
     else
-        refuse_where(building, SCMP_CMP32(0, SCMP_CMP_GT, 0));
+        refuse_where(building, compares(0, SCMP_CMP_GT, 0));
 }
 
 static void add_rules(struct building *building, const struct call *call) {

@@ -48,7 +48,7 @@ static bool fails(struct error *error, const char *what) {
 }
 
 /* Never more than there is already. */
-static bool limit(const char *name, int resource, rlim_t most, struct error *error) {
+static bool limit(const char *name, __rlimit_resource_t resource, rlim_t most, struct error *error) {
     struct rlimit now;
     if (getrlimit(resource, &now) != 0) return fails(error, name);
     if (now.rlim_max > most) now.rlim_max = most;
@@ -59,7 +59,7 @@ static bool limit(const char *name, int resource, rlim_t most, struct error *err
 static bool enter_limits(struct error *error) {
     static const struct {
         const char *name;
-        int resource;
+        __rlimit_resource_t resource;
         rlim_t most;
         bool memory;
     } limits[] = {{"the limit of memory", RLIMIT_DATA, SANDBOX_MEMORY_MAX, true},

@@ -32,6 +32,10 @@
 /* Descriptors of the watch. */
 enum { LISTENER = 0, HOST = 1, KEPT = 3 };
 
+/* What linux/seccomp.h has since Linux 6.6: who asks and who answers take turns on one processor. */
+#define SET_FLAGS    _IOW('!', 4, uint64_t)
+#define SYNC_WAKE_UP 1ul
+
 #define PAGE 4096u
 
 struct watching {
@@ -324,9 +328,7 @@ static _Noreturn void watch_run(struct watching *watching, int socket, int host)
             if (!given) _exit(0);
             close(KEPT);
             ready[0].fd = LISTENER;
-#ifdef SECCOMP_IOCTL_NOTIF_SET_FLAGS
-            ioctl(LISTENER, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
-#endif
+            ioctl(LISTENER, SET_FLAGS, SYNC_WAKE_UP); /* where the kernel has it */
         }
     }
 }
