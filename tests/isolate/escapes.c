@@ -267,7 +267,7 @@ static int stay(const char *file) {
 
 /* A path that changes while it is looked at. */
 static const char *changing;
-static char *swapped;
+static char swapped[256]; /* static: the thread does not end */
 
 static void *swap(void *unused) {
     for (;;) {
@@ -279,13 +279,11 @@ static void *swap(void *unused) {
 
 static int race(const char *file) {
     pthread_t thread;
-    char path[256] = "";
-    changing = file;
-    swapped = path;
+    changing = strdup(file);
     if (strlen(file) > 200 || pthread_create(&thread, NULL, swap, NULL) != 0) return 0;
     for (int i = 0; i < 3000; i++) {
         char byte, link[64], target[256] = "";
-        int opened = open(path, O_RDONLY | O_CLOEXEC);
+        int opened = open(swapped, O_RDONLY | O_CLOEXEC);
         if (opened < 0) continue;
         snprintf(link, sizeof link, "/proc/self/fd/%d", opened);
         if (readlink(link, target, sizeof target - 1) > 0 && strcmp(target, file) == 0 && read(opened, &byte, 1) >= 0)
