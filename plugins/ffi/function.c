@@ -280,7 +280,8 @@ static bool read_parameters(struct reader *reader, const struct node *node, stru
         if (find_parameter(function, function->parameters[i].name, &first) != &function->parameters[i])
             good =
                 reader_fault(reader, list->items[i], "the parameter `%s` is there twice", function->parameters[i].name);
-        else if (strcmp(function->result.name, function->parameters[i].name) == 0)
+        else if (function->parameters[i].direction != DIRECTION_IN &&
+                 strcmp(function->result.name, function->parameters[i].name) == 0)
             good = reader_fault(reader, list->items[i],
                                 "the parameter `%s` has the name of the result; give that another by `returns: {name: "
                                 "…}`",

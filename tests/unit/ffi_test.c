@@ -7,6 +7,7 @@
  */
 #include "tests/unit/corpus.h"
 
+#include <dlfcn.h>
 #include <tenon/embed.h>
 #include <unistd.h>
 
@@ -72,10 +73,10 @@ static void check_call(const struct corpus_case *test, tenon *host, char *line, 
     if (!input || (!expected && !error)) fail_msg("%s: not a call: %s", test->name, line);
     *input++ = 0;
     *(expected ? expected : error) = 0;
-    snprintf(id, sizeof id, "t.%s", line);
+    snprintf(id, sizeof id, "%s%s", strchr(line, '.') ? "" : "t.", line);
     tenon_runnable *tool = tenon_component(host, "tool", id, NULL);
-    if (!tool) fail_msg("%s: %s: %s", test->name, id, tenon_error(host));
-    char *output = tenon_invoke_json(tool, input);
+    if (!tool && expected) fail_msg("%s: %s: %s\n%s", test->name, id, tenon_error(host), buffer_cstr(&logged));
+    char *output = tool ? tenon_invoke_json(tool, input) : NULL;
     if (expected) {
         if (!output) fail_msg("%s, %s: %s %s: %s", test->name, way, id, input, tenon_error(host));
         if (strcmp(output, expected + 4) != 0)
@@ -169,6 +170,43 @@ static void faults(void **state) {
     corpus_each("tests/corpus/ffi/faults.txt", check_case, NULL);
 }
 
+static tenon *open_samples(void) {
+    char *why = NULL;
+    tn_value options = value_set_take(value_object(), "config", value_text(TENON_SOURCE_DIR "/samples/ffi/tenon.yaml"));
+    options = value_set_take(options, "allow_drafts", value_bool(true));
+    options = value_set_take(options, "plugin_paths", value_push_take(value_array(), value_text(TENON_FFI_PLUGIN)));
+    tenon *host = tenon_open(options, &why);
+    if (!host) fail_msg("%s", why);
+    value_unref(options);
+    return host;
+}
+
+static void check_sample(const struct corpus_case *test, void *user) {
+    (void)user;
+    buffer_finish(&logged);
+    buffer_init(&logged, SIZE_MAX);
+    tenon *host = open_samples();
+    char *lines = mem_text(corpus_need(test, "calls")), *rest = lines;
+    for (char *line; (line = strsep(&rest, "\n"));)
+        if (*line) check_call(test, host, line, true);
+    mem_free(lines);
+    tenon_close(host);
+}
+
+static void samples(void **state) {
+    static const char *const needed[] = {"libm.so.6", "libz.so.1", "libsqlite3.so.0"};
+    (void)state;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        void *handle = dlopen(needed[i], RTLD_NOW | RTLD_LOCAL);
+        if (!handle) {
+            print_message("skipped: %s\n", dlerror());
+            skip();
+        }
+        (void)dlclose(handle);
+    }
+    corpus_each("tests/corpus/ffi/samples.txt", check_sample, NULL);
+}
+
 /* Nobody said anything of isolation: its manifest does. */
 static void runs_in_a_process_of_its_own(void **state) {
     static const char config[] = "plugins: {config: {tenon.ffi: {libraries: [{name: t, library: " TENON_FFI_LIBRARY
@@ -239,6 +277,7 @@ int main(void) {
         cmocka_unit_test(structs_and_handles),
         cmocka_unit_test(failures),
         cmocka_unit_test(faults),
+        cmocka_unit_test(samples),
         cmocka_unit_test(runs_in_a_process_of_its_own),
         cmocka_unit_test(survives_a_crash),
     };
