@@ -156,6 +156,34 @@ static void bounds_paths(void **state) {
     config_free(config);
 }
 
+static void trusts_keys(void **state) {
+    (void)state;
+    static const char mine[] = "MWKRgASKUmt/t8kWoq8mwN7aQefvUvyVBKsUeyclbOE=",
+                      other[] = "SFIgaNhizuyIoTk9Bryac147VqUXn5TtCjV+r9D52B8=";
+    char text[8192] = "", first[512];
+    struct error error = ERROR_INIT;
+    assert_true(config_is_key(mine));
+    assert_false(config_is_key("MWKRgASKUmt/t8kWoq8mwN7aQefvUvyVBKsUeyclbOF=")); /* the same bytes, another text */
+    assert_false(config_is_key("MWKRgASKUmt/t8kWoq8mwN7aQefvUvyVBKsUeyclbO=="));
+    assert_false(config_is_key(""));
+    snprintf(text, sizeof text, "packs: {trust: [\"%s\", /nowhere/x.pub, /dev/null]}", mine);
+    struct config *config = read_text(text, first, sizeof first);
+    assert_true(config_trusts(config, mine, &error)); /* the files that cannot be used do not hide it */
+    assert_string_equal(error.message, "/nowhere/x.pub: the key cannot be read: No such file or directory");
+    assert_false(config_trusts(config, other, NULL));
+    assert_false(config_trusts(config, NULL, NULL));
+    assert_false(config_trusts(NULL, mine, NULL));
+    config_free(config);
+    config_free(read_text("packs: {trust: [1]}", first, sizeof first));
+    assert_non_null(strstr(first, "`packs.trust`: found int, expected a public key, or the path of a .pub file"));
+    strcpy(text, "packs: {trust: [");
+    for (size_t i = 0; i <= CONFIG_TRUST_MAX; i++) strcat(text, "/p,");
+    strcat(text, "]}");
+    config_free(read_text(text, first, sizeof first));
+    assert_non_null(strstr(first, "at most 1000 keys"));
+    error_finish(&error);
+}
+
 /* ---- Files ---- */
 
 static void project_over_user(void **state) {
@@ -339,6 +367,7 @@ int main(void) {
         cmocka_unit_test(says_what_is_wrong),
         cmocka_unit_test(never_quotes_a_secret),
         cmocka_unit_test(bounds_paths),
+        cmocka_unit_test(trusts_keys),
         cmocka_unit_test(project_over_user),
         cmocka_unit_test(refuses_files),
         cmocka_unit_test(refuses_the_files_of_others),
