@@ -170,7 +170,8 @@ static void look_at_sandbox(struct report *report) {
     if (support.landlock)
         row(report, FINE, "Landlock", "version %d: %s", support.landlock, sandbox_landlock_text(support.landlock));
     else
-        row(report, NOTE, "Landlock", "this kernel has none, or it is switched off: files are not guarded by it");
+        row(report, NOTE, "Landlock",
+            "this kernel has none, or it is switched off: files are guarded against mistakes only");
 }
 
 /* ---- The whole ---- */

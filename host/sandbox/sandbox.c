@@ -78,14 +78,16 @@ static bool enter_limits(struct error *error) {
     return true;
 }
 
+/* Where that is not allowed it is not. */
 static void be_killed_first(void) {
     char text[16] = "";
     int file = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
     if (file < 0) return;
-    int length = read(file, text, sizeof text - 1) > 0 && strcmp(text, "0\n") == 0
-                     ? snprintf(text, sizeof text, "%d", SANDBOX_LIKELY_KILLED)
-                     : 0;
-    if (length > 0 && pwrite(file, text, (size_t)length, 0) < 0) length = 0; /* then it is not */
+    if (read(file, text, sizeof text - 1) > 0 && strcmp(text, "0\n") == 0) {
+        int length = snprintf(text, sizeof text, "%d", SANDBOX_LIKELY_KILLED);
+        if (pwrite(file, text, (size_t)length, 0) != length)
+            log_write(LOG_DEBUG, NULL, "sandbox: oom_score_adj: %s", strerror(errno));
+    }
     close(file);
 }
 
