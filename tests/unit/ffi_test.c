@@ -15,9 +15,11 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
+#include "host/call/worker.h"
 #include "host/embed/internal.h"
 #include "host/host.h"
 #include "host/log.h"
+#include "host/loop/loop.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 
@@ -63,6 +65,16 @@ static tenon *open_host(bool isolated) {
     if (!host) fail_msg("%s", why);
     value_unref(options);
     return host;
+}
+
+/* In this process: a worker may still be on its way back from a call that has ended, and what it posts is waited for.
+ */
+static void close_host(tenon *host, bool isolated) {
+    if (!isolated) {
+        workers_stop();
+        (void)loop_run(host->host->loop, NULL, NULL);
+    }
+    tenon_close(host);
 }
 
 /* "tool {input} => {output}", or "tool {input} !! CODE part of the message". */
@@ -140,7 +152,7 @@ static void check_one(const struct corpus_case *test, bool isolated) {
         mem_free(lines);
         check_schemas(test, host);
     }
-    tenon_close(host);
+    close_host(host, isolated);
 }
 
 static void check_case(const struct corpus_case *test, void *user) {
