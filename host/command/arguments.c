@@ -213,7 +213,7 @@ static int check_values(const struct arguments *arguments) {
         size_t length = strlen(given->name);
         const struct option *option = find_in(arguments->command->options, given->name, length, 0, NULL);
         if (!option) option = find_in(global_options, given->name, length, 0, NULL);
-        if (given->value && option->choices && strchr(option->choices, '|') &&
+        if (given->value && option && option->choices && strchr(option->choices, '|') &&
             !choices_have(option->choices, given->value, strlen(given->value)))
             return unknown_choice(arguments->command, option, given->value);
     }

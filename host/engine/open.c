@@ -11,6 +11,7 @@
 #include "host/host.h"
 #include "host/log.h"
 #include "host/plugin/registry.h"
+#include <assert.h>
 #include <string.h>
 
 static struct graph *find_open(struct host *host, const char *path) {
@@ -74,6 +75,7 @@ struct graph *graph_current(struct graph *graph) {
     struct document *document = document_read(graph->document->source, &host->catalog, found);
     int32_t status = diagnostics_errors(found) ? graph_refuse(&error, source_name(document->source), found)
                                                : graph_build(host, document, graph->depth, &graph->newer, &error);
+    assert(status != TN_OK || graph->newer);
     if (status == TN_OK)
         take_place(graph, graph->newer);
     else

@@ -68,7 +68,8 @@ static void make_header(char header[ARCHIVE_BLOCK], const struct archive_member 
         memcpy(header + AT_PREFIX, member->path, (size_t)(name - member->path));
         name++;
     }
-    memcpy(header + AT_NAME, name, strlen(name));
+    /* The field is full where the name is: it needs no NUL then. */
+    memcpy(header + AT_NAME, name, length - (size_t)(name - member->path));
     put_octal(header + AT_MODE, 8, member->program ? 0755 : 0644);
     put_octal(header + AT_UID, 8, 0);
     put_octal(header + AT_GID, 8, 0);
