@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,10 +60,11 @@ int32_t sign_keygen(const char *name, char key[CONFIG_KEY_TEXT], struct error *e
     randombytes_buf(seed, sizeof seed);
     crypto_sign_seed_keypair(keys.public, keys.secret, seed);
     key_text(secret + sizeof SECRET_PREFIX - 1, seed);
-    strcat(secret, "\n");
+    size_t end = strlen(secret);
+    secret[end] = '\n';
+    secret[end + 1] = 0;
     key_text(key, keys.public);
-    memcpy(line, key, CONFIG_KEY_TEXT);
-    strcat(line, "\n");
+    snprintf(line, sizeof line, "%s\n", key);
     tn_value secret_path = value_format("%s.key", name), public_path = value_format("%s.pub", name);
     status = write_new(value_chars(secret_path, NULL), secret, 0600, error);
     if (status == TN_OK) {

@@ -105,7 +105,7 @@ static bool buffer_in(struct call *call, const struct parameter *parameter, stru
     }
     argument->room = argument->length > room ? argument->length : room;
     argument->memory = take(call, argument->room);
-    if (argument->memory != NULL && argument->length > 0) memcpy(argument->memory, bytes, argument->length);
+    if (argument->memory != NULL && bytes != NULL && argument->length > 0) memcpy(argument->memory, bytes, argument->length);
     return argument->memory != NULL;
 }
 
@@ -321,7 +321,7 @@ static tn_value bytes_out(struct call *call, const struct parameter *parameter, 
 
 static tn_value argument_out(struct call *call, const struct parameter *parameter, const struct argument *argument) {
     struct place place = {NULL, parameter->name, 0};
-    uint64_t length;
+    uint64_t length = 0;
     if (parameter->type->kind == TYPE_BUFFER) {
         uint64_t otherwise = parameter->direction == DIRECTION_INOUT ? argument->length : argument->room;
         if (parameter->size != 0) otherwise = parameter->size;
