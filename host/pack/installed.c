@@ -81,6 +81,7 @@ static int32_t inspect(const char *folder, int descriptor, struct installed_pack
     else
         status = pack_manifest_read(folder, text, length, &pack->manifest, error);
     mem_free(text);
+    assert(status != TN_OK || (pack->manifest.name && pack->manifest.version));
     if (status == TN_OK &&
         (strcmp(pack->name, pack->manifest.name) != 0 || strcmp(pack->version, pack->manifest.version) != 0))
         status = error_set(error, TN_INVALID, "PACK_ALTERED", "%s: this is the pack %s %s, in a folder of another name",
