@@ -9,6 +9,7 @@
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
+#include "host/log.h"
 #include "host/plugin/manifest.h"
 #include "host/plugin/plugin_internal.h"
 #include <stdlib.h>
@@ -248,8 +249,11 @@ static void load_dynamic(struct registry *registry, const char *kind, bool only_
     for (size_t i = 0; i < registry->plugin_count; i++) {
         struct plugin *plugin = registry->plugins[i];
         bool safe = !only_asked || plugin->isolated || plugin->bundled;
-        if (plugin->state == PLUGIN_KNOWN && !plugin->replaced && safe && is_dynamic(plugin, kind))
-            (void)plugin_load(plugin, NULL);
+        struct error error = ERROR_INIT;
+        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !safe || !is_dynamic(plugin, kind)) continue;
+        /* Whoever resolves is told by not_found. */
+        if (plugin_load(plugin, &error) != TN_OK && only_asked) log_write(LOG_ERROR, NULL, "%s", error.message);
+        error_finish(&error);
     }
 }
 

@@ -105,7 +105,8 @@ static bool buffer_in(struct call *call, const struct parameter *parameter, stru
     }
     argument->room = argument->length > room ? argument->length : room;
     argument->memory = take(call, argument->room);
-    if (argument->memory != NULL && bytes != NULL && argument->length > 0) memcpy(argument->memory, bytes, argument->length);
+    if (argument->memory != NULL && bytes != NULL && argument->length > 0)
+        memcpy(argument->memory, bytes, argument->length);
     return argument->memory != NULL;
 }
 

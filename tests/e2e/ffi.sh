@@ -1,0 +1,64 @@
+# tenon.ffi as a user has it: a document whose node calls SQLite, zlib and libm, in a process of their own; mistakes.
+ffi="$BINARY/lib/tenon/plugins/ffi.so"
+
+run tenon plugin check --allow-drafts "$ffi"
+expect_code 0
+
+# A node that calls a tool, built as anybody would.
+cat >ask.c <<'SOURCE'
+#include <tenon/easy.h>
+TN_PLUGIN("test.ask", "1.0.0", "Calls a tool")
+TN_NODE_BLOCKING(ask, "test.ask", "Calls a tool", TN_PURE, (TOOL, tool, "which"), (VALUE, arguments, "what it gets"),
+                 (WRITE, output_key, "where its result goes")) {
+    tn_value result = NULL;
+    int32_t status = tn.task->call_wait(task, config->tool, config->arguments, &result);
+    if (status == TN_OK) return tn_done_written(task, tn_write_take(task, config->output_key, result));
+    status = tn_fail(task, tn_get_text(result, "code", "FAILED"), tn_get_text(result, "message", "?"));
+    tn_release(result);
+    return status;
+}
+SOURCE
+"$CC" -shared -fPIC -fvisibility=hidden -I"$SOURCE/sdk/include" -o ask.so ask.c || fails "ask.c does not compile"
+
+cp "$SOURCE"/samples/ffi/*.yaml .
+document() { # tool, arguments
+    echo 'version: "1.0"'
+    echo "channels: [{name: r, type: last_value}]"
+    echo "nodes: [{id: a, type: test.ask, config: {tool: $1, arguments: $2, output_key: r}}]"
+    echo "edges: [{from: START, to: a}, {from: a, to: END}]"
+}
+document libm.pow '{x: 2, y: 10}' >pow.yaml
+run tenon run --allow-drafts --plugins ask.so pow.yaml
+expect_code 0
+expect_in out '"r":{"result":1024.0}'
+
+document zlib.crc32 '{data: hello}' >crc.yaml
+run tenon run --allow-drafts --plugins ask.so crc.yaml
+expect_in out '"r":{"crc":907060870}'
+
+document libm.sqrt '{x: -1}' >failing.yaml
+run tenon run --allow-drafts --plugins ask.so failing.yaml
+[ "$code" != 0 ] || fails "the square root of -1"
+expect_in err "sqrt failed: Numerical argument out of domain (EDOM)"
+
+# A name that only the running plugin knows is known to whoever checks, and so is one that it does not have.
+run tenon check --allow-drafts --plugins ask.so pow.yaml
+expect_code 0
+document libm.sqtr '{x: 1}' >misspelt.yaml
+run tenon check --allow-drafts --plugins ask.so misspelt.yaml
+[ "$code" != 0 ] || fails "libm.sqtr is no tool"
+expect_in err "did you mean \`libm.sqrt\`?"
+
+# What the schema of the section forbids is told with its place; what only the plugin can find, by the plugin.
+cat >tenon.yaml <<'CONFIG'
+plugins: {config: {tenon.ffi: {libraries: [{name: m, library: libm.so.6, functions: [{name: sqrt, retuns: double}]}]}}}
+CONFIG
+run tenon run --allow-drafts --plugins ask.so pow.yaml
+[ "$code" != 0 ] || fails "retuns is no key"
+expect_in err "/libraries/0/functions/0"
+cat >tenon.yaml <<'CONFIG'
+plugins: {config: {tenon.ffi: {libraries: [{name: m, library: libm.so.6, functions: [{name: sqrtt}]}]}}}
+CONFIG
+run tenon run --allow-drafts --plugins ask.so pow.yaml
+[ "$code" != 0 ] || fails "sqrtt is no function"
+expect_in err "has no function \`sqrtt\`; did you mean \`sqrt"
