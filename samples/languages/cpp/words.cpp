@@ -1,0 +1,229 @@
+/*
+ * words.cpp - a plugin in C++11: tenon.h, and of the language what it is good for.
+ *
+ * Components are classes, values are released by destructors, what goes wrong is thrown. No exception may reach the
+ * host, whose frames know nothing of them: every entry point runs inside barrier(), which makes of one a failed task
+ * or a refused configuration. To be seen at work, the word `panic!` is a mistake of the kind that programs have.
+ */
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <tenon.h>
+#include <tenon/note.h>
+#include <vector>
+
+TN_NOTE(R"({
+  "plugin": {"id": "sample.cpp", "version": "1.0.0", "title": "Words, counted by C++", "licence": "MIT"},
+  "components": [
+    {
+      "kind": "node", "id": "cpp.count", "title": "Counts words", "style": "blocking", "effects": [],
+      "documentation": "Counts the words of a text, and emits each that is new to it.",
+      "config": {
+        "type": "object",
+        "properties": {
+          "input_key": {"type": "string", "description": "The text's channel.", "x-tenon": "channel-read"},
+          "output_key": {"type": "string", "description": "Where {words, distinct} goes.", "x-tenon": "channel-write"}
+        },
+        "required": ["input_key", "output_key"], "additionalProperties": false
+      }
+    },
+    {
+      "kind": "tool", "id": "cpp.title", "title": "Writes a text in title case", "style": "async", "effects": [],
+      "documentation": "Every word begins with a capital; a letter is one of ASCII's.",
+      "input": {
+        "type": "object", "properties": {"text": {"type": "string", "description": "The text."}},
+        "required": ["text"], "additionalProperties": false
+      },
+      "output": {"type": "string"}
+    }
+  ]
+})")
+
+namespace {
+
+const tn_value_1 *values;
+const tn_task_1 *tasks;
+
+/* One reference to a value; making one of NULL, which is what a call that ran out of memory gives, throws. */
+class Value {
+  public:
+    explicit Value(tn_value owned) : value(owned) {
+        if (value == nullptr) throw std::bad_alloc();
+    }
+    explicit Value(const std::string &text) : Value(values->make_text(text.data(), text.size())) {}
+    explicit Value(std::size_t number) : Value(values->make_int(static_cast<int64_t>(number))) {}
+    ~Value() { values->release(value); }
+    Value(const Value &) = delete;
+    Value &operator=(const Value &) = delete;
+    operator tn_value() const { return value; }
+
+  private:
+    tn_value value;
+};
+
+/* An object, member by member: `Object().put("words", 3).finish()`. */
+class Object {
+  public:
+    Object() : builder(values->builder()) {
+        if (builder == nullptr) throw std::bad_alloc();
+        values->begin(builder, TN_OBJECT);
+    }
+    ~Object() {
+        if (builder != nullptr) values->release(values->finish(builder));
+    }
+    Object(const Object &) = delete;
+    Object &operator=(const Object &) = delete;
+    template <typename T> Object &put(const char *key, const T &content) {
+        const Value value(content);
+        values->key(builder, key);
+        values->add(builder, value);
+        return *this;
+    }
+    tn_value finish() {
+        tn_builder *finished = builder;
+        values->end(finished);
+        builder = nullptr;
+        return values->finish(finished);
+    }
+
+  private:
+    tn_builder *builder;
+};
+
+/* How a task fails when nobody has made a mistake. */
+struct Failure : std::runtime_error {
+    Failure(const char *code_, const std::string &message) : std::runtime_error(message), code(code_) {}
+    const char *code;
+};
+
+/* A call of the host said no: the status goes back to it. */
+struct Refused : std::exception {
+    explicit Refused(int32_t status_) : status(status_) {}
+    int32_t status;
+};
+
+void must(int32_t status) {
+    if (status != TN_OK) throw Refused(status);
+}
+
+/* Runs an entry point's body. Whatever it throws ends here, and is given to `fail` as a code and a message. */
+template <typename Body, typename Fail> int32_t barrier(Body body, Fail fail) noexcept {
+    try {
+        body();
+        return TN_OK;
+    } catch (const Refused &refused) {
+        return refused.status;
+    } catch (const Failure &failure) {
+        return fail(failure.code, failure.what());
+    } catch (const std::exception &exception) {
+        return fail("EXCEPTION", exception.what());
+    } catch (...) {
+        return fail("EXCEPTION", "something was thrown that is no std::exception");
+    }
+}
+
+std::string text_of(tn_value value, const char *what) {
+    uint64_t length;
+    const char *text = values->as_text(value, &length);
+    if (text == nullptr) throw Failure("TYPE", std::string(what) + " must hold a string, and holds none");
+    return std::string(text, static_cast<std::size_t>(length));
+}
+
+/* Where the words of a text are; what separates them is blank. */
+std::vector<std::string> words_of(const std::string &text) {
+    static const char blanks[] = " \t\r\n";
+    std::vector<std::string> words;
+    for (std::size_t start, end = 0; (start = text.find_first_not_of(blanks, end)) != std::string::npos;) {
+        end = text.find_first_of(blanks, start);
+        words.push_back(text.substr(start, end == std::string::npos ? end : end - start));
+        if (words.back() == "panic!") words.at(words.size()); /* the mistake */
+        if (end == std::string::npos) break;
+    }
+    return words;
+}
+
+bool is_between(char c, char first, char last) { return c >= first && c <= last; }
+
+struct Component {
+    virtual ~Component() {}
+    virtual void run(tn_task task, tn_value input) = 0;
+};
+
+/* Blocking: emit waits where there is no room. */
+class Count : public Component {
+  public:
+    Count(tn_value config, tn_binder *binder) {
+        must(tasks->bind_read(binder, values->as_text(values->get(config, "input_key"), nullptr), &in));
+        must(tasks->bind_write(binder, values->as_text(values->get(config, "output_key"), nullptr), &out));
+    }
+    void run(tn_task task, tn_value) override {
+        const std::vector<std::string> words = words_of(text_of(Value(tasks->read(task, in)), "the channel to read"));
+        std::set<std::string> seen;
+        for (const std::string &word : words)
+            if (seen.insert(word).second) must(tasks->emit(task, Value(Object().put("word", word).finish())));
+        const Value counted(Object().put("words", words.size()).put("distinct", seen.size()).finish());
+        must(tasks->write(task, out, counted));
+        must(tasks->complete(task, nullptr));
+    }
+
+  private:
+    uint32_t in, out;
+};
+
+class Title : public Component {
+  public:
+    void run(tn_task task, tn_value input) override {
+        std::string text = text_of(values->get(input, "text"), "`text`");
+        if (words_of(text).empty()) throw Failure("INVALID_INPUT", "`text` is blank; give it a word at least");
+        bool inside = false; /* a word */
+        for (char &c : text) {
+            const bool upper = is_between(c, 'A', 'Z'), lower = is_between(c, 'a', 'z');
+            if (inside ? upper : lower) c = static_cast<char>(c ^ 0x20);
+            inside = std::strchr(" \t\r\n", c) == nullptr;
+        }
+        must(tasks->complete(task, Value(text)));
+    }
+};
+
+} // namespace
+
+/* ---- The entry points ---- */
+
+static int32_t create(void *, const char *id, tn_value config, tn_binder *binder, void **instance) {
+    const auto refuse = [=](const char *code, const char *message) { return tasks->refuse(binder, code, message); };
+    return barrier(
+        [=] {
+            std::unique_ptr<Component> made;
+            if (std::strcmp(id, "cpp.count") == 0) made.reset(new Count(config, binder));
+            if (std::strcmp(id, "cpp.title") == 0) made.reset(new Title());
+            if (!made) throw Refused(TN_NOT_FOUND);
+            *instance = made.release();
+        },
+        refuse);
+}
+
+static int32_t start(void *instance, tn_task task, tn_value input) {
+    const auto fail = [=](const char *code, const char *message) { return tasks->fail(task, code, message, nullptr); };
+    return barrier([=] { static_cast<Component *>(instance)->run(task, input); }, fail);
+}
+
+static void destroy(void *instance) {
+    const auto ignore = [](const char *, const char *) -> int32_t { return TN_OK; };
+    barrier([=] { delete static_cast<Component *>(instance); }, ignore);
+}
+
+static const void *offer(void *, const char *id) {
+    static const tn_component_1 components = {sizeof components, 0, create, start, nullptr, nullptr, destroy};
+    return std::strcmp(id, TN_COMPONENT_1) == 0 ? &components : nullptr;
+}
+
+extern "C" TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
+    static const tn_plugin plugin = {sizeof plugin, 0, nullptr, offer};
+    values = static_cast<const tn_value_1 *>(host->get(host->self, TN_VALUE_1));
+    tasks = static_cast<const tn_task_1 *>(host->get(host->self, TN_TASK_1));
+    return values != nullptr && tasks != nullptr ? &plugin : nullptr;
+}
