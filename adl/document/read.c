@@ -292,6 +292,7 @@ static void read_sections(struct reader *reader, const struct tree_node *root) {
         check_graph(reader, slots.items[KEY_EDGES]);
     }
     check_writes(reader);
+    check_effects(reader);
 }
 
 static void reader_finish(struct reader *reader) {

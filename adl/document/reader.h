@@ -231,5 +231,6 @@ struct document *subgraph_open(struct reader *reader, uint32_t node, const char 
 void check_graph(struct reader *reader, const struct tree_item *edges);
 void check_edges(struct reader *reader, const struct tree_item *edges); /* check_edge.c */
 void check_writes(struct reader *reader);
+void check_effects(struct reader *reader); /* check_effects.c: retry and cache that effects rule out */
 
 #endif

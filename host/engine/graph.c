@@ -6,6 +6,7 @@
  * effects (may a node be retried, may it be cached) is decided once, here.
  */
 #include "host/engine/graph.h"
+#include "adl/document/effects.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/call/instance.h"
@@ -97,42 +98,12 @@ static void lay_out_joins(struct graph *graph) {
 
 /* ---- Effects ---- */
 
-/* "fs.read", or "fs.read:PATH". */
-static bool is_effect(const char *text, const char *effect) {
-    size_t length = strlen(effect);
-    return strncmp(text, effect, length) == 0 && (text[length] == '\0' || text[length] == ':');
-}
-
-/* Every effect declared is one that may be repeated: reading, calling out, secrets. Undeclared is the worst. */
-static bool effects_repeatable(tn_value effects) {
-    static const char *const repeatable[] = {"fs.read", "network.http", "secret", "clock", "random"};
-    if (!effects || !value_is(effects, TN_ARRAY)) return false;
-    for (size_t i = 0, n = value_count(effects); i < n; i++) {
-        tn_value effect = value_at(effects, i);
-        if (!value_is(effect, TN_STRING)) return false;
-        bool found = false;
-        for (size_t k = 0; k < sizeof repeatable / sizeof *repeatable; k++)
-            found |= is_effect(value_chars(effect, NULL), repeatable[k]);
-        if (!found) return false;
-    }
-    return true;
-}
-
-static bool component_cacheable(const struct component *component) {
-    return effects_repeatable(component->info->effects);
-}
-
-static bool component_repeatable(const struct component *component) {
-    tn_value idempotent = value_get(component->info->manifest, "idempotent");
-    return component_cacheable(component) || (idempotent && value_is(idempotent, TN_BOOL) && value_to_bool(idempotent));
-}
-
 /* What a node calls, it does: a subgraph with a destructive node inside must not be repeated either. */
 static void count_effects(struct graph *graph, struct callable *callee) {
     const struct graph *inner = graph_of_callable(callee);
     const struct component *component = inner ? NULL : instance_component(callee);
-    graph->callees_repeatable &= inner ? inner->repeatable : component && component_repeatable(component);
-    graph->callees_cacheable &= inner ? inner->cacheable : component && component_cacheable(component);
+    graph->callees_repeatable &= inner ? inner->repeatable : component && component_repeatable(component->info);
+    graph->callees_cacheable &= inner ? inner->cacheable : component && component_cacheable(component->info);
 }
 
 /* ---- The scope that components bind names in ---- */
@@ -209,8 +180,8 @@ static int32_t build_node(struct graph *graph, uint32_t index, struct error *err
         return status;
     }
     node->reads = instance_reads(node->callable, &node->read_count);
-    node->may_cache = component_cacheable(component) && graph->callees_cacheable;
-    node->may_retry = component_repeatable(component) && graph->callees_repeatable;
+    node->may_cache = component_cacheable(component->info) && graph->callees_cacheable;
+    node->may_retry = component_repeatable(component->info) && graph->callees_repeatable;
     graph->cacheable &= node->may_cache;
     graph->repeatable &= node->may_retry;
     if (def->cache_ttl_ms >= 0 && node->may_cache) node->cache = cache_new(def->cache_ttl_ms);

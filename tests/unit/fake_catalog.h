@@ -183,12 +183,14 @@ static inline void fake_catalog_init(struct fake_catalog *fake) {
                                                       .plugin_id = "tenon.core",
                                                       .plugin_version = "1.2.0",
                                                       .manifest = value_object(),
+                                                      .effects = value_array(),
                                                       .config = fake_schema(fake_components[i].config)};
         if (strcmp(fake_components[i].id, "old") == 0)
             fake->components[i].manifest = value_set_take(value_object(), "deprecated", value_text("use `set`"));
-        if (strcmp(fake_components[i].id, "command") == 0)
-            fake->components[i].output =
-                fake_schema("{\"type\":\"object\",\"properties\":{\"goto\":{\"type\":\"string\"}}}");
+        if (strcmp(fake_components[i].id, "command") != 0) continue;
+        fake->components[i].effects = value_push_take(value_array(), value_text("destructive"));
+        fake->components[i].output =
+            fake_schema("{\"type\":\"object\",\"properties\":{\"goto\":{\"type\":\"string\"}}}");
     }
 }
 
@@ -201,6 +203,7 @@ static inline void fake_catalog_finish(struct fake_catalog *fake) {
         schema_unref(schemas[0]);
         schema_unref(schemas[1]);
         value_unref(fake->components[i].manifest);
+        value_unref(fake->components[i].effects);
     }
 }
 

@@ -1,0 +1,31 @@
+/*
+ * check_effects.c - policies that a node's effects do not allow: they would be passed over in silence when it runs.
+ */
+#include "adl/document/effects.h"
+#include "adl/document/reader.h"
+
+static void warn(struct reader *reader, const struct document_node *def, const struct tree_item *policy,
+                 const char *what) {
+    const char *obstacle = component_obstacle(def->component);
+    struct diagnostic *it;
+    if (obstacle)
+        it = report(reader, ADL_W111, policy->key_span, "%s: `%s` has the effect `%.200s`, which must not happen twice",
+                    what, def->component->id, obstacle);
+    else
+        it = report(reader, ADL_W111, policy->key_span,
+                    "%s: `%s` does not declare its effects, so the worst is assumed", what, def->component->id);
+    diagnostic_suggest(it, "remove it, or have the plugin declare `effects` or `idempotent`");
+}
+
+void check_effects(struct reader *reader) {
+    for (uint32_t i = 0; i < reader->document->node_count; i++) {
+        const struct document_node *def = &reader->document->nodes[i];
+        const struct tree_node *node = reader->notes[i].node;
+        if (!def->component || !node) continue;
+        const struct tree_item *retry = tree_find(node, "retry"), *cache = tree_find(node, "cache");
+        if (retry && def->retry.max_attempts > 1 && !component_repeatable(def->component))
+            warn(reader, def, retry, "it is never tried again");
+        if (cache && def->cache_ttl_ms >= 0 && !component_cacheable(def->component))
+            warn(reader, def, cache, "nothing of it is cached");
+    }
+}
