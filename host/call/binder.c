@@ -225,7 +225,9 @@ static int32_t bind_uses(struct tn_binder *binder, const struct expr *expr, cons
             status = bind_field(binder, (uint32_t)field, fields->names.items[k], &index);
         }
         /* A field that each_field does not list. */
-        if (status == TN_OK && use->field != EXPR_WHOLE) status = bind_field(binder, use->field, "", &index);
+        const char *name =
+            use->field != EXPR_WHOLE && scope->field_name ? scope->field_name(scope->self, use->field) : "";
+        if (status == TN_OK && use->field != EXPR_WHOLE) status = bind_field(binder, use->field, name, &index);
     }
     return status;
 }

@@ -31,6 +31,8 @@ struct instance_scope {
     struct callable *(*callee)(void *self, const char *kind, const char *name, tn_value config, struct error *error);
     /* Names for "did you mean": calls offer for each field. May be NULL. */
     void (*each_field)(void *self, void (*offer)(void *user, const char *name), void *user);
+    /* The name of a field that each_field does not offer, where fields come to be by being asked for. May be NULL. */
+    const char *(*field_name)(void *self, uint32_t field);
     const char *where; /* "node `judge`", for messages */
 };
 

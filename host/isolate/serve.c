@@ -346,6 +346,11 @@ static int32_t scope_field(void *self, const char *name) {
     return (int32_t)take_down(&served->reads, &served->read_count, name);
 }
 
+static const char *scope_field_name(void *self, uint32_t field) {
+    const struct served *served = self;
+    return field < served->read_count ? served->reads[field] : "";
+}
+
 static int32_t scope_channel(void *self, const char *name) {
     struct served *served = self;
     return (int32_t)take_down(&served->writes, &served->write_count, name);
@@ -413,8 +418,12 @@ static void create(tn_value id, tn_value params) {
     served->number = value_to_int(value_get(params, "instance"));
     served->next = server.instances;
     server.instances = served;
-    const struct instance_scope scope = {
-        .self = served, .field = scope_field, .channel = scope_channel, .callee = scope_callee, .where = name};
+    const struct instance_scope scope = {.self = served,
+                                         .field = scope_field,
+                                         .channel = scope_channel,
+                                         .callee = scope_callee,
+                                         .field_name = scope_field_name,
+                                         .where = name};
     int32_t status = registry_resolve(server.host.registry, kind, name, &component, &error);
     if (status == TN_OK)
         status = instance_new(component, value_get(params, "config"), &scope, &served->callable, &error);
