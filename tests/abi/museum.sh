@@ -1,0 +1,82 @@
+# The museum: plugins built from every header that was ever shipped, run on today's host, in its process and apart; what
+# they do is what they did. See museum/README.md. MUSEUM_UPDATE=1 writes what is expected of an exhibit that has nothing yet.
+museum=$SOURCE/tests/abi/museum
+machine=$(uname -m)
+
+# ---- What is shown ----
+# The exhibit of the release uses every function that the host gives; else its transcript says less than it seems to.
+members() { # struct: its functions
+    gcc -w -fpreprocessed -dD -E -P "$SOURCE/sdk/frozen/1/include/tenon.h" |
+        awk -v end="} $1;" '/^typedef struct/ { text = "" } { text = text $0 "\n" } $0 == end { printf "%s", text }' |
+        sed -n 's/^[^(]*(\*\([a-z_0-9]*\))(.*/\1/p'
+}
+for table in core:tn_core_1 values:tn_value_1 tasks:tn_task_1; do
+    [ "$(members "${table#*:}" | wc -l)" -gt 5 ] || fails "${table#*:} was not found"
+    for member in $(members "${table#*:}"); do
+        grep -q "${table%:*}->$member(" "$museum/released.c" || fails "released.c does not use $member of ${table#*:}"
+    done
+done
+
+mkdir built
+CC=${CC:-cc} "$museum/build" built 2>"$work/log" || { cat "$work/log" >&2; fails "the exhibits do not compile"; }
+sets=built
+if [ -d "$museum/$machine" ]; then
+    sets="built $museum/$machine"
+    for source in "$museum"/*.c; do
+        name=$(basename "$source" .c)
+        binary=$museum/$machine/$name.so
+        [ -e "$binary" ] || fails "there is no binary of $name for $machine"
+        [ "$(wc -c <"$binary")" -le 20480 ] || fails "$binary is larger than 20 KiB"
+    done
+    sh "$SOURCE/tests/abi/symbols.sh" "$museum/$machine"/*.so || fails "the symbols of a binary"
+fi
+
+# ---- What it says ----
+printf 'log: info\nplugins: {config: {museum.released: {greeting: good morning}}}\n' >tenon.yaml
+
+# What no later host may change: events without times and ids, each stream as its first and last chunk, errors by their
+# code, what the plugin logged, how it ended. Of tasks only what failed: when others end is the scheduler's affair.
+transcript() {
+    awk '
+        function flush() { if (count > 0) print first (count > 1 ? "\n... " count " chunks in order\n" last : ""); count = 0 }
+        /^\{"type":"custom"/ {
+            number = $0; sub(/.*"data":/, "", number)
+            if (count > 0 && number + 0 != previous + 1) print "out of order: " $0
+            if (count++ == 0) first = $0
+            last = $0; previous = number + 0
+            next
+        }
+        { flush() }
+        /^\{"type":"tasks"/ && !/"outcome":"failed"/ { next }
+        { print }
+        END { flush() }' "$work/out" |
+        sed -E 's/"(task_id|run_id)":"[^"]*",?//; s/"ms":[0-9]+,?//; s/"id":"[0-9a-f]{16}",//; s/"code":"TIMEOUT".*/"code":"TIMEOUT"/'
+    sed -nE 's/^tenon: (info|warning|error): (museum\.[a-z]+: )(good|an? |stops|quiesce|deinit)/\1: \2\3/p
+        s/^tenon: .*\[([A-Z_]*)\]$/refused: \1/p' "$work/err"
+    echo "exit code $code"
+}
+
+# shown SET EXHIBIT DOCUMENT PLUGIN
+shown() {
+    local expected=$museum/$3.expected how
+    for how in "" "--isolate $4"; do
+        # shellcheck disable=SC2086
+        run tenon run "$museum/$3.yaml" --plugins "$1/$2.so" --allow-drafts --json $how
+        transcript >transcript
+        if [ -n "${MUSEUM_UPDATE:-}" ] && [ ! -e "$expected" ]; then cp transcript "$expected"; fi
+        diff -u "$expected" transcript >&2 || fails "$3 of $1 says something else ${how:+with }$how"
+    done
+}
+for set in $sets; do
+    shown "$set" released released museum.released
+    shown "$set" released released-asks museum.released
+    shown "$set" released released-refuses museum.released
+    for draft in eval graph registry; do
+        shown "$set" $draft-1-draft.1 $draft-1-draft.1 museum.$draft
+    done
+    for binary in "$set"/*.so; do
+        run tenon plugin check --allow-drafts "$binary"
+        expect_code 0
+    done
+done
+[ -d "$museum/$machine" ] || echo "there are no binaries for $machine: the exhibits were built from source"
