@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct error;
 struct schema;
 
 /* One component, as its plugin's manifest publishes it. */
@@ -46,6 +47,11 @@ struct catalog {
      * *why a static reason ("no such file"). May itself be NULL: documents that name files are then not followed.
      */
     tn_value (*read)(void *self, const char *from, const char *file, char **path, const char **why);
+    /*
+     * Whether a component that was found can be used, as far as that is known without running anything: not where its
+     * plugin is refused, or another one claims its id. False sets the error. May be NULL: all can.
+     */
+    bool (*usable)(void *self, const struct component_info *component, struct error *error);
     /* Whether the operator's configuration binds that role to a model: then the document need not. May be NULL. */
     bool (*role_bound)(void *self, const char *role, size_t length);
 };

@@ -27,6 +27,15 @@ static void offer_node_type(struct reader *reader, const struct tree_node *node,
 }
 
 /* Its component, looked up once for each type, and reported at each node. */
+/* Once for each type, at the first node of it. */
+static void check_usable(struct reader *reader, const struct tree_node *node, const struct component_info *component) {
+    const struct catalog *catalog = reader->catalog;
+    struct error error = ERROR_INIT;
+    if (!catalog->usable || catalog->usable(catalog->self, component, &error)) return;
+    report(reader, ADL_E068, node->span, "the node type `%.200s` cannot be used: %s", component->id, error.message);
+    error_finish(&error);
+}
+
 static void read_type(struct reader *reader, const struct tree_node *node, struct document_node *def) {
     size_t length;
     const struct catalog *catalog = reader->catalog;
@@ -42,6 +51,7 @@ static void read_type(struct reader *reader, const struct tree_node *node, struc
         offer_node_type(reader, node, text, length);
         return;
     }
+    if (index == known) check_usable(reader, node, def->component);
     tn_value deprecated = value_get(def->component->manifest, "deprecated");
     if (deprecated && value_is(deprecated, TN_STRING))
         report(reader, ADL_W110, node->span, "the node type `%.200s` is deprecated: %.1000s", text,

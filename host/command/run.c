@@ -29,6 +29,15 @@ static bool is_of_plugin(const struct error *error) {
 }
 
 /* Opens FILE as a graph; *code says why not. */
+/* Is the document itself right, and only plugins that it needs cannot be used? */
+static bool all_of_plugins(const struct diagnostics *found) {
+    for (size_t i = 0; i < diagnostics_count(found); i++) {
+        const struct diagnostic *it = diagnostics_at(found, i);
+        if (it->severity == DIAGNOSTIC_ERROR && it->code != ADL_E068) return false;
+    }
+    return true;
+}
+
 static struct graph *open_graph(const struct arguments *arguments, struct host *host, int *code) {
     struct error error = ERROR_INIT;
     struct source *source = command_source(operand_at(arguments, 0), &error);
@@ -44,7 +53,7 @@ static struct graph *open_graph(const struct arguments *arguments, struct host *
     struct document *document = document_read(source, &host->catalog, found);
     if (diagnostics_errors(found)) {
         command_print_diagnostics(arguments, found, json);
-        *code = COMMAND_INVALID;
+        *code = all_of_plugins(found) ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID;
     } else if (graph_build(host, document, 0, &graph, &error) != TN_OK) {
         *code = command_fail_error(is_of_plugin(&error) ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID, &error);
     } else if (diagnostics_warnings(found) && !argument_given(arguments, "quiet") && !json) {

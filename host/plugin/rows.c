@@ -10,8 +10,10 @@
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/log.h"
+#include "host/plugin/loader.h"
 #include "host/plugin/manifest.h"
 #include "host/plugin/plugin_internal.h"
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -382,10 +384,21 @@ static void catalog_plugins(void *self, void (*visit)(void *user, const char *pl
     registry_each_plugin(self, visit_name, &(struct plugin_names){visit, user});
 }
 
+static bool catalog_usable(void *self, const struct component_info *component, struct error *error) {
+    (void)self;
+    const struct row *row = (const struct row *)(const void *)((const char *)component - offsetof(struct row, info));
+    const struct plugin *plugin = row->component.plugin;
+    if (row->rival) return row_conflict(row, row->rival, error) == TN_OK;
+    if (plugin->state == PLUGIN_KNOWN) return loader_preflight(plugin, error) == TN_OK;
+    if (plugin->state == PLUGIN_REFUSED) error_copy(error, &plugin->refusal);
+    return plugin->state != PLUGIN_REFUSED;
+}
+
 void registry_catalog(struct registry *registry, struct catalog *catalog) {
     catalog->self = registry;
     catalog->find = catalog_find;
     catalog->each = catalog_each;
+    catalog->usable = catalog_usable;
     catalog->plugin_version = catalog_version;
     catalog->each_plugin = catalog_plugins;
 }

@@ -1,5 +1,5 @@
 # `tenon plugin list|show|check|new` and `tenon doctor`: what there is, what is wrong with it, and where it comes from.
-once() { expect_in err "$1" && [ "$(grep -c '^tenon: ' "$work/err")" = 1 ] || fails "expected one message"; }
+once() { expect_in err "$1" && [ "$(grep -cE '^tenon: |: error\[ADL-' "$work/err")" = 1 ] || fails "expected one message"; }
 python() { command -v python3 >"$work/which" || return 0; python3 -c "$1" <"$work/out" || fails "what python3 makes of it"; }
 plugin() { echo "$TEST_PLUGINS/$1/$1.so"; }
 # node TYPE: a document of one node.
@@ -63,6 +63,8 @@ run tenon run test.one.yaml -P "$TEST_PLUGINS/good" -P "$TEST_PLUGINS/impostor"
 expect_code 4 && once "$(plugin good) (version 1.2.3, from --plugins)" && expect_in err "$(plugin impostor) (version 9.9.9"
 run tenon run test.one.yaml -P "$TEST_PLUGINS/good" -P "$TEST_PLUGINS/duplicate"
 expect_code 4 && once 'two plugins claim the node `test.one`' && expect_in err "$(plugin good)" && expect_in err "$(plugin duplicate)"
+run tenon check test.one.yaml -P "$TEST_PLUGINS/good" -P "$TEST_PLUGINS/duplicate"
+expect_code 3 && expect_in err "ADL-E068"
 run tenon run "$SOURCE/samples/hello/hello.yaml" -P "$TEST_PLUGINS/good" -P "$TEST_PLUGINS/duplicate"
 expect_code 0 # what nobody asks for is in nobody's way
 

@@ -69,6 +69,7 @@ static const struct {
      "\"any\":{\"type\":\"string\",\"x-tenon\":\"template\",\"x-tenon-variables\":true}},"
      "\"additionalProperties\":false}"},
     {"node", "old", "Did something once", "", "{}"},
+    {"node", "claimed", "Two plugins have it", "", "{}"},
     {"node", "command", "Goes anywhere", "", "{}"},
     {"reducer", "acme.longest", "Keeps the longest", "", "{}"},
     {"tool", "calc.add", "Adds", "", "{}"},
@@ -167,11 +168,19 @@ static inline struct schema *fake_schema(const char *json) {
     return schema;
 }
 
+/* "claimed" is a node type that two plugins have. */
+static inline bool fake_usable(void *self, const struct component_info *component, struct error *error) {
+    (void)self;
+    if (strcmp(component->id, "claimed") != 0) return true;
+    return error_set(error, TN_INVALID, "PLUGIN_DUPLICATE", "two plugins claim it: a (a.so) and b (b.so)") == TN_OK;
+}
+
 static inline void fake_catalog_init(struct fake_catalog *fake) {
     memset(fake, 0, sizeof *fake);
     fake->catalog = (struct catalog){.self = fake,
                                      .find = fake_find,
                                      .each = fake_each,
+                                     .usable = fake_usable,
                                      .plugin_version = fake_plugin_version,
                                      .each_plugin = fake_each_plugin,
                                      .read = fake_read};
