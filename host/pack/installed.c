@@ -11,8 +11,8 @@
 #include "host/config/config.h"
 #include "host/pack/files.h"
 #include "host/plugin/search.h"
-#include <dirent.h>
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
