@@ -1,0 +1,128 @@
+package main
+
+// What of the host this plugin uses, in Go's terms: values own a reference until release, a status is an error.
+
+// #cgo pkg-config: tenon-sdk
+// #include <stdlib.h>
+// #include "host.h"
+import "C"
+
+import (
+	"encoding/json"
+	"fmt"
+	"unsafe"
+)
+
+// refused is the status of a call that the host said no to; it goes back to the host.
+type refused C.int32_t
+
+func (status refused) Error() string { return fmt.Sprintf("the host said %d", int(status)) }
+
+// failure is how a task fails when nobody has made a mistake.
+type failure struct{ code, message string }
+
+func (failure failure) Error() string { return failure.message }
+
+func must(status C.int32_t) error {
+	if status == C.TN_OK {
+		return nil
+	}
+	return refused(status)
+}
+
+// withText lends C a copy of a text.
+func withText(text string, use func(*C.char) C.int32_t) C.int32_t {
+	copied := C.CString(text)
+	defer C.free(unsafe.Pointer(copied))
+	return use(copied)
+}
+
+// withValue lends the host a value of what json.Marshal takes.
+func withValue(content any, use func(C.tn_value) C.int32_t) error {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	var value C.tn_value
+	status := withText(string(text), func(c *C.char) C.int32_t {
+		return C.host_from_json(c, C.uint64_t(len(text)), &value)
+	})
+	if status != C.TN_OK {
+		return refused(status)
+	}
+	defer C.host_release(value)
+	return must(use(value))
+}
+
+// textOf copies the text of a value; false where it is no string.
+func textOf(value C.tn_value) (string, bool) {
+	var length C.uint64_t
+	text := C.host_text(value, &length)
+	if text == nil {
+		return "", false
+	}
+	return C.GoStringN(text, C.int(length)), true
+}
+
+// member copies an object's text; empty where it has none, which the host's validation has made impossible.
+func member(object C.tn_value, key string) string {
+	name := C.CString(key)
+	defer C.free(unsafe.Pointer(name))
+	text, _ := textOf(C.host_get(object, name))
+	return text
+}
+
+type task C.tn_task
+
+func (task task) read(channel C.uint32_t) (string, error) {
+	value := C.host_read(C.tn_task(task), channel)
+	defer C.host_release(value)
+	text, ok := textOf(value)
+	if !ok {
+		return "", failure{"TYPE", "the channel to read must hold a string, and holds none"}
+	}
+	return text, nil
+}
+
+func (task task) write(channel C.uint32_t, content any) error {
+	return withValue(content, func(value C.tn_value) C.int32_t {
+		return C.host_write(C.tn_task(task), channel, value)
+	})
+}
+
+func (task task) emit(chunk any) error {
+	return withValue(chunk, func(value C.tn_value) C.int32_t { return C.host_emit(C.tn_task(task), value) })
+}
+
+func (task task) complete() error { return must(C.host_complete(C.tn_task(task), nil)) }
+
+func (task task) completeWith(output any) error {
+	return withValue(output, func(value C.tn_value) C.int32_t { return C.host_complete(C.tn_task(task), value) })
+}
+
+func (task task) fail(code, message string) C.int32_t {
+	return withText(code, func(code *C.char) C.int32_t {
+		return withText(message, func(message *C.char) C.int32_t {
+			return C.host_fail(C.tn_task(task), code, message)
+		})
+	})
+}
+
+// binder is what create binds names with.
+type binder struct{ c *C.tn_binder }
+
+func (binder binder) read(channel string, index *C.uint32_t) error {
+	return must(withText(channel, func(name *C.char) C.int32_t { return C.host_bind_read(binder.c, name, index) }))
+}
+
+func (binder binder) write(channel string, index *C.uint32_t) error {
+	return must(withText(channel, func(name *C.char) C.int32_t { return C.host_bind_write(binder.c, name, index) }))
+}
+
+func (binder binder) refuse(code, message string) C.int32_t {
+	return withText(code, func(code *C.char) C.int32_t {
+		return withText(message, func(message *C.char) C.int32_t {
+			return C.host_refuse(binder.c, code, message)
+		})
+	})
+}
