@@ -378,10 +378,12 @@ static int32_t launch(struct remote *remote, struct error *error) {
                                       .user = remote};
     remote->process = launch_plugin(remote->host, remote->plugin, &options, error);
     if (!remote->process) return TN_ERROR;
-    tn_value params = value_set_take(value_object_reserve(4), "protocol", value_text(PROTOCOL_VERSION));
+    tn_value params = value_set_take(value_object_reserve(5), "protocol", value_text(PROTOCOL_VERSION));
+    bool drafts = remote->host->allow_drafts || plugin_bundled(remote->plugin);
     params = value_set_take(params, "plugin", value_text(plugin_id(remote->plugin)));
     params = value_set_take(params, "config", value_ref(remote->config));
     params = value_set_take(params, "log", value_int(log_level()));
+    params = value_set_take(params, "drafts", value_bool(drafts));
     int32_t status = process_call_take(remote->process, "initialize", params, REMOTE_START_MS, &result, error);
     if (status == TN_OK && !value_text_is(value_get(result, "protocol"), PROTOCOL_VERSION))
         status = error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "plugin `%s` speaks another protocol than %s",

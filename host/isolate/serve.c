@@ -490,8 +490,11 @@ static void initialize(tn_value id, tn_value params) {
     tn_value level = value_get(params, "log");
     if (level) log_set_level((int32_t)value_to_int(level));
     server.config = value_ref(value_get(params, "config"));
-    server.host.registry = registry_new(&(struct registry_options){
-        .interfaces = interfaces(), .allow_drafts = true, .config = plugin_config, .user = &server.host});
+    server.host.registry =
+        registry_new(&(struct registry_options){.interfaces = interfaces(),
+                                                .allow_drafts = value_to_bool(value_get(params, "drafts")),
+                                                .config = plugin_config,
+                                                .user = &server.host});
     int32_t status = registry_add_file(server.host.registry, server.path, "host", &error);
     const char *name = value_chars(value_get(params, "plugin"), NULL);
     server.plugin = status == TN_OK ? registry_plugin(server.host.registry, name ? name : "") : NULL;
