@@ -1,0 +1,85 @@
+/*
+ * newer.c - plugins of a later day, for old_host.sh: they know an interface that this host does not have, and each WAY
+ * deals with it in another way.
+ *
+ *   REQUIRES  cannot do without: the manifest says so, and it is never loaded (loading it would end the process)
+ *   DEGRADES  takes what it gets: does without, and says which way it went
+ *   DECLINES  knows only in its entry that it cannot do without eval, and says so
+ *   TRUSTS    takes for granted what its manifest calls optional: a defect
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <tenon.h>
+#include <tenon/eval.h>
+#include <tenon/note.h>
+
+#define TASK_2 "tenon.task/2" /* of a day to come */
+
+#define REQUIRES 1
+#define DEGRADES 2
+#define DECLINES 3
+#define TRUSTS   4
+
+#if WAY == REQUIRES
+#define NEEDS "\"requires\":[\"" TN_VALUE_1 "\",\"" TASK_2 "\"]"
+__attribute__((constructor)) static void at_load(void) { abort(); }
+#else
+#define NEEDS                                                                                                          \
+    "\"requires\":[\"" TN_CORE_1 "\",\"" TN_VALUE_1 "\",\"" TN_TASK_1 "\"],\"optional\":[\"" TASK_2                    \
+    "\",\"" TN_EVAL_DRAFT "\"]"
+#endif
+
+TN_NOTE_AS(plugin,
+           "{\"plugin\":{\"id\":\"test.newer\",\"version\":\"2.0.0\",\"title\":\"From a later day\",\"licence\":"
+           "\"MIT\"," NEEDS "}}");
+TN_NOTE_AS(node,
+           "{\"component\":{\"kind\":\"node\",\"id\":\"test.newer\",\"title\":\"Says which way it went\","
+           "\"documentation\":\"Writes the channel out.\",\"style\":\"async\",\"effects\":[],\"config\":{\"type\":"
+           "\"object\",\"additionalProperties\":false}}}");
+
+static const tn_host *host;
+static const tn_value_1 *values;
+static const tn_task_1 *tasks;
+static const tn_eval_draft *eval;
+static int32_t newest; /* is tenon.task/2 there? */
+
+static int32_t create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
+    (void)self, (void)id, (void)config, (void)binder;
+    *instance = NULL;
+    return TN_OK;
+}
+
+static int32_t start(void *instance, tn_task task, tn_value input) {
+    const char *way = newest ? "{\"writes\":{\"out\":\"task/2\"}}"
+                      : eval ? "{\"writes\":{\"out\":\"task/1 with eval\"}}"
+                             : "{\"writes\":{\"out\":\"task/1 alone\"}}";
+    tn_value output = NULL;
+    (void)instance, (void)input;
+    int32_t status = values->from_json(way, strlen(way), &output);
+    if (status == TN_OK) status = tasks->complete(task, output);
+    values->release(output);
+    return status;
+}
+
+static void destroy(void *instance) { (void)instance; }
+
+static const void *offer(void *self, const char *id) {
+    static const tn_component_1 components = {sizeof(tn_component_1), 0, create, start, NULL, NULL, destroy};
+    (void)self;
+    return strcmp(id, TN_COMPONENT_1) == 0 ? &components : NULL;
+}
+
+TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *given) {
+    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, offer};
+    host = given;
+    values = (const tn_value_1 *)host->get(host->self, TN_VALUE_1);
+    tasks = (const tn_task_1 *)host->get(host->self, TN_TASK_1);
+    eval = (const tn_eval_draft *)host->get(host->self, TN_EVAL_DRAFT);
+    newest = host->get(host->self, TASK_2) != NULL;
+    if (WAY == DECLINES && eval == NULL) {
+        const tn_core_1 *core = (const tn_core_1 *)host->get(host->self, TN_CORE_1);
+        core->log(host, TN_LOG_ERROR, "declined: it needs " TN_EVAL_DRAFT);
+        return NULL;
+    }
+    return WAY != TRUSTS || eval->size == sizeof(tn_eval_draft) ? &plugin : NULL;
+}
