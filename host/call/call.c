@@ -155,9 +155,10 @@ static void set_asked_error(struct call *call, struct error *error) {
         error_set(error, TN_CANCELLED, "CANCELLED", "the task was cancelled");
         return;
     }
-    error_set(error, TN_FAILED, "TIMEOUT",
-              "the task did not end within its time (total %" PRId64 " ms, idle %" PRId64 " ms; 0 is none)",
-              call->total_ms, call->idle_ms);
+    if (call->timed_out == SLOT_TIME_IDLE)
+        error_set(error, TN_FAILED, "TIMEOUT", "nothing came from the task for %" PRId64 " ms", call->idle_ms);
+    else
+        error_set(error, TN_FAILED, "TIMEOUT", "the task did not end within %" PRId64 " ms", call->total_ms);
     error->more = value_set_take(value_object_reserve(1), "retryable", value_bool(true));
 }
 
@@ -441,7 +442,7 @@ static void ask_callable(struct call *call) {
     slot_pump_unlock(call);
 }
 
-static void ask(struct call *call, bool timed_out) {
+static void ask(struct call *call, uint8_t timed_out) {
     slot_acquire(call);
     bool open = slot_state(call) == SLOT_OPEN, ask_now = open && !call->asked;
     if (!open && slot_state(call) != SLOT_ENDING) {
@@ -471,10 +472,10 @@ static void ask(struct call *call, bool timed_out) {
         ask_callable(call);
 }
 
-void call_cancel(struct call *call) { ask(call, false); }
+void call_cancel(struct call *call) { ask(call, SLOT_TIME_LEFT); }
 
 static void on_total(struct loop_timer *timer) {
-    ask((struct call *)(void *)((char *)timer - offsetof(struct call, total)), true);
+    ask((struct call *)(void *)((char *)timer - offsetof(struct call, total)), SLOT_TIME_TOTAL);
 }
 
 static void on_idle(struct loop_timer *timer) {
@@ -485,7 +486,7 @@ static void on_idle(struct loop_timer *timer) {
     if (owners_fault)
         loop_timer_start(call->loop, &call->idle, call->idle_ms, on_idle);
     else
-        ask(call, true);
+        ask(call, SLOT_TIME_IDLE);
 }
 
 void call_returned(uint64_t token) {

@@ -33,6 +33,8 @@ enum slot_state {
     SLOT_LINGERING, /* its owner knows: it was abandoned, and its callable has yet to end it */
 };
 
+enum slot_time { SLOT_TIME_LEFT, SLOT_TIME_TOTAL, SLOT_TIME_IDLE };
+
 struct call {
     /* Never cleared. */
     _Atomic uint32_t lock;
@@ -47,7 +49,7 @@ struct call {
     uint8_t outcome;       /* call_outcome */
     bool starting;         /* inside the callable's start */
     bool asked;            /* the end has been asked for; written by the loop */
-    bool timed_out;        /* … because time was up; written by the loop */
+    uint8_t timed_out;     /* … because this time was up; written by the loop */
     bool again;            /* emit has said AGAIN: `ready` is owed */
     bool pumping;          /* `work` is queued */
     bool retrieved;        /* lingering: the callable has ended it at last */
