@@ -1,0 +1,161 @@
+# samples/languages: the same plugin in other languages, built by the commands of their README, in this process and in
+# one of its own: the same transcript, in every language and both ways; no exception or panic gets out of any of them.
+# A toolchain that is not here is said, and left out.
+[ -z "$SANITIZE" ] || skips "a sanitizer in a C program does not know of exceptions that come with a plugin"
+command -v pkg-config >/dev/null || skips "there is no pkg-config"
+PATH=$PATH:/usr/local/go/bin:/root/.cargo/bin
+# rustup keeps its toolchains in the home of whoever runs the tests, which HOME is not here.
+owner=$(getent passwd "$(id -u)" | cut -d: -f6)
+PATH=$PATH:$owner/.cargo/bin
+if [ -d "${RUSTUP_HOME:-$owner/.rustup}" ]; then export RUSTUP_HOME=${RUSTUP_HOME:-$owner/.rustup}; fi
+export CARGO_HOME=$work/cargo
+export GOCACHE=$BINARY/go-cache GOPATH=$work/go GOPROXY=off GOTOOLCHAIN=local GOENV=off GOWORK=off CGO_ENABLED=1
+unset GOFLAGS
+
+cmake --install "$BINARY/sdk" --prefix "$work/sdk" >"$work/log" || { cat "$work/log" >&2; fails "the SDK's installation"; }
+PKG_CONFIG_PATH=$(dirname "$(find "$work/sdk" -name tenon-sdk.pc)")
+export PKG_CONFIG_PATH
+cp -r "$SOURCE/samples/languages/." .
+rm -rf build
+
+# A node that calls a tool, built as anybody would.
+cat >ask.c <<'SOURCE'
+#include <tenon/easy.h>
+TN_PLUGIN("test.ask", "1.0.0", "Calls a tool")
+TN_NODE_BLOCKING(ask, "test.ask", "Gives a text to a tool.", TN_PURE, (TOOL, tool, "which"), (READ, input_key, "the text"),
+                 (WRITE, output_key, "where its result goes")) {
+    tn_value result = NULL, text = tn_read_text(task, config->input_key);
+    if (text == NULL) return TN_FAILED;
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn_put_take(builder, "text", text);
+    tn.value->end(builder);
+    tn_value arguments = tn.value->finish(builder);
+    int32_t status = tn.task->call_wait(task, config->tool, arguments, &result);
+    tn_release(arguments);
+    if (status == TN_OK) return tn_done_written(task, tn_write_take(task, config->output_key, result));
+    status = tn_fail(task, tn_get_text(result, "code", "FAILED"), tn_get_text(result, "message", "?"));
+    tn_release(result);
+    return status;
+}
+SOURCE
+# shellcheck disable=SC2046
+"$CC" $(pkg-config --variable=plugin_flags tenon-sdk) $(pkg-config --cflags tenon-sdk) -o ask.so ask.c || fails "ask.c"
+
+document() { # TYPE CONFIG
+    printf 'version: "1.0"\nchannels: [{name: text, type: last_value}, {name: out, type: last_value}]\n'
+    printf 'nodes: [{id: only, type: %s, config: {%s, output_key: out}}]\n' "$1" "$2"
+    printf 'edges: [{from: START, to: only}, {from: only, to: END}]\n'
+}
+cat >texts <<'TEXTS'
+{"text": "the more the MERRIER"}
+{"text": " \t\r\n "}
+{"text": "now panic! more"}
+{"text": "  all\tis\n\nwell "}
+{"text": 7}
+{"text": "panic!"}
+{"text": ""}
+{"text": "again and again and again"}
+TEXTS
+
+# What every language must say, PANIC and TOLD apart, which are its barrier's code and words.
+cat >expected <<'EXPECTED'
+{"type":"tasks","step":1,"node":"only","event":"start","attempt":1}
+{"type":"custom","step":1,"node":"only","data":{"word":"a"}}
+{"type":"custom","step":1,"node":"only","data":{"word":"rose"}}
+{"type":"custom","step":1,"node":"only","data":{"word":"is"}}
+{"type":"tasks","step":1,"node":"only","event":"end","attempt":1,"outcome":"done"}
+{"type":"updates","step":1,"node":"only","writes":{"out":{"words":8,"distinct":3}}}
+{"type":"result","status":"done","steps":1,"state":{"text":"a rose is a rose is a rose","out":{"words":8,"distinct":3}}}
+500 custom events, the last: {"type":"custom","step":1,"node":"only","data":{"word":"500"}}
+{"output":{"text":"the more the MERRIER","out":{"words":4,"distinct":3}}}
+{"output":{"text":" \t\r\n ","out":{"words":0,"distinct":0}}}
+{"error":{"code":"PANIC","message":"node `only`: TOLD","retryable":false}}
+{"output":{"text":"  all\tis\n\nwell ","out":{"words":3,"distinct":3}}}
+{"error":{"code":"TYPE","message":"node `only`: the channel to read must hold a string, and holds none","retryable":false}}
+{"error":{"code":"PANIC","message":"node `only`: TOLD","retryable":false}}
+{"output":{"text":"","out":{"words":0,"distinct":0}}}
+{"output":{"text":"again and again and again","out":{"words":5,"distinct":2}}}
+{"type":"tasks","step":1,"node":"only","event":"start","attempt":1}
+{"type":"tasks","step":1,"node":"only","event":"end","attempt":1,"outcome":"done"}
+{"type":"updates","step":1,"node":"only","writes":{"out":"A Rose Is A Rose"}}
+{"type":"result","status":"done","steps":1,"state":{"text":"a rose IS a rOSE","out":"A Rose Is A Rose"}}
+{"output":{"text":"the more the MERRIER","out":"The More The Merrier"}}
+{"error":{"code":"INVALID_INPUT","message":"node `only`: `text` is blank; give it a word at least","retryable":false}}
+{"error":{"code":"PANIC","message":"node `only`: TOLD","retryable":false}}
+{"output":{"text":"  all\tis\n\nwell ","out":"  All\tIs\n\nWell "}}
+{"error":{"code":"TYPE","message":"node `only`: the channel to read must hold a string, and holds an int","retryable":false}}
+{"error":{"code":"PANIC","message":"node `only`: TOLD","retryable":false}}
+{"error":{"code":"INVALID_INPUT","message":"node `only`: `text` is blank; give it a word at least","retryable":false}}
+{"output":{"text":"again and again and again","out":"Again And Again And Again"}}
+EXPECTED
+
+# transcript LANGUAGE OPTION…: everything that the plugin does, without what differs from run to run.
+without() { sed -E 's/,"(task_id|run_id)":"[^"]*"//g; s/,"ms":[0-9]+//g' "$work/out"; }
+transcript() {
+    local language=$1
+    shift
+    run tenon run count.yaml --plugins "build/$language" "$@" --json --set 'text=a rose is a rose is a rose'
+    expect_code 0
+    without
+    # More chunks than there is room for at once.
+    run tenon run count.yaml --plugins "build/$language" "$@" --json --set "text=$(seq 1 500 | tr '\n' ' ')"
+    expect_code 0
+    echo "$(grep -c '"type":"custom"' "$work/out") custom events, the last: $(grep '"type":"custom"' "$work/out" | tail -n 1)"
+    run tenon run count.yaml --plugins "build/$language" "$@" --batch texts
+    expect_code 1
+    without
+    run tenon run title.yaml --plugins "build/$language" --plugins ask.so "$@" --json --set 'text=a rose IS a rOSE'
+    expect_code 0
+    without
+    run tenon run title.yaml --plugins "build/$language" --plugins ask.so "$@" --batch texts
+    expect_code 1
+    without
+}
+
+same() { # LANGUAGE WAY CODE TOLD
+    grep -qF "\"code\":\"$3\"" "$1.$2" || fails "$1, $2: nothing failed with $3"
+    sed -E "s~\"code\":\"$3\",\"message\":\"node \`only\`: [^\"]*$4[^\"]*\"~\"code\":\"PANIC\",\"message\":\"node \`only\`: TOLD\"~" \
+        "$1.$2" >found
+    diff expected found >&2 || fails "$1, $2: the transcript is not what is expected (<)"
+}
+
+# language NAME TOOL CODE TOLD WAY…: built by its README's commands, and run each way.
+left_out='' built=''
+language() {
+    local name=$1 tool=$2 code_of_barrier=$3 told=$4 way options
+    shift 4
+    if ! "$tool" --version >/dev/null 2>&1 && ! "$tool" version >/dev/null 2>&1; then
+        left_out="$left_out $name (no $tool)"
+        return 0
+    fi
+    sed -n "/^\`\`\`sh $name\$/,/^\`\`\`\$/{/^\`\`\`/d;p}" README.md >build.sh
+    [ -s build.sh ] || fails "README.md has no commands for $name"
+    bash -eu build.sh >"$work/log" 2>&1 || { cat "$work/log" >&2; fails "$name cannot be built"; }
+    run tenon plugin check "build/$name/$name.so"
+    expect_code 0
+    document "$name.count" 'input_key: text' >count.yaml
+    document test.ask "tool: $name.title, input_key: text" >title.yaml
+    for way in "$@"; do
+        case $way in
+        isolated) options=(--isolate "sample.$name") ;;
+        *) options=() ;;
+        esac
+        transcript "$name" "${options[@]}" >"$name.$way"
+        same "$name" "$way" "$code_of_barrier" "$told"
+    done
+    # No value is kept by what is thrown, and nothing else is done that the contract forbids.
+    [ "$1" = isolated ] || [ "$1" = declared ] || {
+        run tenon run count.yaml --plugins "build/$name" --check-plugins --batch texts
+        expect_code 1
+        expect_not_in err check:
+    }
+    built="$built $name"
+}
+
+language cpp c++ EXCEPTION range here isolated
+language rust cargo PANIC 'src/lib.rs:[0-9]+: index out of bounds' here isolated
+language go go PANIC 'index out of range' declared isolated # its manifest asks for a process
+[ -z "$left_out" ] || echo "left out:$left_out"
+[ -n "$built" ] || skips "there is no toolchain of another language"
+echo "built and run:$built"
