@@ -4,6 +4,7 @@
  * Calling an async component is two jumps: its start is called with the call's token, and everything else happens
  * through tokens. What blocking ones need besides is blocking.c's.
  */
+#include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include "host/call/instance_internal.h"
 #include "host/call/slot.h"
@@ -16,9 +17,28 @@ static struct instance *instance_of(struct callable *callable) { return (struct 
 
 /* ---- Async calls ---- */
 
+bool instance_accepts(const struct instance *instance, struct call *call, tn_value input) {
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    struct error error = ERROR_INIT;
+    tn_value given = input && !value_is(input, TN_NULL) ? input : value_object(); /* null is no arguments */
+    if (schema_validate(instance->input, given, &errors) == TN_OK) {
+        schema_errors_finish(&errors);
+        return true;
+    }
+    const struct schema_error *first = errors.count ? &errors.items[0] : NULL;
+    error_set(&error, TN_INVALID, "INVALID_INPUT", "the arguments of the tool `%s`%s%s: %s%s",
+              instance->component->info->id, first && *first->pointer ? " at " : "", first ? first->pointer : "",
+              first ? first->message : "they do not fit its schema", errors.count > 1 ? " (and more)" : "");
+    call_fail(slot_token(call), &error);
+    error_finish(&error);
+    schema_errors_finish(&errors);
+    return false;
+}
+
 static int32_t async_start(struct callable *callable, struct call *call, tn_value input) {
     struct instance *instance = instance_of(callable);
     plugin_task_begin(instance->component->plugin);
+    if (instance->input && !instance_accepts(instance, call, input)) return TN_OK;
     return instance->component->vtable->start(instance->self, slot_token(call), input);
 }
 
@@ -103,6 +123,7 @@ int32_t instance_new(struct component *component, tn_value config, const struct 
     instance->callable.ops = component->blocking ? &instance_blocking_ops : &instance_async_ops;
     instance->component = component;
     instance->config = config ? value_ref(config) : value_object();
+    if (strcmp(component->info->kind, "tool") == 0) instance->input = component->info->input;
     instance->scope = *scope;
     instance->where = mem_text(scope->where ? scope->where : "a component");
     instance->scope.where = instance->where;

@@ -20,6 +20,7 @@ struct instance {
     bool created; /* … made */
     bool pooled;  /* has inner instances */
     tn_value config;
+    const struct schema *input; /* of a tool: what its arguments must fit; NULL: anything */
     struct bindings bindings;
     struct instance_scope scope; /* for later creates */
     char *where;
@@ -29,6 +30,9 @@ struct instance {
     uint32_t inner_count; /* idle or lent */
     struct task_job *line, **line_last;
 };
+
+/* A tool is given its arguments validated, whoever calls it. False: the call has failed with INVALID_INPUT. */
+bool instance_accepts(const struct instance *instance, struct call *call, tn_value input);
 
 /* A blocking call on its way: what it reads was taken when it was started. */
 struct task_job {
