@@ -6,6 +6,7 @@
 #include "host/plugin/plugin.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/check/exercise.h"
 #include "host/command/command.h"
 #include "host/host.h"
 #include "host/isolate/process.h"
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- list ---- */
 
@@ -265,10 +267,17 @@ int command_plugin_check(const struct arguments *arguments) {
     struct registry_options options;
     host_registry_options(host, &options);
     struct check check = CHECK_INIT;
+    int64_t seed;
+    if (!argument_number(arguments, "seed", 0, INT64_MAX, (int64_t)time(NULL), &seed)) {
+        host_free(host);
+        return COMMAND_USAGE;
+    }
     plugin_check(path, &options, 0, &check);
+    if (check_worst(&check) != CHECK_ERROR) exercise(path, (uint64_t)seed, host->allow_drafts, &check);
     if (argument_given(arguments, "json")) {
         tn_value all = value_set_take(value_object_reserve(2), "file", value_text(path));
         all = value_set_take(all, "findings", check_to_value(&check));
+        all = value_set_take(all, "seed", value_int(seed));
         command_print(all);
         value_unref(all);
     } else {

@@ -193,6 +193,21 @@ static tn_value v_to_json(tn_value value) {
     return taken(interface_value.to_json(value));
 }
 
+/* ---- Memory ---- */
+
+static _Atomic bool failing;
+static _Atomic uint32_t allocations;
+
+void guard_fail_allocations(bool on) { failing = on; }
+
+static void *m_alloc(const tn_host *host, uint64_t size) {
+    return failing && ++allocations % 3 == 0 ? NULL : interface_core.alloc(host, size);
+}
+
+static void *m_resize(const tn_host *host, void *memory, uint64_t size) {
+    return failing && ++allocations % 3 == 0 ? NULL : interface_core.resize(host, memory, size);
+}
+
 /* ---- Tasks ---- */
 
 static bool is_open(tn_task task) { return interface_task.cancelled(task) >= 0; }
@@ -444,6 +459,7 @@ const struct registry_interface *guard_table(void) {
     static tn_value_1 value;
     static tn_task_1 task;
     static tn_eval_draft eval;
+    static tn_core_1 core;
     static struct registry_interface table[32];
     if (table[0].id) return table;
     value = interface_value;
@@ -457,6 +473,8 @@ const struct registry_interface *guard_table(void) {
     task.complete = t_complete, task.fail = t_fail, task.interrupt = t_interrupt, task.emit = t_emit;
     task.context = t_context, task.read = t_read, task.write = t_write, task.call = t_call;
     task.call_wait = t_call_wait;
+    core = interface_core;
+    core.alloc = m_alloc, core.resize = m_resize;
     eval = interface_eval;
     eval.evaluate = e_evaluate, eval.render = e_render, eval.validate = e_validate, eval.fail_with = e_fail_with;
     size_t count = 0;
@@ -464,6 +482,7 @@ const struct registry_interface *guard_table(void) {
         table[count] = *row;
         if (row->vtable == &interface_value) table[count].vtable = &value;
         if (row->vtable == &interface_task) table[count].vtable = &task;
+        if (row->vtable == &interface_core) table[count].vtable = &core;
         if (row->vtable == &interface_eval) table[count].vtable = &eval;
     }
     return table;

@@ -27,6 +27,8 @@
 const struct registry_interface *guard_table(void);
 /* What a plugin's entry returned, wrapped; lives as long as the process. */
 const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *end);
+/* [loop] While on, every third allocation by tn_core_1 fails. */
+void guard_fail_allocations(bool on);
 uint64_t guard_findings(void); /* [any] so far, in this process */
 
 #endif
