@@ -131,10 +131,10 @@ const struct command commands[] = {
      "A folder outside this tree that builds with CMake against the installed SDK, with a test.",
      "$ tenon plugin new acme-text\n", plugin_new_options, 1, 1, command_plugin_new, false},
     {"plugin check", "FILE", "check a plugin: its entry, symbols and manifest",
-     "Loads it in a child process, and puts it through what a host may do to it: configurations made from its schemas,\n"
+     "Loads it in a child process, and puts it through what a host may do to it: configurations made from its "
+     "schemas,\n"
      "runs that are cancelled, allocations that fail. Fails where a defect is found.",
-     "$ tenon plugin check ./acme.so\n", plugin_check_options, 1,
-     1, command_plugin_check, false},
+     "$ tenon plugin check ./acme.so\n", plugin_check_options, 1, 1, command_plugin_check, false},
     {"plugin upgrade", "FILE", "put a new build in the place of an installed plugin",
      "FILE is checked first, and must have the id of a plugin that is installed. The file is replaced whole: what "
      "runs\n"
