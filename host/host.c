@@ -105,6 +105,21 @@ static int32_t check_isolate(const struct host *host, struct error *error) {
     return TN_OK;
 }
 
+/* In a file that several projects share, a plugin may be one that is not here: a warning, then. */
+static void warn_of_isolation(const struct host *host) {
+    tn_value ids = config_isolation(host->config);
+    for (size_t i = 0; ids && i < value_count(ids); i++) {
+        const char *id = value_chars(value_key_at(ids, i), NULL);
+        if (strcmp(id, "*") == 0 || registry_plugin(host->registry, id)) continue;
+        struct nearest nearest;
+        nearest_init(&nearest, id, strlen(id));
+        registry_each_plugin(host->registry, offer_id, &nearest);
+        const char *near = nearest_result(&nearest);
+        log_write(LOG_WARN, NULL, "tenon.yaml: plugins.isolation: there is no plugin `%s`%s%s%s", id,
+                  near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
+    }
+}
+
 struct host *host_new(const struct host_options *options, struct error *error) {
     struct host *host = mem_zalloc(sizeof *host);
     int32_t status = TN_OK;
@@ -133,6 +148,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
         host->registry = registry_new(&registry_options);
         status = find_plugins(host, options, error);
         if (status == TN_OK) status = check_isolate(host, error);
+        if (status == TN_OK) warn_of_isolation(host);
     }
     if (status != TN_OK) {
         host_free(host);

@@ -571,6 +571,8 @@ bool config_unisolated(const struct config *config, const char *plugin_id) {
     return config && value_text_is(value_get(config->isolation, plugin_id), "none");
 }
 
+tn_value config_isolation(const struct config *config) { return config ? config->isolation : NULL; }
+
 tn_value config_model(const struct config *config, const char *role) {
     return config ? value_get(config->models, role) : NULL;
 }

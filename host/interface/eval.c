@@ -47,7 +47,10 @@ static tn_value variable(void *self, uint32_t index) {
     switch (index) {
     case BINDING_STATE: return whole_state(evaluation);
     case BINDING_INPUT: return view_input(&evaluation->view);
-    case BINDING_ITEM: return evaluation->item;
+    case BINDING_ITEM:
+        /* What the component says, else what a map edge gave the task. */
+        if (evaluation->item) return evaluation->item;
+        return value_is(view_input(&evaluation->view), TN_NULL) ? NULL : view_input(&evaluation->view);
     case BINDING_CONFIG: return evaluation->view.instance->config;
     case BINDING_RUN:
         if (!evaluation->run) evaluation->run = view_run(&evaluation->view);

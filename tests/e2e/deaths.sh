@@ -106,3 +106,9 @@ document exit
 run tenon run end.yaml --plugins deaths.so
 expect_code 1
 expect_in err PLUGIN_CRASHED
+
+# An id in tenon.yaml that nobody has is told.
+printf 'plugins: {isolation: {test.death: process}}\n' >tenon.yaml
+run tenon run some.yaml --plugins deaths.so
+expect_code 0
+expect_in err 'plugins.isolation: there is no plugin `test.death`; did you mean `test.deaths`?'
