@@ -89,7 +89,7 @@ static void look_at_path(struct report *report, const struct host *host) {
     for (size_t i = 0; i < config_plugin_paths(host->config); i++)
         search_add(&search, config_plugin_path(host->config, i), SEARCH_CONFIG, "tenon.yaml");
     search_add_user(&search);
-    packs_search(&search);
+    packs_search(host->config, &search);
     search_add_installed(&search);
     report->section = "plugin search path";
     bool installed = false;

@@ -45,7 +45,8 @@ static void warn_of_trust(const struct config *config) {
 int command_pack_build(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
     char *path = NULL;
-    if (pack_build(operand_at(arguments, 0), argument_text(arguments, "output"), &path, &error) != TN_OK)
+    if (pack_build(operand_at(arguments, 0), argument_text(arguments, "output"), argument_given(arguments, "force"),
+                   &path, &error) != TN_OK)
         return fail_and_finish(&error);
     command_say(stdout, "%s\n", path);
     mem_free(path);
@@ -79,6 +80,7 @@ int command_pack_keygen(const struct arguments *arguments) {
 struct judgement {
     bool is_signed, trusted;
     char key[CONFIG_KEY_TEXT];
+    struct config *config; /* that was asked; NULL where none was. config_free it */
 };
 
 /* `wanted`: a key or its file, instead of those that the configuration trusts. */
@@ -95,11 +97,10 @@ static int32_t judge(const struct arguments *arguments, const struct pack *pack,
         out->trusted = out->is_signed && strcmp(out->key, key) == 0;
         return TN_OK;
     }
-    struct config *config = load_config(arguments);
-    if (!config) return error_set(error, TN_INVALID, "INVALID_CONFIG", "the configuration cannot be used");
-    warn_of_trust(config);
-    out->trusted = out->is_signed && config_trusts(config, out->key, NULL);
-    config_free(config);
+    out->config = load_config(arguments);
+    if (!out->config) return error_set(error, TN_INVALID, "INVALID_CONFIG", "the configuration cannot be used");
+    warn_of_trust(out->config);
+    out->trusted = out->is_signed && config_trusts(out->config, out->key, NULL);
     return TN_OK;
 }
 
@@ -107,8 +108,9 @@ static int verify(const struct arguments *arguments, struct pack *pack) {
     const char *wanted = argument_text(arguments, "key");
     struct error error = ERROR_INIT;
     struct judgement judgement = {0};
-    if (judge(arguments, pack, wanted, &judgement, &error) != TN_OK || pack_read_files(pack, NULL, &error) != TN_OK)
-        return fail_and_finish(&error);
+    int32_t status = judge(arguments, pack, wanted, &judgement, &error);
+    config_free(judgement.config);
+    if (status != TN_OK || pack_read_files(pack, NULL, &error) != TN_OK) return fail_and_finish(&error);
     const struct pack_manifest *manifest = pack_manifest(pack);
     command_say(stdout, "%s: %s %s, %zu files, %s%s%s\n", pack_file(pack), manifest->name, manifest->version,
                 value_count(manifest->files), judgement.is_signed ? "signed by " : "not signed", judgement.key,
@@ -121,14 +123,26 @@ static int verify(const struct arguments *arguments, struct pack *pack) {
                         wanted ? wanted : "those that tenon.yaml trusts (packs.trust)");
 }
 
+#define WHICH_IS_USED "of a pack the newest trusted version is used, or where none is trusted, the newest"
+
+static void warn_of_other(void *user, const struct installed_pack *pack) {
+    const struct pack_manifest *manifest = user;
+    if (pack->instead && strcmp(pack->name, manifest->name) == 0 && strcmp(pack->version, manifest->version) == 0)
+        command_fail(0, "warning: %s %s is not used, since %s is installed: " WHICH_IS_USED, pack->name, pack->version,
+                     pack->instead);
+}
+
 static int install(const struct arguments *arguments, struct pack *pack) {
     const struct pack_manifest *manifest = pack_manifest(pack);
     struct error error = ERROR_INIT;
     struct judgement judgement = {0};
     enum pack_installed outcome = PACK_NEW;
-    if (judge(arguments, pack, NULL, &judgement, &error) != TN_OK ||
-        packs_install(pack, judgement.is_signed ? judgement.key : NULL, &outcome, &error) != TN_OK)
+    int32_t status = judge(arguments, pack, NULL, &judgement, &error);
+    if (status == TN_OK) status = packs_install(pack, judgement.is_signed ? judgement.key : NULL, &outcome, &error);
+    if (status != TN_OK) {
+        config_free(judgement.config);
         return fail_and_finish(&error);
+    }
     if (!judgement.trusted)
         command_fail(0, "warning: %s %s is %s%s%s: its plugins run in processes of their own%s", manifest->name,
                      manifest->version, judgement.is_signed ? "signed by " : "not signed", judgement.key,
@@ -136,6 +150,8 @@ static int install(const struct arguments *arguments, struct pack *pack) {
                      judgement.is_signed ? "; to trust it, add the key to packs.trust" : "");
     command_say(stderr, "%s %s %s\n", manifest->name, manifest->version,
                 outcome == PACK_NEW ? "is installed" : "was installed already");
+    packs_each(judgement.config, warn_of_other, (void *)(uintptr_t)manifest);
+    config_free(judgement.config);
     return COMMAND_OK;
 }
 
@@ -160,27 +176,26 @@ int command_pack_install(const struct arguments *arguments) {
 /* ---- list, remove ---- */
 
 struct listing {
-    const struct config *config;
     tn_value all; /* of --json; NULL without */
     size_t count, faults;
 };
 
-static const char *trust_of(const struct listing *listing, const struct installed_pack *pack) {
+static const char *trust_of(const struct installed_pack *pack) {
     if (!pack->key) return "not signed";
-    return config_trusts(listing->config, pack->key, NULL) ? "trusted" : "not trusted";
+    return pack->trusted ? "trusted" : "not trusted";
 }
 
 static void list_json(struct listing *listing, const struct installed_pack *pack) {
     tn_value row = value_set_take(value_object(), "name", value_text(pack->name));
     row = value_set_take(row, "version", value_text(pack->version));
     row = value_set_take(row, "folder", value_string_lossy(pack->folder, strlen(pack->folder)));
-    row = value_set_take(row, "newest", value_bool(pack->newest));
+    row = value_set_take(row, "in_use", value_bool(!pack->instead));
     if (pack->fault.code) {
         row = value_set_take(row, "error", error_to_value(&pack->fault));
     } else {
         row = value_set_take(row, "title", value_text(pack->manifest.title));
         row = value_set_take(row, "key", pack->key ? value_text(pack->key) : value_null());
-        row = value_set_take(row, "trusted", value_bool(config_trusts(listing->config, pack->key, NULL)));
+        row = value_set_take(row, "trusted", value_bool(pack->trusted));
         for (const char *const *key = pack_lists; *key; key++) {
             tn_value list = value_get(pack->manifest.value, *key);
             row = value_set_take(row, *key, list ? value_ref(list) : value_array());
@@ -197,8 +212,8 @@ static void list_text(const struct listing *listing, const struct installed_pack
         command_say(stdout, "    %s [%s]\n", pack->fault.message, pack->fault.code);
         return;
     }
-    command_say(stdout, "    %s%s%s%s\n", trust_of(listing, pack), pack->key ? ", signed by " : "",
-                pack->key ? pack->key : "", pack->newest ? "" : "; not in use: a newer version is installed");
+    command_say(stdout, "    %s%s%s\n", trust_of(pack), pack->key ? ", signed by " : "", pack->key ? pack->key : "");
+    if (pack->instead) command_say(stdout, "    not in use: %s is; " WHICH_IS_USED "\n", pack->instead);
     for (const char *const *key = pack_lists; *key; key++) {
         tn_value list = value_get(pack->manifest.value, *key);
         for (size_t i = 0; i < value_count(list); i++)
@@ -223,8 +238,8 @@ int command_pack_list(const struct arguments *arguments) {
     struct config *config = load_config(arguments);
     if (!config) return COMMAND_PLUGIN_PROBLEM;
     warn_of_trust(config);
-    struct listing listing = {.config = config, .all = argument_given(arguments, "json") ? value_array() : NULL};
-    packs_each(list_pack, &listing);
+    struct listing listing = {.all = argument_given(arguments, "json") ? value_array() : NULL};
+    packs_each(config, list_pack, &listing);
     if (listing.all) {
         tn_value result = value_set_take(value_object(), "packs", listing.all);
         command_print(result);

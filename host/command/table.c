@@ -79,6 +79,7 @@ static const struct option plugin_new_options[] = {
 
 static const struct option pack_build_options[] = {
     {"output", 'o', "FILE", "what to write, instead of NAME-VERSION.tenonpack", NULL},
+    {"force", 'f', NULL, "replace the file, which may be signed, where it is there", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -146,7 +147,8 @@ const struct command commands[] = {
      "", NULL, 1, 1 + PLUGIN_GRANTS_MAX, command_plugin_serve, true},
     {"pack build", "DIR", "make a pack of a folder",
      "DIR/pack.json says its name, version and title, and what in it is a plugin or a document. The pack is one file\n"
-     "with a hash of every file in the folder; the same folder gives the same bytes. Prints where it is.",
+     "with a hash of every file in the folder; the same folder gives the same bytes. Prints where it is.\n"
+     "A file that is there already is not replaced without --force.",
      "$ tenon pack build acme-text\nacme-text-1.0.0.tenonpack\n", pack_build_options, 1, 1, command_pack_build, false},
     {"pack keygen", "NAME", "make a pair of keys for signing packs",
      "NAME.key is secret and stays with whoever makes packs. NAME.pub is for whoever trusts them: prints the line of\n"
@@ -159,7 +161,8 @@ const struct command commands[] = {
      "$ tenon pack verify acme-text-1.0.0.tenonpack --key acme.pub\n", pack_verify_options, 1, 1, command_pack_verify,
      false},
     {"pack install", "FILE", "install a pack for this user",
-     "Whole, or not at all. Plugins of a pack that no key of `packs.trust` has signed run in processes of their own.",
+     "Whole, or not at all. Plugins of a pack that no key of `packs.trust` has signed run in processes of their own.\n"
+     "Of several versions, the newest trusted one is used, or where none is trusted, the newest.",
      "$ tenon pack install acme-text-1.0.0.tenonpack\n", NULL, 1, 1, command_pack_install, false},
     {"pack list", "", "list the packs that are installed",
      "Where they are, whose they are, what is in them; and which files have been altered since.", "$ tenon pack list\n",

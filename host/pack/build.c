@@ -211,8 +211,14 @@ static int32_t copy_file(const char *folder, int descriptor, const char *path, b
 }
 
 static int32_t write_archive(const char *folder, int descriptor, const struct pack_manifest *manifest,
-                             const struct buffer *text, const char *path, struct error *error) {
+                             const struct buffer *text, const char *path, bool force, struct error *error) {
     struct output output;
+    struct stat found;
+    if (!force && lstat(path, &found) == 0)
+        return error_set(error, TN_INVALID, "PACK_REFUSED",
+                         "%s is there already, and would lose a signature that it has: nothing was changed; remove it, "
+                         "give another name, or replace it (--force)",
+                         path);
     int32_t status = output_open(&output, path, error);
     if (status != TN_OK) return status;
     put_text(output.file, PACK_MANIFEST, text->data, text->length);
@@ -223,7 +229,7 @@ static int32_t write_archive(const char *folder, int descriptor, const struct pa
     return output_close(&output, status, error);
 }
 
-int32_t pack_build(const char *folder, const char *output, char **path, struct error *error) {
+int32_t pack_build(const char *folder, const char *output, bool force, char **path, struct error *error) {
     struct listing listing = {.folder = folder, .error = error};
     struct pack_manifest manifest = {0};
     struct buffer text;
@@ -245,7 +251,7 @@ int32_t pack_build(const char *folder, const char *output, char **path, struct e
     if (status == TN_OK) status = check_plugins(folder, &manifest, error);
     if (status != TN_OK) goto out;
     place = output ? value_format("%s", output) : value_format("%s-%s" PACK_SUFFIX, manifest.name, manifest.version);
-    status = write_archive(folder, descriptor, &manifest, &text, value_chars(place, NULL), error);
+    status = write_archive(folder, descriptor, &manifest, &text, value_chars(place, NULL), force, error);
     if (status == TN_OK) *path = mem_text(value_chars(place, NULL));
 out:
     value_unref(place);

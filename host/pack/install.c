@@ -318,7 +318,7 @@ int32_t packs_remove(const char *name, const char *version, uint32_t *count, str
     struct packs packs;
     *count = 0;
     int32_t status = packs_open(&packs, false, error);
-    if (status == TN_OK) packs_each(look_for, &removal);
+    if (status == TN_OK) packs_each(NULL, look_for, &removal);
     if ((status == TN_OK && value_count(removal.versions) == 0) || status == TN_NOT_FOUND)
         status = not_installed(&removal, error);
     for (size_t i = 0; status == TN_OK && i < value_count(removal.versions); i++) {

@@ -155,23 +155,52 @@ static struct names read_names(const char *path, bool (*valid)(const char *name)
     return names;
 }
 
-static void visit_version(const char *folder, const char *name, const char *version, bool newest,
-                          void (*visit)(void *user, const struct installed_pack *pack), void *user) {
-    struct installed_pack pack;
+/* The key of its record alone: a version that was altered keeps its rank, so that the damage is told and not hidden. */
+static const char *recorded_key(const char *folder) {
+    char *key = NULL;
+    tn_value record = NULL;
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return NULL;
+    if (read_record(folder, descriptor, &record, NULL) == TN_OK && value_get(record, "key"))
+        key = mem_text(value_chars(value_get(record, "key"), NULL));
+    value_unref(record);
+    close(descriptor);
+    return key;
+}
+
+static void inspect_version(const struct config *config, const char *folder, const char *name, const char *version,
+                            struct installed_pack *out) {
     struct error fault = ERROR_INIT;
     tn_value path = value_format("%s/%s/%s", folder, name, version);
-    if (pack_inspect(value_chars(path, NULL), &pack, &fault) != TN_OK)
-        pack = (struct installed_pack){.folder = mem_text(value_chars(path, NULL)),
+    if (pack_inspect(value_chars(path, NULL), out, &fault) != TN_OK)
+        *out = (struct installed_pack){.folder = mem_text(value_chars(path, NULL)),
                                        .name = mem_text(name),
                                        .version = mem_text(version),
+                                       .key = recorded_key(value_chars(path, NULL)),
                                        .fault = fault};
-    pack.newest = newest;
-    visit(user, &pack);
-    installed_pack_finish(&pack);
+    out->trusted = out->key && config_trusts(config, out->key, NULL);
     value_unref(path);
 }
 
-void packs_each(void (*visit)(void *user, const struct installed_pack *pack), void *user) {
+static void visit_versions(const struct config *config, const char *folder, const char *name,
+                           const struct names *versions, void (*visit)(void *user, const struct installed_pack *pack),
+                           void *user) {
+    if (versions->count == 0) return;
+    struct installed_pack *packs = mem_array(NULL, versions->count, sizeof *packs);
+    size_t in_use = 0;
+    for (size_t i = 0; i < versions->count; i++) {
+        inspect_version(config, folder, name, versions->items[i], &packs[i]);
+        if (packs[i].trusted && !packs[in_use].trusted) in_use = i;
+    }
+    for (size_t i = 0; i < versions->count; i++) {
+        if (i != in_use) packs[i].instead = versions->items[in_use];
+        visit(user, &packs[i]);
+        installed_pack_finish(&packs[i]);
+    }
+    mem_free(packs);
+}
+
+void packs_each(const struct config *config, void (*visit)(void *user, const struct installed_pack *pack), void *user) {
     char *folder = packs_folder();
     struct names names = {NULL, 0};
     if (folder) names = read_names(folder, pack_name_valid, PACKS_MAX, compare_names);
@@ -179,8 +208,7 @@ void packs_each(void (*visit)(void *user, const struct installed_pack *pack), vo
         tn_value path = value_format("%s/%s", folder, names.items[i]);
         struct names versions =
             read_names(value_chars(path, NULL), pack_version_valid, PACK_VERSIONS_MAX, compare_versions);
-        for (size_t j = 0; j < versions.count; j++)
-            visit_version(folder, names.items[i], versions.items[j], j == 0, visit, user);
+        visit_versions(config, folder, names.items[i], &versions, visit, user);
         names_finish(&versions);
         value_unref(path);
     }
@@ -249,7 +277,7 @@ int32_t pack_verify_all(const struct installed_pack *pack, struct error *error) 
 
 static void search_pack(void *user, const struct installed_pack *pack) {
     struct search *search = user;
-    if (!pack->newest) return;
+    if (pack->instead) return;
     tn_value source = value_format("pack %s %s", pack->name, pack->version);
     if (pack->fault.code) search_add_fault(search, pack->folder, SEARCH_PACK, value_chars(source, NULL), &pack->fault);
     for (size_t i = 0; i < value_count(pack->manifest.plugins); i++) {
@@ -266,7 +294,7 @@ static void search_pack(void *user, const struct installed_pack *pack) {
     value_unref(source);
 }
 
-void packs_search(struct search *search) { packs_each(search_pack, search); }
+void packs_search(const struct config *config, struct search *search) { packs_each(config, search_pack, search); }
 
 /* Whether the file is below the folder of packs; `path` is then where it really is, and *below what follows the folder.
  */

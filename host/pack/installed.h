@@ -13,8 +13,11 @@
  * keeps packs from being altered by accident or by one who may write some of their files; who may write the record may
  * write anything of the user's.
  *
- *     packs_each(print_pack, NULL);
- *     packs_search(&search);                  // the plugins of the newest version of each, at the end of the path
+ * Of the versions of a pack one is in use: the newest of those that are trusted, or where none is, the newest. So what
+ * nobody has signed never takes the place of what is trusted, whatever version it says it is.
+ *
+ *     packs_each(config, print_pack, NULL);
+ *     packs_search(config, &search);          // the plugins of what is in use of each, at the end of the path
  *
  * Everything is [any thread].
  */
@@ -34,7 +37,8 @@ struct search;
 /* A version of a pack. Borrowed by who is given it, for the call. */
 struct installed_pack {
     const char *folder, *name, *version; /* of the folder; nothing else is there where it is at fault */
-    bool newest;                         /* of its name: the one whose plugins are found */
+    bool trusted;                        /* signed by a key that the configuration trusts, as its record says */
+    const char *instead;                 /* the version of it that is in use; NULL: this one, its plugins are found */
     struct pack_manifest manifest;
     const char *key;    /* whose signature was right; NULL where it is not signed */
     struct error fault; /* PACK_ALTERED and others; its code is NULL where there is none */
@@ -42,8 +46,8 @@ struct installed_pack {
 
 /* The folder of them all; NULL where neither XDG_DATA_HOME nor HOME is set. mem_free it. */
 char *packs_folder(void);
-/* In order of name, and of each the newest first. */
-void packs_each(void (*visit)(void *user, const struct installed_pack *pack), void *user);
+/* In order of name, and of each the newest first. `config` says who is trusted; NULL: nobody. */
+void packs_each(const struct config *config, void (*visit)(void *user, const struct installed_pack *pack), void *user);
 /* The same of one folder, which need not be in packs_folder. */
 int32_t pack_inspect(const char *folder, struct installed_pack *out, struct error *error);
 void installed_pack_finish(struct installed_pack *pack);
@@ -55,8 +59,8 @@ int32_t pack_verify_plugin(const struct installed_pack *pack, const char *path, 
 /* All of it: every file is what it was. */
 int32_t pack_verify_all(const struct installed_pack *pack, struct error *error);
 
-/* Adds the plugins of the newest versions, those that are what they were; what is at fault is added as that. */
-void packs_search(struct search *search);
+/* Adds the plugins of what is in use, those that are what they were; what is at fault is added as that. */
+void packs_search(const struct config *config, struct search *search);
 /* Whether the file lies in the folder of packs: nobody but the installer may change it. */
 bool packs_contain(const char *file);
 /*

@@ -30,6 +30,14 @@ cmp acme-text-1.0.0.tenonpack again.tenonpack || fails "expected the same bytes"
 if command -v tar >"$work/which"; then
     [ "$(tar tf again.tenonpack | tr '\n' ' ')" = "pack.json one.yaml plugins/nodes.so prompts/hello.txt " ] || fails "tar tf"
 fi
+cp again.tenonpack "$work/kept"
+run tenon pack build src -o again.tenonpack
+expect_code 4 && expect_in err "again.tenonpack is there already" && expect_in err "--force" && once
+cmp again.tenonpack "$work/kept" || fails "a pack was replaced"
+echo "another file" >again.tenonpack
+run tenon pack build src -o again.tenonpack --force
+expect_code 0 && expect_out again.tenonpack
+cmp again.tenonpack "$work/kept" || fails "a pack was not replaced"
 run tenon pack build nowhere
 expect_code 2 && once
 run tenon pack build "$SOURCE/samples/hello" # no pack.json
@@ -288,6 +296,26 @@ expect_code 0 && expect_not_in err "warning"
 inside
 printf 'packs: {trust: ["%s"]}\n' "$(cat other.pub)" >tenon.yaml
 alone # trust is asked for each time
+
+# A trusted version is used, whatever version one that nobody has signed says it is; damaged, it stays the one that is meant.
+printf 'packs: {trust: ["%s"]}\n' "$(cat acme.pub)" >tenon.yaml
+sed -i 's/"1.10.0-rc.1"/"9.0.0"/' src/pack.json
+run tenon pack build src
+run tenon pack install acme-text-9.0.0.tenonpack
+expect_code 0 && expect_in err "warning: acme-text 9.0.0 is not used, since 1.10.0-rc.1 is installed"
+inside
+run tenon pack list
+expect_code 0 && expect_in out "not in use: 1.10.0-rc.1 is; of a pack the newest trusted version is used"
+run tenon pack list --json
+expect_in out '"9.0.0","folder":"'"$packs"'/acme-text/9.0.0","in_use":false' && expect_in out '"in_use":true'
+mv "$packs/acme-text/1.10.0-rc.1/pack.json" "$work/kept"
+run tenon plugin list
+expect_in err "1.10.0-rc.1" && expect_not_in out "(pack acme-text 9.0.0)"
+mv "$work/kept" "$packs/acme-text/1.10.0-rc.1/pack.json"
+run tenon pack list --no-config # where none is trusted, the newest
+expect_in out "not in use: 9.0.0 is"
+alone --no-config
+run tenon pack remove acme-text 9.0.0
 printf 'packs: {trust: ["%s"]}\nplugins: {isolation: {test.deaths: process}}\n' "$(cat acme.pub)" >tenon.yaml
 alone
 rm tenon.yaml
