@@ -128,6 +128,10 @@ void live_event(struct live *live, tn_value event) {
     draw_bottom(live);
 }
 
+void live_clear(struct live *live) {
+    if (live) clear_bottom(live);
+}
+
 void live_end(struct live *live, struct run *run) {
     if (!live) return;
     clear_bottom(live);

@@ -17,6 +17,8 @@ struct live;
 
 struct live *live_new(const struct graph *graph, bool colour);
 void live_event(struct live *live, tn_value event);
+/* Takes the line at the bottom away, for something else to be said; the next event draws it again. NULL is allowed. */
+void live_clear(struct live *live);
 /* The last line: how it ended, steps, time. Frees; NULL is allowed. */
 void live_end(struct live *live, struct run *run);
 

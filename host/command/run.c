@@ -156,7 +156,8 @@ struct single {
     struct execution *execution;
     struct live *live; /* NULL where there is no terminal */
     bool json, ended, cancelled;
-    unsigned shown; /* modes asked for by --stream */
+    unsigned shown;      /* modes asked for by --stream */
+    uint32_t quiet_step; /* in which on_quiet has said something already */
 };
 
 static void print_line(tn_value value) {
@@ -180,6 +181,33 @@ static bool on_event(void *user, tn_value event) {
         mem_free(text);
     }
     return true;
+}
+
+#define QUIET_MS    5000 /* without anything that could bring the run on, before that is said */
+#define QUIET_NODES 3u   /* nodes named then */
+
+/* A thread of a plugin's own may still end the task: so it is said what is waited for, and no more. */
+static void on_quiet(void *user) {
+    struct single *single = user;
+    const struct run *run = execution_run(single->execution);
+    if (single->quiet_step == run_steps(run)) return;
+    single->quiet_step = run_steps(run);
+    tn_value open = run_open(run);
+    live_clear(single->live);
+    for (size_t i = 0; i < value_count(open) && i < QUIET_NODES; i++) {
+        tn_value entry = value_at(open, i), component = value_get(entry, "component");
+        command_fail(
+            0,
+            "warning: node `%s`%s%s%s%s%s has been started and has not ended, and nothing that the host knows "
+            "of could end it: unless a thread of the plugin's does, the run waits for ever; a `timeout` of the "
+            "node bounds that",
+            value_chars(value_get(entry, "node"), NULL), component ? " (" : "",
+            component ? value_chars(component, NULL) : "", component ? ", of the plugin " : "",
+            component ? value_chars(value_get(entry, "plugin"), NULL) : "", component ? ")" : "");
+    }
+    if (value_count(open) > QUIET_NODES)
+        command_fail(0, "warning: so have %zu nodes more", value_count(open) - QUIET_NODES);
+    value_unref(open);
 }
 
 static void on_ended(struct execution *execution, void *user) {
@@ -274,7 +302,9 @@ static int run_single(const struct arguments *arguments, struct host *host, stru
     single.execution = execution_new(host, &graph->callable, options, on_ended, &single);
     single.ended = execution_start(single.execution, input);
     value_unref(input);
+    if (!argument_given(arguments, "quiet")) loop_on_quiet(host->loop, QUIET_MS, on_quiet, &single);
     bool over = loop_run(host->loop, is_over, &single);
+    loop_on_quiet(host->loop, 0, NULL, NULL);
     live_end(single.live, execution_run(single.execution));
     int code;
     if (over) {

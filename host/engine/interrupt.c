@@ -1,5 +1,5 @@
 /*
- * interrupt.c - what a run waits for, and how answers bring it on.
+ * interrupt.c - what a run waits for: nodes that have not ended, or answers; and how answers bring it on.
  *
  * A run interrupted before or inside a step keeps that step's tasks: those that have ended keep their outcome, those
  * that asked are started again with {continuation, answer}. An interrupt's id is its task's hash, so it is the same in
@@ -7,7 +7,10 @@
  */
 #include "adl/schema/schema.h"
 #include "adl/value/json.h"
+#include "host/call/instance.h"
 #include "host/engine/run_internal.h"
+#include "host/plugin/plugin.h"
+#include "host/plugin/registry.h"
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -44,6 +47,46 @@ tn_value run_interrupts(const struct run *run) {
         list = value_push_take(list, value_set_take(value_object_reserve(1), "when", value_text("after")));
     return list;
 }
+
+/* ---- What has started and not ended ---- */
+
+/* Whether a run goes on inside the task: then that run's tasks are what is waited for. */
+static bool holds_a_run(const struct run *root, const struct task *task) {
+    for (const struct run *nested = root->nested; nested; nested = nested->next_nested)
+        if (nested->outer == task->run && nested->scope == task_hash(task)) return true;
+    return false;
+}
+
+static tn_value open_task(const struct task *task) {
+    const struct run *run = task->run;
+    struct buffer name;
+    buffer_init(&name, SIZE_MAX);
+    for (size_t i = 0; run->path && i < value_count(run->path); i++)
+        buffer_format(&name, "%s/", value_chars(value_at(run->path, i), NULL));
+    buffer_text(&name, value_chars(run->graph->document->nodes[task->plan.node].id, NULL));
+    tn_value entry = value_set_take(value_object_reserve(3), "node", value_text(buffer_cstr(&name)));
+    buffer_finish(&name);
+    const struct component *component = instance_component(run->graph->nodes[task->plan.node].callable);
+    if (!component) return entry;
+    entry = value_set_take(entry, "component", value_text(component->info->id));
+    return value_set_take(entry, "plugin", value_text(plugin_id(component->plugin)));
+}
+
+static tn_value add_open(tn_value list, const struct run *root, const struct run *run) {
+    for (uint32_t i = 0; i < run->task_count; i++)
+        if (run->tasks[i].state == TASK_OPEN && !holds_a_run(root, &run->tasks[i]))
+            list = value_push_take(list, open_task(&run->tasks[i]));
+    return list;
+}
+
+tn_value run_open(const struct run *run) {
+    tn_value list = add_open(value_array(), run, run);
+    for (const struct run *nested = run->nested; nested; nested = nested->next_nested)
+        list = add_open(list, run, nested);
+    return list;
+}
+
+/* ---- Answers ---- */
 
 static struct task *task_of_id(struct run *run, tn_value key) {
     for (uint32_t i = 0; i < run->task_count; i++) {

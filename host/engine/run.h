@@ -102,6 +102,11 @@ const struct error *run_error(const struct run *run); /* RUN_FAILED, RUN_CANCELL
 tn_value run_state(const struct run *run);            /* the committed state; a new reference */
 tn_value run_result(struct run *run);                 /* a new reference: what `output` names, or the state */
 tn_value run_interrupts(const struct run *run);       /* [{id, node, when?, payload?, schema?}]; a new reference */
+/*
+ * The nodes that have started and not ended, inside graphs that nodes call as well: [{node, component?, plugin?}], node
+ * being "research/judge" for one inside; a new reference.
+ */
+tn_value run_open(const struct run *run);
 const char *run_id(struct run *run);
 uint32_t run_steps(const struct run *run);
 struct graph *run_graph(const struct run *run);

@@ -33,6 +33,9 @@ struct loop {
 
     _Atomic uint64_t holds;
     uint64_t expected;
+    void (*quiet)(void *user); /* NULL: nobody wants to know */
+    void *quiet_user;
+    int64_t quiet_ms, quiet_due_ms; /* due: 0 where it is not quiet, INT64_MAX where that has been told */
     _Atomic bool stop, woken;
 
     bool running, fake;
@@ -199,6 +202,13 @@ void loop_expect(struct loop *loop) { loop->expected++; }
 
 void loop_unexpect(struct loop *loop) { loop->expected--; }
 
+void loop_on_quiet(struct loop *loop, int64_t after_ms, void (*quiet)(void *user), void *user) {
+    loop->quiet = quiet;
+    loop->quiet_user = user;
+    loop->quiet_ms = after_ms;
+    loop->quiet_due_ms = 0;
+}
+
 /* ---- Timers and clocks ---- */
 
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms,
@@ -280,11 +290,11 @@ void loop_spin(struct loop *loop, bool on) {
         loop->spinners--;
 }
 
-static void wait_for(struct loop *loop, const struct loop_timer *timer) {
+static void wait_until(struct loop *loop, int64_t due_ms) {
     loop->asked = true;
     if (spin(loop)) return;
-    if (timer && !loop->fake) {
-        int64_t wait = timer->due_ms - clock_ms(CLOCK_MONOTONIC);
+    if (due_ms != INT64_MAX && !loop->fake) {
+        int64_t wait = due_ms - clock_ms(CLOCK_MONOTONIC);
         if (wait < 0) wait = 0;
         if (wait > WAIT_MAX_MS) wait = WAIT_MAX_MS;
         uv_update_time(&loop->uv);
@@ -294,6 +304,18 @@ static void wait_for(struct loop *loop, const struct loop_timer *timer) {
     uv_run(&loop->uv, UV_RUN_ONCE);
     uv_unref((uv_handle_t *)&loop->async);
     uv_timer_stop(&loop->alarm);
+}
+
+/* Nothing but the unseen is left. */
+static void wait_quietly(struct loop *loop) {
+    if (!loop->quiet_due_ms) loop->quiet_due_ms = loop->now_ms + loop->quiet_ms;
+    if (loop->fake) loop->now_ms = loop->quiet_due_ms;
+    if (loop->now_ms < loop->quiet_due_ms) {
+        wait_until(loop, loop->quiet_due_ms);
+        return;
+    }
+    loop->quiet_due_ms = INT64_MAX;
+    loop->quiet(loop->quiet_user);
 }
 
 /* One turn's work; false: there was none. */
@@ -320,8 +342,12 @@ static bool idle(struct loop *loop) {
         if (timer->due_ms > loop->now_ms) loop->now_ms = timer->due_ms;
         return true;
     }
-    if (!timer && !held && !loop->expected && !uv_loop_alive(&loop->uv)) return false;
-    wait_for(loop, timer);
+    bool unseen = !timer && !held && !uv_loop_alive(&loop->uv);
+    if (unseen && !loop->expected) return false;
+    if (unseen && loop->quiet && loop->quiet_due_ms != INT64_MAX)
+        wait_quietly(loop);
+    else
+        wait_until(loop, timer ? timer->due_ms : INT64_MAX);
     return true;
 }
 
@@ -333,7 +359,10 @@ bool loop_run(struct loop *loop, bool (*done)(void *user), void *user) {
         loop->now_ms = clock_now(loop);
         is_done = done && done(user);
         if (is_done || atomic_exchange(&loop->stop, false)) break;
-        if (!turn(loop) && !idle(loop)) break;
+        if (turn(loop))
+            loop->quiet_due_ms = 0;
+        else if (!idle(loop))
+            break;
     }
     loop->running = outer;
     return is_done;

@@ -68,6 +68,13 @@ void loop_release(struct loop *loop);
 void loop_expect(struct loop *loop);
 void loop_unexpect(struct loop *loop);
 
+/*
+ * [loop] `quiet` is called from the loop once it has waited so long, without work in between, for nothing but what is
+ * expected: no timer, no hold and no handle is left, so that only what the host does not see can bring it on. Once for
+ * each such time. NULL: nobody is told.
+ */
+void loop_on_quiet(struct loop *loop, int64_t after_ms, void (*quiet)(void *user), void *user);
+
 /* [loop] Counted: while on, an idle loop looks for a moment before it waits, for answers of other processes. */
 void loop_spin(struct loop *loop, bool on);
 

@@ -291,6 +291,40 @@ for signal in INT TERM; do
     tail -n 1 "$work/out" | grep -q '^{"type":"result","status":"cancelled",' || fails "the last line"
 done
 
+# ---- Nothing is left that the host knows of: said, with the node and its plugin; and a timeout ends it ----
+graph hangs test.hang '{}'
+cat >around.yaml <<'YAML'
+version: "1.0"
+nodes: [{id: around, type: subgraph, config: {document: hangs.yaml}}]
+edges: [{from: START, to: around}, {from: around, to: END}]
+YAML
+# said NODE FILE: waits until it has been said, then asks the run to end.
+said() {
+    local pid line
+    last="run $2, which hangs"
+    mkfifo "$work/fifo"
+    "$TENON" run "$2" --plugins "$TEST_NODES" 2>"$work/fifo" >"$work/out" </dev/null &
+    pid=$!
+    : >"$work/err"
+    exec 3<"$work/fifo"
+    while IFS= read -r -t 60 line <&3; do
+        echo "$line" >>"$work/err"
+        [[ $line != *"waits for ever"* ]] || kill -TERM "$pid"
+    done
+    exec 3<&-
+    code=0
+    wait "$pid" || code=$?
+    rm "$work/fifo"
+    expect_code 130
+    expect_in err "warning: node \`$1\` (test.hang, of the plugin tenon.test) has been started and has not ended"
+    [ "$(grep -c 'waits for ever' "$work/err")" = 1 ] || fails "expected it once"
+}
+said only hangs.yaml
+said around/only around.yaml
+sed 's/type: test.hang/timeout: 1ms, type: test.hang/' hangs.yaml >ends.yaml
+run tenon run ends.yaml --plugins "$TEST_NODES"
+expect_code 1 && once "[TIMEOUT]" && expect_not_in err "waits for ever"
+
 # ---- On a terminal ----
 command -v script >"$work/which" || { echo "no script(1): the live view is not tested"; exit 0; }
 # on_terminal COMMAND: both streams and the input are a terminal.

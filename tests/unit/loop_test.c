@@ -284,6 +284,39 @@ static void test_what_is_expected_waits_but_lets_the_clock_jump(void **state) {
     assert_false(loop_run(*state, NULL, NULL));
 }
 
+static int quiet_times;
+static void note_quiet(void *user) { quiet_times += user != NULL; }
+static bool was_quiet(void *user) { return quiet_times == *(int *)user; }
+
+/* Only where nothing is left but what is expected, after that time, and once until there has been work again. */
+static void test_quiet_is_told_of(void **state) {
+    struct item t = item_of(*state, 't');
+    int once = 1, twice = 2;
+    pthread_t thread;
+    quiet_times = 0;
+    flag = false;
+    loop_enter(*state);
+    loop_on_quiet(*state, 50, note_quiet, &once);
+    loop_timer_start(*state, &t.timer, 100, fire_item);
+    assert_false(loop_run(*state, NULL, NULL)); /* nothing is expected: it ends */
+    assert_int_equal(quiet_times, 0);
+    loop_expect(*state);
+    loop_timer_start(*state, &t.timer, 100, fire_item);
+    assert_true(loop_run(*state, was_quiet, &once));
+    assert_string_equal(trace, "tt"); /* not while a timer was left */
+    assert_int_equal(loop_now_ms(*state), 250);
+    pthread_create(&thread, NULL, set_flag_and_wake, *state);
+    assert_true(loop_run(*state, flag_is_set, NULL));
+    pthread_join(thread, NULL);
+    assert_int_equal(quiet_times, 1); /* being woken is no work */
+    loop_defer(*state, &t.work);
+    assert_true(loop_run(*state, was_quiet, &twice));
+    loop_on_quiet(*state, 0, NULL, NULL);
+    loop_unexpect(*state);
+    assert_false(loop_run(*state, NULL, NULL));
+    assert_int_equal(quiet_times, 2);
+}
+
 /* ---- libuv beside it ---- */
 
 static void on_uv_timer(uv_timer_t *timer) {
@@ -348,6 +381,7 @@ int main(void) {
         TEST(test_wake_stop_and_release_come_from_other_threads),
         TEST(test_a_hold_keeps_the_fake_clock_still),
         TEST(test_what_is_expected_waits_but_lets_the_clock_jump),
+        TEST(test_quiet_is_told_of),
         TEST(test_handles_of_others_keep_it_running),
         TEST(test_real_time_waits_for_a_timer),
         TEST(test_what_is_attached_is_told_of_the_end),
