@@ -339,6 +339,19 @@ static uint32_t parse_primary(struct compiler *compiler) {
     }
 }
 
+/* The items of a list have the fields that are meant, as in state.error[0].code. */
+static void check_selection(struct compiler *compiler, const struct token *name, uint32_t kinds) {
+    int length = (int)(name->to - name->from);
+    const char *text = compiler->lexer.text + name->from;
+    if (kinds != EXPR_KIND(TN_ARRAY) || compiler->scope->unchecked)
+        check_kinds(compiler, span_of(name), kinds, EXPR_KIND(TN_OBJECT), "a field");
+    else
+        compile_mistake(compiler, EXPR_MISTAKE_KIND, span_of(name), NULL,
+                        "a field takes map, found list; the first item's is `[0].%.*s`, and all of them are "
+                        "`.map(e, e.%.*s)`",
+                        length < 60 ? length : 60, text, length < 60 ? length : 60, text);
+}
+
 static uint32_t parse_selection(struct compiler *compiler, uint32_t kinds, uint32_t from) {
     struct token name = compiler->token;
     if (!at(compiler, LEX_NAME) && !at(compiler, LEX_QUOTED)) {
@@ -348,7 +361,7 @@ static uint32_t parse_selection(struct compiler *compiler, uint32_t kinds, uint3
     }
     advance(compiler);
     if (at(compiler, LEX_OPEN) && name.kind == LEX_NAME) return parse_call(compiler, &name, true, kinds);
-    check_kinds(compiler, span_of(&name), kinds, EXPR_KIND(TN_OBJECT), "a field");
+    check_selection(compiler, &name, kinds);
     uint32_t key = constant_text(compiler, compiler->lexer.text + name.from, name.to - name.from);
     compiler->selection = emit(compiler, OP_SELECT, 0, key, span_of(&name), 0);
     compiler->selection_from = from;
