@@ -21,6 +21,7 @@
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
+#include "host/unknown.h"
 #include <string.h>
 
 /* What a plugin is told of the configuration: its section, with secrets in place. */
@@ -105,19 +106,9 @@ static int32_t check_isolate(const struct host *host, struct error *error) {
     return TN_OK;
 }
 
-/* In a file that several projects share, a plugin may be one that is not here: a warning, then. */
-static void warn_of_isolation(const struct host *host) {
-    tn_value ids = config_isolation(host->config);
-    for (size_t i = 0; ids && i < value_count(ids); i++) {
-        const char *id = value_chars(value_key_at(ids, i), NULL);
-        if (strcmp(id, "*") == 0 || registry_plugin(host->registry, id)) continue;
-        struct nearest nearest;
-        nearest_init(&nearest, id, strlen(id));
-        registry_each_plugin(host->registry, offer_id, &nearest);
-        const char *near = nearest_result(&nearest);
-        log_write(LOG_WARN, NULL, "tenon.yaml: plugins.isolation: there is no plugin `%s`%s%s%s", id,
-                  near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
-    }
+static void warn(void *user, const char *message) {
+    (void)user;
+    log_write(LOG_WARN, NULL, "%s", message);
 }
 
 struct host *host_new(const struct host_options *options, struct error *error) {
@@ -148,7 +139,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
         host->registry = registry_new(&registry_options);
         status = find_plugins(host, options, error);
         if (status == TN_OK) status = check_isolate(host, error);
-        if (status == TN_OK) warn_of_isolation(host);
+        if (status == TN_OK) unknown_plugins(host, warn, NULL);
     }
     if (status != TN_OK) {
         host_free(host);

@@ -10,6 +10,7 @@
 #include "adl/value/memory.h"
 #include "host/command/command.h"
 #include "host/host.h"
+#include "host/unknown.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,6 +19,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static void warn(void *user, const char *message) {
+    command_fail(0, "warning: %s", message);
+    ++*(size_t *)user;
+}
 
 int command_check(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
@@ -37,6 +43,7 @@ int command_check(const struct arguments *arguments) {
     bool json = argument_given(arguments, "json");
     command_print_diagnostics(arguments, found, json);
     size_t errors = diagnostics_errors(found), warnings = diagnostics_warnings(found);
+    unknown_providers(host, warn, &warnings);
     if (!json && !argument_given(arguments, "quiet")) {
         if (errors || warnings)
             fprintf(stderr, "%zu error%s, %zu warning%s\n", errors, errors == 1 ? "" : "s", warnings,

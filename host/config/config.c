@@ -577,6 +577,9 @@ tn_value config_model(const struct config *config, const char *role) {
     return config ? value_get(config->models, role) : NULL;
 }
 
+tn_value config_plugin_sections(const struct config *config) { return config ? config->plugins : NULL; }
+tn_value config_models(const struct config *config) { return config ? config->models : NULL; }
+
 int64_t config_limit(const struct config *config, const char *name, int64_t otherwise) {
     tn_value limit = config ? value_get(config->limits, name) : NULL;
     return limit ? value_to_int(limit) : otherwise;

@@ -79,7 +79,9 @@ bool config_isolated(const struct config *config, const char *plugin_id, bool bu
 /* Whether it is named, by its very id, as one to run in this process: what an untrusted pack's needs. */
 bool config_unisolated(const struct config *config, const char *plugin_id);
 tn_value config_isolation(const struct config *config); /* {id or "*": "process" | "none"}; borrowed, may be NULL */
+tn_value config_plugin_sections(const struct config *config);         /* {id: section}; borrowed, may be NULL */
 tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
+tn_value config_models(const struct config *config);                  /* {role: binding}; borrowed, may be NULL */
 int64_t config_limit(const struct config *config, const char *name, int64_t otherwise);
 int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN where nothing is said */
 

@@ -63,6 +63,16 @@ expect_code 3 && LC_ALL=C grep -q "$(printf '[\001-\011\013-\037]')" "$work/err"
 run tenon check "$name" --json
 python 'import json, sys; assert json.load(sys.stdin)["diagnostics"]'
 
+# ---- What tenon.yaml names and nobody has: documents need not use it ----
+printf 'models: {planner: "lokal:small", other: [{provider: lokal}]}\nplugins: {config: {tenon.cor: {a: 1}}}\n' >names.yaml
+run tenon check "$hello" --config names.yaml
+expect_code 0 && expect_in err 'models.planner: no plugin provides the model provider `lokal`' && expect_in err "0 errors, 2 warnings"
+expect_in err 'models.other: no plugin' && expect_in err 'plugins.config: there is no plugin `tenon.cor`; did you mean `tenon.core`?'
+run tenon check "$hello" --config names.yaml --strict
+expect_code 3
+run tenon run "$hello" --config names.yaml
+expect_code 0 && expect_in err 'plugins.config' && expect_not_in err "lokal"
+
 # ---- check, for programs ----
 run tenon check "$hello" --json
 expect_code 0 && expect_out '{"diagnostics":[]}' && [ ! -s "$work/err" ] || fails "expected nothing on standard error"

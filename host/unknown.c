@@ -1,0 +1,88 @@
+/*
+ * unknown.c - looking up what tenon.yaml names, with the nearest name that there is.
+ *
+ * What each key may hold has been checked when the file was read (config/config.c); here are names alone.
+ */
+#include "host/unknown.h"
+#include "adl/value/buffer.h"
+#include "adl/value/nearest.h"
+#include "host/config/config.h"
+#include "host/host.h"
+#include "host/plugin/plugin.h"
+#include "host/plugin/registry.h"
+#include <string.h>
+
+struct asking {
+    struct host *host;
+    unknown_say *say;
+    void *user;
+};
+
+static void tell(const struct asking *asking, const char *what, const struct nearest *nearest) {
+    struct buffer text;
+    const char *near = nearest_result(nearest);
+    buffer_init(&text, SIZE_MAX);
+    buffer_format(&text, "tenon.yaml: %s%s%.*s%s", what, near ? "; did you mean `" : "",
+                  near ? (int)nearest->best_length : 0, near ? near : "", near ? "`?" : "");
+    asking->say(asking->user, buffer_cstr(&text));
+    buffer_finish(&text);
+}
+
+/* ---- Plugins ---- */
+
+static void offer_id(void *user, struct plugin *plugin) {
+    nearest_offer(user, plugin_id(plugin), strlen(plugin_id(plugin)));
+}
+
+static void look_up_plugins(const struct asking *asking, const char *key, tn_value ids) {
+    for (size_t i = 0; ids && i < value_count(ids); i++) {
+        size_t length;
+        const char *id = value_chars(value_key_at(ids, i), &length);
+        if (strcmp(id, "*") == 0 || registry_plugin(asking->host->registry, id)) continue;
+        struct nearest nearest;
+        nearest_init(&nearest, id, length);
+        registry_each_plugin(asking->host->registry, offer_id, &nearest);
+        tn_value what = value_format("%s: there is no plugin `%s`", key, id);
+        tell(asking, value_chars(what, NULL), &nearest);
+        value_unref(what);
+    }
+}
+
+void unknown_plugins(struct host *host, unknown_say *say, void *user) {
+    const struct asking asking = {host, say, user};
+    look_up_plugins(&asking, "plugins.isolation", config_isolation(host->config));
+    look_up_plugins(&asking, "plugins.config", config_plugin_sections(host->config));
+}
+
+/* ---- Providers ---- */
+
+static bool offer_component(void *user, const struct component_info *component) {
+    nearest_offer(user, component->id, strlen(component->id));
+    return true;
+}
+
+static void look_up_binding(const struct asking *asking, const char *role, tn_value binding) {
+    if (value_is(binding, TN_ARRAY)) { /* to fall back along */
+        for (size_t i = 0; i < value_count(binding); i++) look_up_binding(asking, role, value_at(binding, i));
+        return;
+    }
+    const struct catalog *catalog = &asking->host->catalog;
+    tn_value name = value_is(binding, TN_OBJECT) ? value_get(binding, "provider") : binding;
+    const char *provider = value_chars(name, NULL);
+    size_t length = strcspn(provider, ":");
+    if (catalog->find(catalog->self, "model", provider, length)) return;
+    struct nearest nearest;
+    nearest_init(&nearest, provider, length);
+    catalog->each(catalog->self, "model", offer_component, &nearest);
+    tn_value what =
+        value_format("models.%s: no plugin provides the model provider `%.*s`", role, (int)length, provider);
+    tell(asking, value_chars(what, NULL), &nearest);
+    value_unref(what);
+}
+
+void unknown_providers(struct host *host, unknown_say *say, void *user) {
+    const struct asking asking = {host, say, user};
+    tn_value models = config_models(host->config);
+    for (size_t i = 0; models && i < value_count(models); i++)
+        look_up_binding(&asking, value_chars(value_key_at(models, i), NULL), value_value_at(models, i));
+}
