@@ -1,38 +1,34 @@
 /*
  * exercise.c - the child that does it, and the parent that reads what it says and how it ended.
  *
- * What crosses the pipe is lines: "D what is being done now", kept for when the child dies; "F severity code message".
- * The scope of the instances knows every name: what is tried is the plugin, not a document. Plugins that call other
- * components get an error for it.
+ * What crosses the pipe is lines: "Dwhat is being done now", kept for when the child dies; "F<code>message", a code of
+ * EXERCISE_CODES as a letter; and "E" at the end. A plugin that finds the pipe and writes into it can lie about itself;
+ * it cannot do harm. Standard output is a file of its own: a plugin must not write there, since results go there.
  */
 #include "host/check/exercise.h"
-#include "adl/schema/schema.h"
 #include "adl/value/buffer.h"
-#include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/call/call.h"
-#include "host/call/instance.h"
-#include "host/check/generate.h"
-#include "host/host.h"
-#include "host/interface/guard.h"
+#include "host/check/exercise_internal.h"
 #include "host/log.h"
-#include "host/loop/loop.h"
 #include "host/plugin/check_internal.h"
-#include "host/plugin/plugin.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES 2048
+#define LINE_MAX_BYTES 2560
 
-static int64_t now_ms(void) {
+int64_t exercise_now_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -41,16 +37,12 @@ static int64_t now_ms(void) {
 /* ---- In the child ---- */
 
 static int pipe_end;
+static const struct exercised *exercised; /* the one in this process, for what comes by the log */
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void say(const char *format, ...) {
+static void say(const char *prefix, const char *format, va_list args) {
     char line[LINE_MAX_BYTES];
-    va_list args;
-    va_start(args, format);
-    int length = vsnprintf(line, sizeof line - 1, format, args);
-    va_end(args);
-    if (length < 0) return;
+    int length = snprintf(line, sizeof line, "%s", prefix);
+    length += vsnprintf(line + length, sizeof line - (size_t)length - 1, format, args);
     if (length > (int)sizeof line - 2) length = (int)sizeof line - 2;
     for (int i = 0; i < length; i++)
         if (line[i] == '\n') line[i] = ' ';
@@ -62,257 +54,142 @@ static void say(const char *format, ...) {
     }
 }
 
-static void say_finding(enum check_severity severity, const char *code, const char *text) {
-    say("F%d %s %s", (int)severity, code, text);
+void exercise_doing(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say("D", format, args);
+    va_end(args);
 }
 
-/* Check mode's findings come by the log. */
+void exercise_find(const struct exercised *it, enum exercise_code code, const char *format, ...) {
+    char prefix[512];
+    const struct component_info *info = it->component ? it->component->info : NULL;
+    va_list args;
+    if (info)
+        snprintf(prefix, sizeof prefix, "F%c%.300s: component `%.100s` (%.20s): ", 'A' + (int)code, it->path, info->id,
+                 info->kind);
+    else
+        snprintf(prefix, sizeof prefix, "F%c%.300s: ", 'A' + (int)code, it->path);
+    va_start(args, format);
+    say(prefix, format, args);
+    va_end(args);
+}
+
+/* Check mode's findings come by the log: of the plugin, whichever component it is. */
 static void on_log(void *user, int32_t level, const char *who, const char *line) {
     (void)user, (void)level, (void)who;
-    if (strncmp(line, "check: ", 7) == 0) say_finding(CHECK_ERROR, "CONTRACT", line + 7);
+    if (strncmp(line, "check: ", 7) != 0 || !exercised) return;
+    if (exercised->leaked && strstr(line, "values that it never released")) return; /* has been said, and of whom */
+    exercise_find(exercised, EXERCISE_CONTRACT, "%s", line + 7);
 }
 
-static int32_t any_name(void *self, const char *name) {
-    (void)self;
-    uint32_t hash = 0;
-    for (; *name; name++) hash = hash * 31 + (unsigned char)*name;
-    return (int32_t)(hash % 1000);
-}
-
-static struct callable *no_callee(void *self, const char *kind, const char *name, tn_value config,
-                                  struct error *error) {
-    (void)self, (void)config;
-    error_set(error, TN_NOT_FOUND, "NOT_FOUND", "there is no %s `%s` while a plugin is checked", kind, name);
-    return NULL;
-}
-
-static const struct instance_scope scope = {
-    .field = any_name, .channel = any_name, .callee = no_callee, .where = "a check"};
-
-struct exercised {
-    struct host *host;
-    const char *path;
-    int64_t end_ms;
-    uint64_t seed;
-    struct generator generator;
-    struct component *component;
-    tn_value configs[EXERCISE_CONFIGS]; /* that create has taken */
-    uint32_t config_count;
-    tn_value config; /* the one of the run */
-    bool deaf;       /* a run of the component did not end when it was cancelled */
-    bool over;
-    struct call *call;
-    tn_value reads[16];
-};
-
-static struct callable *make(const struct exercised *it, tn_value config) {
-    struct callable *callable = NULL;
-    if (instance_new(it->component, config, &scope, &callable, NULL) != TN_OK) return NULL;
-    return callable;
-}
-
-/* Valid configurations are tried until one is taken; mutants must do no harm. */
-static void try_configs(struct exercised *it) {
-    const struct component_info *info = it->component->info;
-    tn_value schema = value_get(info->manifest, "config");
-    int count = 2 * EXERCISE_CONFIGS;
-    for (int i = 0; i < count; i++) {
-        tn_value made = i == 0 ? value_object() : generate(&it->generator, schema, 0);
-        if (!value_is(made, TN_OBJECT)) {
-            value_unref(made);
-            made = value_object();
+static void exercise_component(struct exercised *it) {
+    it->config_count = 0;
+    it->deaf = false;
+    exercise_configs(it);
+    if (it->config_count) {
+        exercise_lifetimes(it);
+        if (exercise_harmless(it)) {
+            exercise_examples(it);
+            exercise_runs(it);
+            if (!it->deaf) exercise_compare(it);
         }
-        bool mutant = i >= EXERCISE_CONFIGS;
-        tn_value config = mutant ? generate_mutant(&it->generator, made) : schema_with_defaults(info->config, made);
-        if (mutant || schema_validate(info->config, config, NULL) == TN_OK) {
-            char *text = json_text(config, JSON_COMPACT);
-            say("Dcreate `%s` from %.1500s", info->id, text);
-            mem_free(text);
-            struct callable *callable = make(it, config);
-            if (callable && !mutant && it->config_count < EXERCISE_CONFIGS)
-                it->configs[it->config_count++] = value_ref(config);
-            callable_unref(callable);
-        }
-        value_unref(config);
-        value_unref(made);
+        exercise_allocations(it);
     }
+    if (!exercise_has_time(it))
+        exercise_find(it, EXERCISE_NOT_TRIED, "takes its time: not everything that is tried has been tried on it");
+    for (uint32_t i = 0; i < it->config_count; i++) value_unref(it->configs[i]);
 }
 
-static void create_and_destroy(struct exercised *it) {
-    const char *id = it->component->info->id;
-    say("Dcreate and destroy `%s` %d times", id, EXERCISE_ROUNDS);
-    uint64_t before = 0;
-    for (int i = 0; i < EXERCISE_ROUNDS; i++) {
-        callable_unref(make(it, it->configs[(uint32_t)i % it->config_count]));
-        if (i == 9) before = *plugin_memory(it->component->plugin);
-    }
-    uint64_t after = *plugin_memory(it->component->plugin);
-    if (after > before + EXERCISE_ROUNDS / 2) {
-        char text[256];
-        snprintf(text, sizeof text,
-                 "`%.100s` keeps %llu bytes of the host's memory for each instance that is destroyed", id,
-                 (unsigned long long)(after - before) / (EXERCISE_ROUNDS - 10));
-        say_finding(CHECK_ERROR, "LEAK", text);
-    }
+static bool is_tried(const struct exercised *it, const struct component_info *info) {
+    const struct plugin *plugin = registry_plugin(it->host->registry, info->plugin_id);
+    return plugin && strcmp(plugin_path(plugin), it->path) == 0 && strcmp(info->kind, "reducer") != 0;
 }
 
-/* ---- Running ---- */
-
-static void on_ended(struct call *call) { ((struct exercised *)call_owner(call))->over = true; }
-static bool on_chunk(struct call *call, tn_value chunk) {
-    (void)call, (void)chunk;
+static bool count(void *user, const struct component_info *info) {
+    struct exercised *it = user;
+    it->left += is_tried(it, info);
     return true;
-}
-static tn_value on_read(struct call *call, uint32_t field) {
-    return ((struct exercised *)call_owner(call))->reads[field % 16];
-}
-static const struct call_ops ops = {.ended = on_ended, .chunk = on_chunk, .read = on_read};
-
-static bool is_over(void *user) { return ((struct exercised *)user)->over; }
-
-struct countdown {
-    struct exercised *it;
-    uint64_t turns;
-};
-
-static bool turns_are_over(void *user) {
-    struct countdown *countdown = user;
-    return countdown->it->over || countdown->turns-- == 0;
-}
-
-/* One run; cancelled after `turns` of the loop, or where that is UINT64_MAX by its timeout. */
-static void run_once(struct exercised *it, tn_value input, uint64_t turns) {
-    struct callable *callable = make(it, it->config);
-    if (!callable) return;
-    it->over = false;
-    it->call = call_new(it->host->loop, callable, &ops, it);
-    call_timeout(it->call, EXERCISE_RUN_MS, 0);
-    it->over = call_start(it->call, input);
-    if (!it->over && turns != UINT64_MAX) {
-        struct countdown countdown = {it, turns};
-        loop_run(it->host->loop, turns_are_over, &countdown);
-        if (!it->over) call_cancel(it->call);
-    }
-    int64_t asked = now_ms();
-    if (!it->over) loop_run(it->host->loop, is_over, it);
-    if (now_ms() - asked > EXERCISE_DEAF_MS) it->deaf = true;
-    if (it->over) call_free(it->call);
-    callable_unref(callable);
-}
-
-static void run_and_cancel(struct exercised *it) {
-    const struct component_info *info = it->component->info;
-    tn_value schema = value_get(info->manifest, "input");
-    for (size_t i = 0; i < 16; i++) {
-        value_unref(it->reads[i]);
-        it->reads[i] = generate(&it->generator, NULL, 0);
-    }
-    for (int i = 0; i < EXERCISE_CANCELS + 5 && !it->deaf && now_ms() < it->end_ms; i++) {
-        it->config = it->configs[generate_number(&it->generator, it->config_count)];
-        tn_value input = schema ? generate(&it->generator, schema, 0) : value_null();
-        uint64_t turns = i < 5 ? UINT64_MAX : generate_number(&it->generator, 4);
-        char *text = json_text(input, JSON_COMPACT);
-        say("D%s `%s` on %.1500s", i < 5 ? "run" : "cancel", info->id, text);
-        mem_free(text);
-        run_once(it, input, turns);
-        value_unref(input);
-    }
-}
-
-static bool is_harmless(const struct component_info *info) {
-    return value_is(info->effects, TN_ARRAY) && value_count(info->effects) == 0;
 }
 
 static bool visit(void *user, const struct component_info *info) {
     struct exercised *it = user;
-    struct plugin *plugin = registry_plugin(it->host->registry, info->plugin_id);
-    if (strcmp(plugin_path(plugin), it->path) != 0 || strcmp(info->kind, "reducer") == 0) return true;
-    if (now_ms() > it->end_ms) return false; /* what has been tried is enough */
+    if (!is_tried(it, info)) return true;
+    /* An equal share of what is left: those that need less leave it to the others. */
+    int64_t now = exercise_now_ms();
+    it->end_ms = now + (it->over_ms - now) / it->left--;
     if (registry_resolve(it->host->registry, info->kind, info->id, &it->component, NULL) != TN_OK) return true;
+    /* Of its own, so that a component added to the plugin changes nothing for the others. */
     it->generator.state = it->seed;
     for (const char *at = info->id; *at; at++) it->generator.state = it->generator.state * 31 + (unsigned char)*at;
-    it->config_count = 0;
-    try_configs(it);
-    if (it->config_count) {
-        it->config = it->configs[0];
-        if (is_harmless(info)) run_and_cancel(it);
-        it->config = it->configs[0];
-        create_and_destroy(it);
-        if (is_harmless(info)) run_and_cancel(it);
-        guard_fail_allocations(true);
-        say("Dcreate and run `%s` while allocations fail", info->id);
-        for (int i = 0; i < EXERCISE_CANCELS; i++) {
-            if (is_harmless(info))
-                run_once(it, NULL, UINT64_MAX);
-            else
-                callable_unref(make(it, it->config));
-        }
-        guard_fail_allocations(false);
-    }
-    if (it->deaf) {
-        char text[256];
-        snprintf(text, sizeof text, "`%.150s` works on for seconds when it is cancelled, or its time is up", info->id);
-        say_finding(CHECK_WARNING, "DEAF", text);
-    }
-    it->deaf = false;
-    for (uint32_t i = 0; i < it->config_count; i++) value_unref(it->configs[i]);
+    exercise_component(it);
+    it->component = NULL;
     return true;
 }
 
-static _Noreturn void child(const char *path, uint64_t seed, bool allow_drafts) {
+static _Noreturn void child(const char *path, const struct exercise_options *options, int timeout_ms) {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
     const char *const paths[] = {path, NULL};
     struct error error = ERROR_INIT;
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) signal(fatal[i], SIG_DFL);
     int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (nothing >= 0) dup2(nothing, STDOUT_FILENO);
     if (nothing >= 0) dup2(nothing, STDERR_FILENO);
+    struct exercised it = {.path = path, .over_ms = exercise_now_ms() + timeout_ms / 2, .seed = options->seed};
+    exercised = &it;
     log_set_sink(on_log, NULL);
-    struct exercised it = {.path = path, .end_ms = now_ms() + EXERCISE_ENOUGH_MS, .seed = seed};
     it.host = host_new(
         &(struct host_options){
-            .plugin_paths = paths, .no_config = true, .allow_drafts = allow_drafts, .check_plugins = true},
+            .plugin_paths = paths, .no_config = true, .allow_drafts = options->allow_drafts, .check_plugins = true},
         &error);
     if (!it.host) _exit(0); /* the first part has said why */
+    it.host->catalog.each(it.host->catalog.self, NULL, count, &it);
     it.host->catalog.each(it.host->catalog.self, NULL, visit, &it);
-    for (size_t i = 0; i < 16; i++) value_unref(it.reads[i]);
-    say("Dbe unloaded");
+    for (size_t i = 0; i < EXERCISE_FIELDS; i++) value_unref(it.reads[i]);
+    exercise_doing("be unloaded");
+    host_free(it.apart);
     host_free(it.host);
-    say("E");
+    fflush(stdout); /* what the plugin printed counts */
+    if (write(pipe_end, "E\n", 2) != 2) _exit(1);
     _exit(0);
 }
 
 /* ---- In the parent ---- */
 
+#define EXERCISE_ROW(code, severity) {#code, severity},
+static const struct {
+    const char *code;
+    enum check_severity severity;
+} codes[] = {EXERCISE_CODES(EXERCISE_ROW)};
+#undef EXERCISE_ROW
+
 struct told {
     struct check *check;
+    uint64_t seed;
     char doing[LINE_MAX_BYTES];
     bool ended;
 };
 
-static void take_line(struct told *told, char *line) {
-    if (line[0] == 'D') {
-        snprintf(told->doing, sizeof told->doing, "%s", line + 1);
-    } else if (line[0] == 'E') {
-        told->ended = true;
-    } else if (line[0] == 'F' && line[1] >= '0' && line[1] <= '2' && line[2] == ' ') {
-        char *text = strchr(line + 3, ' ');
-        if (!text) return;
-        *text = 0;
-        check_add(told->check, (enum check_severity)(line[1] - '0'),
-                  strcmp(line + 3, "LEAK") == 0   ? "LEAK"
-                  : strcmp(line + 3, "DEAF") == 0 ? "DEAF"
-                                                  : "CONTRACT",
-                  "%s", text + 1);
-    }
+static void add(const struct told *told, enum exercise_code code, const char *text) {
+    check_add(told->check, codes[code].severity, codes[code].code, "%s (seed %llu)", text,
+              (unsigned long long)told->seed);
 }
 
+static void take_line(struct told *told, char *line) {
+    if (line[0] == 'D')
+        snprintf(told->doing, sizeof told->doing, "%s", line + 1);
+    else if (line[0] == 'E')
+        told->ended = true;
+    else if (line[0] == 'F' && line[1] >= 'A' && line[1] < 'A' + (int)EXERCISE_CODE_COUNT)
+        add(told, (enum exercise_code)(line[1] - 'A'), line + 2);
+}
+
+/* Until the child is gone, has ended, or the time is up. */
 static void read_lines(int from, int64_t end, struct told *told) {
     struct buffer line;
     buffer_init(&line, LINE_MAX_BYTES);
-    for (;;) {
+    while (!told->ended) {
         char bytes[4096];
-        int64_t left = end - now_ms();
+        int64_t left = end - exercise_now_ms();
         struct pollfd ready = {.fd = from, .events = POLLIN};
         int got = left > 0 ? poll(&ready, 1, (int)left) : 0;
         if (got < 0 && errno == EINTR) continue;
@@ -325,42 +202,64 @@ static void read_lines(int from, int64_t end, struct told *told) {
                 continue;
             }
             buffer_char(&line, 0);
-            take_line(told, line.data);
+            if (!line.overflow) take_line(told, line.data);
             buffer_clear(&line);
         }
     }
     buffer_finish(&line);
 }
 
-void exercise(const char *path, uint64_t seed, bool allow_drafts, struct check *check) {
-    int ends[2], status = 0;
-    struct told told = {.check = check, .doing = "be loaded"};
-    if (pipe2(ends, O_CLOEXEC) != 0) return;
+static void add_end(struct told *told, const char *path, int status, bool hung, off_t printed) {
+    char text[LINE_MAX_BYTES + PATH_MAX + 256];
+    if (printed > 0) {
+        snprintf(text, sizeof text,
+                 "%s: wrote %lld bytes to standard output while it was used, which is for results; use tn_core_1.log",
+                 path, (long long)printed);
+        add(told, EXERCISE_STDOUT, text);
+    }
+    if (hung)
+        snprintf(text, sizeof text, "%s: hung; it was asked to %s", path, told->doing);
+    else if (WIFSIGNALED(status))
+        snprintf(text, sizeof text, "%s: ended by signal %d (%s); it was asked to %s", path, WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), told->doing);
+    else if (!told->ended && WEXITSTATUS(status) != 0)
+        snprintf(text, sizeof text, "%s: ended the process with status %d; it was asked to %s", path,
+                 WEXITSTATUS(status), told->doing);
+    else
+        return;
+    add(told, hung ? EXERCISE_HUNG : EXERCISE_CRASHED, text);
+}
+
+void exercise(const char *path, const struct exercise_options *options, struct check *check) {
+    int ends[2], status = 0, output = memfd_create("tenon-exercise", MFD_CLOEXEC);
+    int timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : EXERCISE_TIMEOUT_MS;
+    struct told told = {.check = check, .seed = options->seed, .doing = "be loaded"};
+    if (output < 0 || pipe2(ends, O_CLOEXEC) != 0) {
+        check_add(check, CHECK_ERROR, "CHECK", "%s: cannot be run for the check: %s", path, strerror(errno));
+        if (output >= 0) close(output);
+        return;
+    }
+    fflush(NULL); /* or the child would write what is waiting a second time */
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
         pipe_end = ends[1];
-        child(path, seed, allow_drafts);
+        dup2(output, STDOUT_FILENO);
+        child(path, options, timeout_ms);
     }
     close(ends[1]);
-    int64_t end = now_ms() + EXERCISE_TIMEOUT_MS;
-    if (pid > 0) read_lines(ends[0], end, &told);
+    int64_t end = exercise_now_ms() + timeout_ms;
+    if (pid > 0) {
+        struct stat written = {0};
+        read_lines(ends[0], end, &told);
+        bool hung = !told.ended && exercise_now_ms() >= end;
+        if (hung) kill(pid, SIGKILL);
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+        (void)fstat(output, &written);
+        add_end(&told, path, status, hung, written.st_size);
+    } else {
+        check_add(check, CHECK_ERROR, "CHECK", "%s: cannot be run for the check: %s", path, strerror(errno));
+    }
     close(ends[0]);
-    if (pid <= 0) return;
-    bool hung = !told.ended && now_ms() >= end;
-    if (hung) kill(pid, SIGKILL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    char text[LINE_MAX_BYTES + 256];
-    if (hung)
-        snprintf(text, sizeof text, "%s: it hung; it was asked to %s (seed %llu)", path, told.doing,
-                 (unsigned long long)seed);
-    else if (WIFSIGNALED(status))
-        snprintf(text, sizeof text, "%s: it ended by signal %d (%s); it was asked to %s (seed %llu)", path,
-                 WTERMSIG(status), strsignal(WTERMSIG(status)), told.doing, (unsigned long long)seed);
-    else if (!told.ended && WEXITSTATUS(status) != 0)
-        snprintf(text, sizeof text, "%s: it ended the process with status %d; it was asked to %s (seed %llu)", path,
-                 WEXITSTATUS(status), told.doing, (unsigned long long)seed);
-    else
-        return;
-    check_add(check, CHECK_ERROR, hung ? "HUNG" : "CRASHED", "%s", text);
+    close(output);
 }

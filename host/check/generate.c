@@ -1,11 +1,22 @@
 /*
- * generate.c - a small generator: what manifests' schemas are made of, and no more.
+ * generate.c - one pass over the schema with a seeded choice wherever it leaves one.
+ *
+ * Schemas that are joined (allOf, $ref beside other members, a branch of anyOf or oneOf) are merged first, member by
+ * member, the later one winning but for `properties` and `required`, which add up: right for the schemas that people
+ * write, and the caller validates.
  */
 #include "host/check/generate.h"
 #include <stdio.h>
 #include <string.h>
 
-#define DEPTH_MAX 6u
+#define DEPTH_MAX 8u
+#define ITEMS_MAX 100
+#define BOUND_MAX (INT64_MAX / 4) /* room to calculate; what is beyond is not reached */
+
+struct making {
+    struct generator *generator;
+    tn_value root; /* what $ref is looked up in */
+};
 
 uint64_t generate_number(struct generator *generator, uint64_t below) { /* splitmix64 */
     uint64_t mixed = generator->state += 0x9e3779b97f4a7c15u;
@@ -15,45 +26,122 @@ uint64_t generate_number(struct generator *generator, uint64_t below) { /* split
 }
 
 static tn_value pick(struct generator *generator, tn_value list) {
-    return value_ref(value_at(list, generate_number(generator, value_count(list))));
+    return value_at(list, generate_number(generator, value_count(list)));
 }
+
+static bool is_list(tn_value value) { return value_is(value, TN_ARRAY) && value_count(value) > 0; }
+
+static bool has(tn_value list, tn_value item) {
+    for (size_t i = 0; value_is(list, TN_ARRAY) && i < value_count(list); i++)
+        if (value_equal(value_at(list, i), item)) return true;
+    return false;
+}
+
+/* ---- One schema out of several ---- */
+
+static tn_value merge_take(tn_value to, tn_value from) {
+    for (size_t i = 0; value_is(from, TN_OBJECT) && i < value_count(from); i++) {
+        tn_value key = value_key_at(from, i), value = value_value_at(from, i);
+        const char *name = value_chars(key, NULL);
+        tn_value old = value_get(to, name);
+        if (old && strcmp(name, "properties") == 0)
+            value = merge_take(value_ref(old), value);
+        else if (is_list(old) && is_list(value) && strcmp(name, "required") == 0)
+            value = value_concat_take(value_ref(old), value_ref(value));
+        else
+            value_ref(value);
+        to = value_set_key_take(to, value_ref(key), value);
+    }
+    return to;
+}
+
+/* Where "#/$defs/a~1b" leads; NULL where it leads nowhere. Borrowed. */
+static tn_value find_pointer(tn_value at, const char *pointer) {
+    while (at && *pointer == '/') {
+        char name[256];
+        size_t length = 0;
+        for (pointer++; *pointer && *pointer != '/' && length < sizeof name - 1; pointer++) {
+            bool escape = *pointer == '~' && (pointer[1] == '0' || pointer[1] == '1');
+            name[length++] = !escape ? *pointer : *++pointer == '0' ? '~' : '/';
+        }
+        name[length] = 0;
+        at = value_is(at, TN_OBJECT) ? value_get(at, name) : NULL;
+    }
+    return *pointer ? NULL : at;
+}
+
+static tn_value flatten(const struct making *making, tn_value schema, unsigned depth);
+
+static tn_value add_take(const struct making *making, tn_value to, tn_value schema, unsigned depth) {
+    tn_value flat = flatten(making, schema, depth + 1);
+    to = merge_take(to, flat);
+    value_unref(flat);
+    return to;
+}
+
+/* The schema with all that it refers to, and one branch of what it offers; a new reference. */
+static tn_value flatten(const struct making *making, tn_value schema, unsigned depth) {
+    if (!value_is(schema, TN_OBJECT) || depth > DEPTH_MAX) return value_object();
+    tn_value all = value_object(), reference = value_get(schema, "$ref"), parts = value_get(schema, "allOf");
+    const char *target = value_is(reference, TN_STRING) ? value_chars(reference, NULL) : NULL;
+    if (target && target[0] == '#') all = add_take(making, all, find_pointer(making->root, target + 1), depth);
+    for (size_t i = 0; value_is(parts, TN_ARRAY) && i < value_count(parts); i++)
+        all = add_take(making, all, value_at(parts, i), depth);
+    static const char *const choices[] = {"anyOf", "oneOf"};
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        if (is_list(value_get(schema, choices[i])))
+            all = add_take(making, all, pick(making->generator, value_get(schema, choices[i])), depth);
+    return merge_take(all, schema);
+}
+
+/* ---- Values of each type ---- */
+
+static tn_value make(const struct making *making, tn_value schema, unsigned depth);
 
 static int64_t bound(tn_value schema, const char *key, int64_t otherwise) {
     tn_value found = value_get(schema, key);
     int64_t number;
-    return found && value_is_number(found) && value_as_int(found, &number) ? number : otherwise;
+    if (!found || !value_is_number(found) || !value_as_int(found, &number)) return otherwise;
+    return number < -BOUND_MAX ? -BOUND_MAX : number > BOUND_MAX ? BOUND_MAX : number;
 }
 
-static tn_value make_object(struct generator *generator, tn_value schema, unsigned depth) {
+static tn_value make_object(const struct making *making, tn_value schema, unsigned depth) {
     tn_value properties = value_get(schema, "properties"), required = value_get(schema, "required");
-    tn_value object = value_object();
+    tn_value others = value_get(schema, "additionalProperties"), object = value_object();
     for (size_t i = 0; value_is(properties, TN_OBJECT) && i < value_count(properties); i++) {
         tn_value key = value_key_at(properties, i);
-        bool needed = false;
-        for (size_t j = 0; value_is(required, TN_ARRAY) && j < value_count(required); j++)
-            needed |= value_equal(value_at(required, j), key);
-        if (!needed && generate_number(generator, 2)) continue;
-        object =
-            value_set_key_take(object, value_ref(key), generate(generator, value_value_at(properties, i), depth + 1));
+        if (!has(required, key) && generate_number(making->generator, 2)) continue;
+        object = value_set_key_take(object, value_ref(key), make(making, value_value_at(properties, i), depth + 1));
     }
+    for (size_t i = 0; value_is(required, TN_ARRAY) && i < value_count(required); i++) {
+        tn_value key = value_at(required, i);
+        if (value_is(key, TN_STRING) && !value_get(object, value_chars(key, NULL)))
+            object = value_set_key_take(object, value_ref(key), make(making, others, depth + 1));
+    }
+    if (value_is(others, TN_OBJECT) && generate_number(making->generator, 2))
+        object = value_set_take(object, "another", make(making, others, depth + 1));
     return object;
 }
 
-static tn_value make_array(struct generator *generator, tn_value schema, unsigned depth) {
+static tn_value make_array(const struct making *making, tn_value schema, unsigned depth) {
     int64_t least = bound(schema, "minItems", 0), most = bound(schema, "maxItems", least + 3);
+    tn_value first = value_get(schema, "prefixItems"), items = value_get(schema, "items"), array = value_array();
+    if (least > ITEMS_MAX) least = ITEMS_MAX;
     if (most > least + 3) most = least + 3;
-    if (least > 100) least = most = 100;
-    tn_value array = value_array(), items = value_get(schema, "items");
-    int64_t count = least + (int64_t)generate_number(generator, (uint64_t)(most > least ? most - least + 1 : 1));
-    for (int64_t i = 0; i < count; i++) array = value_push_take(array, generate(generator, items, depth + 1));
+    if (most < least) most = least;
+    int64_t count = least + (int64_t)generate_number(making->generator, (uint64_t)(most - least) + 1);
+    for (int64_t i = 0; i < count; i++) {
+        bool fixed = value_is(first, TN_ARRAY) && (size_t)i < value_count(first);
+        array = value_push_take(array, make(making, fixed ? value_at(first, (size_t)i) : items, depth + 1));
+    }
     return array;
 }
 
-static tn_value make_text(struct generator *generator, tn_value schema) {
+static tn_value make_text(const struct making *making, tn_value schema) {
     static const char *const texts[] = {"a", "text", "key", "x1", "\xc3\xa9\xe2\x82\xac", "one two three"};
     char padded[256];
     int64_t least = bound(schema, "minLength", 0), most = bound(schema, "maxLength", 200);
-    const char *text = texts[generate_number(generator, sizeof texts / sizeof *texts)];
+    const char *text = texts[generate_number(making->generator, sizeof texts / sizeof *texts)];
     if (most < 1) return value_text("");
     if ((int64_t)strlen(text) > most) text = "a";
     if (least <= (int64_t)strlen(text) || least >= (int64_t)sizeof padded) return value_text(text);
@@ -62,54 +150,96 @@ static tn_value make_text(struct generator *generator, tn_value schema) {
     return value_text(padded);
 }
 
-static tn_value make_number(struct generator *generator, tn_value schema) {
-    int64_t least = bound(schema, "minimum", -3), most = bound(schema, "maximum", 100);
+static tn_value make_number(const struct making *making, tn_value schema) {
+    int64_t least = bound(schema, "minimum", bound(schema, "exclusiveMinimum", -4) + 1);
+    int64_t most = bound(schema, "maximum", bound(schema, "exclusiveMaximum", 101) - 1);
+    int64_t step = bound(schema, "multipleOf", 1);
     if (most < least) most = least;
     uint64_t span = (uint64_t)most - (uint64_t)least;
-    if (generate_number(generator, 4) == 0) return value_int(generate_number(generator, 2) ? least : most);
-    return value_int((int64_t)((uint64_t)least + generate_number(generator, span < 1000 ? span + 1 : 1000)));
+    int64_t number = least + (int64_t)generate_number(making->generator, span < 1000 ? span + 1 : 1000);
+    if (generate_number(making->generator, 4) == 0) number = generate_number(making->generator, 2) ? least : most;
+    return value_int(step > 1 ? number / step * step : number);
 }
 
-tn_value generate(struct generator *generator, tn_value schema, unsigned depth) {
-    static const char *const types[] = {"null", "boolean", "integer", "string", "array", "object"};
-    tn_value choices = value_get(schema, "enum"), constant = value_get(schema, "const");
+static tn_value make_flat(const struct making *making, tn_value schema, unsigned depth) {
+    static const char *const types[] = {"null", "boolean", "integer", "string"};
+    struct generator *generator = making->generator;
+    tn_value constant = value_get(schema, "const"), choices = value_get(schema, "enum");
     tn_value otherwise = value_get(schema, "default"), examples = value_get(schema, "examples");
-    if (!value_is(schema, TN_OBJECT) || depth > DEPTH_MAX) return value_text("text");
     if (constant) return value_ref(constant);
-    if (value_count(choices) > 0 && value_is(choices, TN_ARRAY)) return pick(generator, choices);
+    if (is_list(choices)) return value_ref(pick(generator, choices));
     if (otherwise && generate_number(generator, 3) == 0) return value_ref(otherwise);
-    if (value_is(examples, TN_ARRAY) && value_count(examples) > 0 && generate_number(generator, 2))
-        return pick(generator, examples);
+    if (is_list(examples) && generate_number(generator, 2)) return value_ref(pick(generator, examples));
     tn_value type = value_get(schema, "type");
-    if (value_is(type, TN_ARRAY) && value_count(type) > 0)
-        type = value_at(type, generate_number(generator, value_count(type)));
-    const char *name = value_is(type, TN_STRING)         ? value_chars(type, NULL)
-                       : value_get(schema, "properties") ? "object"
-                                                         : types[generate_number(generator, 4)];
-    if (strcmp(name, "object") == 0) return make_object(generator, schema, depth);
-    if (strcmp(name, "array") == 0) return make_array(generator, schema, depth);
-    if (strcmp(name, "string") == 0) return make_text(generator, schema);
+    if (is_list(type)) type = pick(generator, type);
+    const char *name = value_is(type, TN_STRING)                                          ? value_chars(type, NULL)
+                       : value_get(schema, "properties") || value_get(schema, "required") ? "object"
+                       : value_get(schema, "items")                                       ? "array"
+                                                    : types[generate_number(generator, 4)];
+    if (strcmp(name, "object") == 0) return make_object(making, schema, depth);
+    if (strcmp(name, "array") == 0) return make_array(making, schema, depth);
+    if (strcmp(name, "string") == 0) return make_text(making, schema);
     if (strcmp(name, "boolean") == 0) return value_bool(generate_number(generator, 2));
     if (strcmp(name, "null") == 0) return value_null();
-    if (strcmp(name, "number") == 0 && generate_number(generator, 2)) return value_double(0.5);
-    return make_number(generator, schema);
+    if (strcmp(name, "number") == 0 && !value_get(schema, "minimum") && generate_number(generator, 2))
+        return value_double(0.5);
+    return make_number(making, schema);
 }
 
-tn_value generate_mutant(struct generator *generator, tn_value value) {
-    size_t count = value_is(value, TN_OBJECT) ? value_count(value) : 0;
-    if (!count || generate_number(generator, 4) == 0)
-        return value_set_take(value_is(value, TN_OBJECT) ? value_ref(value) : value_object(), "no-such-key",
-                              value_int(1));
-    tn_value key = value_key_at(value, generate_number(generator, count));
-    if (generate_number(generator, 3) == 0) return value_remove_take(value_ref(value), value_ref(key));
-    static const uint64_t kinds = 5;
-    tn_value wrong = value_null();
-    switch (generate_number(generator, kinds)) {
-    case 0: wrong = value_int(-1); break;
-    case 1: wrong = value_text(""); break;
-    case 2: wrong = value_push_take(value_array(), value_null()); break;
-    case 3: wrong = value_set_take(value_object(), "a", value_null()); break;
-    default: break;
+static tn_value make(const struct making *making, tn_value schema, unsigned depth) {
+    if (!value_is(schema, TN_OBJECT) || depth > DEPTH_MAX) return value_text("text");
+    tn_value flat = flatten(making, schema, 0), made = make_flat(making, flat, depth);
+    value_unref(flat);
+    return made;
+}
+
+tn_value generate(struct generator *generator, tn_value schema) {
+    return make(&(struct making){generator, schema}, schema, 0);
+}
+
+/* ---- Mutants ---- */
+
+/* A value that `schema` most likely does not allow. */
+static tn_value make_wrong(const struct making *making, tn_value schema) {
+    static const char *const bounds[] = {"minimum", "maximum", "maxLength", "maxItems"};
+    size_t which = generate_number(making->generator, 8);
+    int64_t limit = which < 4 && value_get(schema, bounds[which]) ? bound(schema, bounds[which], 0) : INT64_MIN;
+    char padded[1024];
+    if (limit > -INT64_MAX && which == 0) return value_int(limit - 1);
+    if (limit > INT64_MIN && limit < INT64_MAX && which == 1) return value_int(limit + 1);
+    if (limit >= 0 && limit < (int64_t)sizeof padded - 2 && which == 2) {
+        memset(padded, 'a', (size_t)limit + 1);
+        padded[limit + 1] = 0;
+        return value_text(padded);
     }
+    switch (which) {
+    case 4: return value_int(-1);
+    case 5: return value_text("");
+    case 6: return value_push_take(value_array(), value_null());
+    case 7: return value_set_take(value_object(), "a", value_null());
+    default: return value_null();
+    }
+}
+
+static tn_value mutate(const struct making *making, tn_value schema, tn_value value, unsigned depth) {
+    struct generator *generator = making->generator;
+    size_t count = value_is(value, TN_OBJECT) ? value_count(value) : 0;
+    if (depth > 0 && (!count || generate_number(generator, 2))) return make_wrong(making, schema);
+    if (!value_is(value, TN_OBJECT)) return value_set_take(value_object(), "no-such-key", value_int(1));
+    if (!count || generate_number(generator, 5) == 0)
+        return value_set_take(value_ref(value), "no-such-key", value_int(1));
+    tn_value key = value_key_at(value, generate_number(generator, count));
+    if (generate_number(generator, 4) == 0) return value_remove_take(value_ref(value), value_ref(key));
+    const char *name = value_chars(key, NULL);
+    tn_value flat = flatten(making, value_get(value_get(schema, "properties"), name), 0);
+    tn_value wrong = mutate(making, flat, value_get(value, name), depth + 1);
+    value_unref(flat);
     return value_set_key_take(value_ref(value), value_ref(key), wrong);
+}
+
+tn_value generate_mutant(struct generator *generator, tn_value schema, tn_value value) {
+    struct making making = {generator, schema};
+    tn_value flat = flatten(&making, schema, 0), wrong = mutate(&making, flat, value, 0);
+    value_unref(flat);
+    return wrong;
 }

@@ -258,6 +258,16 @@ static void print_findings(const char *name, const char *path, const struct chec
         fprintf(stderr, "no problems found\n");
 }
 
+struct looked_for {
+    const char *path;
+    bool bundled;
+};
+
+static void look_for(void *user, struct plugin *plugin) {
+    struct looked_for *looked_for = user;
+    if (plugin_bundled(plugin) && strcmp(plugin_path(plugin), looked_for->path) == 0) looked_for->bundled = true;
+}
+
 int command_plugin_check(const struct arguments *arguments) {
     const char *name = operand_at(arguments, 0);
     char path[PATH_MAX];
@@ -265,15 +275,23 @@ int command_plugin_check(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
     struct registry_options options;
+    struct looked_for looked_for = {.path = path};
+    registry_each_plugin(host->registry, look_for, &looked_for);
+    host->allow_drafts |= looked_for.bundled;
     host_registry_options(host, &options);
     struct check check = CHECK_INIT;
-    int64_t seed;
-    if (!argument_number(arguments, "seed", 0, INT64_MAX, (int64_t)time(NULL), &seed)) {
+    int64_t seed, timeout;
+    if (!argument_number(arguments, "seed", 0, INT64_MAX, (int64_t)time(NULL), &seed) ||
+        !argument_number(arguments, "timeout", 2, 3600, EXERCISE_TIMEOUT_MS / 1000, &timeout)) {
         host_free(host);
         return COMMAND_USAGE;
     }
     plugin_check(path, &options, 0, &check);
-    if (check_worst(&check) != CHECK_ERROR) exercise(path, (uint64_t)seed, host->allow_drafts, &check);
+    if (check_worst(&check) != CHECK_ERROR) {
+        struct exercise_options exercised = {
+            .seed = (uint64_t)seed, .allow_drafts = host->allow_drafts, .timeout_ms = (int)timeout * 1000};
+        exercise(path, &exercised, &check);
+    }
     if (argument_given(arguments, "json")) {
         tn_value all = value_set_take(value_object_reserve(2), "file", value_text(path));
         all = value_set_take(all, "findings", check_to_value(&check));

@@ -69,6 +69,7 @@ static const struct option plugin_show_options[] = {
 static const struct option plugin_check_options[] = {
     {"json", 0, NULL, "print JSON on standard output", NULL},
     {"seed", 0, "N", "what was random is made again from this, as an earlier check printed it", NULL},
+    {"timeout", 0, "SECONDS", "for running it; half is shared out among its components (20)", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 

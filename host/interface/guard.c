@@ -20,6 +20,7 @@
 
 struct guarded {
     tn_plugin end;
+    struct guarded *next; /* [loop] of all there are */
     struct plugin *plugin;
     const tn_plugin *inner;
     tn_component_1 components;
@@ -35,6 +36,7 @@ struct guarded_instance {
     tn_value config; /* the copy that create was lent */
 };
 
+static struct guarded *all;
 static _Thread_local struct guarded *current;
 static struct guarded *_Atomic last;
 static _Atomic uint64_t findings;
@@ -195,17 +197,23 @@ static tn_value v_to_json(tn_value value) {
 
 /* ---- Memory ---- */
 
-static _Atomic bool failing;
-static _Atomic uint32_t allocations;
+static _Atomic uint64_t fail_at, allocations;
 
-void guard_fail_allocations(bool on) { failing = on; }
+void guard_fail_allocation(uint64_t n) {
+    allocations = 0;
+    fail_at = n;
+}
+
+bool guard_allocation_failed(void) { return fail_at && allocations >= fail_at; }
+
+static bool fails_now(void) { return fail_at && ++allocations == fail_at; }
 
 static void *m_alloc(const tn_host *host, uint64_t size) {
-    return failing && ++allocations % 3 == 0 ? NULL : interface_core.alloc(host, size);
+    return fails_now() ? NULL : interface_core.alloc(host, size);
 }
 
 static void *m_resize(const tn_host *host, void *memory, uint64_t size) {
-    return failing && ++allocations % 3 == 0 ? NULL : interface_core.resize(host, memory, size);
+    return fails_now() ? NULL : interface_core.resize(host, memory, size);
 }
 
 /* ---- Tasks ---- */
@@ -443,6 +451,8 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *end) {
         (lifecycle && lifecycle->size != sizeof *lifecycle))
         return end;
     struct guarded *guarded = mem_zalloc(sizeof *guarded);
+    guarded->next = all;
+    all = guarded;
     guarded->end = (tn_plugin){sizeof(tn_plugin), 0, guarded, offer};
     guarded->plugin = plugin;
     guarded->inner = end;
@@ -454,6 +464,23 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *end) {
 }
 
 /* ---- The host's side ---- */
+
+int64_t guard_references(const struct plugin *plugin) {
+    for (const struct guarded *guarded = all; guarded; guarded = guarded->next)
+        if (guarded->plugin == plugin) return guarded->references;
+    return 0;
+}
+
+void guard_forget(void) {
+    for (size_t i = 0; i < GUARD_DEAD_MAX; i++) {
+        pthread_mutex_lock(&lock);
+        tn_value gone = dead[i];
+        dead[i] = NULL;
+        pthread_mutex_unlock(&lock);
+        value_unref(gone);
+    }
+    dead_next = 0;
+}
 
 const struct registry_interface *guard_table(void) {
     static tn_value_1 value;

@@ -27,8 +27,13 @@
 const struct registry_interface *guard_table(void);
 /* What a plugin's entry returned, wrapped; lives as long as the process. */
 const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *end);
-/* [loop] While on, every third allocation by tn_core_1 fails. */
-void guard_fail_allocations(bool on);
+/* [any] The n-th allocation by tn_core_1 from now on fails, once; 0: none does. */
+void guard_fail_allocation(uint64_t n);
+bool guard_allocation_failed(void); /* [any] it has come to that */
+/* [loop] References to values that the plugin holds; 0 for one that is not watched. */
+int64_t guard_references(const struct plugin *plugin);
+void guard_forget(
+    void); /* [loop] lets go of the values that were lent and are kept dead, so that memory can be counted */
 uint64_t guard_findings(void); /* [any] so far, in this process */
 
 #endif
