@@ -141,7 +141,7 @@ static int32_t find_channel(const struct named *named, bool locals) {
     struct nearest nearest;
     nearest_init(&nearest, named->text, named->length);
     names_nearest(&reader->whole->fields, &nearest);
-    if (!nearest_result(&nearest) && !reader->channels_whole) return -1;
+    if (may_be_unread(reader, reader->channels_whole, "channels", &nearest, named->text, named->length)) return -1;
     char where[256];
     struct diagnostic *it = report(reader, ADL_E047, named->span, "%s names the channel `%.*s`, which is not declared",
                                    where_of(named, where), named->length > 80 ? 80 : (int)named->length, named->text);

@@ -40,6 +40,7 @@ static uint32_t field_kinds(void *self, uint32_t index) { return ((const struct 
 
 /* What a channel's value may be: by its type, its schema, and what it is before anything was written. */
 static uint32_t channel_kinds(const struct document_channel *channel) {
+    if (channel->type_unread) return EXPR_ANY;
     if (channel->implicit || channel_is_list(channel)) return EXPR_KIND(TN_ARRAY);
     uint32_t kinds = EXPR_JSON;
     if (channel->reducer == REDUCER_SUM) kinds = EXPR_KIND(TN_INT) | EXPR_KIND(TN_DOUBLE);
@@ -103,12 +104,23 @@ static enum diagnostic_code code_of(enum expr_mistake mistake, bool template) {
     }
 }
 
+/* Its channel may not have been readable. */
+static bool is_unread(const struct mistakes *mistakes, const struct expr_problem *problem) {
+    const struct reader *reader = mistakes->reader;
+    struct nearest nearest;
+    const char *name = mistakes->place->text + problem->span.start;
+    size_t length = problem->span.end - problem->span.start;
+    nearest_init(&nearest, name, length);
+    if (problem->nearest) nearest_offer(&nearest, problem->nearest, strlen(problem->nearest));
+    return may_be_unread(reader, reader->channels_whole, "channels", &nearest, name, length);
+}
+
 static void on_problem(void *self, const struct expr_problem *problem) {
     struct mistakes *mistakes = self;
     struct reader *reader = mistakes->reader;
     mistakes->any = true;
     bool unknown = problem->mistake == EXPR_MISTAKE_NAME;
-    if (unknown && !problem->nearest && !reader->channels_whole) return; /* its channel may not have been readable */
+    if (unknown && is_unread(mistakes, problem)) return;
     char where[256];
     struct span span = place_of(mistakes, problem->span);
     struct diagnostic *it = diagnostics_add(

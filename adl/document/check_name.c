@@ -88,7 +88,8 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
     nearest_init(&nearest, text, length);
     names_nearest(roles, &nearest);
     offer_components(reader, "model", &nearest);
-    if (!nearest_result(&nearest) && (!reader->models_whole || reader->plugin_missing)) return;
+    if (!nearest_result(&nearest) && reader->plugin_missing) return;
+    if (may_be_unread(reader, reader->models_whole, "models", &nearest, text, length)) return;
     char where[256];
     struct diagnostic *it = report(reader, ADL_E054, span, "%s names the model `%.*s`, which is no role under `models`",
                                    where_in_config(reader, node, pointer, where), length > 80 ? 80 : (int)length, text);

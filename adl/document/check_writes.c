@@ -20,6 +20,7 @@ struct writers {
 };
 
 static bool takes_one(const struct document_channel *channel) {
+    if (channel->type_unread) return false;
     return channel->type == CHANNEL_LAST_VALUE || (channel->type == CHANNEL_EPHEMERAL && !channel->implicit);
 }
 

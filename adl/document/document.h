@@ -81,6 +81,7 @@ struct document_channel {
     tn_value schema_value; /* NULL where none */
     struct schema *schema; /* NULL where none; of one item for append, union and messages */
     bool implicit;         /* the `error` channel */
+    bool type_unread;      /* its type is wrong, and reported: nothing follows from what stands in for it */
     struct span span, name_span;
 };
 

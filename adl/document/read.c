@@ -228,6 +228,36 @@ static void read_requires(struct reader *reader, const struct tree_item *item) {
         read_requirement(reader, item->node->items[i].node, &document->requirements[i]);
 }
 
+/* ---- What could not be read ---- */
+
+static bool in_word(char letter) {
+    return letter == '_' || letter == '-' || (unsigned char)letter >= 0x80 || (letter >= '0' && letter <= '9') ||
+           (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z');
+}
+
+bool may_be_unread(const struct reader *reader, bool whole, const char *section, const struct nearest *nearest,
+                   const char *name, size_t length) {
+    if (whole) return false;
+    if (!nearest || !nearest_result(nearest)) return true;
+    /* A section ends where the next one begins, whatever is wrong in it. */
+    const struct tree_node *root = tree_root(reader->tree);
+    const struct tree_item *item = tree_find(root, section);
+    uint32_t at = item ? item->key_span.end : 0, end = (uint32_t)source_length(reader->source);
+    for (uint32_t i = 0; item && i < root->count; i++) {
+        uint32_t start = root->items[i].key_span.start;
+        if (start > at && start < end) end = start;
+    }
+    const char *text = source_text(reader->source);
+    for (; length <= end - at; at++) {
+        const char *found = memmem(text + at, end - at, name, length);
+        if (!found) return false;
+        at = (uint32_t)(found - text);
+        bool begins = at == 0 || !in_word(text[at - 1]), ends = at + length == end || !in_word(text[at + length]);
+        if (begins && ends) return true;
+    }
+    return false;
+}
+
 /* ---- What a run takes and gives ---- */
 
 /* A run is started with channels, and gives channels: what `input` and `output` describe are those. */
@@ -242,7 +272,7 @@ static void read_port(struct reader *reader, const struct tree_item *item, tn_va
         struct nearest nearest;
         nearest_init(&nearest, name, length);
         names_nearest(&reader->whole->fields, &nearest);
-        if (!nearest_result(&nearest) && !reader->channels_whole) continue;
+        if (may_be_unread(reader, reader->channels_whole, "channels", &nearest, name, length)) continue;
         struct diagnostic *it = report(reader, ADL_E047, property->key_span,
                                        "`%s` has the property `%.*s`, which is no "
                                        "channel",
@@ -256,9 +286,11 @@ static void read_port(struct reader *reader, const struct tree_item *item, tn_va
 
 /* ---- The whole ---- */
 
-static bool section_whole(const struct tree_node *root, const char *name) {
+/* `item`: what keys_read has taken it for; NULL where it is of a form that cannot be read. */
+static bool section_whole(const struct tree_node *root, const char *name, const struct tree_item *item) {
     const struct tree_node *node = tree_get(root, name);
-    return node ? node->kind != TREE_BROKEN && !node->incomplete : !root->incomplete;
+    if (!node) return !root->incomplete;
+    return node->kind != TREE_BROKEN && !node->incomplete && (item || node->kind == TN_NULL);
 }
 
 static void read_sections(struct reader *reader, const struct tree_node *root) {
@@ -266,11 +298,11 @@ static void read_sections(struct reader *reader, const struct tree_node *root) {
     struct keys slots;
     struct span top = {root->span.start, root->span.start};
     if (!keys_read(reader, KEYS_ROOT, root, top, &slots)) return;
-    reader->channels_whole = section_whole(root, "channels");
-    reader->nodes_whole = section_whole(root, "nodes") && slots.items[KEY_NODES];
-    reader->edges_whole = section_whole(root, "edges") && slots.items[KEY_EDGES];
-    reader->models_whole = section_whole(root, "models");
-    reader->tools_whole = section_whole(root, "tools");
+    reader->channels_whole = section_whole(root, "channels", slots.items[KEY_CHANNELS]);
+    reader->nodes_whole = section_whole(root, "nodes", slots.items[KEY_NODES]) && slots.items[KEY_NODES];
+    reader->edges_whole = section_whole(root, "edges", slots.items[KEY_EDGES]) && slots.items[KEY_EDGES];
+    reader->models_whole = section_whole(root, "models", slots.items[KEY_MODELS]);
+    reader->tools_whole = section_whole(root, "tools", slots.items[KEY_TOOLS]);
     read_agent(reader, slots.items[KEY_AGENT]);
     read_requires(reader, slots.items[KEY_REQUIRES]);
     read_defaults(reader, slots.items[KEY_DEFAULTS]);

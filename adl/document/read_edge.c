@@ -20,9 +20,10 @@ static int32_t unknown_node(struct reader *reader, enum end_side side, const str
     names_nearest(&reader->whole->nodes, &nearest);
     const char *sentinel = side == END_FROM ? "START" : "END";
     nearest_offer(&nearest, sentinel, strlen(sentinel));
-    const char *meant = nearest_result(&nearest);
+    bool unread = may_be_unread(reader, reader->nodes_whole, "nodes", &nearest, text, length);
+    const char *meant = unread ? NULL : nearest_result(&nearest);
     if (!meant) reader->edge_unknown = true;
-    if (meant || reader->nodes_whole) {
+    if (!unread) {
         struct diagnostic *it =
             report(reader, ADL_E035, node->span, "there is no node `%.*s`", length > 80 ? 80 : (int)length, text);
         suggest_nearest(reader, it, node->span, &nearest);

@@ -120,6 +120,7 @@ static void read_channel_type(struct reader *reader, const struct keys *slots, s
     static const enum channel_type types[] = {CHANNEL_LAST_VALUE, CHANNEL_APPEND, CHANNEL_REDUCE, CHANNEL_EPHEMERAL,
                                               CHANNEL_APPEND};
     const struct tree_item *type = slots->items[KEY_CHANNEL_TYPE], *reducer = slots->items[KEY_CHANNEL_REDUCER];
+    channel->type_unread = !type;
     if (!type) return;
     channel->type = types[read_word(reader, KEY_CHANNEL_TYPE, type->node)];
     if (channel->type == CHANNEL_REDUCE && reducer) {
@@ -177,6 +178,7 @@ static void read_channel(struct reader *reader, const struct tree_node *node) {
 
 void read_channels(struct reader *reader, const struct tree_item *item) {
     uint32_t count = item ? read_count(reader, "channels", item->node, DOCUMENT_CHANNELS_MAX) : 0;
+    if (item && count < item->node->count) reader->channels_whole = false;
     /* One more, for the channel `error`. */
     reader->document->channels = mem_zalloc((count + 1u) * sizeof *reader->document->channels);
     for (uint32_t i = 0; i < count; i++) read_channel(reader, item->node->items[i].node);

@@ -126,6 +126,13 @@ void read_timeout(struct reader *reader, const struct tree_node *node, struct sp
                   int64_t *idle_ms);
 /* Compiles a JSON Schema of the document. *value is a new reference; false (reported) leaves both NULL. */
 bool read_schema(struct reader *reader, const struct tree_item *item, tn_value *value, struct schema **schema);
+/*
+ * Whether a name that nothing declares may be declared in a part of `section` that could not be read (`whole` says that
+ * there is none): it stands there as a word, or is near to nothing that is known. To call it unknown would be an error
+ * that only follows from another.
+ */
+bool may_be_unread(const struct reader *reader, bool whole, const char *section, const struct nearest *nearest,
+                   const char *name, size_t length);
 /* A name is not empty and at most DOCUMENT_NAME_MAX bytes; else reported as "`what` …", and false. */
 bool read_name(struct reader *reader, const char *what, const struct tree_node *node, tn_value *out);
 /* The items of a list, bounded: more than `most` are reported, and not read. */
