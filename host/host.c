@@ -21,6 +21,7 @@
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
+#include "host/store/store.h"
 #include "host/unknown.h"
 #include <string.h>
 
@@ -154,6 +155,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
 
 void host_free(struct host *host) {
     if (!host) return;
+    store_close(host->store);
     registry_free(host->registry);
     loop_free(host->loop);
     config_free(host->config);

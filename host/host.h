@@ -21,6 +21,7 @@ struct diagnostics;
 struct graph;
 struct loop;
 struct registry;
+struct store;
 
 struct host_options {
     const char *const *plugin_paths; /* searched first; NULL-terminated; NULL: none */
@@ -37,6 +38,7 @@ struct host {
     struct config *config;
     struct catalog catalog; /* the registry, and files */
     struct graph *graphs;   /* what graph_open has given and is still in use */
+    struct store *store;    /* NULL until host_store is first asked for it */
     bool allow_drafts, check_plugins;
     tn_value isolate; /* the options' `isolate`, an array */
     /* `limits` of tenon.yaml: the most a run gets, whatever its document asks for; UINT32_MAX where nothing is said. */

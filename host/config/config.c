@@ -280,6 +280,26 @@ static const struct limit {
 #undef CONFIG_LIMIT
 };
 
+static void read_store(struct reader *reader, const struct tree_node *node) {
+    if (node->kind == TN_STRING) {
+        value_unref(reader->config->store);
+        reader->config->store = value_set_take(value_object(), "use", value_ref(node->value));
+        return;
+    }
+    if (!is_mapping(reader, node, "store", "the name of a store, or a mapping with `use`")) return;
+    const struct tree_node *use = tree_get(node, "use"), *path = tree_get(node, "path");
+    if (use && use->kind != TN_STRING) wrong_kind(reader, use, "store.use", "the name of a store");
+    if (path && path->kind != TN_STRING) wrong_kind(reader, path, "store.path", "a path");
+    tn_value section = tree_to_value(node);
+    if (path && path->kind == TN_STRING) {
+        char *whole = absolute(reader, value_chars(path->value, NULL));
+        section = value_set_take(section, "path", value_string_lossy(whole, strlen(whole)));
+        mem_free(whole);
+    }
+    value_unref(reader->config->store);
+    reader->config->store = section;
+}
+
 static void read_limits(struct reader *reader, const struct tree_node *node) {
     if (!is_mapping(reader, node, "limits", "a mapping of limits to numbers")) return;
     for (uint32_t i = 0; i < node->count; i++) {
@@ -355,6 +375,7 @@ void config_free(struct config *config) {
     value_unref(config->secrets);
     value_unref(config->limits);
     value_unref(config->trust);
+    value_unref(config->store);
     mem_free(config);
 }
 
@@ -459,6 +480,10 @@ static void config_overlay(struct config *under, const struct config *over) {
     }
     mem_free((void *)paths);
     under->trust = value_concat_take(under->trust, value_ref(over->trust));
+    if (over->store) {
+        value_unref(under->store);
+        under->store = value_ref(over->store);
+    }
     if (over->log != CONFIG_LOG_UNSET) under->log = over->log;
 }
 
@@ -578,6 +603,7 @@ tn_value config_model(const struct config *config, const char *role) {
 }
 
 tn_value config_plugin_sections(const struct config *config) { return config ? config->plugins : NULL; }
+tn_value config_store(const struct config *config) { return config ? config->store : NULL; }
 tn_value config_models(const struct config *config) { return config ? config->models : NULL; }
 
 int64_t config_limit(const struct config *config, const char *name, int64_t otherwise) {

@@ -9,6 +9,7 @@
  *       trust: [~/keys/acme.pub]              # whose signature makes a pack trusted; or the key itself, in base64
  *     models: {planner: "openai:gpt-4o", default: {provider: ollama, model: llama3}}
  *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}
+ *     store: {use: sqlite, path: ./state/tenon.db}
  *     limits: {concurrency: 64, workers: 16}
  *     log: info
  *
@@ -80,6 +81,7 @@ bool config_isolated(const struct config *config, const char *plugin_id, bool bu
 bool config_unisolated(const struct config *config, const char *plugin_id);
 tn_value config_isolation(const struct config *config); /* {id or "*": "process" | "none"}; borrowed, may be NULL */
 tn_value config_plugin_sections(const struct config *config);         /* {id: section}; borrowed, may be NULL */
+tn_value config_store(const struct config *config);                   /* {use, path, …}, the path absolute; or NULL */
 tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
 tn_value config_models(const struct config *config);                  /* {role: binding}; borrowed, may be NULL */
 int64_t config_limit(const struct config *config, const char *name, int64_t otherwise);

@@ -18,6 +18,7 @@ struct config {
     tn_value secrets;   /* name -> {env} | {file} | {command}; paths absolute */
     tn_value limits;    /* name -> integer */
     tn_value isolation; /* id or "*" -> "process" | "none" */
+    tn_value store;     /* {use, path, …}; NULL where nothing is said */
     tn_value trust;     /* of packs: public keys in base64, and absolute paths of files with one */
     int32_t log;        /* TN_LOG_…, or CONFIG_LOG_UNSET */
 };

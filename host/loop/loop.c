@@ -180,6 +180,8 @@ static bool run_posted(struct loop *loop) {
     return true;
 }
 
+void loop_run_posted(struct loop *loop) { (void)run_posted(loop); }
+
 /* ---- Holding, waking, stopping ---- */
 
 void loop_wake(struct loop *loop) {

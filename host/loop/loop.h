@@ -58,6 +58,7 @@ void loop_defer(struct loop *loop, struct loop_work *work);   /* [loop] queued a
 void loop_undefer(struct loop *loop, struct loop_work *work); /* [loop] takes deferred work back; not queued: nothing */
 /* [any] The work must not be queued anywhere. The loop must not be freed meanwhile: post under a lock that says so. */
 void loop_post(struct loop *loop, struct loop_work *work);
+void loop_run_posted(struct loop *loop); /* [loop] runs what has been posted by now: for who is about to free it */
 /* [any] While held, an idle loop waits rather than ends: a task of another thread will post. */
 void loop_hold(struct loop *loop);
 void loop_release(struct loop *loop);

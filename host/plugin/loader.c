@@ -215,6 +215,7 @@ static int32_t open_object(struct plugin *plugin, struct error *error) {
         return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
                          "%s: plugin `%s` %s declined to be loaded; the log has what it said", plugin->path, plugin->id,
                          plugin->version);
+    plugin->entered = plugin->plugin;
     if (plugin->registry->options.wrap) plugin->plugin = plugin->registry->options.wrap(plugin, plugin->plugin);
     return TN_OK;
 }

@@ -58,6 +58,8 @@ int32_t plugin_load(struct plugin *plugin, struct error *error);
 /* [loop] An interface the loaded plugin provides, asked for once and remembered by the caller; NULL where it does not.
  */
 const void *plugin_interface(const struct plugin *plugin, const char *interface_id);
+/* [loop] The loaded plugin's own pointer, for functions of an interface that it provides. */
+void *plugin_self(const struct plugin *plugin);
 
 /* [any] Instances (and whatever else must keep the plugin from being unloaded). */
 void plugin_ref(struct plugin *plugin);

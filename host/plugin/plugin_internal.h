@@ -24,8 +24,9 @@ struct plugin {
     uint32_t loaded_as; /* the how-manieth to be loaded: ending goes backwards */
     enum plugin_state state;
     struct error refusal;
-    tn_value grants; /* effects that the operator grants it in its section; an array or NULL */
-    const tn_plugin *plugin;
+    tn_value grants;                  /* effects that the operator grants it in its section; an array or NULL */
+    const tn_plugin *entered;         /* what its entry returned */
+    const tn_plugin *plugin;          /* the same, or what watches it */
     const tn_component_1 *components; /* NULL where it has none */
     const tn_lifecycle_1 *lifecycle;
     _Atomic uint64_t refs, tasks, memory;

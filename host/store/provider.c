@@ -1,0 +1,131 @@
+/*
+ * provider.c - finding the plugin by the name that the operator uses for it ("sqlite" is tenon.sqlite), and its path.
+ */
+#include "host/store/provider.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/config/config.h"
+#include "host/host.h"
+#include "host/plugin/manifest.h"
+#include "host/plugin/plugin.h"
+#include "host/plugin/plugin_internal.h"
+#include "host/plugin/registry.h"
+#include "host/store/collections.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEFAULT_STORE "sqlite"
+#define DEFAULT_FILE  "tenon.db"
+
+struct search_for {
+    const char *name;
+    struct plugin *found;
+    struct buffer others;
+};
+
+static bool provides(const struct plugin *plugin) {
+    tn_value ids = value_get(manifest_plugin(plugin_manifest(plugin)), "provides");
+    for (size_t i = 0; i < value_count(ids); i++)
+        if (value_text_is(value_at(ids, i), TN_STORE_DRAFT)) return true;
+    return false;
+}
+
+static bool is_called(const struct plugin *plugin, const char *name) {
+    const char *id = plugin_id(plugin), *last = strrchr(id, '.');
+    return strcmp(id, name) == 0 || (last && strcmp(last + 1, name) == 0);
+}
+
+static void visit(void *user, struct plugin *plugin) {
+    struct search_for *search = user;
+    if (!provides(plugin)) return;
+    if (is_called(plugin, search->name)) {
+        /* Its very id before a last word that somebody else's shares. */
+        if (!search->found || strcmp(plugin_id(plugin), search->name) == 0) search->found = plugin;
+        return;
+    }
+    buffer_format(&search->others, "%s%s", search->others.length ? ", " : "", plugin_id(plugin));
+}
+
+int32_t provider_find(struct host *host, tn_value options, struct provider *out, struct error *error) {
+    tn_value use = value_get(options, "use");
+    struct search_for search = {.name = value_is(use, TN_STRING) ? value_chars(use, NULL) : DEFAULT_STORE};
+    buffer_init(&search.others, 4096);
+    registry_each_plugin(host->registry, visit, &search);
+    int32_t status = TN_OK;
+    if (!search.found)
+        status =
+            error_set(error, TN_NOT_FOUND, "STORE_NOT_FOUND", "no plugin provides a store that is called `%s`; %s%s",
+                      search.name, search.others.length ? "there is: " : "there is none at all",
+                      search.others.length ? buffer_cstr(&search.others) : "");
+    buffer_finish(&search.others);
+    if (status == TN_OK) status = plugin_load(search.found, error);
+    if (status != TN_OK) return status;
+    const tn_store_draft *vtable = plugin_interface(search.found, TN_STORE_DRAFT);
+    if (!vtable || vtable->size != sizeof *vtable)
+        return error_set(error, TN_UNSUPPORTED, "PLUGIN_INVALID",
+                         "%s: plugin `%s`: its store has another size than this host's; build it again",
+                         plugin_path(search.found), plugin_id(search.found));
+    plugin_ref(search.found);
+    *out = (struct provider){search.found, vtable, plugin_self(search.found)};
+    return TN_OK;
+}
+
+void provider_release(struct provider *provider) { plugin_unref(provider->plugin); }
+
+/* .tenon/ beside the project's tenon.yaml; else the user's data folder. */
+static char *default_path(const struct host *host) {
+    const char *file = config_file(host->config), *home = getenv("HOME"), *data = getenv("XDG_DATA_HOME");
+    struct buffer path;
+    buffer_init(&path, SIZE_MAX);
+    if (file) {
+        const char *slash = strrchr(file, '/');
+        if (slash) buffer_format(&path, "%.*s/", (int)(slash - file), file);
+        buffer_text(&path, ".tenon/" DEFAULT_FILE);
+    } else if (data && *data) {
+        buffer_format(&path, "%s/tenon/" DEFAULT_FILE, data);
+    } else {
+        buffer_format(&path, "%s/.local/share/tenon/" DEFAULT_FILE, home && *home ? home : ".");
+    }
+    return buffer_detach(&path, NULL);
+}
+
+tn_value provider_options(struct host *host, tn_value options, char **path) {
+    tn_value given = value_get(options, "path"), all = options ? value_ref(options) : value_object();
+    *path = value_is(given, TN_STRING) ? mem_text(value_chars(given, NULL)) : default_path(host);
+    all = value_set_take(all, "path", value_string_lossy(*path, strlen(*path)));
+    return value_set_take(all, "indexes", collections_indexes());
+}
+
+static tn_value error_object(const char *code, const char *path, const char *what) {
+    tn_value object = value_set_take(value_object_reserve(2), "code", value_text(code));
+    return value_set_take(object, "message", value_format("%s: %s", path, what));
+}
+
+int32_t provider_folder(const char *path, tn_value *error) {
+    char folder[PATH_MAX];
+    size_t length = strlen(path);
+    if (length >= sizeof folder) {
+        *error = error_object("STORE_ERROR", path, "the path is too long");
+        return TN_INVALID;
+    }
+    memcpy(folder, path, length + 1);
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        if (mkdir(folder, 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES) {
+            *error = error_object("STORE_ERROR", folder, strerror(errno));
+            return TN_ERROR;
+        }
+        *slash = '/';
+    }
+    return TN_OK;
+}
+
+void provider_error(struct error *error, int32_t status, tn_value object) {
+    tn_value code = value_get(object, "code"), message = value_get(object, "message");
+    error_set(error, status, value_is(code, TN_STRING) ? value_chars(code, NULL) : "STORE_ERROR", "%s",
+              value_is(message, TN_STRING) ? value_chars(message, NULL) : "the store failed, and did not say why");
+    if (object) error->more = value_ref(object);
+}
