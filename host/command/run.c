@@ -155,7 +155,7 @@ struct single {
     struct host *host;
     struct execution *execution;
     struct live *live; /* NULL where there is no terminal */
-    bool json, ended, cancelled;
+    bool json, warns, ended, cancelled;
     unsigned shown;      /* modes asked for by --stream */
     uint32_t quiet_step; /* in which on_quiet has said something already */
 };
@@ -166,12 +166,23 @@ static void print_line(tn_value value) {
     mem_free(text);
 }
 
+/* What whoever wrote the document has probably not meant. */
+static void warn_of(struct single *single, tn_value event) {
+    tn_value node = value_get(event, "node");
+    live_clear(single->live);
+    command_fail(0, "warning: %s%s%s", node ? value_chars(node, NULL) : "", node ? ": " : "",
+                 value_chars(value_get(event, "message"), NULL));
+}
+
 static bool on_event(void *user, tn_value event) {
     struct single *single = user;
-    if (single->live) live_event(single->live, event);
     const char *type = value_chars(value_get(event, "type"), NULL);
     unsigned mode = run_modes_parse(type, NULL);
-    if (!(mode & single->shown)) return true;
+    if (single->live && mode & LIVE_MODES) live_event(single->live, event);
+    if (!(mode & single->shown)) {
+        if (single->warns && value_text_is(value_get(event, "level"), "warning")) warn_of(single, event);
+        return true;
+    }
     if (single->json) {
         print_line(event);
         (void)command_flush();
@@ -295,14 +306,15 @@ static int run_single(const struct arguments *arguments, struct host *host, stru
     }
     bool terminal = isatty(STDERR_FILENO) && !single.json && !argument_given(arguments, "quiet");
     if (terminal) single.live = live_new(graph, command_colour(arguments, STDERR_FILENO));
-    options->modes = single.shown | (single.live ? LIVE_MODES : 0u);
+    single.warns = !argument_given(arguments, "quiet");
+    options->modes = single.shown | (single.live ? LIVE_MODES : 0u) | (single.warns ? (unsigned)RUN_MODE_DEBUG : 0u);
     options->event = options->modes ? on_event : NULL;
     options->user = &single;
     command_watch_signals(host);
     single.execution = execution_new(host, &graph->callable, options, on_ended, &single);
     single.ended = execution_start(single.execution, input);
     value_unref(input);
-    if (!argument_given(arguments, "quiet")) loop_on_quiet(host->loop, QUIET_MS, on_quiet, &single);
+    if (single.warns) loop_on_quiet(host->loop, QUIET_MS, on_quiet, &single);
     bool over = loop_run(host->loop, is_over, &single);
     loop_on_quiet(host->loop, 0, NULL, NULL);
     live_end(single.live, execution_run(single.execution));

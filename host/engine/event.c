@@ -161,10 +161,19 @@ bool emit_next(struct run *run) {
     return false;
 }
 
-void emit_debug(struct run *run, const char *what, int32_t node, const char *message) {
+static void emit_note(struct run *run, const char *what, const char *level, int32_t node, const char *message) {
     if (!run_wants(run, RUN_MODE_DEBUG)) return;
-    tn_value event = value_set_take(value_object_reserve(3), "event", value_text(what));
+    tn_value event = value_set_take(value_object_reserve(4), "event", value_text(what));
+    if (level) event = value_set_take(event, "level", value_text(level));
     if (node != DOCUMENT_NOWHERE) event = value_set_take(event, "node", value_text(graph_node_name(run->graph, node)));
     if (message) event = value_set_take(event, "message", value_text(message));
     run_emit_take(run, RUN_MODE_DEBUG, event);
+}
+
+void emit_debug(struct run *run, const char *what, int32_t node, const char *message) {
+    emit_note(run, what, NULL, node, message);
+}
+
+void emit_warning(struct run *run, const char *what, int32_t node, const char *message) {
+    emit_note(run, what, "warning", node, message);
 }

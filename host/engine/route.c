@@ -124,7 +124,8 @@ static int32_t add_map(struct run *run, uint32_t index, int32_t from, struct due
     }
     value_unref(items);
     if (edge->empty == DOCUMENT_NOWHERE)
-        emit_debug(run, "empty_map", from, "the list of a map edge is empty, and it has no `empty`");
+        emit_warning(run, "empty_map", from,
+                     "the list of its map edge is empty, so nothing comes of it; say what does by `empty`");
     else
         due_push(list, (struct due){edge->empty, NO_INDEX, NULL});
     return TN_OK;

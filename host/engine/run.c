@@ -222,7 +222,7 @@ static void warn_half_filled_joins(struct run *run) {
         for (uint32_t m = 0; m < join->count; m++) {
             if (!run->arrived[join->first + m]) continue;
             int32_t to = graph->document->edges[join->edge].to[0];
-            emit_debug(run, "half_filled_join", to, "the run ends while a join still waits for some of its sources");
+            emit_warning(run, "half_filled_join", to, "the run ends while a join still waits for some of its sources");
             break;
         }
     }

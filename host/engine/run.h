@@ -47,7 +47,7 @@ enum run_mode {
     RUN_MODE_CUSTOM = 1 << 3,      /* {type, step, node, data}: chunks that nodes emit */
     RUN_MODE_TASKS = 1 << 4,       /* {type, step, node, event: start|end|retry|reset|cached, …} */
     RUN_MODE_CHECKPOINTS = 1 << 5, /* {type, step, next, state}: what is committed, and what comes next */
-    RUN_MODE_DEBUG = 1 << 6        /* routing, joins, warnings */
+    RUN_MODE_DEBUG = 1 << 6        /* {type, step, event, level?, node?, message?}: routing, joins; level: "warning" */
 };
 #define RUN_MODE_ALL 0x7fu
 const char *run_mode_name(enum run_mode mode);

@@ -150,5 +150,7 @@ void emit_chunk(struct task *task, tn_value chunk);
 /* The next event of those that tell of a committed step, `told` counting them; false: there is no more to tell. */
 bool emit_next(struct run *run);
 void emit_debug(struct run *run, const char *what, int32_t node, const char *message);
+/* The same with "level": "warning": what whoever wrote the document has probably not meant. */
+void emit_warning(struct run *run, const char *what, int32_t node, const char *message);
 
 #endif

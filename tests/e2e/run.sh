@@ -291,6 +291,27 @@ for signal in INT TERM; do
     tail -n 1 "$work/out" | grep -q '^{"type":"result","status":"cancelled",' || fails "the last line"
 done
 
+# ---- What was probably not meant is told, whatever else is shown; not to those who want to know nothing ----
+cat >empty.yaml <<'YAML'
+version: "1.0"
+channels: [{name: list, type: last_value, default: []}, {name: out, type: append}]
+nodes: [{id: plan, type: passthrough}, {id: work, type: set, config: {values: {out: item}}}]
+edges:
+  - {from: START, to: plan}
+  - {from: plan, type: map, over: state.list, as: it, to: work}
+  - {from: work, to: END}
+YAML
+run tenon run empty.yaml
+expect_code 0 && once 'warning: plan: the list of its map edge is empty' && expect_in err 'by `empty`'
+run tenon run empty.yaml --json
+expect_code 0 && once 'warning: plan: the list of its map edge is empty' && expect_not_in out debug
+run tenon run empty.yaml --stream debug
+expect_code 0 && expect_in err '"event":"empty_map","level":"warning","node":"plan"' && expect_not_in err "warning:"
+run tenon run empty.yaml --quiet
+expect_code 0 && quiet
+run tenon run empty.yaml --set list=[1]
+expect_code 0 && quiet
+
 # ---- Nothing is left that the host knows of: said, with the node and its plugin; and a timeout ends it ----
 graph hangs test.hang '{}'
 cat >around.yaml <<'YAML'
