@@ -48,6 +48,11 @@ quietly cmake --build build
 quietly ctest --test-dir build --output-on-failure
 run tenon plugin show build/acme-text.so
 expect_in out "acme.text.words"
+run tenon plugin check build/acme-text.so
+expect_code 0 && expect_not_in out warning && expect_not_in err warning
+cp "$SOURCE/sdk/examples/node.c" src/plugin.c # the README's, in place of the project's own
+quietly cmake --build build
+quietly ctest --test-dir build --output-on-failure
 cd ..
 
 # The same with pkg-config and one line of a compiler.

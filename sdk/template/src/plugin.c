@@ -5,6 +5,8 @@
 
 TN_PLUGIN("@ID@", "0.1.0", "What the plugin is for, in one line")
 TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
+TN_NOTE("{\"component\": {\"id\": \"@ID@.words\", \"documentation\": \"Words are what stands between blanks.\"}}")
+TN_NOTE("{\"component\": {\"id\": \"@ID@.repeat\", \"documentation\": \"Gives a list of `times` texts.\"}}")
 
 TN_NODE(words, "@ID@.words", "Counts the words of a text.", TN_PURE, (READ, input_key, "the text's channel"),
         (WRITE, output_key, "where the number goes")) {
