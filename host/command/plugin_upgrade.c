@@ -4,6 +4,7 @@
  * First it must be one that could be used: it is checked as `tenon plugin check` does, and has the id of a plugin that
  * is there. The file is replaced whole: whoever runs the old one keeps it, whoever starts anew gets the new one.
  */
+#include "adl/document/version.h"
 #include "adl/value/memory.h"
 #include "host/command/command.h"
 #include "host/host.h"
@@ -62,6 +63,12 @@ static bool check_new(struct host *host, const char *path, struct error *error) 
     return !worst;
 }
 
+static bool comes_before(const char *version, const char *other) {
+    struct version left, right;
+    return version_parse(version, strlen(version), &left) && version_parse(other, strlen(other), &right) &&
+           version_compare(&left, &right) < 0;
+}
+
 static int upgrade(struct host *host, const char *given, const char *path, const struct manifest *fresh) {
     struct error error = ERROR_INIT;
     const char *id = manifest_text(manifest_plugin(fresh->value), "id");
@@ -86,6 +93,9 @@ static int upgrade(struct host *host, const char *given, const char *path, const
     snprintf(before, sizeof before, "%s", plugin_version(old));
     bool done = check_new(host, path, &error) && registry_upgrade(host->registry, path, "upgrade", &error) == TN_OK &&
                 replace_file(path, place, &error);
+    if (done && comes_before(manifest_text(manifest_plugin(fresh->value), "version"), before))
+        command_fail(0, "warning: this is a downgrade: %s comes before %s",
+                     manifest_text(manifest_plugin(fresh->value), "version"), before);
     if (done)
         fprintf(stderr, "%s: %s, was %s, in %s\n", id, manifest_text(manifest_plugin(fresh->value), "version"), before,
                 place);

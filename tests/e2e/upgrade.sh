@@ -19,6 +19,13 @@ run tenon run which.yaml
 expect_out '{"seen":2}'
 cmp "$installed" "$builds/test_versioned_2.so" || fails "the file was not replaced"
 
+# An older one takes its place all the same, and that is told.
+run tenon plugin upgrade "$builds/test_versioned_1.so"
+expect_code 0 && expect_in err "warning: this is a downgrade: 1.0.0 comes before 2.0.0"
+expect_in err "test.versioned: 1.0.0, was 2.0.0"
+run tenon plugin upgrade "$builds/test_versioned_2.so"
+expect_code 0 && expect_not_in err downgrade
+
 run tenon plugin upgrade "$builds/test_versioned_3.so" # it refuses to be initialised
 expect_code 4
 expect_in err "nothing was changed"
