@@ -54,15 +54,25 @@ static int32_t find_plugins(struct host *host, const struct host_options *option
     return status;
 }
 
-static bool isolation_wanted(void *user, const struct plugin *plugin) {
-    const struct host *host = user;
+/* NULL: nobody wants it. */
+static const char *wanted_because(const struct host *host, const struct plugin *plugin) {
     for (size_t i = 0; i < value_count(host->isolate); i++)
-        if (value_text_is(value_at(host->isolate, i), plugin_id(plugin))) return true;
-    if (config_isolated(host->config, plugin_id(plugin), plugin_bundled(plugin))) return true;
+        if (value_text_is(value_at(host->isolate, i), plugin_id(plugin))) return "--isolate";
+    if (config_isolated(host->config, plugin_id(plugin), plugin_bundled(plugin)))
+        return "tenon.yaml, plugins.isolation";
     /* What asks for it, or is of a pack that nobody trusted has signed: unless the operator names this very plugin. */
-    if (config_unisolated(host->config, plugin_id(plugin))) return false;
-    return value_text_is(value_get(manifest_plugin(plugin_manifest(plugin)), "isolation"), "process") ||
-           packs_untrusted(host->config, plugin_path(plugin));
+    if (config_unisolated(host->config, plugin_id(plugin))) return NULL;
+    if (value_text_is(value_get(manifest_plugin(plugin_manifest(plugin)), "isolation"), "process"))
+        return "its manifest asks for it";
+    return packs_untrusted(host->config, plugin_path(plugin)) ? "its pack is not trusted (packs.trust)" : NULL;
+}
+
+static bool isolation_wanted(void *user, const struct plugin *plugin) { return wanted_because(user, plugin) != NULL; }
+
+const char *host_isolation_reason(const struct host *host, const struct plugin *plugin) {
+    if (!plugin_isolated(plugin)) return NULL;
+    const char *reason = wanted_because(host, plugin);
+    return reason ? reason : "it is a program";
 }
 
 static const tn_plugin *isolation_open(void *user, struct plugin *plugin) { return remote_open(user, plugin); }

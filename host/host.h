@@ -49,6 +49,9 @@ struct host {
 
 struct host *host_new(const struct host_options *options, struct error *error);
 void host_free(struct host *host);
+/* Why a plugin runs in a process of its own, for people; a static text, NULL where it does not. */
+struct plugin;
+const char *host_isolation_reason(const struct host *host, const struct plugin *plugin);
 /* What a registry of this host is made with: for one more, that a plugin is checked in. */
 struct registry_options;
 void host_registry_options(struct host *host, struct registry_options *out);

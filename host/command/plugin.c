@@ -30,6 +30,7 @@ static void print_component(tn_value component, const char *note) {
 }
 
 struct listing {
+    const struct host *host;
     size_t count;
     tn_value told; /* [message]: what plugins are refused for */
 };
@@ -47,6 +48,8 @@ static void print_plugin(void *user, struct plugin *plugin) {
     if (listing->count++) putchar('\n');
     command_say(stdout, "%s %s  %s\n", plugin_id(plugin), plugin_version(plugin), plugin_title(plugin));
     command_say(stdout, "    %s (%s)\n", plugin_path(plugin), plugin_source(plugin));
+    if (plugin_isolated(plugin))
+        command_say(stdout, "    in a process of its own: %s\n", host_isolation_reason(listing->host, plugin));
     if (refusal) {
         command_say(stdout, "    refused: %s [%s]\n", refusal->message, refusal->code);
         listing->told = value_push_take(listing->told, value_text(refusal->message));
@@ -55,9 +58,15 @@ static void print_plugin(void *user, struct plugin *plugin) {
         print_component(value_at(components, i), refusal ? "  (refused)" : "");
 }
 
-/* {id, version, title, file, source, state, components: [{kind, id, title}], error?}, appended to *user. */
+struct json_listing {
+    const struct host *host;
+    tn_value list;
+};
+
+/* {id, version, title, file, source, state, isolated?, components: [{kind, id, title}], error?}, appended. */
 static void list_plugin(void *user, struct plugin *plugin) {
-    tn_value *list = user, components = manifest_components(plugin_manifest(plugin)), rows = value_array();
+    struct json_listing *listing = user;
+    tn_value components = manifest_components(plugin_manifest(plugin)), rows = value_array();
     for (size_t i = 0; components && i < value_count(components); i++) {
         tn_value component = value_at(components, i), row = value_object_reserve(3);
         row = value_set_take(row, "kind", value_text(manifest_text(component, "kind")));
@@ -71,9 +80,11 @@ static void list_plugin(void *user, struct plugin *plugin) {
     row = value_set_take(row, "file", value_text(plugin_path(plugin)));
     row = value_set_take(row, "source", value_text(plugin_source(plugin)));
     row = value_set_take(row, "state", value_text(plugin_state_name(plugin_state(plugin))));
+    if (plugin_isolated(plugin))
+        row = value_set_take(row, "isolated", value_text(host_isolation_reason(listing->host, plugin)));
     row = value_set_take(row, "components", rows);
     if (plugin_refusal(plugin)) row = value_set_take(row, "error", error_to_value(plugin_refusal(plugin)));
-    *list = value_push_take(*list, row);
+    listing->list = value_push_take(listing->list, row);
 }
 
 static tn_value problems_value(const struct registry *registry) {
@@ -92,14 +103,14 @@ int command_plugin_list(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
     if (argument_given(arguments, "json")) {
-        tn_value list = value_array();
-        registry_each_plugin(host->registry, list_plugin, &list);
-        tn_value all = value_set_take(value_object_reserve(2), "plugins", list);
+        struct json_listing listing = {host, value_array()};
+        registry_each_plugin(host->registry, list_plugin, &listing);
+        tn_value all = value_set_take(value_object_reserve(2), "plugins", listing.list);
         all = value_set_take(all, "problems", problems_value(host->registry));
         command_print(all);
         value_unref(all);
     } else {
-        struct listing listing = {0, value_array()};
+        struct listing listing = {host, 0, value_array()};
         registry_each_plugin(host->registry, print_plugin, &listing);
         for (size_t i = 0; i < registry_problems(host->registry); i++) {
             const struct problem *problem = registry_problem_at(host->registry, i);
@@ -165,19 +176,61 @@ static void show_text(const char *label, const char *text) {
     if (*text) command_say(stdout, "  %-10s %s\n", label, text);
 }
 
-/* The keys of an object's schema: name, type, "required", description. */
+/* "a or b", of names; `as_json`: of any values. */
+static void add_choice(struct buffer *out, tn_value choices, bool as_json) {
+    for (size_t i = 0; i < value_count(choices); i++) {
+        tn_value choice = value_at(choices, i);
+        const char *before = !i ? "" : i + 1 < value_count(choices) ? ", " : " or ";
+        char *text = as_json ? json_text(choice, JSON_COMPACT) : NULL;
+        buffer_format(out, "%s%s", before, text ? text : value_is(choice, TN_STRING) ? value_chars(choice, NULL) : "?");
+        mem_free(text);
+    }
+}
+
+static void add_member(struct buffer *out, tn_value property, const char *member, const char *label) {
+    tn_value value = value_get(property, member);
+    if (!value) return;
+    char *text = json_text(value, JSON_COMPACT);
+    buffer_format(out, ", %s%s", label, text);
+    mem_free(text);
+}
+
+/* "string, one of \"json\" or \"text\", default \"json\"": what its schema says in its plainest words. */
+static void add_form(struct buffer *out, tn_value property, bool required) {
+    static const struct {
+        const char *member, *label;
+    } plain[] = {{"const", "always "},    {"minimum", "at least "},           {"exclusiveMinimum", "more than "},
+                 {"maximum", "at most "}, {"exclusiveMaximum", "less than "}, {"default", "default "}};
+    bool object = value_is(property, TN_OBJECT);
+    tn_value type = object ? value_get(property, "type") : NULL, choices = object ? value_get(property, "enum") : NULL;
+    if (value_is(type, TN_ARRAY))
+        add_choice(out, type, false);
+    else
+        buffer_text(out, value_is(type, TN_STRING) ? value_chars(type, NULL) : "any");
+    if (required) buffer_text(out, ", required");
+    if (value_is(choices, TN_ARRAY)) {
+        buffer_text(out, ", one of ");
+        add_choice(out, choices, true);
+    }
+    for (size_t i = 0; object && i < sizeof plain / sizeof *plain; i++)
+        add_member(out, property, plain[i].member, plain[i].label);
+}
+
+/* The keys of an object's schema: name, what it may be, description. */
 static void show_properties(const char *label, tn_value schema) {
     tn_value properties = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "properties") : NULL;
     tn_value required = properties ? value_get(schema, "required") : NULL;
     size_t count = properties && value_is(properties, TN_OBJECT) ? value_count(properties) : 0;
     for (size_t i = 0; i < count; i++) {
-        tn_value key = value_key_at(properties, i), property = value_value_at(properties, i), type = NULL;
+        tn_value key = value_key_at(properties, i), property = value_value_at(properties, i);
         bool needed = false;
         for (size_t j = 0; required && value_is(required, TN_ARRAY) && j < value_count(required); j++)
             needed |= value_equal(value_at(required, j), key);
-        if (value_is(property, TN_OBJECT)) type = value_get(property, "type");
-        command_say(stdout, "      %-8s %-18s %s%s\n", i ? "" : label, value_chars(key, NULL),
-                    type && value_is(type, TN_STRING) ? value_chars(type, NULL) : "any", needed ? ", required" : "");
+        struct buffer form;
+        buffer_init(&form, SIZE_MAX);
+        add_form(&form, property, needed);
+        command_say(stdout, "      %-8s %-18s %s\n", i ? "" : label, value_chars(key, NULL), buffer_cstr(&form));
+        buffer_finish(&form);
         const char *description = value_is(property, TN_OBJECT) ? manifest_text(property, "description") : "";
         if (*description) command_say(stdout, "      %-8s %-18s   %s\n", "", "", description);
     }
@@ -187,6 +240,8 @@ static void show_component(tn_value component) {
     tn_value effects = value_get(component, "effects");
     command_say(stdout, "\n  %s %s  %s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
                 manifest_text(component, "title"));
+    if (*manifest_text(component, "documentation"))
+        command_say(stdout, "      %-8s %s\n", "about", manifest_text(component, "documentation"));
     command_say(stdout, "      %-8s %s\n", "style", manifest_text(component, "style"));
     if (!effects) {
         command_say(stdout, "      %-8s not declared: the worst is assumed\n", "effects");
@@ -213,6 +268,8 @@ static void show_manifest(tn_value manifest) {
     show_set("optional", value_get(plugin, "optional"));
     show_set("provides", value_get(plugin, "provides"));
     show_set("dynamic", value_get(plugin, "dynamic"));
+    show_text("isolation", manifest_text(plugin, "isolation"));
+    show_properties("config", value_get(plugin, "config"));
     for (size_t i = 0; components && i < value_count(components); i++) show_component(value_at(components, i));
 }
 

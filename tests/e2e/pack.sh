@@ -283,6 +283,8 @@ alone() { run tenon run end.yaml "$@" && expect_code 1 && expect_in err "PLUGIN_
 inside() { run tenon run end.yaml "$@" && expect_code 134 && expect_not_in err "PLUGIN_CRASHED"; }
 run tenon pack install deaths.tenonpack
 alone
+run tenon plugin list
+expect_in out "in a process of its own: its pack is not trusted"
 alone --plugins "$packs/acme-text/1.10.0-rc.1/plugins/nodes.so" # whichever way leads to it
 printf 'plugins: {isolation: {"*": none}}\n' >tenon.yaml
 alone

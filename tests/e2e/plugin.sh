@@ -24,6 +24,20 @@ assert good["version"] == "1.2.3" and good["source"] == "--plugins" and good["fi
 assert {"kind": "node", "id": "test.two", "title": "The other node"} in good["components"]
 assert isinstance(told["problems"], list)'
 
+# What runs in a process of its own, and why.
+run tenon plugin list -P "$TEST_PLUGINS/good"
+[ "$(grep -c 'in a process of its own' "$work/out")" = 1 ] || fails "expected tenon.ffi alone"
+expect_in out "in a process of its own: its manifest asks for it"
+run tenon plugin list -P "$TEST_PLUGINS/good" --isolate test.good
+expect_in out "in a process of its own: --isolate"
+printf 'plugins: {isolation: {"*": process}}\n' >isolation.yaml
+run tenon plugin list -P "$TEST_PLUGINS/good" --config isolation.yaml
+expect_in out "in a process of its own: tenon.yaml, plugins.isolation"
+run tenon plugin list -P "$TEST_PLUGINS/good" --config isolation.yaml --json
+expect_in out '"isolated":"tenon.yaml, plugins.isolation"'
+run tenon plugin list -P "$SOURCE/samples/python"
+expect_in out "in a process of its own: it is a program"
+
 # The order of the search path: flag, environment, tenon.yaml, the user's folder, what was installed. Of copies of one file
 # the first is taken. tenon.yaml is found upwards, and its paths are its own.
 mkdir -p flag environment project "$XDG_DATA_HOME/tenon/plugins" folder/folder
@@ -97,6 +111,9 @@ run tenon plugin show test.aborts -P "$TEST_PLUGINS/aborts"
 expect_code 0 && expect_in out "test.aborts 1.0.0"
 run tenon plugin show "$(plugin good)"
 expect_code 0 && expect_in out "requires   tenon.value/1" && expect_in out "integer, required" && expect_in out "not declared: the worst is assumed"
+expect_in out 'config   greeting           string, default "hello"' && expect_in out "about    Told in another note."
+run tenon plugin show tenon.core
+expect_in out 'string, one of "json" or "text", default "json"' && expect_in out "object or boolean"
 run tenon plugin show "$(plugin good)" --json
 expect_code 0
 python '
