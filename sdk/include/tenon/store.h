@@ -49,9 +49,19 @@
 extern "C" {
 #endif
 
-#define TN_STORE_KEY_MAX   1024
-#define TN_STORE_LIMIT     100   /* of a list where none is given */
-#define TN_STORE_LIMIT_MAX 10000 /* of a list */
+/* Beyond these: LIMIT. Of bytes, but where it says otherwise. */
+#define TN_STORE_KEY_MAX    1024     /* of a key, of a collection's name, of a member path */
+#define TN_STORE_LIMIT      100      /* records of a list where none is given */
+#define TN_STORE_LIMIT_MAX  10000    /* records of a list */
+#define TN_STORE_PAGE_MAX   67108864 /* of the values of a list, which then ends early, with `more` */
+#define TN_STORE_BATCH_MAX  10000    /* operations */
+#define TN_STORE_VALUE_MAX  16777216 /* of a value, as JSON, or as bytes */
+#define TN_STORE_DEPTH_MAX  200      /* arrays and objects in one another, of a value */
+#define TN_STORE_TEXT_MAX   1048576
+#define TN_STORE_VECTOR_MAX 16384 /* numbers */
+#define TN_STORE_FILTER_MAX 256   /* conditions */
+#define TN_STORE_IN_MAX     1000  /* values of an `in` */
+#define TN_STORE_ORDER_MAX  8     /* members */
 
 typedef struct tn_store tn_store;
 

@@ -1,0 +1,168 @@
+/*
+ * base.c - memory for one request, texts and failures.
+ *
+ * An arena is a list of blocks of growing size; what is allocated is freed with it and not before. Failures are made
+ * with what memory there is: where even that fails they are NULL values, which callers tell from success by status.
+ */
+#include "base.h"
+#include <stdarg.h>
+
+TN_EASY_HIDDEN struct tn_easy tn;
+TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
+
+#define MESSAGE_MAX 400
+
+/* ---- Texts ---- */
+
+int text_compare(struct text a, struct text b) {
+    uint64_t shorter = a.length < b.length ? a.length : b.length;
+    int order = shorter > 0 ? memcmp(a.data, b.data, shorter) : 0;
+    if (order != 0 || a.length == b.length) return order;
+    return a.length < b.length ? -1 : 1;
+}
+
+bool text_is(struct text text, const char *word) {
+    return text.data != NULL && text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;
+}
+
+struct text text_of(tn_value value) {
+    struct text text = {NULL, 0};
+    text.data = tn.value->as_text(value, &text.length);
+    return text;
+}
+
+/* Not into the middle of a character. */
+static uint64_t cut(const char *data, uint64_t length, uint64_t most) {
+    if (length <= most) return length;
+    while (most > 0 && ((unsigned char)data[most] & 0xc0) == 0x80) most--;
+    return most;
+}
+
+const char *show(struct text text, struct shown *out) {
+    uint64_t length = cut(text.data, text.length, 60);
+    memcpy(out->text, text.data, length);
+    for (uint64_t i = 0; i < length; i++)
+        if ((unsigned char)out->text[i] < ' ') out->text[i] = '?';
+    memcpy(out->text + length, "…", length < text.length ? sizeof "…" : 0);
+    if (length == text.length) out->text[length] = '\0';
+    return out->text;
+}
+
+/* ---- Memory ---- */
+
+void *store_alloc(uint64_t size) {
+    void *memory = tn.core->alloc(tn.host, size);
+    if (memory != NULL) memset(memory, 0, size);
+    return memory;
+}
+
+void store_free(void *memory) { tn.core->release(tn.host, memory); }
+
+struct arena_block {
+    struct arena_block *next;
+    uint64_t used, size;
+    _Alignas(16) char memory[];
+};
+
+void *arena_alloc(struct arena *arena, uint64_t size) {
+    struct arena_block *block = arena->blocks;
+    size = (size + 15) & ~(uint64_t)15;
+    if (block == NULL || block->size - block->used < size) {
+        uint64_t room = block != NULL && block->size < 1u << 20 ? block->size * 2 : 4096;
+        if (room < size) room = size;
+        block = store_alloc(sizeof *block + room);
+        if (block == NULL) return NULL;
+        block->size = room;
+        block->next = arena->blocks;
+        arena->blocks = block;
+    }
+    void *memory = block->memory + block->used;
+    block->used += size;
+    return memory;
+}
+
+void arena_finish(struct arena *arena) {
+    while (arena->blocks != NULL) {
+        struct arena_block *block = arena->blocks;
+        arena->blocks = block->next;
+        store_free(block);
+    }
+}
+
+/* ---- Failures ---- */
+
+tn_value failure(const char *code, const char *format, ...) {
+    char message[MESSAGE_MAX + 8];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (length > MESSAGE_MAX) message[cut(message, (uint64_t)MESSAGE_MAX + 1, MESSAGE_MAX)] = '\0';
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn_put_text(builder, "code", code);
+    tn_put_text(builder, "message", message);
+    tn.value->end(builder);
+    return tn.value->finish(builder);
+}
+
+tn_value failure_memory(void) { return failure("LIMIT", "there is no memory left for this; ask for less at once"); }
+
+tn_value failure_detail_take(tn_value failure, const char *key, tn_value value) {
+    tn_value detail = tn.value->get(failure, "detail"), changed = NULL;
+    tn_builder *empty = tn.value->builder();
+    tn.value->begin(empty, TN_OBJECT);
+    tn.value->end(empty);
+    tn_value made = tn.value->finish(empty);
+    tn_value fuller = tn.value->set(detail != NULL ? detail : made, key, value);
+    if (fuller != NULL) changed = tn.value->set(failure, "detail", fuller);
+    tn_release(made);
+    tn_release(fuller);
+    tn_release(value);
+    if (changed == NULL) return failure;
+    tn_release(failure);
+    return changed;
+}
+
+tn_value failure_retryable_take(tn_value failure) {
+    tn_value truth = tn_bool(1), changed = tn.value->set(failure, "retryable", truth);
+    tn_release(truth);
+    if (changed == NULL) return failure;
+    tn_release(failure);
+    return changed;
+}
+
+/* Changes of one letter between two short words, a swap of neighbours among them. */
+static unsigned distance(struct text a, const char *b) {
+    enum { MOST = 24 };
+    unsigned rows[3][MOST + 1];
+    unsigned width = (unsigned)strlen(b), height = (unsigned)a.length;
+    if (a.length > MOST || width > MOST) return MOST;
+    for (unsigned j = 0; j <= width; j++) rows[0][j] = j;
+    for (unsigned i = 1; i <= height; i++) {
+        unsigned *row = rows[i % 3], *above = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
+        row[0] = i;
+        for (unsigned j = 1; j <= width; j++) {
+            unsigned least = above[j - 1] + (a.data[i - 1] != b[j - 1]);
+            if (above[j] + 1 < least) least = above[j] + 1;
+            if (row[j - 1] + 1 < least) least = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a.data[i - 1] == b[j - 2] && a.data[i - 2] == b[j - 1] && before[j - 2] + 1 < least)
+                least = before[j - 2] + 1;
+            row[j] = least;
+        }
+    }
+    return rows[height % 3][width];
+}
+
+const char *nearest_word(struct text wrong, const char *const *words) {
+    const char *nearest = NULL;
+    unsigned least = wrong.length < 4 ? 2 : 3; /* fewer changes than this */
+    for (; *words != NULL; words++) {
+        unsigned changes = distance(wrong, *words);
+        if (changes < least) {
+            least = changes;
+            nearest = *words;
+        }
+    }
+    return nearest;
+}

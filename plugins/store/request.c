@@ -1,0 +1,407 @@
+/*
+ * request.c - reading batches and queries: a table of what each may have, and one function for each kind of member.
+ */
+#include "request.h"
+#include "words.h"
+#include <math.h>
+
+/* ---- Members ---- */
+
+/* Each: its name, and what must be there. */
+#define MEMBERS(X)                                                                                                     \
+    X(OP, "op")                                                                                                        \
+    X(COLLECTION, "collection")                                                                                        \
+    X(KEY, "key")                                                                                                      \
+    X(VALUE, "value")                                                                                                  \
+    X(PATCH, "patch")                                                                                                  \
+    X(IF, "if")                                                                                                        \
+    X(TEXT, "text")                                                                                                    \
+    X(VECTOR, "vector")                                                                                                \
+    X(EXPIRES_AT, "expires_at")                                                                                        \
+    X(FROM, "from")                                                                                                    \
+    X(TO, "to")                                                                                                        \
+    X(WHERE, "where")                                                                                                  \
+    X(ORDER, "order")                                                                                                  \
+    X(REVERSE, "reverse")                                                                                              \
+    X(LIMIT, "limit")                                                                                                  \
+    X(AFTER, "after")                                                                                                  \
+    X(KEYS_ONLY, "keys_only")                                                                                          \
+    X(VERSION, "version")
+
+enum {
+#define X(name, text) AT_##name,
+    MEMBERS(X)
+#undef X
+        AT_COUNT
+};
+enum {
+#define X(name, text) HAS_##name = 1u << AT_##name,
+    MEMBERS(X)
+#undef X
+};
+static const char *const member_names[] = {
+#define X(name, text) text,
+    MEMBERS(X)
+#undef X
+        NULL};
+
+struct members {
+    tn_value at[AT_COUNT]; /* NULL where it is not there */
+};
+
+struct shape {
+    const char *name;
+    uint32_t required, allowed;
+};
+
+static const struct shape operations[] = {
+    [OP_PUT] = {"put", HAS_COLLECTION | HAS_KEY | HAS_VALUE, HAS_OP | HAS_IF | HAS_TEXT | HAS_VECTOR | HAS_EXPIRES_AT},
+    [OP_MERGE] = {"merge", HAS_COLLECTION | HAS_KEY | HAS_PATCH,
+                  HAS_OP | HAS_IF | HAS_TEXT | HAS_VECTOR | HAS_EXPIRES_AT},
+    [OP_DELETE] = {"delete", HAS_COLLECTION | HAS_KEY, HAS_OP | HAS_IF},
+    [OP_DELETE_RANGE] = {"delete_range", HAS_COLLECTION, HAS_OP | HAS_FROM | HAS_TO},
+    [OP_EXPECT] = {"expect", HAS_COLLECTION | HAS_KEY | HAS_IF, HAS_OP},
+    [OP_TAKE] = {"take", HAS_COLLECTION | HAS_PATCH, HAS_OP | HAS_WHERE | HAS_ORDER},
+};
+#define OPERATIONS (sizeof operations / sizeof *operations)
+
+static const struct shape queries[] = {
+    [QUERY_GET] = {"get", HAS_COLLECTION | HAS_KEY, 0},
+    [QUERY_LIST] = {"list", HAS_COLLECTION,
+                    HAS_FROM | HAS_TO | HAS_WHERE | HAS_ORDER | HAS_REVERSE | HAS_LIMIT | HAS_AFTER | HAS_KEYS_ONLY},
+    [QUERY_COUNT] = {"count", HAS_COLLECTION, HAS_FROM | HAS_TO | HAS_WHERE},
+    [QUERY_SEARCH] = {"search", HAS_COLLECTION, HAS_TEXT | HAS_VECTOR | HAS_WHERE | HAS_FROM | HAS_TO | HAS_LIMIT},
+};
+#define QUERIES (sizeof queries / sizeof *queries)
+
+static const struct shape condition_shape = {"if", 0, HAS_VERSION | HAS_WHERE};
+
+/* "`put`: there is no `kye`; did you mean `key`?": the nearest of those that this shape may have. */
+static tn_value unknown_member(const struct shape *shape, struct text name) {
+    const char *allowed[AT_COUNT + 1];
+    unsigned count = 0;
+    struct shown shown;
+    for (unsigned i = 0; i < AT_COUNT; i++)
+        if ((shape->required | shape->allowed) >> i & 1) allowed[count++] = member_names[i];
+    allowed[count] = NULL;
+    const char *near = nearest_word(name, allowed);
+    if (near != NULL)
+        return failure("INVALID", "`%s` has no member `%s`; did you mean `%s`?", shape->name, show(name, &shown), near);
+    char list[256] = "";
+    size_t used = 0;
+    for (unsigned i = 0; i < count; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", allowed[i]);
+    return failure("INVALID", "`%s` has no member `%s`; it has %s", shape->name, show(name, &shown), list);
+}
+
+static tn_value read_members(tn_value object, const struct shape *shape, struct members *out) {
+    memset(out, 0, sizeof *out);
+    if (tn.value->kind(object) != TN_OBJECT)
+        return failure("INVALID", "`%s` is an object, and %s was found", shape->name, tn_kind_name(object));
+    for (uint64_t i = 0; i < tn.value->count(object); i++) {
+        tn_value key = NULL, value = NULL;
+        (void)tn.value->entry(object, i, &key, &value);
+        unsigned at = 0;
+        while (at < AT_COUNT && !text_is(text_of(key), member_names[at])) at++;
+        if (at == AT_COUNT || !((shape->required | shape->allowed) >> at & 1))
+            return unknown_member(shape, text_of(key));
+        out->at[at] = value;
+    }
+    for (unsigned at = 0; at < AT_COUNT; at++)
+        if (shape->required >> at & 1 && out->at[at] == NULL)
+            return failure("INVALID", "`%s` needs the member `%s`", shape->name, member_names[at]);
+    return NULL;
+}
+
+static bool absent(tn_value value) { return value == NULL || tn.value->kind(value) == TN_NULL; }
+
+/* ---- One kind of member each ---- */
+
+static tn_value read_key(const struct shape *shape, const char *name, tn_value value, struct text *out) {
+    struct text text = text_of(value);
+    struct shown shown;
+    if (text.data == NULL)
+        return failure("INVALID", "`%s`: `%s` is a string, and %s was found", shape->name, name, tn_kind_name(value));
+    if (text.length > TN_STORE_KEY_MAX)
+        return failure("LIMIT", "`%s`: `%s` has %llu bytes, and at most %d are allowed: `%s`", shape->name, name,
+                       (unsigned long long)text.length, TN_STORE_KEY_MAX, show(text, &shown));
+    *out = text;
+    return NULL;
+}
+
+static tn_value read_optional_key(const struct shape *shape, const char *name, tn_value value, struct text *out) {
+    return absent(value) ? NULL : read_key(shape, name, value, out);
+}
+
+static tn_value read_bool(const struct shape *shape, const char *name, tn_value value, bool *out) {
+    int32_t truth = 0;
+    if (absent(value)) return NULL;
+    if (tn.value->as_bool(value, &truth) != TN_OK)
+        return failure("INVALID", "`%s`: `%s` is true or false, and %s was found", shape->name, name,
+                       tn_kind_name(value));
+    *out = truth != 0;
+    return NULL;
+}
+
+static tn_value read_int(const struct shape *shape, const char *name, tn_value value, int64_t least, int64_t *out) {
+    int64_t number = 0;
+    if (tn.value->as_int(value, &number) != TN_OK)
+        return failure("INVALID", "`%s`: `%s` is an integer, and %s was found", shape->name, name, tn_kind_name(value));
+    if (number < least)
+        return failure("INVALID", "`%s`: `%s` is at least %lld, and %lld was found", shape->name, name,
+                       (long long)least, (long long)number);
+    *out = number;
+    return NULL;
+}
+
+static tn_value read_limit(const struct shape *shape, tn_value value, int64_t *out) {
+    *out = TN_STORE_LIMIT;
+    if (absent(value)) return NULL;
+    tn_value why = read_int(shape, "limit", value, 1, out);
+    if (why == NULL && *out > TN_STORE_LIMIT_MAX)
+        why = failure("LIMIT", "`%s`: the limit is %lld; at most %d are given at once: go on with the last one's key",
+                      shape->name, (long long)*out, TN_STORE_LIMIT_MAX);
+    return why;
+}
+
+static tn_value read_order(struct arena *arena, const struct shape *shape, tn_value value, struct selection *out) {
+    if (absent(value)) return NULL;
+    uint64_t count = tn.value->count(value);
+    if (tn.value->kind(value) != TN_ARRAY)
+        return failure("INVALID", "`%s`: `order` is an array of member paths, and %s was found", shape->name,
+                       tn_kind_name(value));
+    if (count > TN_STORE_ORDER_MAX)
+        return failure("LIMIT", "`%s`: `order` has %llu members; at most %d are allowed", shape->name,
+                       (unsigned long long)count, TN_STORE_ORDER_MAX);
+    struct path *order = arena_alloc(arena, (count + 1) * sizeof *order);
+    tn_value why = order == NULL ? failure_memory() : NULL;
+    for (uint64_t i = 0; why == NULL && i < count; i++)
+        why = path_read(arena, tn.value->at(value, i), "order", &order[i]);
+    out->order = order;
+    out->order_count = count;
+    return why;
+}
+
+static tn_value read_words(struct arena *arena, const struct shape *shape, tn_value value, struct text *out) {
+    struct text text = text_of(value);
+    if (text.data == NULL)
+        return failure("INVALID", "`%s`: `text` is a string, and %s was found", shape->name, tn_kind_name(value));
+    if (text.length > TN_STORE_TEXT_MAX)
+        return failure("LIMIT", "`%s`: `text` has %llu bytes; at most %d can be searched for", shape->name,
+                       (unsigned long long)text.length, TN_STORE_TEXT_MAX);
+    return words_of(arena, text, out) ? NULL : failure_memory();
+}
+
+static tn_value read_vector(struct arena *arena, const struct shape *shape, tn_value value, const float **out,
+                            uint64_t *count) {
+    uint64_t items = tn.value->count(value);
+    if (tn.value->kind(value) != TN_ARRAY || items == 0)
+        return failure("INVALID", "`%s`: `vector` is an array of numbers, and %s was found", shape->name,
+                       items == 0 && tn.value->kind(value) == TN_ARRAY ? "an empty one" : tn_kind_name(value));
+    if (items > TN_STORE_VECTOR_MAX)
+        return failure("LIMIT", "`%s`: `vector` has %llu numbers; at most %d are allowed", shape->name,
+                       (unsigned long long)items, TN_STORE_VECTOR_MAX);
+    float *vector = arena_alloc(arena, items * sizeof *vector);
+    if (vector == NULL) return failure_memory();
+    for (uint64_t i = 0; i < items; i++) {
+        tn_value item = tn.value->at(value, i);
+        double number = 0;
+        if (tn.value->as_double(item, &number) != TN_OK)
+            return failure("INVALID", "`%s`: `vector[%llu]` is a number, and %s was found", shape->name,
+                           (unsigned long long)i, tn_kind_name(item));
+        if (fabs(number) > 1e18) /* so that their squares can be added up */
+            return failure("INVALID", "`%s`: `vector[%llu]` is %g, and at most 1e18 either way is allowed", shape->name,
+                           (unsigned long long)i, number);
+        vector[i] = (float)number;
+    }
+    *out = vector;
+    *count = items;
+    return NULL;
+}
+
+static tn_value read_condition(struct arena *arena, tn_value value, struct precondition *out) {
+    struct members members;
+    struct filter *where = NULL;
+    if (absent(value)) return NULL;
+    tn_value why = read_members(value, &condition_shape, &members);
+    if (why == NULL && absent(members.at[AT_VERSION]) && absent(members.at[AT_WHERE]))
+        why = failure("INVALID", "`if` needs a `version`, a `where` or both");
+    if (why == NULL && !absent(members.at[AT_VERSION])) {
+        out->has_version = true;
+        why = read_int(&condition_shape, "version", members.at[AT_VERSION], 0, &out->version);
+    }
+    if (why == NULL) why = filter_read(arena, members.at[AT_WHERE], "`if`: `where`", &where);
+    out->where = where;
+    return why;
+}
+
+/* Whether it is there, to be taken away, or to be left as it is. */
+static enum keeping how(tn_value value, bool merge) {
+    if (!absent(value)) return SET;
+    return merge && value == NULL ? KEEP : DROP;
+}
+
+static tn_value read_beside(struct arena *arena, const struct shape *shape, const struct members *members, bool merge,
+                            struct beside *out) {
+    tn_value text = members->at[AT_TEXT], vector = members->at[AT_VECTOR], expires_at = members->at[AT_EXPIRES_AT];
+    *out = (struct beside){
+        .words_how = how(text, merge), .vector_how = how(vector, merge), .expires_how = how(expires_at, merge)};
+    tn_value why = NULL;
+    if (out->words_how == SET) why = read_words(arena, shape, text, &out->words);
+    if (why == NULL && out->words.length == 0 && out->words_how == SET) out->words_how = DROP;
+    if (why == NULL && out->vector_how == SET)
+        why = read_vector(arena, shape, vector, &out->vector, &out->vector_count);
+    if (why == NULL && out->expires_how == SET)
+        why = read_int(shape, "expires_at", expires_at, INT64_MIN, &out->expires_at);
+    return why;
+}
+
+static tn_value read_selection(struct arena *arena, const struct shape *shape, const struct members *members,
+                               struct selection *out) {
+    struct filter *where = NULL;
+    tn_value why = read_key(shape, "collection", members->at[AT_COLLECTION], &out->collection);
+    if (why == NULL) why = read_optional_key(shape, "from", members->at[AT_FROM], &out->extent.from);
+    if (why == NULL) why = read_optional_key(shape, "to", members->at[AT_TO], &out->extent.to);
+    if (why == NULL) why = read_optional_key(shape, "after", members->at[AT_AFTER], &out->after);
+    if (why == NULL) why = filter_read(arena, members->at[AT_WHERE], "`where`", &where);
+    if (why == NULL) why = read_order(arena, shape, members->at[AT_ORDER], out);
+    if (why == NULL) why = read_bool(shape, "reverse", members->at[AT_REVERSE], &out->reverse);
+    if (why == NULL) why = read_bool(shape, "keys_only", members->at[AT_KEYS_ONLY], &out->keys_only);
+    if (why == NULL) why = read_limit(shape, members->at[AT_LIMIT], &out->limit);
+    out->where = where;
+    return why;
+}
+
+/* ---- Batches ---- */
+
+static tn_value read_operation(struct arena *arena, tn_value source, struct operation *out) {
+    const char *names[OPERATIONS + 1] = {NULL};
+    struct shown shown;
+    struct text name = text_of(tn.value->get(source, "op"));
+    for (unsigned i = 0; i < OPERATIONS; i++) names[i] = operations[i].name;
+    if (tn.value->kind(source) != TN_OBJECT)
+        return failure("INVALID", "an operation is an object, and %s was found", tn_kind_name(source));
+    if (name.data == NULL) return failure("INVALID", "an operation needs the member `op`, a string: put, merge, …");
+    unsigned kind = 0;
+    while (kind < OPERATIONS && !text_is(name, names[kind])) kind++;
+    if (kind == OPERATIONS) {
+        const char *near = nearest_word(name, names);
+        return failure("INVALID",
+                       "there is no operation `%s`; there are put, merge, delete, delete_range, expect and take%s%s%s",
+                       show(name, &shown), near != NULL ? " (did you mean `" : "", near != NULL ? near : "",
+                       near != NULL ? "`?)" : "");
+    }
+    const struct shape *shape = &operations[kind];
+    struct members members;
+    tn_value why = read_members(source, shape, &members);
+    out->kind = (enum operation_kind)kind;
+    out->value = kind == OP_PUT ? members.at[AT_VALUE] : members.at[AT_PATCH];
+    if (why == NULL) why = read_key(shape, "collection", members.at[AT_COLLECTION], &out->collection);
+    if (why == NULL && shape->required & HAS_KEY) why = read_key(shape, "key", members.at[AT_KEY], &out->key);
+    if (why == NULL) why = read_condition(arena, members.at[AT_IF], &out->condition);
+    if (why == NULL && kind == OP_EXPECT && absent(members.at[AT_IF]))
+        why = failure("INVALID", "`expect` needs the member `if`");
+    if (why == NULL) why = read_beside(arena, shape, &members, kind == OP_MERGE || kind == OP_TAKE, &out->beside);
+    if (why == NULL) why = read_selection(arena, shape, &members, &out->selection);
+    if (why == NULL && out->value != NULL) {
+        tn_value json = NULL;
+        uint64_t size = 0;
+        why = request_value(out->value, &json, &size); /* merging does not make it deeper than the two were */
+        tn_release(json);
+    }
+    return why;
+}
+
+tn_value request_batch(struct arena *arena, tn_value batch, struct operation **out, uint64_t *count) {
+    uint64_t items = tn.value->count(batch);
+    if (tn.value->kind(batch) != TN_ARRAY)
+        return failure("INVALID", "a batch is an array of operations, and %s was found", tn_kind_name(batch));
+    if (items > TN_STORE_BATCH_MAX)
+        return failure("LIMIT", "the batch has %llu operations; at most %d are applied at once",
+                       (unsigned long long)items, TN_STORE_BATCH_MAX);
+    struct operation *list = arena_alloc(arena, (items + 1) * sizeof *list);
+    tn_value why = list == NULL ? failure_memory() : NULL;
+    for (uint64_t i = 0; why == NULL && i < items; i++) {
+        why = read_operation(arena, tn.value->at(batch, i), &list[i]);
+        if (why != NULL) why = failure_detail_take(why, "index", tn_int((int64_t)i));
+    }
+    *out = list;
+    *count = items;
+    return why;
+}
+
+/* ---- Queries ---- */
+
+tn_value request_query(struct arena *arena, tn_value source, struct query *out) {
+    const char *names[QUERIES + 1] = {NULL};
+    tn_value key = NULL, body = NULL;
+    struct members members;
+    struct shown shown;
+    for (unsigned i = 0; i < QUERIES; i++) names[i] = queries[i].name;
+    if (tn.value->kind(source) != TN_OBJECT || tn.value->count(source) != 1)
+        return failure("INVALID", "a query is an object of one member, get, list, count or search; %s%s was found",
+                       tn_kind_name(source), tn.value->kind(source) == TN_OBJECT ? " of another number" : "");
+    (void)tn.value->entry(source, 0, &key, &body);
+    unsigned kind = 0;
+    while (kind < QUERIES && !text_is(text_of(key), names[kind])) kind++;
+    if (kind == QUERIES) {
+        const char *near = nearest_word(text_of(key), names);
+        return failure("INVALID", "there is no query `%s`; there are get, list, count and search%s%s%s",
+                       show(text_of(key), &shown), near != NULL ? " (did you mean `" : "", near != NULL ? near : "",
+                       near != NULL ? "`?)" : "");
+    }
+    const struct shape *shape = &queries[kind];
+    tn_value why = read_members(body, shape, &members);
+    memset(out, 0, sizeof *out);
+    out->kind = (enum query_kind)kind;
+    if (why == NULL && kind == QUERY_GET) why = read_key(shape, "key", members.at[AT_KEY], &out->key);
+    if (why == NULL) why = read_selection(arena, shape, &members, &out->selection);
+    if (why != NULL || kind != QUERY_SEARCH) return why;
+    if (absent(members.at[AT_TEXT]) == absent(members.at[AT_VECTOR]))
+        return failure("INVALID", "`search` needs either a `text` or a `vector`");
+    if (!absent(members.at[AT_TEXT])) return read_words(arena, shape, members.at[AT_TEXT], &out->selection.words);
+    return read_vector(arena, shape, members.at[AT_VECTOR], &out->selection.vector, &out->selection.vector_count);
+}
+
+/* ---- Values ---- */
+
+static uint64_t depth_of(struct text json) {
+    uint64_t depth = 0, most = 0;
+    bool quoted = false;
+    for (uint64_t i = 0; i < json.length; i++) {
+        char c = json.data[i];
+        if (quoted && c == '\\')
+            i++;
+        else if (c == '"')
+            quoted = !quoted;
+        else if (!quoted && (c == '[' || c == '{') && ++depth > most)
+            most = depth;
+        else if (!quoted && (c == ']' || c == '}'))
+            depth--;
+    }
+    return most;
+}
+
+tn_value request_value(tn_value value, tn_value *json, uint64_t *size) {
+    *json = NULL;
+    if (tn.value->kind(value) == TN_BYTES) {
+        (void)tn.value->as_bytes(value, size);
+    } else {
+        tn_value written = tn.value->to_json(value);
+        struct text text = text_of(written);
+        uint64_t depth = depth_of(text);
+        if (written == NULL) return failure_memory();
+        if (depth > TN_STORE_DEPTH_MAX) {
+            tn_release(written);
+            return failure("LIMIT", "the value has arrays or objects %llu deep in one another; at most %d are kept",
+                           (unsigned long long)depth, TN_STORE_DEPTH_MAX);
+        }
+        *size = text.length;
+        *json = written;
+    }
+    if (*size <= TN_STORE_VALUE_MAX) return NULL;
+    tn_release(*json);
+    *json = NULL;
+    return failure("LIMIT", "the value has %llu bytes; at most %d are kept in one record: split it into several",
+                   (unsigned long long)*size, TN_STORE_VALUE_MAX);
+}

@@ -1,0 +1,158 @@
+/*
+ * store_test.c - what every store does: tests/corpus/store, over each of them.
+ *
+ * A case is a list of lines, a store of its own begins with each:
+ *     commit [OPERATION, …]    query {…}    maintain    reopen    advance MS (of the clock)
+ *     => RESULT                what the call above must give, member for member; scores are left out
+ *     !! CODE part of its message
+ *     detail {…}               of the error above
+ * A line that begins with a blank continues the one before it. A line that begins with # is a comment.
+ */
+#include "tests/unit/store_fixture.h"
+
+#include <dirent.h>
+
+/* ---- One case ---- */
+
+struct script {
+    const struct corpus_case *test;
+    const char *name; /* of the store */
+    struct opened store;
+    char options[1024];
+    tn_value result; /* of the last call; NULL where it failed */
+    bool asked;      /* a call has not been answered yet */
+    int opened;
+};
+
+/* Without the members `score`, having seen that they never grow. */
+static tn_value without_scores(const struct script *script, tn_value result) {
+    tn_value records = value_get(result, "records");
+    if (!value_is(records, TN_ARRAY)) return value_ref(result);
+    tn_value list = value_array();
+    double before = 0;
+    for (size_t i = 0; i < value_count(records); i++) {
+        tn_value record = value_at(records, i), score = value_get(record, "score");
+        if (score) {
+            double now = value_to_double(score);
+            if (i > 0 && now > before)
+                fail_msg("%s: %s: the scores are not in order", script->name, script->test->name);
+            before = now;
+        }
+        list = value_push_take(list, value_remove_take(value_ref(record), value_text("score")));
+    }
+    return value_set_take(value_ref(result), "records", list);
+}
+
+static void expect_result(struct script *script, const char *text) {
+    if (!script->result)
+        fail_msg("%s: `%s`: expected %s\nfound %s: %s", script->name, script->test->name, text, fixture_code(),
+                 fixture_message());
+    tn_value expected = fixture_json(text), found = without_scores(script, script->result);
+    if (!value_identical(expected, found)) {
+        char *shown = json_text(found, JSON_COMPACT);
+        fail_msg("%s: `%s`\nexpected %s\nfound    %s", script->name, script->test->name, text, shown);
+    }
+    value_unref(expected);
+    value_unref(found);
+    script->asked = false;
+}
+
+static void expect_error(struct script *script, char *text) {
+    char *part = strchr(text, ' ');
+    if (part) *part++ = '\0';
+    if (script->result) {
+        char *shown = json_text(script->result, JSON_COMPACT);
+        fail_msg("%s: `%s`: expected %s, found %s", script->name, script->test->name, text, shown);
+    }
+    if (strcmp(fixture_code(), text) != 0 || (part && !strstr(fixture_message(), part)))
+        fail_msg("%s: `%s`\nexpected %s: %s\nfound    %s: %s", script->name, script->test->name, text, part ? part : "",
+                 fixture_code(), fixture_message());
+    script->asked = false;
+}
+
+static void expect_detail(struct script *script, const char *text) {
+    tn_value expected = fixture_json(text), found = value_get(fixture_error, "detail");
+    if (!found || !value_equal(expected, found)) {
+        char *shown = found ? json_text(found, JSON_COMPACT) : mem_text("nothing");
+        fail_msg("%s: `%s`\nexpected the detail %s\nfound %s", script->name, script->test->name, text, shown);
+    }
+    value_unref(expected);
+}
+
+static void step(struct script *script, char *line) {
+    bool answer = strncmp(line, "=> ", 3) == 0 || strncmp(line, "!! ", 3) == 0;
+    if (script->asked && !answer)
+        fail_msg("%s: `%s`: what is expected before `%.60s`?", script->name, script->test->name, line);
+    if (strncmp(line, "commit ", 7) == 0 || strncmp(line, "query ", 6) == 0 || strcmp(line, "maintain") == 0) {
+        value_unref(script->result);
+        script->asked = true;
+        script->result = *line == 'c'   ? fixture_commit(&script->store, line + 7)
+                         : *line == 'q' ? fixture_query(&script->store, line + 6)
+                                        : fixture_maintain(&script->store);
+    } else if (strncmp(line, "=> ", 3) == 0) {
+        expect_result(script, line + 3);
+    } else if (strncmp(line, "!! ", 3) == 0) {
+        expect_error(script, line + 3);
+    } else if (strncmp(line, "detail ", 7) == 0) {
+        expect_detail(script, line + 7);
+    } else if (strncmp(line, "advance ", 8) == 0) {
+        loop_fake_advance(fixture_host.loop, atoll(line + 8));
+    } else if (strcmp(line, "reopen") == 0) {
+        fixture_close(&script->store);
+        script->store = fixture_open(script->name, script->options);
+    } else {
+        fail_msg("%s: `%s`: what is `%.60s`?", script->name, script->test->name, line);
+    }
+}
+
+static void run_case(const struct corpus_case *test, void *user) {
+    struct script script = {.test = test, .name = user};
+    const char *options = corpus_section(test, "options");
+    fixture_begin(script.name);
+    snprintf(script.options, sizeof script.options, "%s", options ? options : "{}");
+    script.store = fixture_open(script.name, script.options);
+    char *text = mem_text(corpus_need(test, "")), *at = text;
+    while (*at) {
+        char *line = at, *end = strchr(at, '\n');
+        while (end && (end[1] == ' ' || end[1] == '\n')) { /* the next one continues this */
+            *end = ' ';
+            end = strchr(end, '\n');
+        }
+        at = end ? end + 1 : line + strlen(line);
+        if (end) *end = '\0';
+        for (size_t i = strlen(line); i > 0 && line[i - 1] == ' ';) line[--i] = '\0';
+        if (*line && *line != '#') step(&script, line);
+    }
+    if (script.asked) fail_msg("%s: `%s`: what is expected at its end?", script.name, test->name);
+    mem_free(text);
+    value_unref(script.result);
+    fixture_close(&script.store);
+    fixture_end();
+}
+
+static void corpus(void **state) {
+    (void)state;
+    char folder[4096], file[4400];
+    struct dirent **entries = NULL;
+    corpus_path("tests/corpus/store", folder, sizeof folder);
+    int count = scandir(folder, &entries, NULL, alphasort), cases = 0;
+    for (int i = 0; i < count; i++) {
+        const char *dot = strrchr(entries[i]->d_name, '.');
+        snprintf(file, sizeof file, "%s/%s", folder, entries[i]->d_name);
+        for (size_t j = 0; dot && strcmp(dot, ".txt") == 0 && j < sizeof fixture_stores / sizeof *fixture_stores; j++) {
+            char name[16];
+            snprintf(name, sizeof name, "%s", fixture_stores[j]);
+            cases += corpus_each(file, run_case, name);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    assert_true(cases > 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(corpus),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
