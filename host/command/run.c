@@ -334,32 +334,44 @@ static int run_single(const struct arguments *arguments, struct host *host, stru
 
 /* A line that is no JSON has a result as every other: `before` inputs come first. */
 struct bad_line {
-    size_t before;
+    size_t before, line;
     tn_value result;
 };
 
 struct many {
     tn_value inputs;
+    size_t *lines; /* of the file, from 1: where each input stands */
+    bool json;     /* results say that */
     struct bad_line *bad;
     size_t bad_count, bad_given, failed;
     bool progress;
 };
 
-static void give(struct many *many, tn_value result) {
+static void give(struct many *many, size_t line, tn_value result) {
     many->failed += value_get(result, "error") != NULL;
-    print_line(result);
+    if (!many->json) {
+        print_line(result);
+        return;
+    }
+    tn_value event = value_set_take(value_object_reserve(3), "type", value_text("result"));
+    event = value_set_take(event, "line", value_int((int64_t)line));
+    for (size_t i = 0, n = value_count(result); i < n; i++)
+        event = value_set_key_take(event, value_ref(value_key_at(result, i)), value_ref(value_value_at(result, i)));
+    print_line(event);
+    value_unref(event);
 }
 
 static void give_bad(struct many *many, size_t before) {
     for (; many->bad_given < many->bad_count && many->bad[many->bad_given].before <= before; many->bad_given++)
-        give(many, many->bad[many->bad_given].result);
+        give(many, many->bad[many->bad_given].line, many->bad[many->bad_given].result);
 }
 
 static _Atomic bool batch_cancel;
 
 static void on_result(void *user, size_t index, tn_value result) {
-    give_bad(user, index);
-    give(user, result);
+    struct many *many = user;
+    give_bad(many, index);
+    give(many, many->lines[index], result);
     if (!command_flush()) batch_cancel = true; /* nobody gets what the others give */
 }
 
@@ -373,11 +385,18 @@ static void refuse_line(struct many *many, const char *path, size_t line, const 
     command_line_error(path, line, message, &error);
     many->bad = mem_array(many->bad, many->bad_count + 1, sizeof *many->bad);
     many->bad[many->bad_count++] = (struct bad_line){
-        value_count(many->inputs), value_set_take(value_object_reserve(1), "error", error_to_value(&error))};
+        value_count(many->inputs), line, value_set_take(value_object_reserve(1), "error", error_to_value(&error))};
     error_finish(&error);
 }
 
-/* One input a line. */
+static void add_input(struct many *many, size_t line, tn_value value) {
+    size_t count = value_count(many->inputs);
+    if ((count & (count - 1)) == 0) many->lines = mem_array(many->lines, count ? count * 2 : 1, sizeof *many->lines);
+    many->lines[count] = line;
+    many->inputs = value_push_take(many->inputs, value);
+}
+
+/* One input a line; blank ones are passed over. */
 static bool read_lines(struct many *many, const char *path, struct error *error) {
     char *text;
     size_t length;
@@ -392,7 +411,7 @@ static bool read_lines(struct many *many, const char *path, struct error *error)
             tn_value value;
             struct error inner = ERROR_INIT;
             if (json_read(at, size, NULL, &value, &inner) == TN_OK)
-                many->inputs = value_push_take(many->inputs, value);
+                add_input(many, line, value);
             else
                 refuse_line(many, path, line, inner.message);
             error_finish(&inner);
@@ -408,7 +427,8 @@ static int run_batch(const struct arguments *arguments, struct host *host, struc
     struct error error = ERROR_INIT;
     int64_t concurrency;
     if (!argument_number(arguments, "concurrency", 1, 100000, BATCH_CONCURRENCY, &concurrency)) return COMMAND_USAGE;
-    struct many many = {.progress = isatty(STDERR_FILENO) && !argument_given(arguments, "quiet")};
+    struct many many = {.json = argument_given(arguments, "json"),
+                        .progress = isatty(STDERR_FILENO) && !argument_given(arguments, "quiet")};
     if (!read_lines(&many, argument_text(arguments, "batch"), &error)) {
         int code = command_fail_error(COMMAND_USAGE, &error);
         error_finish(&error);
@@ -426,6 +446,7 @@ static int run_batch(const struct arguments *arguments, struct host *host, struc
     value_unref(many.inputs);
     for (size_t i = 0; i < many.bad_count; i++) value_unref(many.bad[i].result);
     mem_free(many.bad);
+    mem_free(many.lines);
     if (!command_flush()) return COMMAND_RUN_FAILED;
     if (command_interrupted())
         return command_fail(COMMAND_CANCELLED, "the batch was cancelled: %zu of %zu runs failed or did not end",

@@ -18,12 +18,14 @@ const struct option global_options[] = {
 
 static const struct option run_options_table[] = {
     {"input", 'i', "JSON", "the run's input: JSON, @FILE, or - for standard input", NULL},
-    {"set", 's', "PATH=VALUE", "set a part of the input, as in user.name=Ada; may be repeated", NULL},
+    {"set", 's', "PATH=VALUE", "set a part of the input, as in user.name=Ada or tags=[1,2]; may be repeated", NULL},
     {"run-config", 0, "JSON", "tags, metadata, configurable, recursion_limit, run_id, … as JSON or @FILE", NULL},
     {"stream", 0, "MODES", "events to show, of each mode named",
      "values,updates,messages,custom,tasks,checkpoints,debug,all"},
-    {"json", 0, NULL, "print events as JSON lines; the last is {\"type\":\"result\", …}", NULL},
-    {"batch", 'b', "FILE", "one run for each line of FILE, a JSON input each; results in the same order", NULL},
+    {"json", 0, NULL,
+     "print events as JSON lines; the last is {\"type\":\"result\", …}, and of a batch each, with its line", NULL},
+    {"batch", 'b', "FILE",
+     "one run for each line of FILE that is not blank, a JSON input each; results in the same order", NULL},
     {"concurrency", 'j', "N", "runs of a batch at once; 16", NULL},
     {"quiet", 'q', NULL, "no live view, no warnings", NULL},
     {NULL, 0, NULL, NULL, NULL},
@@ -105,7 +107,14 @@ static const struct option reference_options[] = {
 const struct command commands[] = {
     {"run", "FILE", "run a document",
      "Builds the graph that FILE describes and runs it once, or once for each line of a batch. The result is one JSON\n"
-     "object on standard output. On a terminal the run is shown live, on standard error. Ctrl-C cancels.",
+     "object on standard output. On a terminal the run is shown live, on standard error. Ctrl-C cancels.\n"
+     "\n"
+     "The PATH of --set is names with dots between them: a channel, then keys of objects, made where they are not\n"
+     "there. A name has neither a dot nor `=` in it; lists are set whole. VALUE, all that follows the first `=`, is\n"
+     "JSON where it reads as JSON, else a text: n=3 is a number, n='\"3\"' the text 3, name=Ada the text Ada. --input\n"
+     "comes first, then each --set in turn.\n"
+     "\n"
+     "A batch prints {\"output\": …} or {\"error\": …} for each line, and fails where one did.",
      "$ tenon run samples/hello/hello.yaml --set name=Ada\n{\"name\":\"Ada\",\"greeting\":\"Hello, Ada!\"}\n",
      run_options_table, 1, 1, command_run, false},
     {"check", "FILE…", "find mistakes in documents without running them",

@@ -220,6 +220,12 @@ sed -n 2p "$work/out" | grep -qF 'did you mean `name`?' || fails "line 2"
 sed -n 3p "$work/out" | grep -qF '"message":"lines.jsonl:4:2: found `bad`, expected a key in double quotes"' || fails "line 3"
 sed -n 4p "$work/out" | grep -qF 'array' || fails "line 4"
 sed -n 5p "$work/out" | grep -qxF '{"output":{"name":"c","greeting":"Hello, c!"}}' || fails "line 5"
+run tenon run "$hello" --batch lines.jsonl --json
+expect_code 1 && [ "$(wc -l <"$work/out")" = 5 ] || fails "expected a line for each input"
+sed -n 1p "$work/out" | grep -qxF '{"type":"result","line":1,"output":{"name":"a","greeting":"Hello, a!"}}' || fails "line 1"
+sed -n 2p "$work/out" | grep -q '^{"type":"result","line":3,"error":{' || fails "line 3, after one that is blank"
+sed -n 3p "$work/out" | grep -q '^{"type":"result","line":4,"error":{' || fails "line 4, which is no JSON"
+sed -n 5p "$work/out" | grep -q '^{"type":"result","line":6,"output":{' || fails "line 6"
 for i in $(seq 500); do echo "{\"name\":$i}"; done >many.jsonl
 for i in $(seq 500); do echo "{\"output\":{\"name\":$i,\"greeting\":\"Hello, $i!\"}}"; done >many.expected
 for n in 1 7 1000; do
