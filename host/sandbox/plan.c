@@ -6,6 +6,7 @@
  */
 #include "host/sandbox/plan.h"
 #include "adl/value/memory.h"
+#include "host/sandbox/cgroup.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ static const struct given for_all[] = {
     {"/usr/share/i18n", SANDBOX_READ},
     {"/etc/ld.so.cache", SANDBOX_READ},
     {"/etc/localtime", SANDBOX_READ},
+    {"/etc/locale.alias", SANDBOX_READ},
     {"/dev/null", ALL},
     {"/dev/zero", ALL},
     {"/dev/full", ALL},
@@ -139,11 +141,14 @@ static void read_effect(struct sandbox_plan *plan, const char *effect) {
             effects[i].open(plan, effect, effect[length] ? effect + length + 1 : NULL);
 }
 
+static void grant_limit(void *user, const char *path) { grant(user, path, SANDBOX_READ); }
+
 void sandbox_plan_init(struct sandbox_plan *plan, tn_value manifest, const char *path, bool program) {
     char folder[PATH_MAX];
     tn_value components = value_get(manifest, "components");
     *plan = (struct sandbox_plan){.program = program, .problems = value_array()};
     GRANT_ALL(plan, for_all);
+    cgroup_limits(grant_limit, plan);
     if (realpath(path, folder)) {
         grant(plan, folder, SANDBOX_READ | (program ? SANDBOX_RUN : 0));
         char *slash = strrchr(folder, '/');

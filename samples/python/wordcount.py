@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -IS
 """A Tenon plugin that is a program: it speaks the component protocol (sdk/protocol.md) with the standard library alone.
 
 wordcount.py.tenon.json beside it is its manifest. Two components: the node `words.count` counts the words of a channel and

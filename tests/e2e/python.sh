@@ -4,6 +4,8 @@ run tenon run "$SOURCE/samples/python/count.yaml" --plugins "$SOURCE/samples/pyt
 expect_code 0
 expect_out '{"text":"the more the merrier","counted":{"words":4,"distinct":3},"said":"3 of 4"}'
 
+[ ! -s "$work/err" ] || fails "expected nothing on standard error: nothing is refused" # of what every Python does
+
 # More chunks than there is room for at once.
 run tenon run "$SOURCE/samples/python/count.yaml" --plugins "$SOURCE/samples/python" --set "text=$(seq 1 500 | tr '\n' ' ')" --json
 [ "$(grep -c '"type":"custom"' "$work/out")" = 500 ] || fails "expected 500 custom events"

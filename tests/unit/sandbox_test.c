@@ -11,12 +11,14 @@
 #include <cmocka.h>
 
 #include "host/sandbox/calls.h"
+#include "host/sandbox/cgroup.h"
 #include "host/sandbox/filter.h"
 #include "host/sandbox/landlock.h"
 #include "host/sandbox/plan.h"
 #include "host/sandbox/sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,6 +115,7 @@ static void grants_nothing_else(void **state) {
         assert_false(plan.spawn || plan.network || plan.writes);
         assert_false(sandbox_plan_allows(&plan, "/", SANDBOX_READ));
         assert_false(sandbox_plan_allows(&plan, "/etc/passwd", SANDBOX_READ));
+        assert_false(sandbox_plan_allows(&plan, "/sys/fs/cgroup", SANDBOX_READ));
         assert_false(sandbox_plan_allows(&plan, in_folder("data/file"), SANDBOX_READ));
         assert_false(sandbox_plan_allows(&plan, "/usr/bin/env", SANDBOX_RUN));
         assert_false(sandbox_plan_allows(&plan, in_folder("plugin/acme.so"), SANDBOX_WRITE));
@@ -173,6 +176,32 @@ static void paths_have_a_limit(void **state) {
     }
     rmdir(in_folder("many"));
     free(effects);
+}
+
+static void look_at_limit(void *user, const char *path) {
+    static const char *const names[] = {"/cpu.max", "/memory.max", "/cpu.cfs_quota_us", "/cpu.cfs_period_us",
+                                        "/memory.limit_in_bytes"};
+    size_t known = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) known += strcmp(strrchr(path, '/'), names[i]) == 0;
+    assert_int_equal(known, 1);
+    assert_int_equal(strncmp(path, "/sys/fs/cgroup/", 15), 0);
+    assert_null(strstr(path, "/../"));
+    assert_null(strstr(path, "//"));
+    struct stat status;
+    char resolved[PATH_MAX];
+    if (stat(path, &status) == 0 && realpath(path, resolved))
+        assert_true(sandbox_plan_allows(user, resolved, SANDBOX_READ));
+    assert_false(sandbox_plan_allows(user, path, SANDBOX_WRITE));
+}
+
+/* Files, each named: nothing else of what the control groups say of other processes. */
+static void limits_of_the_own_group_are_read(void **state) {
+    (void)state;
+    struct sandbox_plan plan;
+    plan_of(&plan, "", false);
+    cgroup_limits(look_at_limit, &plan);
+    assert_false(sandbox_plan_allows(&plan, "/sys/fs/cgroup/cgroup.procs", SANDBOX_READ));
+    sandbox_plan_finish(&plan);
 }
 
 /* ---- The table ---- */
@@ -312,6 +341,7 @@ int main(void) {
                                        cmocka_unit_test(programs_are_run),
                                        cmocka_unit_test(what_is_not_there_is_told),
                                        cmocka_unit_test(paths_have_a_limit),
+                                       cmocka_unit_test(limits_of_the_own_group_are_read),
                                        cmocka_unit_test(calls_have_known_names),
                                        cmocka_unit_test(landlock_alone),
                                        cmocka_unit_test(filter_alone),
