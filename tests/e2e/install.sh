@@ -68,6 +68,9 @@ expect_code 0
 quietly env TENON_PREFIX="$work/plain" BUILD="$work/triage" "$SOURCE/samples/triage/run"
 cmp "$work/triage/report.json" "$SOURCE/samples/triage/expected.json" || fails "the report differs from expected.json"
 diff "$work/log" "$SOURCE/samples/triage/expected.txt" >&2 || fails "the table differs from expected.txt"
+# By itself it builds where TENON_BUILD says, from wherever it is called.
+quietly env -u BUILD TENON_PREFIX="$work/plain" TENON_BUILD=other "$SOURCE/samples/triage/run"
+cmp other/triage/report.json "$SOURCE/samples/triage/expected.json" || fails "the report is not in TENON_BUILD"
 run tenon plugin check "$work/triage/triage.so"
 expect_code 0
 
