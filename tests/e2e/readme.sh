@@ -50,6 +50,11 @@ grep -vE '^\./(samples|tests)/run$|--preset|cmake --install' commands >steps
 cmake --install "$BINARY" --prefix "$work/prefix" >"$work/log"
 PATH=$work/prefix/bin:$PATH bash script >"$work/log" 2>&1 || { cat "$work/log" >&2; fails "the README's commands: $(tr '\n' ';' <steps)"; }
 
+# What building needs is said whole.
+for package in $(sed -n 's/^build=(\(.*\))$/\1/p' "$SOURCE/tests/tools/packages" | tr ' ' '\n' | grep -e '-dev$' -e pkg-config); do
+    grep -qF "$package" "$readme" || fails "the README does not say that building needs $package"
+done
+
 # Listings: the documents and sources that it shows are these files' texts.
 python3 - "$readme" "$SOURCE" <<'PYTHON'
 import sys
