@@ -224,28 +224,41 @@ static int32_t check_files(const struct check *check) {
 
 /* ---- Reading ---- */
 
-int32_t pack_manifest_check_source(const char *file, tn_value value, struct error *error) {
-    static const char *const others[] = {"name", "version", "tenon", "files", NULL};
-    static const char *const *const tables[] = {others, texts, pack_lists};
-    struct check check = {.file = file, .value = value, .error = error};
-    int32_t status = check_source(&check);
-    for (size_t i = 0; status == TN_OK && i < value_count(value); i++) {
-        size_t length;
-        const char *name = value_chars(value_key_at(value, i), &length);
-        struct nearest near;
-        bool known = false;
-        nearest_init(&near, name, length);
-        for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-            for (const char *const *key = tables[t]; *key; key++) {
-                known |= value_text_is(value_key_at(value, i), *key);
-                nearest_offer(&near, *key, strlen(*key));
-            }
-        const char *meant = nearest_result(&near);
-        if (!known)
-            status = WRONG(&check, "found the key `%.80s`, which a pack does not have%s%s%s", name,
-                           meant ? "; did you mean `" : "", meant ? meant : "", meant ? "`?" : "");
-    }
+static const char *const others[] = {"name", "version", "tenon", "files", NULL};
+static const char *const *const tables[] = {others, texts, pack_lists};
+#define TABLE_COUNT (sizeof tables / sizeof *tables)
+
+static int32_t refuse_key(const struct check *check, tn_value key) {
+    struct buffer all;
+    struct nearest near;
+    size_t length;
+    const char *name = value_chars(key, &length);
+    buffer_init(&all, SIZE_MAX);
+    nearest_init(&near, name, length);
+    for (size_t t = 0; t < TABLE_COUNT; t++)
+        for (const char *const *known = tables[t]; *known; known++) {
+            nearest_offer(&near, *known, strlen(*known));
+            buffer_format(&all, "%s`%s`", all.length ? ", " : "", *known);
+        }
+    const char *meant = nearest_result(&near);
+    int32_t status =
+        WRONG(check, "found the key `%.80s`, which a pack does not have; %s%s%s", name,
+              meant ? "did you mean `" : "there are ", meant ? meant : buffer_cstr(&all), meant ? "`?" : "");
+    buffer_finish(&all);
     return status;
+}
+
+/* A mistyped key first: that another one is missing would only follow from it. */
+int32_t pack_manifest_check_source(const char *file, tn_value value, struct error *error) {
+    const struct check check = {.file = file, .value = value, .error = error};
+    for (size_t i = 0; value_is(value, TN_OBJECT) && i < value_count(value); i++) {
+        tn_value key = value_key_at(value, i);
+        bool known = false;
+        for (size_t t = 0; t < TABLE_COUNT; t++)
+            for (const char *const *name = tables[t]; *name; name++) known |= value_text_is(key, *name);
+        if (!known) return refuse_key(&check, key);
+    }
+    return check_source(&check);
 }
 
 int32_t pack_manifest_read(const char *file, const char *text, size_t length, struct pack_manifest *out,

@@ -56,6 +56,8 @@ broken 'mkfifo pipe' "is no regular file"
 broken 'sed -i s/acme-text/Acme/ pack.json' '`name`: found `Acme`'
 broken 'sed -i s/1.0.0/1.0/ pack.json' '`version`: found `1.0`'
 broken 'sed -i s/documents/document/ pack.json' 'did you mean `documents`?'
+broken 'sed -i s/title/titel/ pack.json' 'did you mean `title`?'
+broken 'sed -i s/licence/author/ pack.json' 'which a pack does not have; there are `name`, `version`, '
 broken 'sed -i s/one.yaml/two.yaml/ pack.json' '`two.yaml` is none of `files`'
 broken 'sed -i s/one.yaml/..\\\/one.yaml/ pack.json' 'it leads out of the pack'
 broken 'printf "no plugin" >plugins/nodes.so' "plugins/nodes.so"
