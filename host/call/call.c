@@ -61,6 +61,11 @@ tn_value call_input(const struct call *call) { return call->input; }
 struct call *call_parent(const struct call *call) {
     return call->parent;
 }
+struct call *call_root(const struct call *call) {
+    while (call->parent) call = call->parent;
+    return (struct call *)(uintptr_t)call;
+}
+bool call_resumed(const struct call *call) { return call->resumed; }
 const struct call_ops *call_ops_of(const struct call *call) { return call->ops; }
 void call_set_data(struct call *call, void *data) {
     call->touched = true;
@@ -237,6 +242,12 @@ tn_value slot_interrupt_value(tn_value payload, tn_value schema, tn_value contin
 
 int32_t call_interrupt(uint64_t token, tn_value payload, tn_value schema, tn_value continuation) {
     tn_value value = slot_interrupt_value(payload, schema, continuation);
+    int32_t status = slot_end_take(token, CALL_INTERRUPTED, value, NULL, "interrupt", false);
+    if (status != TN_OK) value_unref(value);
+    return status;
+}
+
+int32_t call_interrupt_take(uint64_t token, tn_value value) {
     int32_t status = slot_end_take(token, CALL_INTERRUPTED, value, NULL, "interrupt", false);
     if (status != TN_OK) value_unref(value);
     return status;

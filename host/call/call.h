@@ -74,6 +74,15 @@ struct call_ops {
     tn_value (*context)(struct call *call);
     /* `config`, `run`, `input` and `item` for expressions come from the call and from this: a new reference. */
     tn_value (*run_value)(struct call *call);
+    /*
+     * Of a call without a parent: the calls that its task makes, and those that these make. `path` says which: "0" is
+     * its first, "1.0" the first of its second.
+     * What is known of one before it is made: {output} or {error}: it has ended so, and is not made; {asked}: it waits,
+     * likewise; {input}: it is started with that, see call_resumed. A new reference; NULL: nothing is.
+     */
+    tn_value (*recall)(struct call *call, const char *path);
+    /* One has ended, and its caller is going to be told. True: an interrupt, and an answer can come. */
+    bool (*record)(struct call *call, const char *path, struct call *ended);
 };
 
 /* A write by index, in the order made. */
@@ -110,6 +119,13 @@ tn_value call_input(const struct call *call);
 struct call *call_parent(const struct call *call);
 const struct call_ops *call_ops_of(const struct call *call);
 
+/* Started with what `recall` had as its input: for a graph, what it saved. */
+bool call_resumed(const struct call *call);
+/* Of a call with a parent: the path that `recall` and `record` are given; "" of others. Owned by the caller. */
+char *call_path(const struct call *call);
+/* The call without a parent that this one is made for; itself, where it is that. */
+struct call *call_root(const struct call *call);
+
 /* One pointer for the callable that runs it, NULL at first. */
 void call_set_data(struct call *call, void *data);
 void *call_data(const struct call *call);
@@ -129,6 +145,7 @@ int32_t call_fail(uint64_t token, const struct error *error);
 int32_t call_emit(uint64_t token, tn_value chunk);
 int32_t call_cancelled(uint64_t token);
 int32_t call_interrupt(uint64_t token, tn_value payload, tn_value schema, tn_value continuation);
+int32_t call_interrupt_take(uint64_t token, tn_value value); /* call_interrupt_value as it is given */
 /* The open call of a token, or NULL. [loop] */
 struct call *call_of(uint64_t token);
 

@@ -74,6 +74,9 @@ struct call {
     int64_t total_ms, idle_ms;    /* 0: none */
     struct loop_timer total, idle, grace;
     uint32_t depth;
+    uint32_t made;    /* calls that its task has made */
+    uint32_t ordinal; /* among those of its parent */
+    bool resumed;     /* started with what was known of it */
     bool paused;      /* the owner wants no chunk */
     bool expected;    /* the loop was told to expect its end */
     bool cancel_owed; /* asked while starting */

@@ -2,8 +2,9 @@
  * interrupt.c - what a run waits for: nodes that have not ended, or answers; and how answers bring it on.
  *
  * A run interrupted before or inside a step keeps that step's tasks: those that have ended keep their outcome, those
- * that asked are started again with {continuation, answer}. An interrupt's id is its task's hash, so it is the same in
- * every process.
+ * that asked are started again with {continuation, answer}. Where a call that a task made has asked (a tool, a graph),
+ * the task is started again from the top, with the outcomes of its other calls as they were, and that call gets the
+ * answer. An interrupt's id is made from its task's hash, so it is the same in every process.
  */
 #include "adl/schema/schema.h"
 #include "adl/value/json.h"
@@ -14,12 +15,40 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void interrupt_id(const struct task *task, char out[20]) { snprintf(out, 20, "%016" PRIx64, task_hash(task)); }
-
 static bool waits_before(const struct task *task) {
     const struct run *run = task->run;
     return task->state == TASK_WAITING && !task->approved &&
            run->graph->document->nodes[task->plan.node].interrupt_before;
+}
+
+static tn_value id_of(uint64_t hash) { return value_format("%016" PRIx64, hash); }
+
+static tn_value entry_of(const struct task *task, uint64_t id) {
+    const struct run *run = task->run;
+    tn_value entry = value_set_take(value_object_reserve(5), "id", id_of(id));
+    entry = value_set_take(entry, "node", value_ref(run->graph->document->nodes[task->plan.node].id));
+    return run->path ? value_set_take(entry, "path", value_ref(run->path)) : entry;
+}
+
+static tn_value asked_entry(const struct task *task, uint64_t id, tn_value asked) {
+    tn_value payload = value_get(asked, "payload"), schema = value_get(asked, "schema");
+    tn_value entry = value_set_take(entry_of(task, id), "payload", payload ? value_ref(payload) : value_null());
+    return schema ? value_set_take(entry, "schema", value_ref(schema)) : entry;
+}
+
+/* Of calls that the task made: what they asked; of graphs, what they wait for. */
+static tn_value add_children(tn_value list, const struct task *task) {
+    for (size_t i = 0; i < value_count(task->children); i++) {
+        tn_value asked = value_get(value_value_at(task->children, i), "asked");
+        if (!asked) continue;
+        tn_value inner = value_get(asked, "interrupts");
+        const char *path = value_chars(value_key_at(task->children, i), NULL);
+        if (inner)
+            list = value_concat_take(list, value_ref(inner));
+        else
+            list = value_push_take(list, asked_entry(task, task_child_hash(task, path), asked));
+    }
+    return list;
 }
 
 tn_value run_interrupts(const struct run *run) {
@@ -27,24 +56,19 @@ tn_value run_interrupts(const struct run *run) {
     if (run->status != RUN_INTERRUPTED) return list;
     for (uint32_t i = 0; i < run->task_count; i++) {
         const struct task *task = &run->tasks[i];
-        bool before = waits_before(task);
-        if (!before && task->state != TASK_INTERRUPTED) continue;
-        char id[20];
-        interrupt_id(task, id);
-        tn_value entry = value_set_take(value_object_reserve(5), "id", value_text(id));
-        entry = value_set_take(entry, "node", value_ref(run->graph->document->nodes[task->plan.node].id));
-        if (before) {
-            entry = value_set_take(entry, "when", value_text("before"));
-        } else {
-            tn_value asked = call_interrupt_value(task->call);
-            tn_value payload = value_get(asked, "payload"), schema = value_get(asked, "schema");
-            entry = value_set_take(entry, "payload", payload ? value_ref(payload) : value_null());
-            if (schema) entry = value_set_take(entry, "schema", value_ref(schema));
+        if (waits_before(task)) {
+            tn_value entry = value_set_take(entry_of(task, task_hash(task)), "when", value_text("before"));
+            list = value_push_take(list, entry);
+        } else if (task->state == TASK_INTERRUPTED) {
+            tn_value asked = task_asked(task);
+            list = asked ? value_push_take(list, asked_entry(task, task_hash(task), asked)) : add_children(list, task);
         }
+    }
+    if (run->interrupt_after) {
+        tn_value entry = value_set_take(value_object_reserve(2), "when", value_text("after"));
+        if (run->path) entry = value_set_take(entry, "path", value_ref(run->path));
         list = value_push_take(list, entry);
     }
-    if (run->interrupt_after)
-        list = value_push_take(list, value_set_take(value_object_reserve(1), "when", value_text("after")));
     return list;
 }
 
@@ -53,7 +77,7 @@ tn_value run_interrupts(const struct run *run) {
 /* Whether a run goes on inside the task: then that run's tasks are what is waited for. */
 static bool holds_a_run(const struct run *root, const struct task *task) {
     for (const struct run *nested = root->nested; nested; nested = nested->next_nested)
-        if (nested->outer == task->run && nested->scope == task_hash(task)) return true;
+        if (nested->outer == task->run && nested->outer_task == task->index) return true;
     return false;
 }
 
@@ -88,19 +112,16 @@ tn_value run_open(const struct run *run) {
 
 /* ---- Answers ---- */
 
-static struct task *task_of_id(struct run *run, tn_value key) {
-    for (uint32_t i = 0; i < run->task_count; i++) {
-        struct task *task = &run->tasks[i];
-        char id[20];
-        interrupt_id(task, id);
-        if ((task->state == TASK_INTERRUPTED || waits_before(task)) && value_text_is(key, id)) return task;
+static tn_value find_entry(tn_value interrupts, tn_value id) {
+    for (size_t i = 0; i < value_count(interrupts); i++) {
+        tn_value known = value_get(value_at(interrupts, i), "id");
+        if (known && value_equal(known, id)) return value_at(interrupts, i);
     }
     return NULL;
 }
 
-static int32_t check_answer(const struct task *task, tn_value answer, struct error *error) {
-    tn_value asked = task->state == TASK_INTERRUPTED ? call_interrupt_value(task->call) : NULL;
-    tn_value document = asked ? value_get(asked, "schema") : NULL;
+static int32_t check_answer(tn_value entry, tn_value answer, struct error *error) {
+    tn_value document = value_get(entry, "schema");
     if (!document) return TN_OK;
     struct schema *schema;
     int32_t status = schema_compile(document, NULL, &schema, error);
@@ -109,55 +130,115 @@ static int32_t check_answer(const struct task *task, tn_value answer, struct err
     status = schema_validate(schema, answer, &errors);
     if (status != TN_OK)
         error_set(error, status, "INVALID_INPUT", "the answer for `%s`: %s",
-                  graph_node_name(task->run->graph, (int32_t)task->plan.node),
+                  value_chars(value_get(entry, "node"), NULL),
                   errors.count ? errors.items[0].message : "does not fit its schema");
     schema_errors_finish(&errors);
     schema_unref(schema);
     return status;
 }
 
-static int32_t check_answers(struct run *run, tn_value answers, struct error *error) {
+int32_t interrupts_check(tn_value interrupts, tn_value answers, struct error *error) {
     if (answers && !value_is(answers, TN_OBJECT))
         return error_set(error, TN_TYPE, "INVALID_INPUT", "the answers are %s, expected an object by interrupt id",
                          value_kind_name(value_kind(answers)));
-    for (size_t i = 0, n = answers ? value_count(answers) : 0; i < n; i++) {
-        tn_value key = value_key_at(answers, i);
-        struct task *task = task_of_id(run, key);
-        if (!task)
-            return error_set(error, TN_NOT_FOUND, "INVALID_INPUT", "no interrupt of this run has the id `%s`",
-                             value_chars(key, NULL));
-        int32_t status = check_answer(task, value_value_at(answers, i), error);
+    size_t given = answers ? value_count(answers) : 0;
+    for (size_t i = 0; i < given; i++) {
+        tn_value id = value_key_at(answers, i), entry = find_entry(interrupts, id);
+        if (!entry)
+            return error_set(error, TN_NOT_FOUND, "INVALID_INPUT",
+                             "no interrupt of this run has the id `%s`, or it has been answered",
+                             value_chars(id, NULL));
+        int32_t status = check_answer(entry, value_value_at(answers, i), error);
         if (status != TN_OK) return status;
     }
-    for (uint32_t i = 0; i < run->task_count; i++) {
-        const struct task *task = &run->tasks[i];
-        char id[20];
-        interrupt_id(task, id);
-        if (task->state == TASK_INTERRUPTED && (!answers || !value_get(answers, id)))
-            return error_set(error, TN_INVALID, "INVALID_INPUT", "the interrupt `%s` of node `%s` has no answer", id,
-                             graph_node_name(run->graph, (int32_t)task->plan.node));
+    /* Any of them may be answered first; but where all of them ask, nothing goes on without one. */
+    tn_value unanswered = NULL;
+    for (size_t i = 0; i < value_count(interrupts); i++) {
+        tn_value entry = value_at(interrupts, i);
+        if (!value_get(entry, "payload")) return TN_OK;
+        unanswered = unanswered ? unanswered : entry;
     }
-    return TN_OK;
+    if (!unanswered || given) return TN_OK;
+    return error_set(error, TN_INVALID, "INVALID_INPUT", "the interrupt `%s` of node `%s` has no answer",
+                     value_chars(value_get(unanswered, "id"), NULL), value_chars(value_get(unanswered, "node"), NULL));
 }
 
+static tn_value answer_of(tn_value answers, uint64_t hash) {
+    tn_value id = id_of(hash), answer = answers ? value_get_key(answers, id) : NULL;
+    value_unref(id);
+    return answer;
+}
+
+static tn_value answered(tn_value asked, tn_value answer) {
+    tn_value continuation = value_get(asked, "continuation"), input = value_object_reserve(2);
+    input = value_set_take(input, "continuation", continuation ? value_ref(continuation) : value_null());
+    return value_set_take(input, "answer", value_ref(answer));
+}
+
+/* The answers that a graph inside waits for; NULL where it cannot go on with these. */
+static tn_value answers_inside(tn_value interrupts, tn_value answers) {
+    tn_value inside = value_object();
+    bool asks = false;
+    for (size_t i = 0; i < value_count(interrupts); i++) {
+        tn_value entry = value_at(interrupts, i), id = value_get(entry, "id");
+        tn_value answer = id && answers ? value_get_key(answers, id) : NULL;
+        asks |= value_get(entry, "payload") != NULL;
+        if (answer) inside = value_set_key_take(inside, value_ref(id), value_ref(answer));
+    }
+    if (!asks || value_count(inside)) return inside;
+    value_unref(inside);
+    return NULL;
+}
+
+/* True: at least one of the calls that the task waits for can go on. */
+static bool answer_children(struct task *task, tn_value answers) {
+    bool any = false;
+    for (size_t i = 0; i < value_count(task->children); i++) {
+        tn_value key = value_key_at(task->children, i), asked = value_get(value_value_at(task->children, i), "asked");
+        if (!asked) continue;
+        tn_value inner = value_get(asked, "interrupts"), input = NULL;
+        if (inner) {
+            tn_value inside = answers_inside(inner, answers);
+            if (inside)
+                input = value_set_take(
+                    value_set_take(value_object_reserve(2), "saved", value_ref(value_get(asked, "saved"))), "answers",
+                    inside);
+        } else {
+            tn_value answer = answer_of(answers, task_child_hash(task, value_chars(key, NULL)));
+            if (answer) input = answered(asked, answer);
+        }
+        if (!input) continue;
+        task->children =
+            value_set_key_take(task->children, value_ref(key), value_set_take(value_object_reserve(1), "input", input));
+        any = true;
+    }
+    return any;
+}
+
+/* Those without an answer stay as they are: the run will wait for them again. */
 static void give_answer(struct task *task, tn_value answers) {
     if (task->state == TASK_WAITING) {
         task->approved = true;
         return;
     }
     if (task->state != TASK_INTERRUPTED) return;
-    char id[20];
-    interrupt_id(task, id);
-    tn_value continuation = value_get(call_interrupt_value(task->call), "continuation");
-    tn_value input = value_object_reserve(2);
-    input = value_set_take(input, "continuation", continuation ? value_ref(continuation) : value_null());
-    input = value_set_take(input, "answer", value_ref(value_get(answers, id)));
-    value_unref(task->answer);
-    task->answer = input;
-    task->resumed = true;
+    tn_value asked = task_asked(task);
+    if (asked) {
+        tn_value answer = answer_of(answers, task_hash(task));
+        if (!answer) return;
+        tn_value input = answered(asked, answer);
+        value_unref(task->answer);
+        task->answer = input;
+        task->resumed = true;
+    } else if (!answer_children(task, answers)) {
+        return;
+    }
     call_free(task->call);
     task->call = NULL;
+    value_unref(task->asked);
+    task->asked = NULL;
     task->state = TASK_WAITING;
+    task->run->interrupted--;
 }
 
 int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error *error) {
@@ -165,7 +246,9 @@ int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error 
         return error_set(error, TN_INVALID, "INVALID_INPUT",
                          "the run is %s, expected interrupted, stopped, or failed by RECURSION_LIMIT",
                          run_status_name(run->status));
-    int32_t status = check_answers(run, answers, error);
+    tn_value interrupts = run_interrupts(run);
+    int32_t status = interrupts_check(interrupts, answers, error);
+    value_unref(interrupts);
     if (status != TN_OK) return status;
     run->status = RUN_RUNNING;
     run->draining = run->interrupt_after = run->at_limit = false;
@@ -174,7 +257,6 @@ int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error 
     run->limit_step = run->step + run->recursion_limit - run->planning_done;
     run_begin_time(run);
     for (uint32_t i = 0; i < run->task_count; i++) give_answer(&run->tasks[i], answers);
-    run->interrupted = 0;
     run->next_task = 0; /* those that are not waiting are passed over */
     run->in_start = true;
     run_advance(run);

@@ -33,11 +33,10 @@ static void complete(struct run *run, uint64_t token) {
         call_complete(token, result);
         value_unref(result);
         break;
-    case RUN_INTERRUPTED:
-        error_set(&error, TN_UNSUPPORTED, "UNSUPPORTED",
-                  "a graph that is called by another asked for an answer, which this host passes on only for "
-                  "durable runs");
-        call_fail(token, &error);
+    case RUN_INTERRUPTED:;
+        /* What it waits for, and itself: with the answers, both come back to nested_start. */
+        tn_value asked = value_set_take(value_object_reserve(2), "interrupts", run_interrupts(run));
+        call_interrupt_take(token, value_set_take(asked, "saved", run_save(run)));
         break;
     case RUN_STOPPED:
         error_set(&error, TN_CANCELLED, "CANCELLED", "the inner run stopped before its end");
@@ -98,7 +97,10 @@ int32_t nested_start(struct callable *callable, struct call *call, tn_value inpu
         struct run *root = run_outermost(outer);
         run->outer = outer;
         run->path = path_inside(outer, task);
-        run->scope = task_hash(task);
+        run->outer_task = task->index;
+        char *path = call_path(call);
+        run->scope = task_child_hash(task, path);
+        mem_free(path);
         struct run **last = &root->nested; /* in the order they began, so that a reader finds them go on in it */
         while (*last) last = &(*last)->next_nested;
         *last = run;
@@ -106,7 +108,25 @@ int32_t nested_start(struct callable *callable, struct call *call, tn_value inpu
     nested->run = run;
     nested->token = call_token(call);
     call_set_data(call, nested);
-    if (run_start(run, input && !value_is(input, TN_NULL) ? input : NULL)) nested_ended(run, nested);
+    bool ended = false;
+    struct error error = ERROR_INIT;
+    int32_t status = TN_OK;
+    if (!call_resumed(call)) {
+        ended = run_start(run, input && !value_is(input, TN_NULL) ? input : NULL);
+    } else {
+        status = run_restore(run, value_get(input, "saved"), &error);
+        if (status == TN_OK) status = run_resume(run, value_get(input, "answers"), &ended, &error);
+    }
+    if (status != TN_OK) {
+        leave(run);
+        run_free(run);
+        mem_free(nested);
+        call_set_data(call, NULL);
+        call_fail(call_token(call), &error);
+        error_finish(&error);
+        return TN_OK;
+    }
+    if (ended) nested_ended(run, nested);
     return TN_OK;
 }
 

@@ -42,6 +42,12 @@ static void trigger(struct run *run, int32_t target) {
     plan_push(&run->triggered, run->few_triggered, (struct planned){node, NO_INDEX, 0, 0, NO_INDEX, NULL});
 }
 
+void plan_push_triggered(struct run *run, uint32_t node) {
+    plan_push(&run->triggered, run->few_triggered, (struct planned){node, NO_INDEX, 0, 0, NO_INDEX, NULL});
+}
+
+void plan_push_mapped_take(struct run *run, struct planned planned) { plan_push(&run->mapped, NULL, planned); }
+
 static int by_node(const void *a, const void *b) {
     const struct planned *left = a, *right = b;
     return left->node < right->node ? -1 : left->node > right->node;

@@ -311,7 +311,21 @@ static bool must_wait_before(struct run *run) {
     return false;
 }
 
-/* Lays out the tasks of the next step. False: the run has ended. */
+void run_lay_out(struct run *run) {
+    uint32_t count = run->triggered.count + run->mapped.count;
+    if (count > run->task_capacity) {
+        run->task_capacity = count;
+        run->tasks = mem_array(run->tasks == &run->one_task ? NULL : run->tasks, count, sizeof *run->tasks);
+    }
+    for (uint32_t i = 0; i < run->triggered.count; i++) task_init(&run->tasks[i], run, i, run->triggered.items[i]);
+    for (uint32_t i = 0; i < run->mapped.count; i++)
+        task_init(&run->tasks[run->triggered.count + i], run, run->triggered.count + i, run->mapped.items[i]);
+    run->task_count = count;
+    run->triggered.count = run->mapped.count = 0; /* their inputs have moved to the tasks */
+    run->planning_done = true;
+}
+
+/* Begins the step that is planned. False: the run has ended. */
 static bool begin_step(struct run *run) {
     uint32_t count = run->triggered.count + run->mapped.count;
     if (run->interrupt_after) {
@@ -342,17 +356,8 @@ static bool begin_step(struct run *run) {
         finish(run, RUN_FAILED);
         return false;
     }
-    if (count > run->task_capacity) {
-        run->task_capacity = count;
-        run->tasks = mem_array(run->tasks == &run->one_task ? NULL : run->tasks, count, sizeof *run->tasks);
-    }
     run->step++;
-    for (uint32_t i = 0; i < run->triggered.count; i++) task_init(&run->tasks[i], run, i, run->triggered.items[i]);
-    for (uint32_t i = 0; i < run->mapped.count; i++)
-        task_init(&run->tasks[run->triggered.count + i], run, run->triggered.count + i, run->mapped.items[i]);
-    run->task_count = count;
-    run->triggered.count = run->mapped.count = 0; /* their inputs have moved to the tasks */
-    run->planning_done = true;
+    run_lay_out(run);
     if (must_wait_before(run)) {
         finish(run, RUN_INTERRUPTED);
         return false;
@@ -452,8 +457,10 @@ static int32_t apply_input(struct run *run, tn_value input, struct error *error)
                              "the input has the key `%s`, which is no channel of the document%s%s%s", name,
                              near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
         }
+        uint64_t origin = value_hash(document->channels[channel].name);
+        if (run->step) origin = run_mix(origin, run->step); /* another invocation's messages are others */
         int32_t status = state_write(&run->state, (uint32_t)channel, value_value_at(input, i), STATE_WRITER_INPUT,
-                                     value_hash(document->channels[channel].name), NULL, error);
+                                     origin, NULL, error);
         if (status != TN_OK) return status;
     }
     return state_commit(&run->state, error);
@@ -461,7 +468,9 @@ static int32_t apply_input(struct run *run, tn_value input, struct error *error)
 
 bool run_start(struct run *run, tn_value input) {
     run->status = RUN_RUNNING;
+    value_unref(run->input);
     run->input = input ? value_ref(input) : value_object();
+    run->limit_step = run->step + run->recursion_limit;
     run->in_start = true;
     run_begin_time(run);
     struct error error = ERROR_INIT;

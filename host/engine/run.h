@@ -83,9 +83,10 @@ struct run *run_new(struct graph *graph, const struct run_options *options);
  */
 bool run_start(struct run *run, tn_value input);
 /*
- * After RUN_INTERRUPTED: `answers` is {interrupt id: answer}; after RUN_STOPPED, or RUN_FAILED by RECURSION_LIMIT:
- * NULL. One more invocation: it has recursion_limit steps and its timeout anew. INVALID_INPUT names unknown and missing
- * ids; the run then stays as it was. *ended as run_start's result.
+ * After RUN_INTERRUPTED: `answers` is {interrupt id: answer}, of some of them or of all; after RUN_STOPPED, or
+ * RUN_FAILED by RECURSION_LIMIT: NULL. One more invocation: it has recursion_limit steps and its timeout anew.
+ * INVALID_INPUT names unknown ids, and answers that do not fit; the run then stays as it was. *ended as run_start's
+ * result.
  */
 int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error *error);
 /* Ends soon as RUN_CANCELLED, full reader or not; what was committed stays. Repeatable; nothing on a run that has
@@ -101,7 +102,21 @@ enum run_status run_status(const struct run *run);
 const struct error *run_error(const struct run *run); /* RUN_FAILED, RUN_CANCELLED */
 tn_value run_state(const struct run *run);            /* the committed state; a new reference */
 tn_value run_result(struct run *run);                 /* a new reference: what `output` names, or the state */
-tn_value run_interrupts(const struct run *run);       /* [{id, node, when?, payload?, schema?}]; a new reference */
+/* [{id, node, path?, when?, payload?, schema?}], those of graphs inside as well; a new reference. */
+tn_value run_interrupts(const struct run *run);
+/* Whether these answers, by id, may be given to those that wait. */
+int32_t interrupts_check(tn_value interrupts, tn_value answers, struct error *error);
+
+/*
+ * All that another process needs to go on, as one value (saved.c says what is in it); a new reference. Not while
+ * running.
+ */
+tn_value run_save(struct run *run);
+/*
+ * Instead of run_start: the run stands where the saved one stood; run_resume goes on, or run_start does with another
+ * input, where that one was done. INVALID_STATE where it does not fit the graph.
+ */
+int32_t run_restore(struct run *run, tn_value saved, struct error *error);
 /*
  * The nodes that have started and not ended, inside graphs that nodes call as well: [{node, component?, plugin?}], node
  * being "research/judge" for one inside; a new reference.

@@ -46,7 +46,11 @@ struct task {
     enum task_state state;
     bool approved;      /* its `interrupt: before` has been passed */
     bool resumed;       /* start gets {continuation, answer} */
+    bool waits;         /* a call that it made waits for an answer: it is started again when that has come */
     tn_value answer;    /* owned; with `resumed` */
+    tn_value asked;     /* owned; TASK_INTERRUPTED: call_interrupt_value of a task that another process started */
+    tn_value children;  /* owned; {path: what is known of a call that it made}, see call_ops.recall; or NULL */
+    uint32_t round;     /* how often it has been started anew, from the top: paths of its calls begin again */
     tn_value cached;    /* owned; an outcome that came from the cache: {writes: [[channel, value]], output} */
     tn_value cache_key; /* owned; where the outcome is to be put into the cache */
     struct error error; /* TASK_FAILED */
@@ -105,6 +109,7 @@ struct run {
     struct run *outer;
     tn_value path;                    /* array of node ids, "id[item]" of mapped ones; NULL for an outermost run */
     uint64_t scope;                   /* hash of the task around it; 0 for an outermost run */
+    uint32_t outer_task;              /* the task around it, by index */
     struct run *nested, *next_nested; /* on the outermost run: all runs inside it, so that run_continue finds them */
 };
 
@@ -132,7 +137,26 @@ tn_value task_output(const struct task *task); /* borrowed; NULL where it gave n
 tn_value task_context(struct task *task);
 tn_value run_context(struct run *run); /* the part of it that is the run's */
 
+/* What a call made by the task is kept for: NULL, or its entry of `children`; borrowed. */
+tn_value task_child(const struct task *task, const char *path);
+void task_set_child_take(struct task *task, const char *path, tn_value entry);
+tn_value
+task_outcome(const struct task *task);        /* of TASK_DONE: {writes: [[channel, value]], output?}; a new reference */
+tn_value task_asked(const struct task *task); /* of TASK_INTERRUPTED: {payload, …}, or NULL where its calls asked */
+/* An id for what a call of the task asks, or for what runs in it. */
+uint64_t task_child_hash(const struct task *task, const char *path);
+
+/* saved.c */
+tn_value task_save(const struct task *task); /* a new reference */
+int32_t task_restore(struct task *task, tn_value entry, struct error *error);
+
+/* run.c */
+void run_lay_out(struct run *run); /* tasks of what is planned */
+
 /* route.c */
+void plan_push_triggered(struct run *run, uint32_t node);
+void plan_push_mapped_take(struct run *run, struct planned planned);
+
 int32_t route_start(struct run *run, struct error *error);
 int32_t route_task(struct run *run, struct task *task, struct error *error);
 void plan_finish(struct run *run); /* document order; deferred nodes when nothing else is left */

@@ -10,6 +10,7 @@
 #include "host/call/instance.h"
 #include "host/engine/cache.h"
 #include "host/engine/run_internal.h"
+#include "host/plugin/registry.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -34,6 +35,8 @@ void task_finish(struct task *task) {
     call_free(task->call);
     value_unref(task->plan.input);
     value_unref(task->answer);
+    value_unref(task->asked);
+    value_unref(task->children);
     value_unref(task->cached);
     value_unref(task->cache_key);
     error_finish(&task->error);
@@ -89,6 +92,57 @@ static bool task_chunk(struct call *call, tn_value chunk) {
     return !run_outermost(task->run)->paused;
 }
 
+/* ---- Calls that it makes ---- */
+
+tn_value task_child(const struct task *task, const char *path) {
+    return task->children ? value_get(task->children, path) : NULL;
+}
+
+void task_set_child_take(struct task *task, const char *path, tn_value entry) {
+    task->children = value_set_take(task->children ? task->children : value_object(), path, entry);
+}
+
+uint64_t task_child_hash(const struct task *task, const char *path) {
+    tn_value text = value_text(path);
+    uint64_t hash = run_mix(task_hash(task), value_hash(text));
+    value_unref(text);
+    return hash;
+}
+
+static tn_value recall(struct call *call, const char *path) {
+    tn_value entry = task_child(call_owner(call), path);
+    return entry ? value_ref(entry) : NULL;
+}
+
+/* Computed again it would be the same; everything else happens once. */
+static bool is_pure(struct callable *callable) {
+    const struct component *component = instance_component(callable);
+    return component && value_is(component->info->effects, TN_ARRAY) && value_count(component->info->effects) == 0;
+}
+
+static bool record(struct call *call, const char *path, struct call *child) {
+    struct task *task = call_owner(call);
+    tn_value entry = NULL;
+    switch (call_outcome(child)) {
+    case CALL_COMPLETED:;
+        tn_value output = call_output(child);
+        if (!is_pure(call_callable(child)))
+            entry = value_set_take(value_object_reserve(1), "output", output ? value_ref(output) : value_null());
+        break;
+    case CALL_FAILED:
+        if (!is_pure(call_callable(child)))
+            entry = value_set_take(value_object_reserve(1), "error", error_to_value(call_error(child)));
+        break;
+    case CALL_INTERRUPTED:
+        entry = value_set_take(value_object_reserve(1), "asked", value_ref(call_interrupt_value(child)));
+        task->waits = true;
+        break;
+    default: break;
+    }
+    if (entry) task_set_child_take(task, path, entry);
+    return task->waits && call_outcome(child) == CALL_INTERRUPTED;
+}
+
 static void ended(struct task *task);
 
 static void task_ended(struct call *call) {
@@ -102,7 +156,9 @@ const struct call_ops task_call_ops = {.ended = task_ended,
                                        .chunk = task_chunk,
                                        .read = task_read,
                                        .context = context_of_call,
-                                       .run_value = run_value_of_call};
+                                       .run_value = run_value_of_call,
+                                       .recall = recall,
+                                       .record = record};
 
 /* ---- Cache ---- */
 
@@ -122,7 +178,8 @@ static tn_value cache_key_of(const struct task *task) {
     return key;
 }
 
-static tn_value outcome_value(const struct task *task) {
+tn_value task_outcome(const struct task *task) {
+    if (task->cached) return value_ref(task->cached);
     uint32_t count;
     const struct call_write *writes = call_writes(task->call, &count);
     tn_value list = value_array_reserve(count);
@@ -147,6 +204,7 @@ static void start_attempt(struct task *task) {
         if (task->state != TASK_WAITING) return; /* a subscriber has cancelled the run from inside the event */
     }
     task->state = TASK_OPEN;
+    task->waits = false;
     run->open++;
     task->call = call_new(run->loop, node_of(task)->callable, &task_call_ops, task);
     if (def->timeout_total_ms || def->timeout_idle_ms)
@@ -161,6 +219,9 @@ static void retry_due(struct loop_timer *timer) {
     struct run *run = task->run;
     run->retrying--;
     task->attempt++;
+    task->round++;
+    value_unref(task->children); /* what it calls, it calls again */
+    task->children = NULL;
     error_finish(&task->error);
     task->state = TASK_WAITING;
     if (task->index < run->next_task) run->next_task = task->index;
@@ -205,6 +266,12 @@ static void failed(struct task *task) {
     emit_task(task, "end");
 }
 
+static void interrupted(struct task *task) {
+    task->state = TASK_INTERRUPTED;
+    task->run->interrupted++;
+    emit_task(task, "end");
+}
+
 /* The call has ended: what became of the task. */
 static void ended(struct task *task) {
     struct run *run = task->run;
@@ -213,16 +280,19 @@ static void ended(struct task *task) {
     case CALL_COMPLETED:
         task->state = TASK_DONE;
         if (task->cache_key) {
-            tn_value outcome = outcome_value(task);
+            tn_value outcome = task_outcome(task);
             cache_put(node_of(task)->cache, task->cache_key, outcome, loop_now_ms(run->loop));
             value_unref(outcome);
         }
         emit_task(task, "end");
         return;
     case CALL_INTERRUPTED:
-        task->state = TASK_INTERRUPTED;
-        run->interrupted++;
-        emit_task(task, "end");
+        /* It goes on from its continuation: what it called until now is over. */
+        task->waits = false;
+        task->round++;
+        value_unref(task->children);
+        task->children = NULL;
+        interrupted(task);
         return;
     case CALL_CANCELLED:
         if (run->cancelling || task->index > run->failed_at) {
@@ -232,6 +302,11 @@ static void ended(struct task *task) {
         }
         break; /* a component that gave up by itself has failed */
     default: break;
+    }
+    /* It cannot go on without what it called: as if it had asked itself. */
+    if (task->waits && !run->cancelling && task->index < run->failed_at) {
+        interrupted(task);
+        return;
     }
     const struct error *error = call_error(task->call);
     if (error && error->code)
@@ -281,6 +356,11 @@ void run_stop_tasks(struct run *run, uint32_t from) {
 }
 
 /* ---- Outcome ---- */
+
+tn_value task_asked(const struct task *task) {
+    if (task->asked) return task->asked;
+    return task->call && !task->waits ? call_interrupt_value(task->call) : NULL;
+}
 
 tn_value task_output(const struct task *task) {
     if (task->cached) return value_get(task->cached, "output");

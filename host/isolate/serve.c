@@ -221,7 +221,8 @@ static tn_value on_read(struct call *call, uint32_t field) {
 static tn_value on_context(struct call *call) { return value_ref(((struct task *)call_owner(call))->context); }
 static tn_value on_run(struct call *call) { return value_ref(((struct task *)call_owner(call))->run); }
 
-static const struct call_ops task_ops = {on_ended, on_chunk, on_read, on_context, on_run};
+static const struct call_ops task_ops = {
+    .ended = on_ended, .chunk = on_chunk, .read = on_read, .context = on_context, .run_value = on_run};
 
 static struct served *find_instance(int64_t number) {
     struct served *served = server.instances;

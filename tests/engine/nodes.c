@@ -111,6 +111,102 @@ TN_NODE(ask, "test.ask", "Asks for an answer, and writes it.", TN_PURE, (WRITE, 
     return tn_done(task);
 }
 
+/* Counts its own calls, over all runs of the process. */
+TN_TOOL(tally, "test.tally", "Says how often it has been called.", TN_EFFECTS("destructive"),
+        (INT_OR, unused, 0, "nothing")) {
+    static int calls;
+    char text[32];
+    (void)args;
+    (void)snprintf(text, sizeof text, "tallied %d", ++calls);
+    return tn_done_text(task, text);
+}
+
+/* A tool that is not called again, as it would be, with what it said before; it gets the answer to what it asked. */
+static int32_t approve_start(void *self, tn_task task, tn_value input) {
+    (void)self;
+    tn_value answer = tn.value->get(input, "answer");
+    if (answer != NULL) return tn_done_value(task, answer);
+    tn_value payload = tn_text("may I?");
+    tn.task->interrupt(task, payload, NULL, NULL);
+    tn_release(payload);
+    return TN_OK;
+}
+
+TN_NOTE("{\"component\": {\"kind\": \"tool\", \"id\": \"test.approve\", \"title\": \"Asks.\", \"style\": \"async\", "
+        "\"effects\": [\"destructive\"], \"input\": {\"type\": \"object\"}}}")
+TN_COMPONENT(approve, "test.approve", NULL, approve_start, NULL, NULL, NULL)
+
+/* Calls test.tally twice, and then test.approve; writes what each of them gave. */
+struct agent {
+    uint32_t out, tally, approve;
+};
+
+struct agent_task {
+    const struct agent *agent;
+    tn_task task;
+    int calls;
+};
+
+static void agent_done(void *user, int32_t status, tn_value result);
+
+static void agent_next(struct agent_task *it) {
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn.value->end(builder);
+    tn_value arguments = tn.value->finish(builder);
+    uint32_t callee = it->calls < 2 ? it->agent->tally : it->agent->approve;
+    if (tn.task->call(it->task, callee, arguments, agent_done, it) != TN_OK) {
+        tn.task->fail(it->task, "CALL", "a tool cannot be called", NULL);
+        free(it);
+    }
+    tn_release(arguments);
+}
+
+static void agent_done(void *user, int32_t status, tn_value result) {
+    struct agent_task *it = user;
+    if (status != TN_OK) {
+        tn.task->fail(it->task, tn_get_text(result, "code", "CANCELLED"), "a tool has failed", NULL);
+        free(it);
+        return;
+    }
+    tn.task->write(it->task, it->agent->out, result);
+    if (++it->calls == 3) {
+        tn_done(it->task);
+        free(it);
+        return;
+    }
+    agent_next(it);
+}
+
+static int32_t agent_start(void *self, tn_task task, tn_value input) {
+    (void)input;
+    struct agent_task *it = calloc(1, sizeof *it);
+    if (it == NULL) return TN_NO_MEMORY;
+    it->agent = self;
+    it->task = task;
+    agent_next(it);
+    return TN_OK;
+}
+
+static int32_t agent_create(tn_value config, tn_binder *binder, void **self) {
+    struct agent *agent = calloc(1, sizeof *agent);
+    if (agent == NULL) return TN_NO_MEMORY;
+    int32_t status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), &agent->out);
+    if (status == TN_OK) status = tn.task->bind_call(binder, "tool", "test.tally", NULL, &agent->tally);
+    if (status == TN_OK) status = tn.task->bind_call(binder, "tool", "test.approve", NULL, &agent->approve);
+    if (status == TN_OK)
+        *self = agent;
+    else
+        free(agent);
+    return status;
+}
+
+TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"test.agent\", \"title\": \"Calls tools.\", \"style\": "
+        "\"async\", \"effects\": [], "
+        "\"config\": {\"type\": \"object\", \"required\": [\"out\"], \"properties\": {\"out\": {\"type\": "
+        "\"string\", \"x-tenon\": \"channel-write\"}}}}}")
+TN_COMPONENT(agent, "test.agent", agent_create, agent_start, NULL, NULL, free)
+
 TN_NODE(hang, "test.hang", "Never ends by itself.", TN_PURE) {
     (void)task, (void)config, (void)input;
     return TN_OK;

@@ -219,7 +219,7 @@ static void interrupts_are_errors(void **state) {
     assert_null(tenon_invoke(graph, NULL, NULL));
     expect_error(host, "INTERRUPTED", "interrupted");
     assert_null(tenon_invoke(pipe, NULL, NULL));
-    expect_error(host, "UNSUPPORTED", ""); /* by the engine: a graph inside a call cannot ask */
+    expect_error(host, "INTERRUPTED", "");
     tenon_release(pipe);
     tenon_release(graph);
     tenon_close(host);

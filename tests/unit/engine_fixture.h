@@ -66,8 +66,10 @@ struct watched {
     int64_t until_ms;      /* how far the fake clock goes though a worker thread works, when it would stand still */
     int64_t tick_ms;       /* what every event takes of the fake clock, where the test lets it */
     struct loop *loop;     /* for these */
+    bool elsewhere;        /* before it is resumed, the run is saved, and another one restored from that */
     /* Found out. */
     struct run *run;
+    struct run_options options; /* that it was made with */
     bool ended, full, cancelled;
     uint32_t event_count, turn_count;
     uint32_t full_count, full_max; /* events that came after one was refused, before the run was continued */
@@ -149,6 +151,7 @@ FIXTURE_UNUSED static void watched_run(struct host *host, struct watched *watche
     options.ended = note_end;
     options.user = watched;
     watched->loop = host->loop;
+    watched->options = options;
     watched->run = run_new(graph, &options);
     watched_wait(host, watched, run_start(watched->run, input));
 }

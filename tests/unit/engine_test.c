@@ -8,8 +8,8 @@
  * than CALL_GRACE_MS past a cancelling). Nodes are the core plugin's and those of tests/engine/nodes.c.
  *
  * Every case is run again: with a reader that refuses every event, which must change nothing; and cancelled in its
- * first event, its second, and so on, and in every turn of the loop: it must end, and leave nothing behind. `once` is
- * for cases that cannot be repeated.
+ * first event, its second, and so on, and in every turn of the loop: it must end, and leave nothing behind; and, where
+ * it is resumed, as bytes that another run is made of. `once` is for cases that cannot be repeated.
  */
 #include "host/call/call.h"
 #include "host/call/worker.h"
@@ -49,10 +49,35 @@ static void write_files(const struct corpus_case *test) {
     }
 }
 
-static void answer(const struct corpus_case *test, struct host *host, struct watched *watched) {
+/* What another process would do: the run as bytes, and another run made of them. */
+static void go_elsewhere(struct watched *watched) {
+    tn_value saved = run_save(watched->run), read = NULL;
+    char *bytes = json_text(saved, JSON_COMPACT);
+    struct run_options options = watched->options;
+    struct graph *graph = graph_ref(run_graph(watched->run));
+    struct error error = ERROR_INIT;
+    if (json_read(bytes, strlen(bytes), NULL, &read, &error) != TN_OK) fail_msg("%s: %s", bytes, error.message);
+    enum run_status status = run_status(watched->run);
+    run_free(watched->run);
+    watched->run = run_new(graph, &options);
+    if (run_restore(watched->run, read, &error) != TN_OK) fail_msg("%s: %s", bytes, error.message);
+    if (status == RUN_INTERRUPTED) assert_int_equal(run_status(watched->run), RUN_INTERRUPTED);
+    tn_value again = run_save(watched->run);
+    char *same = json_text(again, JSON_COMPACT);
+    assert_string_equal(same, bytes);
+    mem_free(same);
+    mem_free(bytes);
+    value_unref(again);
+    value_unref(read);
+    value_unref(saved);
+    graph_unref(graph);
+}
+
+static void answer(const struct corpus_case *test, const char *section, struct host *host, struct watched *watched) {
+    if (watched->elsewhere) go_elsewhere(watched);
     struct run *run = watched->run;
     tn_value interrupts = run_interrupts(run), answers = value_object();
-    tn_value given = parse_json(corpus_section(test, "answers")); /* by node */
+    tn_value given = parse_json(corpus_section(test, section)); /* by node */
     for (size_t i = 0; i < value_count(interrupts); i++) {
         tn_value entry = value_at(interrupts, i), node = value_get(entry, "node");
         tn_value answer = node ? value_get_key(given, node) : NULL;
@@ -74,6 +99,7 @@ static void resume(const struct corpus_case *test, struct host *host, struct wat
     for (long left = strtol(corpus_section(test, "resumes"), NULL, 10); left > 0 && !watched->cancelled; left--) {
         bool ended = false;
         struct error error = ERROR_INIT;
+        if (watched->elsewhere) go_elsewhere(watched);
         if (run_resume(watched->run, NULL, &ended, &error) != TN_OK) fail_msg("%s: %s", test->name, error.message);
         watched_wait(host, watched, ended);
     }
@@ -100,7 +126,12 @@ static bool run_case(const struct corpus_case *test, struct host *host, unsigned
     tn_value input = corpus_section(test, "input") ? parse_json(corpus_section(test, "input")) : NULL;
     watched->name = test->name;
     watched_run(host, watched, graph, options, input);
-    if (corpus_section(test, "answers") && run_status(watched->run) == RUN_INTERRUPTED) answer(test, host, watched);
+    for (int round = 1; round <= 3; round++) {
+        char section[16] = "answers";
+        if (round > 1) snprintf(section, sizeof section, "answers %d", round);
+        if (corpus_section(test, section) && run_status(watched->run) == RUN_INTERRUPTED)
+            answer(test, section, host, watched);
+    }
     if (corpus_section(test, "resumes")) resume(test, host, watched);
     outcome->time_ms = loop_now_ms(host->loop);
     outcome->status = mem_text(run_status_name(run_status(watched->run)));
@@ -227,6 +258,12 @@ static void check_case(const struct corpus_case *test, void *user) {
         outcome.watched.slow = true;
         outcome.watched.shown = modes;
         expect_none_left(test, with_host(test, RUN_MODE_ALL, &outcome, check_slow));
+        if (corpus_section(test, "answers") || corpus_section(test, "resumes")) {
+            outcome = outcome_init();
+            outcome.watched.elsewhere = true;
+            outcome.watched.shown = modes;
+            expect_none_left(test, with_host(test, RUN_MODE_ALL, &outcome, check_slow));
+        }
         cancel_everywhere(test, true);
         cancel_everywhere(test, false);
     }

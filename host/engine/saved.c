@@ -1,0 +1,275 @@
+/*
+ * saved.c - a run as one value, and back: what a checkpoint, and a graph that waits inside another, are made of.
+ *
+ *     {version: 1, step, state: {channel: value}, plan: [id | {node, edge?, item?, source, input?}],
+ *      joins?: [member], deferred?: [id], after?: true, in_step?: true, tasks?: {index: TASK}}
+ *     TASK  {done: {writes: [[channel, value]], output?}} | {failed: error} | {asked: {payload, schema?,
+ * continuation?}} | {waits: true, children} | {approved: true}, each with attempt?, round? and children? where they are
+ * not what they begin as
+ *
+ * Names, not indices, where the document has names; edges and joins by their place in it. Nothing here depends on when
+ * or where the run was: equal runs give equal bytes.
+ */
+#include "adl/value/memory.h"
+#include "host/engine/run_internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SAVED_VERSION 1
+
+/* ---- Out ---- */
+
+static tn_value node_id(const struct run *run, uint32_t node) {
+    return value_ref(run->graph->document->nodes[node].id);
+}
+
+static tn_value plan_entry(const struct run *run, const struct planned *planned) {
+    if (!planned->input) return node_id(run, planned->node);
+    tn_value entry = value_set_take(value_object_reserve(5), "node", node_id(run, planned->node));
+    if (planned->edge != NO_INDEX) entry = value_set_take(entry, "edge", value_int(planned->edge));
+    entry = value_set_take(entry, "item", value_int(planned->item));
+    entry = value_set_take(entry, "source", value_int(planned->source));
+    return value_set_take(entry, "input", value_ref(planned->input));
+}
+
+static tn_value saved_plan(const struct run *run) {
+    tn_value plan = value_array();
+    for (uint32_t i = 0; run->planning_done && i < run->task_count; i++)
+        plan = value_push_take(plan, plan_entry(run, &run->tasks[i].plan));
+    for (uint32_t i = 0; i < run->triggered.count; i++)
+        plan = value_push_take(plan, plan_entry(run, &run->triggered.items[i]));
+    for (uint32_t i = 0; i < run->mapped.count; i++)
+        plan = value_push_take(plan, plan_entry(run, &run->mapped.items[i]));
+    return plan;
+}
+
+/* Writes by channel's name, whatever made the outcome. */
+static tn_value named_outcome(const struct task *task) {
+    const struct document *document = task->run->graph->document;
+    tn_value outcome = task_outcome(task), writes = value_get(outcome, "writes"), named = value_array();
+    for (size_t i = 0; i < value_count(writes); i++) {
+        tn_value pair = value_at(writes, i);
+        tn_value name = document->channels[value_to_int(value_at(pair, 0))].name;
+        named = value_push_take(
+            named, value_push_take(value_push_take(value_array(), value_ref(name)), value_ref(value_at(pair, 1))));
+    }
+    return value_set_take(outcome, "writes", named);
+}
+
+tn_value task_save(const struct task *task) {
+    tn_value entry = value_object();
+    if (task->state == TASK_DONE) {
+        entry = value_set_take(entry, "done", named_outcome(task));
+    } else if (task->state == TASK_FAILED) {
+        entry = value_set_take(entry, "failed", error_to_value(&task->error));
+    } else if (task->state == TASK_INTERRUPTED) {
+        tn_value asked = task_asked(task);
+        entry =
+            asked ? value_set_take(entry, "asked", value_ref(asked)) : value_set_take(entry, "waits", value_bool(true));
+    }
+    if (task->state == TASK_DONE) return entry; /* nothing of it is started again */
+    if (task->approved) entry = value_set_take(entry, "approved", value_bool(true));
+    if (task->attempt > 1) entry = value_set_take(entry, "attempt", value_int(task->attempt));
+    if (task->round) entry = value_set_take(entry, "round", value_int(task->round));
+    return value_count(task->children) ? value_set_take(entry, "children", value_ref(task->children)) : entry;
+}
+
+tn_value run_save(struct run *run) {
+    const struct document *document = run->graph->document;
+    tn_value saved = value_set_take(value_object_reserve(10), "version", value_int(SAVED_VERSION));
+    tn_value joins = value_array(), deferred = value_array(), tasks = value_object();
+    saved = value_set_take(saved, "step", value_int(run->step));
+    saved = value_set_take(saved, "state", state_object(&run->state, true));
+    saved = value_set_take(saved, "plan", saved_plan(run));
+    for (uint32_t i = 0; i < run->graph->member_count; i++)
+        if (run->arrived[i]) joins = value_push_take(joins, value_int(i));
+    for (uint32_t i = 0; i < document->node_count; i++)
+        if (run->deferred[i]) deferred = value_push_take(deferred, node_id(run, i));
+    if (value_count(joins)) saved = value_set_take(saved, "joins", joins);
+    if (value_count(deferred)) saved = value_set_take(saved, "deferred", deferred);
+    if (run->interrupt_after) saved = value_set_take(saved, "after", value_bool(true));
+    if (!run->planning_done) return saved;
+    for (uint32_t i = 0; i < run->task_count; i++) {
+        char index[16];
+        tn_value entry = task_save(&run->tasks[i]);
+        snprintf(index, sizeof index, "%u", i);
+        if (value_count(entry)) tasks = value_set_take(tasks, index, entry);
+    }
+    saved = value_set_take(saved, "in_step", value_bool(true));
+    return value_count(tasks) ? value_set_take(saved, "tasks", tasks) : saved;
+}
+
+/* ---- In ---- */
+
+static int32_t misfit(struct error *error, const char *what, tn_value name) {
+    return error_set(error, TN_INVALID, "INVALID_STATE",
+                     "what was saved does not fit this document: %s `%s` is not in it; it was another document, or a "
+                     "later version of this one",
+                     what, value_is(name, TN_STRING) ? value_chars(name, NULL) : "?");
+}
+
+static int64_t number(tn_value object, const char *key, int64_t otherwise) {
+    int64_t found;
+    tn_value value = value_get(object, key);
+    return value && value_is_number(value) && value_as_int(value, &found) ? found : otherwise;
+}
+
+static bool is_true(tn_value object, const char *key) {
+    tn_value value = value_get(object, key);
+    return value && value_is(value, TN_BOOL) && value_to_bool(value);
+}
+
+static int32_t restore_node(const struct run *run, tn_value id, uint32_t *out, struct error *error) {
+    size_t length;
+    if (!value_is(id, TN_STRING)) return misfit(error, "the node", id);
+    const char *name = value_chars(id, &length);
+    int32_t node = graph_find_target(run->graph, name, length);
+    if (node < 0) return misfit(error, "the node", id);
+    *out = (uint32_t)node;
+    return TN_OK;
+}
+
+static int32_t restore_plan(struct run *run, tn_value plan, struct error *error) {
+    const struct document *document = run->graph->document;
+    for (size_t i = 0; value_is(plan, TN_ARRAY) && i < value_count(plan); i++) {
+        tn_value entry = value_at(plan, i), input = value_get(entry, "input");
+        bool mapped = value_is(entry, TN_OBJECT);
+        struct planned planned = {0, NO_INDEX, 0, 0, NO_INDEX, NULL};
+        int32_t status = restore_node(run, mapped ? value_get(entry, "node") : entry, &planned.node, error);
+        if (status != TN_OK) return status;
+        if (!mapped) {
+            plan_push_triggered(run, planned.node);
+            continue;
+        }
+        int64_t edge = number(entry, "edge", -1);
+        if (edge >= (int64_t)document->edge_count) return misfit(error, "an edge of", value_get(entry, "node"));
+        if (edge >= 0) {
+            planned.edge = (uint32_t)edge;
+            planned.as_field = document->edges[edge].as_field;
+        }
+        planned.item = (uint32_t)number(entry, "item", 0);
+        planned.source = (uint32_t)number(entry, "source", 0);
+        planned.input = input ? value_ref(input) : value_null();
+        plan_push_mapped_take(run, planned);
+    }
+    return TN_OK;
+}
+
+/* Writes by the numbers of this graph's channels. */
+static int32_t restore_outcome(struct task *task, tn_value outcome, struct error *error) {
+    tn_value writes = value_get(outcome, "writes"), numbered = value_array();
+    for (size_t i = 0; i < value_count(writes); i++) {
+        tn_value pair = value_at(writes, i), name = value_at(pair, 0), value = value_at(pair, 1);
+        size_t length;
+        const char *text = value_is(name, TN_STRING) ? value_chars(name, &length) : NULL;
+        int32_t channel = text ? document_find_channel(task->run->graph->document, text, length) : -1;
+        if (channel < 0 || !value) {
+            value_unref(numbered);
+            return misfit(error, "the channel", name);
+        }
+        numbered = value_push_take(
+            numbered, value_push_take(value_push_take(value_array(), value_int(channel)), value_ref(value)));
+    }
+    task->cached = value_set_take(value_ref(outcome), "writes", numbered);
+    task->state = TASK_DONE;
+    return TN_OK;
+}
+
+int32_t task_restore(struct task *task, tn_value entry, struct error *error) {
+    tn_value done = value_get(entry, "done"), failed = value_get(entry, "failed"), asked = value_get(entry, "asked");
+    tn_value children = value_get(entry, "children");
+    if (done) return restore_outcome(task, done, error);
+    task->approved = is_true(entry, "approved");
+    task->attempt = (uint32_t)number(entry, "attempt", 1);
+    task->round = (uint32_t)number(entry, "round", 0);
+    if (value_is(children, TN_OBJECT)) {
+        value_unref(task->children);
+        task->children = value_ref(children);
+    }
+    if (failed) {
+        error_from_value(&task->error, failed);
+        task->state = TASK_FAILED;
+    } else if (asked || is_true(entry, "waits")) {
+        task->asked = asked ? value_ref(asked) : NULL;
+        task->waits = !asked;
+        task->state = TASK_INTERRUPTED;
+        task->run->interrupted++;
+    }
+    return TN_OK;
+}
+
+static int32_t restore_tasks(struct run *run, tn_value tasks, struct error *error) {
+    for (size_t i = 0; value_is(tasks, TN_OBJECT) && i < value_count(tasks); i++) {
+        tn_value key = value_key_at(tasks, i);
+        unsigned long index = strtoul(value_chars(key, NULL), NULL, 10);
+        if (index >= run->task_count) return misfit(error, "the task", key);
+        int32_t status = task_restore(&run->tasks[index], value_value_at(tasks, i), error);
+        if (status != TN_OK) return status;
+    }
+    return TN_OK;
+}
+
+static int32_t restore_state(struct run *run, tn_value state, struct error *error) {
+    const struct document *document = run->graph->document;
+    for (size_t i = 0; value_is(state, TN_OBJECT) && i < value_count(state); i++) {
+        size_t length;
+        tn_value key = value_key_at(state, i);
+        const char *name = value_chars(key, &length);
+        int32_t channel = document_find_channel(document, name, length);
+        if (channel < 0) return misfit(error, "the channel", key);
+        value_unref(run->state.values[channel]);
+        run->state.values[channel] = value_ref(value_value_at(state, i));
+    }
+    return TN_OK;
+}
+
+static void restore_marks(struct run *run, tn_value joins) {
+    for (size_t i = 0; value_is(joins, TN_ARRAY) && i < value_count(joins); i++) {
+        int64_t member;
+        if (value_as_int(value_at(joins, i), &member) && member >= 0 && member < run->graph->member_count)
+            run->arrived[member] = 1;
+    }
+}
+
+static int32_t restore_deferred(struct run *run, tn_value deferred, struct error *error) {
+    for (size_t i = 0; value_is(deferred, TN_ARRAY) && i < value_count(deferred); i++) {
+        uint32_t node;
+        int32_t status = restore_node(run, value_at(deferred, i), &node, error);
+        if (status != TN_OK) return status;
+        run->deferred_count += !run->deferred[node];
+        run->deferred[node] = true;
+    }
+    return TN_OK;
+}
+
+/* As it stood: waiting, or between two steps. */
+static enum run_status standing(const struct run *run) {
+    if (run->interrupt_after || run->interrupted) return RUN_INTERRUPTED;
+    for (uint32_t i = 0; run->planning_done && i < run->task_count; i++)
+        if (run->tasks[i].state == TASK_WAITING && !run->tasks[i].approved &&
+            run->graph->document->nodes[run->tasks[i].plan.node].interrupt_before)
+            return RUN_INTERRUPTED;
+    return RUN_STOPPED;
+}
+
+int32_t run_restore(struct run *run, tn_value saved, struct error *error) {
+    int64_t version = number(saved, "version", 0), step = number(saved, "step", -1);
+    if (version != SAVED_VERSION || step < 0 || step >= NO_INDEX)
+        return error_set(error, TN_INVALID, "INVALID_STATE",
+                         "what was saved has the version %lld, expected %d: a %s of Tenon has made it",
+                         (long long)version, SAVED_VERSION, version > SAVED_VERSION ? "newer release" : "broken copy");
+    run->step = (uint32_t)step;
+    int32_t status = restore_state(run, value_get(saved, "state"), error);
+    if (status == TN_OK) status = restore_deferred(run, value_get(saved, "deferred"), error);
+    if (status == TN_OK) status = restore_plan(run, value_get(saved, "plan"), error);
+    if (status != TN_OK) return status;
+    restore_marks(run, value_get(saved, "joins"));
+    run->interrupt_after = is_true(saved, "after");
+    if (is_true(saved, "in_step")) {
+        run_lay_out(run);
+        status = restore_tasks(run, value_get(saved, "tasks"), error);
+        if (status != TN_OK) return status;
+    }
+    run->status = standing(run);
+    return TN_OK;
+}
