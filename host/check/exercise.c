@@ -39,6 +39,8 @@ int64_t exercise_now_ms(void) {
 static int pipe_end;
 static const struct exercised *exercised; /* the one in this process, for what comes by the log */
 
+static void say(const char *prefix, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+
 static void say(const char *prefix, const char *format, va_list args) {
     char line[LINE_MAX_BYTES];
     int length = snprintf(line, sizeof line, "%s", prefix);
@@ -117,7 +119,7 @@ static bool visit(void *user, const struct component_info *info) {
     if (!is_tried(it, info)) return true;
     /* An equal share of what is left: those that need less leave it to the others. */
     int64_t now = exercise_now_ms();
-    it->end_ms = now + (it->over_ms - now) / it->left--;
+    it->end_ms = now + (it->over_ms - now) / (it->left ? it->left-- : 1); /* more may have come at run time */
     if (registry_resolve(it->host->registry, info->kind, info->id, &it->component, NULL) != TN_OK) return true;
     /* Of its own, so that a component added to the plugin changes nothing for the others. */
     it->generator.state = it->seed;

@@ -26,20 +26,20 @@
 
 /* What may be found: code, severity. */
 #define EXERCISE_CODES(X)                                                                                              \
-    X(CONTRACT, CHECK_ERROR)        /* check mode's findings */                                                        \
-    X(LEAK, CHECK_ERROR)            /* something is left of each instance, or of each failed allocation */             \
-    X(CRASHED, CHECK_ERROR)         /* the process is gone */                                                          \
-    X(HUNG, CHECK_ERROR)            /* the time is up, and it is still at something */                                 \
-    X(DEAF, CHECK_WARNING)          /* works on when cancelled */                                                      \
-    X(STDOUT, CHECK_WARNING)        /* printed */                                                                      \
-    X(CONFIG_REFUSED, CHECK_ERROR)  /* create takes nothing that the schema allows */                                  \
-    X(EXAMPLE_REFUSED, CHECK_ERROR) /* create does not take an example of the manifest */                              \
-    X(EXAMPLE_FAILED, CHECK_ERROR)  /* another output than the example says */                                         \
-    X(IMPURE, CHECK_ERROR)          /* no effects are declared, and one input gives two outputs */                     \
-    X(NOT_THREAD_SAFE, CHECK_ERROR) /* another output when others run at the same time */                              \
-    X(DIFFERS, CHECK_ERROR)         /* another outcome in a process of its own */                                      \
-    X(NOT_COMPARED, CHECK_NOTE)     /* it cannot run in a process of its own */                                        \
-    X(NOT_TRIED, CHECK_NOTE)        /* the time was up before */
+    X(CONTRACT, CHECK_ERROR)         /* check mode's findings */                                                       \
+    X(LEAK, CHECK_ERROR)             /* something is left of each instance, or of each failed allocation */            \
+    X(CRASHED, CHECK_ERROR)          /* the process is gone */                                                         \
+    X(HUNG, CHECK_ERROR)             /* the time is up, and it is still at something */                                \
+    X(DEAF, CHECK_WARNING)           /* works on when cancelled */                                                     \
+    X(STDOUT, CHECK_WARNING)         /* printed */                                                                     \
+    X(CONFIG_REFUSED, CHECK_WARNING) /* create takes nothing that the schema allows: it is not tried */                \
+    X(EXAMPLE_REFUSED, CHECK_ERROR)  /* create does not take an example of the manifest */                             \
+    X(EXAMPLE_FAILED, CHECK_ERROR)   /* another output than the example says */                                        \
+    X(IMPURE, CHECK_ERROR)           /* no effects are declared, and one input gives two outputs */                    \
+    X(NOT_THREAD_SAFE, CHECK_ERROR)  /* another output when others run at the same time */                             \
+    X(DIFFERS, CHECK_ERROR)          /* another outcome in a process of its own */                                     \
+    X(NOT_COMPARED, CHECK_NOTE)      /* it cannot run in a process of its own */                                       \
+    X(NOT_TRIED, CHECK_NOTE)         /* the time was up before */
 
 #define EXERCISE_CODE(code, severity) EXERCISE_##code,
 enum exercise_code { EXERCISE_CODES(EXERCISE_CODE) EXERCISE_CODE_COUNT };

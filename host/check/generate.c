@@ -137,9 +137,14 @@ static tn_value make_array(const struct making *making, tn_value schema, unsigne
     return array;
 }
 
+/* Texts that are more than that: any of them is an expression, a template without holes, and a name. */
+static const char *const names[] = {"a", "b", "key", "x1"};
+
 static tn_value make_text(const struct making *making, tn_value schema) {
     static const char *const texts[] = {"a", "text", "key", "x1", "\xc3\xa9\xe2\x82\xac", "one two three"};
     char padded[256];
+    if (value_get(schema, "x-tenon"))
+        return value_text(names[generate_number(making->generator, sizeof names / sizeof *names)]);
     int64_t least = bound(schema, "minLength", 0), most = bound(schema, "maxLength", 200);
     const char *text = texts[generate_number(making->generator, sizeof texts / sizeof *texts)];
     if (most < 1) return value_text("");

@@ -2,7 +2,8 @@
  * generate.h - values made from a JSON Schema: such as fit it, most of them, and mutants, which do not.
  *
  * Follows type, enum, const, default, examples, properties, required, additionalProperties, items, prefixItems, bounds,
- * $ref within the schema, allOf, anyOf, oneOf. What it cannot follow (pattern, not, if) the caller finds by validating.
+ * $ref within the schema, allOf, anyOf, oneOf; what `x-tenon` marks is a name. What it cannot follow (pattern, not, if)
+ * the caller finds by validating.
  *
  *     struct generator generator = {.state = seed};
  *     tn_value config = generate(&generator, schema);          // may not fit: validate it

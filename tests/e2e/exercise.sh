@@ -47,7 +47,7 @@ finds KEEPS_ON_FAIL 4 "error[LEAK]" 'each time that an allocation fails'
 finds IMPURE 4 "error[IMPURE]" 'gives two outputs for one input'
 finds NOT_THREAD_SAFE 4 "error[NOT_THREAD_SAFE]" 'while other tasks of it run'
 finds DIFFERS 4 "error[DIFFERS]" 'it gave {"outcome":"completed","output":{"writes":{"out":1}}'
-finds REFUSES 4 "error[CONFIG_REFUSED]" 'create refused all'
+finds REFUSES 4 "warning[CONFIG_REFUSED]" 'create refused all'
 build BAD_EXAMPLE
 run tenon plugin check BAD_EXAMPLE.so
 expect_code 4
