@@ -45,16 +45,10 @@ static struct shelf *shelf_of(struct text path) {
 }
 
 static tn_value open_shelf(tn_value options, tn_store **out) {
-    static const char *const known[] = {"path", "indexes", NULL};
-    tn_value key = NULL;
-    for (uint64_t i = 0; tn.value->entry(options, i, &key, NULL) == TN_OK; i++) {
-        struct shown shown;
-        if (!text_is(text_of(key), known[0]) && !text_is(text_of(key), known[1]))
-            return failure("INVALID", "the memory store has no option `%s`; it has a path, and needs no more",
-                           show(text_of(key), &shown));
-    }
-    struct text path = text_of(tn.value->get(options, "path"));
-    if (path.data == NULL) return failure("INVALID", "the memory store needs a `path`, a string");
+    static const char *const own[] = {NULL};
+    struct text path;
+    tn_value why = place_options(options, "memory", own, &path);
+    if (why != NULL) return why;
     struct shelf *shelf = shelf_of(path);
     tn_store *store = store_alloc(sizeof *store);
     if (store == NULL || shelf == NULL) {

@@ -280,6 +280,29 @@ int32_t place_query(const struct place *place, tn_store *store, tn_value source,
     return place_fail_take(why, error);
 }
 
+/* ---- Opening ---- */
+
+tn_value place_options(tn_value options, const char *store, const char *const *own, struct text *path) {
+    const char *known[24] = {"path", "indexes", "use"};
+    tn_value key = NULL;
+    unsigned count = 3;
+    struct shown shown;
+    for (; *own != NULL && count < 23; own++) known[count++] = *own;
+    for (uint64_t i = 0; tn.value->entry(options, i, &key, NULL) == TN_OK; i++) {
+        unsigned at = 0;
+        while (at < count && !text_is(text_of(key), known[at])) at++;
+        if (at < count) continue;
+        const char *near = nearest_word(text_of(key), known);
+        return failure("INVALID", "the store `%s` has no option `%s`%s%s%s", store, show(text_of(key), &shown),
+                       near != NULL ? "; did you mean `" : "", near != NULL ? near : "", near != NULL ? "`?" : "");
+    }
+    *path = text_of(tn.value->get(options, "path"));
+    if (path->data == NULL || path->length == 0 || memchr(path->data, '\0', path->length) != NULL)
+        return failure("INVALID", "the store `%s` needs a `path`, a string, and %s was found", store,
+                       path->data != NULL ? "none that could be one" : tn_kind_name(tn.value->get(options, "path")));
+    return NULL;
+}
+
 /* ---- Both ---- */
 
 int32_t place_fail_take(tn_value why, tn_value *error) {

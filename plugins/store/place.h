@@ -61,12 +61,18 @@ bool page_add(struct page *page, const struct record *record);
 int32_t place_commit(const struct place *place, tn_store *store, tn_value batch, tn_value *result, tn_value *error);
 int32_t place_query(const struct place *place, tn_store *store, tn_value query, tn_value *result, tn_value *error);
 
+/*
+ * The options that every store has (path, indexes, use) are there and nothing but those and its own (ended by NULL):
+ * INVALID otherwise, with the nearest name. `store` names it in messages.
+ */
+tn_value place_options(tn_value options, const char *store, const char *const *own, struct text *path);
+
 /* Puts a failure, taken, where the caller of the interface finds it; returns the status. NULL: TN_OK. */
 int32_t place_fail_take(tn_value failure, tn_value *error);
 /* {removed, bytes} of maintain. */
 int32_t place_maintained(int64_t removed, int64_t bytes, tn_value *result);
 
-/* Of the same length; 0 where one has none. */
+/* The cosine of two vectors: 0 where one is nothing but zeros. */
 double likeness(const float *a, const float *b, uint64_t count);
 
 /* What tn_plugin_entry_1 does: NULL, with the reason in the log, where the host lacks what a store needs. */

@@ -29,7 +29,7 @@
 
 #define FIXTURE_UNUSED __attribute__((unused))
 
-static const char *const fixture_stores[] = {"memory"};
+static const char *const fixture_stores[] = {"memory", "sqlite"};
 
 static struct host fixture_host;
 static char fixture_folder[64];

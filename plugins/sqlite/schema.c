@@ -1,0 +1,221 @@
+/*
+ * schema.c - the tables, their versions, and the indexes that the host asks for.
+ *
+ * One table has all records, by a number of its own: others refer to it, and large values do not make looking for small
+ * ones slow. JSON and bytes have a column each, so that SQLite's JSON functions never meet what is none. Words and
+ * vectors stand apart, as few records have any.
+ *
+ * Changing the schema is adding a step. Steps that a release had are never edited: files are out there that took them.
+ */
+#include "schema.h"
+#include <time.h>
+
+static const char *const steps[] = {
+    "CREATE TABLE records ("
+    " id INTEGER PRIMARY KEY,"
+    " collection TEXT NOT NULL,"
+    " key TEXT NOT NULL,"
+    " version INTEGER NOT NULL,"
+    " json TEXT,"                 /* the value; NULL: it is bytes */
+    " bytes BLOB,"                /* the value, where it is bytes */
+    " expires_at INTEGER,"        /* ms since 1970 UTC; NULL: never */
+    " found_by INTEGER NOT NULL," /* 1: has a row in texts; 2: has one in vectors */
+    " UNIQUE (collection, key));"
+    "CREATE INDEX records_expire ON records (expires_at) WHERE expires_at IS NOT NULL;"
+    /* Words as words.h gives them: in small letters, with one space between any two. */
+    "CREATE VIRTUAL TABLE texts USING fts5 (words, tokenize = ascii, detail = none);"
+    "CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL);", /* 32-bit floats, little-endian */
+};
+#define NEWEST ((int64_t)(sizeof steps / sizeof *steps))
+
+/* ---- Versions ---- */
+
+struct identity {
+    int64_t application, version, tables;
+};
+
+static tn_value identify(tn_store *store, struct identity *out) {
+    tn_value why = database_number(store, "PRAGMA application_id", &out->application);
+    if (why == NULL) why = database_number(store, "PRAGMA user_version", &out->version);
+    if (why == NULL) why = database_number(store, "SELECT count(*) FROM sqlite_schema", &out->tables);
+    return why;
+}
+
+/* TN_OK by NULL: it is ours, or nobody's yet. */
+static tn_value check(const tn_store *store, const struct identity *found) {
+    if (found->application == 0 && found->version == 0 && found->tables == 0) {
+        if (!store->read_only) return NULL;
+        return failure("STORE_READ_ONLY", "%s: is empty, and read_only is set: there is nothing to read", store->path);
+    }
+    if (found->application != SCHEMA_APPLICATION)
+        return failure("STORE_ERROR",
+                       "%s: is a database of another application (application_id %lld; ours is %d, \"Teno\"); nothing "
+                       "was changed: give the store another path",
+                       store->path, (long long)found->application, SCHEMA_APPLICATION);
+    if (found->version > NEWEST)
+        return failure("STORE_VERSION",
+                       "%s: was made by a newer release (its schema has version %lld, this release knows %lld); "
+                       "nothing was changed: use that release, or give the store another path",
+                       store->path, (long long)found->version, (long long)NEWEST);
+    if (found->version < NEWEST && store->read_only)
+        return failure("STORE_READ_ONLY",
+                       "%s: was made by an older release (its schema has version %lld, this release needs %lld): open "
+                       "it once without read_only",
+                       store->path, (long long)found->version, (long long)NEWEST);
+    return NULL;
+}
+
+static tn_value take_steps(tn_store *store, int64_t version) {
+    tn_value why = NULL;
+    char pragmas[96];
+    for (; why == NULL && version < NEWEST; version++) why = database_execute(store, steps[version]);
+    (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %lld",
+                   SCHEMA_APPLICATION, (long long)NEWEST);
+    return why != NULL ? why : database_execute(store, pragmas);
+}
+
+/* Looks again once nobody else can be at it. */
+static tn_value upgrade(tn_store *store) {
+    struct identity found = {0};
+    tn_value why = database_execute(store, "BEGIN IMMEDIATE");
+    if (why == NULL) why = identify(store, &found);
+    if (why == NULL) why = check(store, &found);
+    if (why == NULL && found.version < NEWEST) why = take_steps(store, found.version);
+    if (why == NULL) why = database_execute(store, "COMMIT");
+    if (why != NULL && !sqlite3_get_autocommit(store->database))
+        (void)sqlite3_exec(store->database, "ROLLBACK", 0, 0, 0);
+    return why;
+}
+
+/* ---- The connection ---- */
+
+/* SQLite does not wait by itself for others to let it change to WAL. */
+static tn_value to_wal(tn_store *store) {
+    const struct timespec moment = {0, 2000000};
+    for (int64_t waited = 0;; waited += 2) {
+        int code = sqlite3_exec(store->database, "PRAGMA journal_mode = wal", NULL, NULL, NULL);
+        if (code == SQLITE_OK) return NULL;
+        if ((code & 0xff) != SQLITE_BUSY || waited >= store->busy_ms) return database_failure(store);
+        (void)nanosleep(&moment, NULL);
+    }
+}
+
+static tn_value set_up(tn_store *store) {
+    int64_t page_size = 4096;
+    char pragmas[160];
+    tn_value why = store->read_only ? NULL : to_wal(store);
+    (void)snprintf(pragmas, sizeof pragmas,
+                   "PRAGMA synchronous = %s; PRAGMA journal_size_limit = 16777216; PRAGMA temp_store = memory",
+                   store->sync);
+    if (why == NULL) why = database_execute(store, pragmas);
+    if (why == NULL && store->max_bytes > 0) {
+        why = database_number(store, "PRAGMA page_size", &page_size);
+        (void)snprintf(pragmas, sizeof pragmas, "PRAGMA max_page_count = %lld",
+                       (long long)(store->max_bytes / page_size > 0 ? store->max_bytes / page_size : 1));
+        if (why == NULL) why = database_execute(store, pragmas);
+    }
+    return why;
+}
+
+tn_value schema_open(tn_store *store) {
+    struct identity found = {0};
+    tn_value why = identify(store, &found);
+    if (why == NULL) why = check(store, &found);
+    /* Before the first table, so that what is deleted can be given back to the disk. */
+    if (why == NULL && found.tables == 0) why = database_execute(store, "PRAGMA auto_vacuum = incremental");
+    if (why == NULL && found.version < NEWEST) why = upgrade(store);
+    return why != NULL ? why : set_up(store);
+}
+
+/* ---- Indexes ---- */
+
+char *schema_quote(struct arena *arena, struct text text, char quote) {
+    char *out = memchr(text.data, '\0', text.length) == NULL ? arena_alloc(arena, text.length * 2 + 3) : NULL;
+    uint64_t used = 0;
+    if (out == NULL) return NULL;
+    out[used++] = quote;
+    for (uint64_t i = 0; i < text.length; i++) {
+        if (text.data[i] == quote) out[used++] = quote;
+        out[used++] = text.data[i];
+    }
+    out[used++] = quote;
+    return out;
+}
+
+/* Releases of SQLite differ in what they make of names that JSON escapes: those are left to our own functions. */
+bool schema_path(struct arena *arena, const struct path *path, char **out) {
+    char *text = arena_alloc(arena, path->text.length + 3 * path->count + 3), *at = text;
+    if (text == NULL) return false;
+    *at++ = '$';
+    for (uint64_t i = 0; i < path->count; i++) {
+        const char *name = path->names[i];
+        if (*name == '\0') return false;
+        *at++ = '.';
+        *at++ = '"';
+        for (; *name != '\0'; name++) {
+            if ((unsigned char)*name < ' ' || *name == '"' || *name == '\\' || *name == 0x7f) return false;
+            *at++ = *name;
+        }
+        *at++ = '"';
+    }
+    *out = text;
+    return true;
+}
+
+static tn_value make_index(tn_store *store, const struct index *index) {
+    char *collection = schema_quote(&store->arena, index->collection, '\''), *path = NULL;
+    uint64_t room = 256 + (collection != NULL ? strlen(collection) : 0), used = 0, hash = 1469598103934665603u;
+    for (uint64_t i = 0; i < index->count; i++)
+        room += 2 * index->paths[i].text.length + 8 * index->paths[i].count + 64;
+    char *columns = arena_alloc(&store->arena, room), *sql = arena_alloc(&store->arena, room);
+    if (collection == NULL || columns == NULL || sql == NULL) return failure_memory();
+    for (uint64_t i = 0; i < index->count; i++) {
+        if (!schema_path(&store->arena, &index->paths[i], &path)) return NULL; /* found without an index, then */
+        char *quoted = schema_quote(&store->arena, (struct text){path, strlen(path)}, '\'');
+        if (quoted == NULL) return failure_memory();
+        used += (uint64_t)snprintf(columns + used, room - used, "json_extract(json, %s), ", quoted);
+    }
+    for (const char *at = collection; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    for (const char *at = columns; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    int64_t there = 0;
+    (void)snprintf(sql, room, "SELECT count(*) FROM sqlite_schema WHERE name = 'records_%016llx'",
+                   (unsigned long long)hash);
+    tn_value why = database_number(store, sql, &there);
+    if (why != NULL || there > 0 || store->read_only) return why;
+    (void)snprintf(sql, room, "CREATE INDEX IF NOT EXISTS records_%016llx ON records (%skey) WHERE collection = %s",
+                   (unsigned long long)hash, columns, collection);
+    return database_execute(store, sql);
+}
+
+static tn_value read_index(tn_store *store, struct text collection, tn_value paths) {
+    uint64_t count = tn.value->count(paths);
+    struct index *index = arena_alloc(&store->arena, sizeof *index);
+    struct path *read = arena_alloc(&store->arena, (count + 1) * sizeof *read);
+    if (index == NULL || read == NULL) return failure_memory();
+    if (count == 0 || count > TN_STORE_ORDER_MAX)
+        return failure("INVALID", "`indexes`: an index is an array of 1 to %d member paths", TN_STORE_ORDER_MAX);
+    tn_value why = NULL;
+    for (uint64_t i = 0; why == NULL && i < count; i++)
+        why = path_read(&store->arena, tn.value->at(paths, i), "indexes", &read[i]);
+    if (why != NULL) return why;
+    *index = (struct index){store->indexes, collection, count, read};
+    store->indexes = index;
+    return make_index(store, index);
+}
+
+tn_value schema_index(tn_store *store, tn_value indexes) {
+    tn_value key = NULL, lists = NULL, why = NULL;
+    int32_t kind = tn.value->kind(indexes);
+    if (kind == TN_NONE || kind == TN_NULL) return NULL;
+    if (kind != TN_OBJECT) return failure("INVALID", "`indexes` is an object, and %s was found", tn_kind_name(indexes));
+    for (uint64_t i = 0; why == NULL && tn.value->entry(indexes, i, &key, &lists) == TN_OK; i++) {
+        struct text name = text_of(key);
+        char *copy = arena_alloc(&store->arena, name.length + 1);
+        if (copy == NULL) return failure_memory();
+        memcpy(copy, name.data, name.length);
+        if (memchr(copy, '\0', name.length) != NULL) continue; /* SQL cannot say it */
+        for (uint64_t j = 0; why == NULL && j < tn.value->count(lists); j++)
+            why = read_index(store, (struct text){copy, name.length}, tn.value->at(lists, j));
+    }
+    return why;
+}
