@@ -49,6 +49,7 @@ struct prepared {
 struct tn_store {
     sqlite3 *database;
     struct arena arena; /* of all that lives as long as the store */
+    tn_value options;   /* what path and indexes borrow from */
     const char *path;
     int64_t busy_ms, max_bytes;
     const char *sync;

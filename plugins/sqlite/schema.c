@@ -210,12 +210,9 @@ tn_value schema_index(tn_store *store, tn_value indexes) {
     if (kind != TN_OBJECT) return failure("INVALID", "`indexes` is an object, and %s was found", tn_kind_name(indexes));
     for (uint64_t i = 0; why == NULL && tn.value->entry(indexes, i, &key, &lists) == TN_OK; i++) {
         struct text name = text_of(key);
-        char *copy = arena_alloc(&store->arena, name.length + 1);
-        if (copy == NULL) return failure_memory();
-        memcpy(copy, name.data, name.length);
-        if (memchr(copy, '\0', name.length) != NULL) continue; /* SQL cannot say it */
+        if (memchr(name.data, '\0', name.length) != NULL) continue; /* SQL cannot say it */
         for (uint64_t j = 0; why == NULL && j < tn.value->count(lists); j++)
-            why = read_index(store, (struct text){copy, name.length}, tn.value->at(lists, j));
+            why = read_index(store, name, tn.value->at(lists, j));
     }
     return why;
 }

