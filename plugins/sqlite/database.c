@@ -10,7 +10,8 @@ static bool no_room(int error) { return error == ENOSPC || error == EDQUOT || er
 
 tn_value database_failure_of(const char *path, int64_t busy_ms, sqlite3 *database, int code) {
     const char *said = database != NULL ? sqlite3_errmsg(database) : sqlite3_errstr(code);
-    int error = database != NULL ? sqlite3_system_errno(database) : 0, primary = code & 0xff;
+    int last = errno, error = database != NULL ? sqlite3_system_errno(database) : 0, primary = code & 0xff;
+    if (primary == SQLITE_IOERR && error == 0) error = last; /* SQLite forgets it where it has rolled back since */
     if (primary == SQLITE_IOERR && no_room(error)) primary = SQLITE_FULL;
     switch (primary) {
     case SQLITE_BUSY:
@@ -105,6 +106,7 @@ tn_value database_statement(tn_store *store, const char *sql, sqlite3_stmt **out
 }
 
 bool database_step(tn_store *store, sqlite3_stmt *statement, tn_value *why) {
+    errno = 0;
     int code = sqlite3_step(statement);
     *why = code == SQLITE_ROW || code == SQLITE_DONE ? NULL : database_failure(store);
     return code == SQLITE_ROW;
@@ -118,6 +120,7 @@ tn_value database_run(tn_store *store, sqlite3_stmt *statement) {
 }
 
 tn_value database_execute(tn_store *store, const char *sql) {
+    errno = 0;
     return sqlite3_exec(store->database, sql, NULL, NULL, NULL) == SQLITE_OK ? NULL : database_failure(store);
 }
 

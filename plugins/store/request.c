@@ -192,6 +192,17 @@ static tn_value read_words(struct arena *arena, const struct shape *shape, tn_va
     return words_of(arena, text, out) ? NULL : failure_memory();
 }
 
+static tn_value read_search(struct arena *arena, const struct shape *shape, tn_value value, struct text *out) {
+    tn_value why = read_words(arena, shape, value, out);
+    struct text rest = *out, word;
+    uint64_t count = 0;
+    while (why == NULL && words_next(&rest, &word)) count++;
+    if (count > TN_STORE_WORDS_MAX)
+        why = failure("LIMIT", "`%s`: `text` has %llu words; at most %d can be searched for at once", shape->name,
+                      (unsigned long long)count, TN_STORE_WORDS_MAX);
+    return why;
+}
+
 static tn_value read_vector(struct arena *arena, const struct shape *shape, tn_value value, const float **out,
                             uint64_t *count) {
     uint64_t items = tn.value->count(value);
@@ -359,7 +370,7 @@ tn_value request_query(struct arena *arena, tn_value source, struct query *out) 
     if (why != NULL || kind != QUERY_SEARCH) return why;
     if (absent(members.at[AT_TEXT]) == absent(members.at[AT_VECTOR]))
         return failure("INVALID", "`search` needs either a `text` or a `vector`");
-    if (!absent(members.at[AT_TEXT])) return read_words(arena, shape, members.at[AT_TEXT], &out->selection.words);
+    if (!absent(members.at[AT_TEXT])) return read_search(arena, shape, members.at[AT_TEXT], &out->selection.words);
     return read_vector(arena, shape, members.at[AT_VECTOR], &out->selection.vector, &out->selection.vector_count);
 }
 

@@ -29,7 +29,13 @@
 
 #define FIXTURE_UNUSED __attribute__((unused))
 
+/* A build without SQLite has the first one only. */
 static const char *const fixture_stores[] = {"memory", "sqlite"};
+#ifdef TENON_HAS_SQLITE
+#define FIXTURE_STORES ((size_t)2)
+#else
+#define FIXTURE_STORES ((size_t)1)
+#endif
 
 static struct host fixture_host;
 static char fixture_folder[64];

@@ -143,7 +143,7 @@ static void corpus(void **state) {
     for (int i = 0; i < count; i++) {
         const char *dot = strrchr(entries[i]->d_name, '.');
         snprintf(file, sizeof file, "%s/%s", folder, entries[i]->d_name);
-        for (size_t j = 0; dot && strcmp(dot, ".txt") == 0 && j < sizeof fixture_stores / sizeof *fixture_stores; j++) {
+        for (size_t j = 0; dot && strcmp(dot, ".txt") == 0 && j < FIXTURE_STORES; j++) {
             char name[16];
             snprintf(name, sizeof name, "%s", fixture_stores[j]);
             cases += corpus_each(file, run_case, name);

@@ -10,7 +10,8 @@
  * commit: a batch is an array of operations, applied in order, each seeing those before it. The result is an array of
  * the same length. Where one of them fails, nothing of the batch has happened, and the error's detail has its `index`.
  *   {op: "put", collection, key, value, if?, text?, vector?, expires_at?}  -> {version}
- *   {op: "merge", collection, key, patch, if?, text?, expires_at?}   JSON Merge Patch (RFC 7396) -> {version, value}
+ *   {op: "merge", collection, key, patch, if?, text?, vector?, expires_at?} -> {version, value}: JSON
+ *                                                                    Merge Patch (RFC 7396), of {} where there is none
  *   {op: "delete", collection, key, if?}                             -> {} ; nothing there is fine, without `if`
  *   {op: "delete_range", collection, from?, to?}                     keys in [from, to) -> {count}
  *   {op: "expect", collection, key, if}                              changes nothing -> {version}
@@ -18,9 +19,9 @@
  *                                                                    -> {key, version, value}, or {key: null}
  * `if` is {version: N} (0: there is none), {where: FILTER} (there is one, and it fits) or both; else CONFLICT, whose
  * detail has {index, key, version} as found. `text` is what full-text search finds the record by, `vector` an array of
- * numbers for search by likeness; a put without them takes away what there was, a merge without them leaves it. A
- * record past its `expires_at` (ms since 1970 UTC) is not there. `take` takes each record once, whoever else is taking;
- * with many takers it should not make them wait for each other.
+ * numbers for search by likeness; a put without them takes away what there was, a merge without them leaves it (as it
+ * does `expires_at`; null takes it away). From its `expires_at` on (ms since 1970 UTC) a record is not there. `take`
+ * takes each record once, whoever else is taking; with many takers it should not make them wait for each other.
  *
  * query: {get: {collection, key}}                            -> {version, value}, or null
  *        {list: {collection, from?, to?, where?, order?, reverse?, limit?, after?, keys_only?}}
@@ -28,13 +29,15 @@
  *        {count: {collection, from?, to?, where?}}           -> an integer
  *        {search: {collection, text | vector, where?, from?, to?, limit?}} -> {records: [{key, version, value, score}]}
  * `list` is ordered by key, or by `order`, an array of member paths and then the key; `reverse` turns all of it around;
- * `after` continues after that key (with `order`: that record). `limit`: 100, 10,000 at most. `search` finds the
- * records that have every word of `text`, in any case, best first.
+ * `after` continues after that key (with `order`: that record; NOT_FOUND where it is gone). An `order` has nothing and
+ * null first, then false and true (as 0 and 1) among the numbers, then strings by their bytes, and anything else as its
+ * JSON among them. With `keys_only` records have no value. `search` finds the records that have every word of `text`,
+ * in any case, best first; or those with a vector as long as `vector`, by the cosine between the two.
  *
  * FILTER: an object of member paths ("state", "payload.priority"; dots go into objects) to what must hold there: a
  * value (equal; null: null or absent), or an object of {eq, ne, lt, le, gt, ge: value, in: [values], exists: bool,
- * contains: value in an array}. Values of different kinds are never less or greater. `{any: [FILTER, …]}` beside them:
- * one must hold. All members must hold.
+ * contains: value in an array}. Only numbers and strings are less or greater, each among themselves. `{any: [FILTER,
+ * …]}` beside them: one must hold. All members must hold.
  *
  * Errors: an object {code, message, detail?, retryable?}. CONFLICT, INVALID, NOT_FOUND, UNSUPPORTED, LIMIT;
  * STORE_BUSY (locked by another; retryable), STORE_FULL (the disk is), STORE_READ_ONLY, STORE_CORRUPT, STORE_VERSION
@@ -49,19 +52,20 @@
 extern "C" {
 #endif
 
-/* Beyond these: LIMIT. Of bytes, but where it says otherwise. */
+/* Beyond these: LIMIT. In bytes, but where it says otherwise. */
 #define TN_STORE_KEY_MAX    1024     /* of a key, of a collection's name, of a member path */
-#define TN_STORE_LIMIT      100      /* records of a list where none is given */
-#define TN_STORE_LIMIT_MAX  10000    /* records of a list */
-#define TN_STORE_PAGE_MAX   67108864 /* of the values of a list, which then ends early, with `more` */
-#define TN_STORE_BATCH_MAX  10000    /* operations */
 #define TN_STORE_VALUE_MAX  16777216 /* of a value, as JSON, or as bytes */
 #define TN_STORE_DEPTH_MAX  200      /* arrays and objects in one another, of a value */
-#define TN_STORE_TEXT_MAX   1048576
-#define TN_STORE_VECTOR_MAX 16384 /* numbers */
-#define TN_STORE_FILTER_MAX 256   /* conditions */
-#define TN_STORE_IN_MAX     1000  /* values of an `in` */
-#define TN_STORE_ORDER_MAX  8     /* members */
+#define TN_STORE_TEXT_MAX   1048576  /* of a text to find a record by, or to search for */
+#define TN_STORE_WORDS_MAX  100      /* words to search for */
+#define TN_STORE_VECTOR_MAX 16384    /* numbers of a vector */
+#define TN_STORE_BATCH_MAX  10000    /* operations of a batch */
+#define TN_STORE_FILTER_MAX 256      /* conditions of a filter; `any` in `any`: 8 deep */
+#define TN_STORE_IN_MAX     1000     /* values of an `in` */
+#define TN_STORE_ORDER_MAX  8        /* members of an `order` */
+#define TN_STORE_LIMIT      100      /* records of a list where no `limit` is given */
+#define TN_STORE_LIMIT_MAX  10000    /* records of a list or search */
+#define TN_STORE_PAGE_MAX   67108864 /* of a list's values: it ends before, with `more` */
 
 typedef struct tn_store tn_store;
 
@@ -76,18 +80,19 @@ typedef struct tn_store_draft {
     uint32_t reserved;
     /*
      * [store] Opens the place that `options` names, making it where it is missing. The host gives {path} (a file or
-     * folder of its own choosing, absolute), the members of the operator's `store:` section, and `indexes`:
-     * {collection:
-     * [[path, …], …]}, what filters and orders will ask for most. *error on failure.
+     * folder of its own choosing, absolute), the members of the operator's `store:` section (`use`, which names the
+     * plugin, among them; INVALID where it knows one not), and `indexes`: {collection: [[path, …], …]}, what filters
+     * and orders will ask for most. TN_OK and *store, or TN_FAILED and *error.
      */
     int32_t (*open)(void *self, tn_value options, tn_store **store, tn_value *error);
     /* [store] What is not committed is dropped. NULL does nothing. */
     void (*close)(tn_store *store);
-    /* [store] TN_OK and *result, or a failing status and *error. Durable when it returns, as far as `sync` says. */
+    /* [store] TN_OK and *result, or TN_FAILED and *error. Durable when it returns, as far as `sync` says. */
     int32_t (*commit)(tn_store *store, tn_value batch, tn_value *result, tn_value *error);
     /* [store] Sees everything that has been committed before it is called, by anybody. */
     int32_t (*query)(tn_store *store, tn_value query, tn_value *result, tn_value *error);
-    /* [store] Removes what has expired, folds logs, and the like; called now and then. -> {removed, bytes}. */
+    /* [store] Removes what has expired, folds logs, and the like; called now and then. -> {removed, bytes}: how
+     * many records, and how much the place takes up. */
     int32_t (*maintain)(tn_store *store, tn_value *result, tn_value *error);
 } tn_store_draft;
 
