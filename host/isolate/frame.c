@@ -111,6 +111,8 @@ int32_t frame_next(struct frame_reader *reader, tn_value *message, struct error 
     return status;
 }
 
+size_t frame_unread(const struct frame_reader *reader) { return reader->bytes.length - reader->start; }
+
 void frame_write(struct buffer *out, tn_value message) {
     /* The length goes in front of what is yet to be written: a place for it is left, and its blanks are allowed. */
     static const char head[] = "Content-Length:           \r\n\r\n";
@@ -121,4 +123,16 @@ void frame_write(struct buffer *out, tn_value message) {
     if (out->overflow) return;
     int count = snprintf(digits, sizeof digits, "%zu", out->length - at - (sizeof head - 1));
     memcpy(out->data + at + 16, digits, (size_t)count);
+}
+
+/* Where something is always left, what has left must not count: half of it at least is moved, so it costs little. */
+void frame_sent(struct buffer *out, size_t *sent) {
+    if (*sent == out->length) {
+        buffer_clear(out);
+        *sent = 0;
+    } else if (*sent > COMPACT_ABOVE && *sent > out->length / 2) {
+        out->length -= *sent;
+        memmove(out->data, out->data + *sent, out->length);
+        *sent = 0;
+    }
 }

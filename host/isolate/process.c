@@ -19,14 +19,17 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
-#define READ_MAX (256u << 10) /* bytes taken from the socket in one turn */
-#define CHUNK    65536u
-#define LOG_MARK '\1' /* begins a line that the child's log wrote; its level follows */
+#define READ_MAX   (256u << 10) /* bytes taken from the socket in one turn */
+#define CHUNK      65536u
+#define OUTPUT_MAX (64u << 10) /* bytes of output taken at once */
+#define END_MS     50          /* that a process has for ending, once its socket has ended */
+#define LOG_MARK   '\1'        /* begins a line that the child's log wrote; its level follows */
 
 struct process {
     struct loop *loop;
@@ -47,6 +50,7 @@ struct process {
     struct loop_work flush, deliver;
     tn_value *waiting; /* messages that arrived while process_call waited */
     size_t waiting_count, waiting_capacity;
+    size_t waiting_bytes; /* of them, as they came */
     int64_t next_id;
     char *lines[PROCESS_LINES];
     size_t line_next;
@@ -89,17 +93,21 @@ static void take_output(struct process *process, const char *bytes, size_t lengt
     }
 }
 
+/* What there is now, but no more than so much: who prints for ever is not listened to for ever. */
 static void read_output(struct process *process) {
     char bytes[4096];
-    ssize_t got;
-    while ((got = read(process->output, bytes, sizeof bytes)) > 0) take_output(process, bytes, (size_t)got);
+    ssize_t got = 1;
+    for (size_t total = 0; got > 0 && total < OUTPUT_MAX; total += (size_t)got) {
+        got = read(process->output, bytes, sizeof bytes);
+        if (got > 0) take_output(process, bytes, (size_t)got);
+    }
 }
 
 tn_value process_lines(const struct process *process) {
     tn_value lines = value_array();
     for (size_t i = 0; i < PROCESS_LINES; i++) {
         const char *line = process->lines[(process->line_next + i) % PROCESS_LINES];
-        if (line) lines = value_push_take(lines, value_text(line));
+        if (line) lines = value_push_take(lines, value_string_lossy(line, strlen(line)));
     }
     return lines;
 }
@@ -128,11 +136,22 @@ static void describe_end(struct process *process, int status, const char *what) 
 
 static void close_handles(struct process *process);
 
-/* The socket has ended, or must. `what` is a static text, or NULL. */
-static void finish(struct process *process, const char *what) {
+/* Who has closed the socket is most likely about to end, and how is worth a moment. True: it has. */
+static bool ends_by_itself(const struct process *process) {
+    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, process->pid, 0), .events = POLLIN};
+    if (ended.fd < 0) return true;
+    bool has = poll(&ended, 1, END_MS) == 1;
+    close(ended.fd);
+    return has;
+}
+
+/* The socket has ended, or must. */
+static void finish(struct process *process) {
     if (process->over) return;
+    const char *what = NULL;
     int status = 0;
     process->over = true;
+    if (!process->kill_reason && !ends_by_itself(process)) what = "it had closed its socket, and not ended";
     kill(-process->pid, SIGKILL);
     kill(process->pid, SIGKILL); /* before it had become a group */
     while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR) continue;
@@ -146,7 +165,7 @@ static void finish(struct process *process, const char *what) {
 void process_kill(struct process *process, const char *why) {
     if (process->over) return;
     if (!process->kill_reason) process->kill_reason = mem_text(why);
-    finish(process, NULL);
+    finish(process);
 }
 
 /* ---- Bytes ---- */
@@ -170,10 +189,7 @@ static bool write_some(struct process *process) {
         if (wrote < 0) return false;
         process->sent += (size_t)wrote;
     }
-    if (process->sent == process->unsent.length) {
-        buffer_clear(&process->unsent);
-        process->sent = 0;
-    }
+    frame_sent(&process->unsent, &process->sent);
     return true;
 }
 
@@ -226,7 +242,7 @@ static void on_socket(uv_poll_t *poll, int status, int events) {
     (void)events;
     bool alive = status >= 0 && read_some(process);
     if (alive) write_some(process);
-    if (!alive) finish(process, NULL);
+    if (!alive) finish(process);
     if (alive) poll_socket(process);
     dispatch(process);
 }
@@ -247,7 +263,7 @@ static void deliver_work(struct loop_work *work) {
     size_t count = process->waiting_count;
     tn_value *waiting = process->waiting;
     process->waiting = NULL;
-    process->waiting_count = process->waiting_capacity = 0;
+    process->waiting_count = process->waiting_capacity = process->waiting_bytes = 0;
     process->dispatching++;
     for (size_t i = 0; i < count; i++) {
         if (!process->freed) process->options.message(process->options.user, waiting[i]);
@@ -260,7 +276,13 @@ static void deliver_work(struct loop_work *work) {
 
 /* ---- Waiting for an answer ---- */
 
-static void put_aside(struct process *process, tn_value message) {
+static void put_aside(struct process *process, tn_value message, size_t size) {
+    process->waiting_bytes += size + sizeof message;
+    if (process->waiting_bytes > PROCESS_WAITING_MAX) process_kill(process, "it said too much before its answer");
+    if (process->over) {
+        value_unref(message);
+        return;
+    }
     if (process->waiting_count == process->waiting_capacity) {
         process->waiting_capacity = process->waiting_capacity ? process->waiting_capacity * 2 : 8;
         process->waiting = mem_array((void *)process->waiting, process->waiting_capacity, sizeof *process->waiting);
@@ -279,13 +301,17 @@ static int32_t no_answer(struct process *process, struct error *error) {
     return TN_ERROR;
 }
 
-static int32_t read_answer(tn_value message, tn_value *result, struct error *error) {
+static int32_t read_answer(const struct process *process, const char *method, tn_value message, tn_value *result,
+                           struct error *error) {
     tn_value failure = value_get(message, "error"), data = failure ? value_get(failure, "data") : NULL;
     if (!failure) {
         *result = value_ref(value_get(message, "result"));
         return TN_OK;
     }
     error_from_value(error, data ? data : failure);
+    if (error && !*error->message)
+        error_set(error, TN_FAILED, value_get(data ? data : failure, "code") ? error->code : "PLUGIN_INVALID",
+                  "plugin `%s` refuses `%s`, and does not say why", process->name, method);
     return TN_FAILED;
 }
 
@@ -297,20 +323,24 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
     message = value_set_take(message, "method", value_text(method));
     process_send_take(process, value_set_take(message, "params", params));
     while (!process->over) {
-        while (frame_next(&process->reader, &message, NULL) == TN_OK && message) {
+        size_t left_before = frame_unread(&process->reader);
+        while (!process->over && frame_next(&process->reader, &message, NULL) == TN_OK && message) {
+            size_t unread = frame_unread(&process->reader), size = left_before - unread;
+            left_before = unread;
             if (!answers(message, id)) {
                 if (process->options.at_once && process->options.at_once(process->options.user, message))
                     value_unref(message);
                 else
-                    put_aside(process, message);
+                    put_aside(process, message, size);
                 continue;
             }
-            int32_t status = read_answer(message, result, error);
+            int32_t status = read_answer(process, method, message, result, error);
             value_unref(message);
             poll_socket(process);
             return status;
         }
         int64_t left = end - now_ms();
+        if (process->over) break;
         if (process->reader.broken) {
             process_kill(process, "it wrote what is no message of the protocol");
         } else if (left <= 0) {
@@ -324,7 +354,7 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
             poll(ready, 2, left > 1000 ? 1000 : (int)left);
             if (ready[1].revents & POLLIN) read_output(process);
             write_some(process);
-            if (!read_some(process)) finish(process, NULL);
+            if (!read_some(process)) finish(process);
         }
     }
     return no_answer(process, error);

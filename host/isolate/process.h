@@ -24,10 +24,11 @@
 struct loop;
 struct process;
 
-#define PROCESS_SOCKET     3            /* the child's descriptor */
-#define PROCESS_LINES      20u          /* last lines of output that are kept */
-#define PROCESS_LINE_MAX   1024u        /* bytes of a line; longer ones are cut */
-#define PROCESS_UNSENT_MAX (256u << 20) /* bytes that the child has yet to read; past it, it is killed */
+#define PROCESS_SOCKET      3            /* the child's descriptor */
+#define PROCESS_LINES       20u          /* last lines of output that are kept */
+#define PROCESS_LINE_MAX    1024u        /* bytes of a line; longer ones are cut */
+#define PROCESS_UNSENT_MAX  (256u << 20) /* bytes that the child has yet to read; past it, it is killed */
+#define PROCESS_WAITING_MAX (16u << 20)  /* bytes that it says while an answer is waited for; past it, it is killed */
 
 struct process_options {
     const char *const *arguments;   /* the program first, a path; NULL-terminated */

@@ -78,7 +78,7 @@ static struct task *task_find(const struct remote *remote, int64_t number) {
     uint32_t index = (uint32_t)(number & ((1 << INDEX_BITS) - 1));
     if (number < 0 || index >= remote->task_count) return NULL;
     struct task *task = task_at(remote, index);
-    return task->instance && task->generation == (uint32_t)(number >> INDEX_BITS) ? task : NULL;
+    return task->instance && task->generation == number >> INDEX_BITS ? task : NULL;
 }
 
 /* The index of a free task, or UINT32_MAX. */
@@ -396,6 +396,20 @@ static int32_t launch(struct remote *remote, struct error *error) {
     return status;
 }
 
+/* One that the process does not make as before is lost, and the others need not be: only its end is an error. */
+static int32_t create_again(struct instance *instance, struct error *error) {
+    tn_value bound = NULL;
+    int32_t status = ask_create(instance, &bound, error);
+    instance->lost = status != TN_OK || !value_equal(bound, instance->bound);
+    value_unref(bound);
+    if (status == TN_ERROR) return status; /* its death is counted when it is told */
+    if (status != TN_OK)
+        log_write(LOG_ERROR, plugin_id(instance->remote->plugin), "it came back and does not make `%s`: %s",
+                  instance->component, error->message);
+    error_finish(error);
+    return TN_OK;
+}
+
 /* A process, with every instance; or an error that says when to come again. */
 static int32_t bring_up(struct remote *remote, struct error *error) {
     if (remote->process) return TN_OK;
@@ -409,15 +423,15 @@ static int32_t bring_up(struct remote *remote, struct error *error) {
         error->more = value_set_take(error->more, "retry_after_ms", value_int(left));
         return TN_FAILED; /* its `retryable` and, from now, when */
     }
-    int32_t status = launch(remote, error);
-    for (struct instance *instance = remote->instances; status == TN_OK && instance; instance = instance->next) {
-        tn_value bound = NULL;
-        status = ask_create(instance, &bound, error);
-        if (status == TN_OK && !value_equal(bound, instance->bound)) instance->lost = true;
-        if (status == TN_OK) value_unref(bound);
-        if (status == TN_FAILED) status = TN_OK; /* this one is lost, the others need not be */
+    struct error own = ERROR_INIT;
+    int32_t status = launch(remote, &own);
+    if (status != TN_OK) {
+        count_death(remote);
+        error_copy(&remote->why, &own);
     }
-    if (status != TN_OK) count_death(remote);
+    for (struct instance *instance = remote->instances; status == TN_OK && instance; instance = instance->next)
+        status = create_again(instance, &own);
+    error_move(error, &own);
     return status;
 }
 

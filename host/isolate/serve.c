@@ -108,10 +108,7 @@ static void flush_now(bool wait) {
         if (wrote < 0) _exit(0); /* the host is gone */
         server.sent += (size_t)wrote;
     }
-    if (server.sent == server.unsent.length) {
-        buffer_clear(&server.unsent);
-        server.sent = 0;
-    }
+    frame_sent(&server.unsent, &server.sent);
 }
 
 static void on_socket(uv_poll_t *poll, int status, int events);
@@ -119,7 +116,7 @@ static void on_socket(uv_poll_t *poll, int status, int events);
 static void flush_work(struct loop_work *work) {
     (void)work;
     flush_now(false);
-    bool writes = server.unsent.length > 0;
+    bool writes = server.sent < server.unsent.length;
     if (writes == server.polling_writes) return;
     server.polling_writes = writes;
     uv_poll_start(&server.poll, UV_READABLE | (writes ? UV_WRITABLE : 0), on_socket);

@@ -5,6 +5,7 @@
  * error, steps, and all events but those that tell times. Left out, and counted: cases that turn a clock by hand, and
  * those in which more than half a second goes by, which in a process of one's own is a real one.
  */
+#include "host/isolate/process.h"
 #include "tests/unit/engine_fixture.h"
 #include <stdlib.h>
 #include <unistd.h>
@@ -165,6 +166,66 @@ static void test_corpora(void **state) {
     assert_true(compared > 3 * left_out);
 }
 
+/* ---- A child that is always behind ---- */
+
+#define MESSAGE_BYTES (1u << 20)
+#define UNDER_WAY     4u
+#define MESSAGES      (PROCESS_UNSENT_MAX / MESSAGE_BYTES + 16)
+
+struct echoes {
+    struct process *process;
+    tn_value params;
+    uint32_t received;
+    bool ended;
+};
+
+static void on_echo(void *user, tn_value message) {
+    struct echoes *echoes = user;
+    assert_true(value_equal(value_get(message, "params"), echoes->params));
+    echoes->received++;
+    process_notify_take(echoes->process, "echo", value_ref(echoes->params));
+}
+
+static void on_echo_ended(void *user, const struct error *why) {
+    ((struct echoes *)user)->ended = true;
+    print_message("%s\n", why->message);
+}
+
+static bool all_received(void *user) {
+    const struct echoes *echoes = user;
+    return echoes->ended || echoes->received == MESSAGES;
+}
+
+/* Something is always left to be sent, and what was sent does not count: all in all it is more than may be unsent. */
+static void test_never_idle(void **state) {
+    static const char *const arguments[] = {"/bin/sh", "-c", "cat <&3 >&3", NULL};
+    static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
+    (void)state;
+    struct error error = ERROR_INIT;
+    struct loop *loop = loop_new(&error);
+    struct echoes echoes = {.received = 0};
+    echoes.process = process_start(loop,
+                                   &(struct process_options){.arguments = arguments,
+                                                             .environment = environment,
+                                                             .name = "test.echo",
+                                                             .message = on_echo,
+                                                             .ended = on_echo_ended,
+                                                             .user = &echoes},
+                                   &error);
+    if (!echoes.process) fail_msg("%s", error.message);
+    char *text = mem_alloc(MESSAGE_BYTES);
+    memset(text, 'x', MESSAGE_BYTES);
+    echoes.params = value_set_take(value_object(), "text", value_string(text, MESSAGE_BYTES));
+    mem_free(text);
+    process_hold(echoes.process);
+    for (uint32_t i = 0; i < UNDER_WAY; i++) process_notify_take(echoes.process, "echo", value_ref(echoes.params));
+    assert_true(loop_run(loop, all_received, &echoes));
+    assert_false(echoes.ended);
+    process_free(echoes.process);
+    loop_free(loop);
+    value_unref(echoes.params);
+}
+
 static char folder[] = "/tmp/tenon-isolate-XXXXXX";
 
 static int enter_folder(void **state) {
@@ -181,6 +242,6 @@ static int remove_folder(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpora)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpora), cmocka_unit_test(test_never_idle)};
     return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }
