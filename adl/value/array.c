@@ -68,6 +68,17 @@ tn_value value_slice(tn_value array, size_t from, size_t to) {
     return &part->header;
 }
 
+size_t value_common_prefix(tn_value array, tn_value other) {
+    assert(value_is(array, TN_ARRAY) && value_is(other, TN_ARRAY));
+    size_t count = value_count(array), others = value_count(other), least = count < others ? count : others, same = 0;
+    if (least == 0) return 0;
+    const struct list *left = list_of(array), *right = list_of(other);
+    /* Of one family: what both can see is the same. */
+    if (left->slots == right->slots && left->offset == right->offset) return least;
+    while (same < least && list_items(left)[same] == list_items(right)[same]) same++;
+    return same;
+}
+
 tn_value value_replace_take(tn_value array, size_t index, tn_value item) {
     assert(value_is(array, TN_ARRAY) && index < value_count(array) && item != NULL);
     struct list *list = list_separate(list_of(array));

@@ -133,6 +133,8 @@ tn_value value_concat_take(tn_value array, tn_value more);
 /* A new reference; bounds must hold. It shares the items where it is half of them or more, and copies them otherwise.
  */
 tn_value value_slice(tn_value array, size_t from, size_t to);
+/* How many items two arrays begin with that are the very same; at once where one has grown out of the other. */
+size_t value_common_prefix(tn_value array, tn_value other);
 tn_value value_replace_take(tn_value array, size_t index, tn_value item);
 tn_value value_set_take(tn_value object, const char *key, tn_value value); /* a replaced key keeps its place */
 tn_value value_set_key_take(tn_value object, tn_value key, tn_value value);

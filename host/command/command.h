@@ -146,6 +146,7 @@ bool command_colour(const struct arguments *arguments, int descriptor);
 void command_print_diagnostics(const struct arguments *arguments, struct diagnostics *found, bool json);
 /* True once after Ctrl-C (SIGINT) or SIGTERM; a second one ends the process. */
 bool command_interrupted(void);
+bool command_terminated(void); /* SIGTERM has come: end when it is convenient; a second one counts as an interrupt */
 void command_watch_signals(struct host *host);
 /* The same, and sets *flag at the first. */
 void command_watch_signals_flag(struct host *host, _Atomic bool *flag);

@@ -216,10 +216,23 @@ static void on_signal(int number) {
 
 bool command_interrupted(void) { return interrupts > 0; }
 
+static volatile sig_atomic_t terminations;
+
+/* The first asks for an orderly end, the next one for a quick one. */
+static void on_terminate(int number) {
+    if (terminations++)
+        on_signal(number);
+    else if (watched)
+        loop_wake(watched->loop);
+}
+
+bool command_terminated(void) { return terminations > 0; }
+
 void command_watch_signals(struct host *host) {
     struct sigaction action = {.sa_handler = on_signal};
     watched = host;
     sigaction(SIGINT, &action, NULL);
+    if (!watched_flag) action.sa_handler = on_terminate;
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
 }

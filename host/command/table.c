@@ -27,6 +27,12 @@ static const struct option run_options_table[] = {
     {"batch", 'b', "FILE",
      "one run for each line of FILE that is not blank, a JSON input each; results in the same order", NULL},
     {"concurrency", 'j', "N", "runs of a batch at once; 16", NULL},
+    {"thread", 't', "ID", "keep the run in this thread: with new input on its state, or with --resume", NULL},
+    {"resume", 'r', NULL, "go on with the thread where it stands", NULL},
+    {"answer", 0, "ID=VALUE", "with --resume: the answer to what the thread waits for; may be repeated", NULL},
+    {"replace", 0, NULL, "give up what the thread was at, and begin anew on its state", NULL},
+    {"accept-changes", 0, NULL, "go on although the document has changed since the thread began", NULL},
+    {"durability", 0, "WHEN", "what is written: every step before the next (sync), or the end alone", "sync|exit"},
     {"quiet", 'q', NULL, "no live view, no warnings", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };

@@ -16,6 +16,7 @@
 #define TENON_HOST_GRAPH_H
 
 #include "adl/document/document.h"
+#include "adl/value/sha256.h"
 #include "host/call/call.h"
 
 struct host;
@@ -58,7 +59,8 @@ struct graph {
     struct graph *next_open; /* the host's list of what graph_open gave */
     char *path;              /* its key there; NULL where graph_build made it */
     struct graph *newer;     /* the same document with plugins that have been upgraded since; one reference, or NULL */
-    uint64_t upgrades;       /* of the registry, when this was built */
+    char identity[SHA256_TEXT]; /* identity.h's; "" until it is asked for */
+    uint64_t upgrades;          /* of the registry, when this was built */
     struct graph_node *nodes;
     struct graph_source start;
     struct graph_route *routes; /* all of them; the sources point into it */

@@ -9,6 +9,7 @@
 #include "adl/schema/schema.h"
 #include "adl/value/json.h"
 #include "host/call/instance.h"
+#include "host/engine/durable.h"
 #include "host/engine/run_internal.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
@@ -52,8 +53,11 @@ static tn_value add_children(tn_value list, const struct task *task) {
 }
 
 tn_value run_interrupts(const struct run *run) {
+    return run->status == RUN_INTERRUPTED ? run_interrupts_now(run) : value_array();
+}
+
+tn_value run_interrupts_now(const struct run *run) {
     tn_value list = value_array();
-    if (run->status != RUN_INTERRUPTED) return list;
     for (uint32_t i = 0; i < run->task_count; i++) {
         const struct task *task = &run->tasks[i];
         if (waits_before(task)) {
@@ -259,7 +263,8 @@ int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error 
     for (uint32_t i = 0; i < run->task_count; i++) give_answer(&run->tasks[i], answers);
     run->next_task = 0; /* those that are not waiting are passed over */
     run->in_start = true;
-    run_advance(run);
+    durable_begin(run);
+    if (!durable_commit(run, "resume")) run_advance(run);
     run->in_start = false;
     *ended = run->status != RUN_RUNNING;
     return TN_OK;

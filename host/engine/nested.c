@@ -6,6 +6,7 @@
  */
 #include "host/engine/nested.h"
 #include "adl/value/memory.h"
+#include "host/engine/durable.h"
 #include "host/engine/run_internal.h"
 
 struct run *run_outermost(const struct run *run) {
@@ -76,6 +77,45 @@ static struct task *task_around(const struct call *call) {
     return NULL;
 }
 
+/* Answers to what it still waits for: it may have come further since they were given. */
+static tn_value still_asked(struct run *run, tn_value answers) {
+    tn_value interrupts = run_interrupts(run), left = value_object();
+    for (size_t i = 0; i < value_count(interrupts); i++) {
+        tn_value id = value_get(value_at(interrupts, i), "id");
+        tn_value answer = id && answers ? value_get_key(answers, id) : NULL;
+        if (answer) left = value_set_key_take(left, value_ref(id), value_ref(answer));
+    }
+    value_unref(interrupts);
+    return left;
+}
+
+/* From the start; or from where it stood, as its log has it, or else as it was saved when it had to wait. */
+static int32_t begin(struct run *run, struct call *call, tn_value input, bool *ended, struct error *error) {
+    tn_value logged = run->outer ? durable_take_nested(run) : NULL;
+    if (!logged && !call_resumed(call)) {
+        *ended = run_start(run, input && !value_is(input, TN_NULL) ? input : NULL);
+        return TN_OK;
+    }
+    tn_value saved = logged ? logged : value_get(input, "saved");
+    int32_t status = run_restore(run, saved, error);
+    if (status == TN_OK) {
+        tn_value answers = still_asked(run, call_resumed(call) ? value_get(input, "answers") : NULL);
+        bool waits = run_status(run) == RUN_INTERRUPTED && !value_count(answers);
+        struct error unanswered = ERROR_INIT;
+        status = run_resume(run, answers, ended, &unanswered);
+        if (status != TN_OK && waits) {
+            *ended = true; /* it waits for something else than what was answered */
+            status = TN_OK;
+        } else if (status != TN_OK) {
+            error_move(error, &unanswered);
+        }
+        error_finish(&unanswered);
+        value_unref(answers);
+    }
+    value_unref(logged);
+    return status;
+}
+
 int32_t nested_start(struct callable *callable, struct call *call, tn_value input) {
     struct graph *graph = (struct graph *)callable;
     struct nested *nested = mem_zalloc(sizeof *nested);
@@ -84,6 +124,9 @@ int32_t nested_start(struct callable *callable, struct call *call, tn_value inpu
     struct run *outer = task ? task->run : NULL;
     if (outer) {
         options = outer->options;
+        options.log = NULL;
+        options.loaded = NULL;
+        options.document = NULL;
         options.event = NULL;
         options.timeout_ms = 0;
         options.concurrency = 0;
@@ -110,13 +153,7 @@ int32_t nested_start(struct callable *callable, struct call *call, tn_value inpu
     call_set_data(call, nested);
     bool ended = false;
     struct error error = ERROR_INIT;
-    int32_t status = TN_OK;
-    if (!call_resumed(call)) {
-        ended = run_start(run, input && !value_is(input, TN_NULL) ? input : NULL);
-    } else {
-        status = run_restore(run, value_get(input, "saved"), &error);
-        if (status == TN_OK) status = run_resume(run, value_get(input, "answers"), &ended, &error);
-    }
+    int32_t status = begin(run, call, input, &ended, &error);
     if (status != TN_OK) {
         leave(run);
         run_free(run);

@@ -9,6 +9,7 @@
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
+#include "host/engine/durable.h"
 #include "host/engine/run_internal.h"
 #include "host/host.h"
 #include <stdio.h>
@@ -55,6 +56,8 @@ struct run *run_new(struct graph *graph, const struct run_options *options) {
     run->options.thread_id = options->thread_id ? mem_text(options->thread_id) : NULL;
     run->options.runner_id = options->runner_id ? mem_text(options->runner_id) : NULL;
     if (!options->event) run->options.modes = 0;
+    run->options.loaded = options->loaded ? value_ref(options->loaded) : NULL;
+    run->options.document = options->document ? mem_text(options->document) : NULL;
     run->recursion_limit = options->recursion_limit ? options->recursion_limit : document->recursion_limit;
     if (run->recursion_limit > graph->host->recursion_max) run->recursion_limit = graph->host->recursion_max;
     run->limit_step = run->recursion_limit;
@@ -81,7 +84,7 @@ static void tasks_clear(struct run *run) {
     run->task_count = run->next_task = 0;
     run->open = run->retrying = run->interrupted = 0;
     run->failed_at = NO_INDEX;
-    run->planning_done = false;
+    run->planning_done = run->applied = false;
 }
 
 void run_free(struct run *run) {
@@ -93,7 +96,10 @@ void run_free(struct run *run) {
     if (run->tasks != &run->one_task) mem_free(run->tasks);
     if (run->triggered.items != run->few_triggered) mem_free(run->triggered.items);
     mem_free(run->mapped.items);
+    durable_end(run);
     state_finish(&run->state);
+    value_unref(run->options.loaded);
+    mem_free((void *)(uintptr_t)run->options.document);
     value_unref(run->options.tags);
     value_unref(run->options.metadata);
     value_unref(run->options.configurable);
@@ -110,19 +116,33 @@ void run_free(struct run *run) {
 /* ---- Ending ---- */
 
 /* The run's end, or its stop: tells the owner unless run_start is going to. */
-static void finish(struct run *run, enum run_status status) {
-    loop_timer_stop(run->loop, &run->timeout);
+void run_end(struct run *run, enum run_status status) {
     if (status != RUN_INTERRUPTED) tasks_clear(run);
+    if (status == RUN_CANCELLED || (status == RUN_FAILED && !run->at_limit)) plan_clear(run);
     run->status = status;
     run->advancing = false;
     emit_debug(run, run_status_name(status), DOCUMENT_NOWHERE, run->error.message);
     if (!run->in_start && run->options.ended) run->options.ended(run, run->options.user); /* may free the run */
 }
 
+static void finish(struct run *run, enum run_status status) {
+    loop_timer_stop(run->loop, &run->timeout);
+    if (durable_finish(run, status))
+        run->advancing = false; /* run_end comes when that is written */
+    else
+        run_end(run, status);
+}
+
+void run_break(struct run *run, struct error *error) {
+    loop_timer_stop(run->loop, &run->timeout);
+    error_move(&run->error, error);
+    run->at_limit = false;
+    run_end(run, RUN_FAILED);
+}
+
 void run_fail(struct run *run, struct error *error) {
     state_rollback(&run->state);
     error_move(&run->error, error);
-    plan_clear(run);
     finish(run, RUN_FAILED);
 }
 
@@ -138,7 +158,6 @@ static void finish_cancelled(struct run *run) {
     }
     error_set(&run->error, TN_CANCELLED, "CANCELLED", "the run was cancelled in step %u; what was committed is kept",
               run->step);
-    plan_clear(run);
     finish(run, RUN_CANCELLED);
 }
 
@@ -245,6 +264,7 @@ static bool finish_step(struct run *run) {
     struct error error = ERROR_INIT;
     int32_t status = apply_writes(run, &error);
     bool interrupts_after = false, applied = status == TN_OK;
+    run->applied = applied;
     for (uint32_t i = 0; status == TN_OK && i < run->task_count; i++) {
         status = route_task(run, &run->tasks[i], &error);
         interrupts_after |= run->graph->document->nodes[run->tasks[i].plan.node].interrupt_after;
@@ -257,6 +277,7 @@ static bool finish_step(struct run *run) {
         }
     }
     if (status != TN_OK) {
+        if (applied) plan_clear(run); /* of what was routed before */
         run_fail(run, &error);
         return false;
     }
@@ -264,6 +285,7 @@ static bool finish_step(struct run *run) {
     run->interrupt_after = interrupts_after;
     run->told = 0;
     run->telling = run->options.modes || run->outer;
+    (void)durable_commit(run, "step");
     if (!run->telling) tasks_clear(run);
     return true;
 }
@@ -323,6 +345,8 @@ void run_lay_out(struct run *run) {
     run->task_count = count;
     run->triggered.count = run->mapped.count = 0; /* their inputs have moved to the tasks */
     run->planning_done = true;
+    run->now_ms = run->planned_ms ? run->planned_ms : loop_wall_ms(run->loop);
+    run->planned_ms = 0;
 }
 
 /* Begins the step that is planned. False: the run has ended. */
@@ -386,6 +410,7 @@ void run_advance(struct run *run) {
     int64_t since_us = 0;
     const struct run *root = run_outermost(run);
     while (!root->paused || run->cancelling) { /* cancelling does not wait for the reader */
+        if (durable_waits(run)) break;
         if (run->telling && !tell(run)) break;
         if (!run->planning_done && !run->cancelling) {
             if (!begin_step(run)) return; /* ended: `run` may be gone */
@@ -413,6 +438,20 @@ void run_advance(struct run *run) {
 }
 
 /* ---- From outside ---- */
+
+void run_give_up_plan(struct run *run) {
+    const struct document *document = run->graph->document;
+    if (run_in_step(run)) run->step--;
+    tasks_clear(run);
+    plan_clear(run);
+    memset(run->arrived, 0, run->graph->member_count);
+    memset(run->deferred, 0, document->node_count * sizeof *run->deferred);
+    run->deferred_count = 0;
+    run->interrupt_after = false;
+    run->planned_ms = 0;
+}
+
+tn_value run_loaded(const struct run *run) { return run->options.loaded; }
 
 static void timeout_due(struct loop_timer *timer) {
     struct run *run = (struct run *)(void *)((char *)timer - offsetof(struct run, timeout));
@@ -473,15 +512,17 @@ bool run_start(struct run *run, tn_value input) {
     run->limit_step = run->step + run->recursion_limit;
     run->in_start = true;
     run_begin_time(run);
+    durable_begin(run);
     struct error error = ERROR_INIT;
     int32_t status = apply_input(run, input, &error);
     if (status == TN_OK) status = route_start(run, &error);
     if (status != TN_OK) {
+        plan_clear(run);
         run_fail(run, &error);
     } else {
         plan_finish(run);
         run->telling = run->options.modes || run->outer;
-        run_advance(run);
+        if (!durable_commit(run, "input")) run_advance(run);
     }
     run->in_start = false;
     return run->status != RUN_RUNNING;
@@ -556,7 +597,7 @@ tn_value run_context(struct run *run) {
     context = value_set_take(context, "thread_id", options->thread_id ? value_text(options->thread_id) : value_null());
     context = value_set_take(context, "runner_id", options->runner_id ? value_text(options->runner_id) : value_null());
     context = value_set_take(context, "step", value_int(run->step));
-    context = value_set_take(context, "now", value_int(loop_wall_ms(run->loop)));
+    context = value_set_take(context, "now", value_int(run->now_ms ? run->now_ms : loop_wall_ms(run->loop)));
     context = value_set_take(context, "path", run->path ? value_ref(run->path) : value_array());
     context = value_set_take(context, "tags", options->tags ? value_ref(options->tags) : value_array());
     context = value_set_take(context, "metadata", options->metadata ? value_ref(options->metadata) : value_object());

@@ -22,6 +22,7 @@
 struct call;
 struct graph;
 struct run;
+struct thread_log;
 
 #define RUN_INLINE_MAX    64u      /* inline completions before a run yields to the others, */
 #define RUN_INLINE_US     1000     /* or this long, looked at now and then */
@@ -54,6 +55,11 @@ const char *run_mode_name(enum run_mode mode);
 /* "values,updates", "all": 0 and an error naming the nearest where one is unknown. */
 unsigned run_modes_parse(const char *text, struct error *error);
 
+enum run_durability {
+    RUN_DURABLE_SYNC, /* every step is written before the next begins */
+    RUN_DURABLE_EXIT  /* the end is */
+};
+
 struct run_options {
     /* The first seed's RunnableConfig. Borrowed during run_new; NULL and 0 are the defaults. */
     tn_value tags, metadata, configurable; /* array, object, object */
@@ -72,6 +78,11 @@ struct run_options {
     bool (*event)(void *user, tn_value event);
     void (*ended)(struct run *run, void *user); /* once for every run_start or run_resume that returned false */
     void *user;
+    /* A run of a thread that stays: its log (thread/log.h), borrowed until run_free, and what was loaded of it. */
+    struct thread_log *log; /* NULL: nothing is written */
+    tn_value loaded;
+    enum run_durability durability;
+    const char *document; /* where the document is, for whoever goes on; may be NULL */
 };
 #define RUN_OPTIONS_INIT                                                                                               \
     { .strategy = -1 }
@@ -117,6 +128,9 @@ tn_value run_save(struct run *run);
  * input, where that one was done. INVALID_STATE where it does not fit the graph.
  */
 int32_t run_restore(struct run *run, tn_value saved, struct error *error);
+/* After run_restore: what it was at is given up, its state stays; then run_start. */
+void run_give_up_plan(struct run *run);
+tn_value run_loaded(const struct run *run); /* of its options; borrowed */
 /*
  * The nodes that have started and not ended, inside graphs that nodes call as well: [{node, component?, plugin?}], node
  * being "research/judge" for one inside; a new reference.

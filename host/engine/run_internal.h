@@ -101,15 +101,19 @@ struct run {
     bool at_limit;        /* RUN_FAILED by RECURSION_LIMIT: the plan is kept, run_resume goes on */
     bool telling;         /* the last step is committed, and subscribers are still being told of it */
     bool planning_done;   /* tasks of this step are laid out */
+    bool applied;         /* … and what they have written is in the state */
     uint32_t told;        /* while `telling`: how much of it has been told, see emit_next */
     struct loop_work work;
     struct loop_timer timeout;
 
     /* A nested run: the run and task around it, and its path from the outermost. */
     struct run *outer;
-    tn_value path;                    /* array of node ids, "id[item]" of mapped ones; NULL for an outermost run */
-    uint64_t scope;                   /* hash of the task around it; 0 for an outermost run */
-    uint32_t outer_task;              /* the task around it, by index */
+    tn_value path;              /* array of node ids, "id[item]" of mapped ones; NULL for an outermost run */
+    uint64_t scope;             /* hash of the task around it; 0 for an outermost run */
+    uint32_t outer_task;        /* the task around it, by index */
+    struct durable *durable;    /* NULL where no log is written */
+    uint32_t nested_seq;        /* of a nested run that is restored: its checkpoints until then */
+    int64_t planned_ms, now_ms; /* the wall clock when the next step was planned; in this step. 0: not yet known */
     struct run *nested, *next_nested; /* on the outermost run: all runs inside it, so that run_continue finds them */
 };
 
@@ -152,6 +156,14 @@ int32_t task_restore(struct task *task, tn_value entry, struct error *error);
 
 /* run.c */
 void run_lay_out(struct run *run); /* tasks of what is planned */
+/* Stands inside a step, whose tasks have not all been applied. */
+static inline bool run_in_step(const struct run *run) { return run->planning_done && !run->applied; }
+void run_end(struct run *run, enum run_status status); /* tells the owner; the run may then be gone */
+void run_break(struct run *run, struct error *error);  /* ends as RUN_FAILED, and writes no more; takes `error` */
+tn_value run_interrupts_now(const struct run *run);    /* run_interrupts of one that is about to wait */
+/* {step, plan, joins?, deferred?, after?}: where it stands between two steps; a new reference. */
+tn_value run_position(const struct run *run);
+bool task_is_pure(const struct task *task); /* its component declares no effects */
 
 /* route.c */
 void plan_push_triggered(struct run *run, uint32_t node);

@@ -1,11 +1,11 @@
 /*
  * saved.c - a run as one value, and back: what a checkpoint, and a graph that waits inside another, are made of.
  *
- *     {version: 1, step, state: {channel: value}, plan: [id | {node, edge?, item?, source, input?}],
+ *     {version: 1, step, now?, state: {channel: value}, plan: [id | {node, edge?, item?, source, input?}],
  *      joins?: [member], deferred?: [id], after?: true, in_step?: true, tasks?: {index: TASK}}
  *     TASK  {done: {writes: [[channel, value]], output?}} | {failed: error} | {asked: {payload, schema?,
- * continuation?}} | {waits: true, children} | {approved: true}, each with attempt?, round? and children? where they are
- * not what they begin as
+ * continuation?}} | {waits: true, children}, or how it is to be started: {approved?, answer?, attempt?, round?,
+ * children?}
  *
  * Names, not indices, where the document has names; edges and joins by their place in it. Nothing here depends on when
  * or where the run was: equal runs give equal bytes.
@@ -34,7 +34,7 @@ static tn_value plan_entry(const struct run *run, const struct planned *planned)
 
 static tn_value saved_plan(const struct run *run) {
     tn_value plan = value_array();
-    for (uint32_t i = 0; run->planning_done && i < run->task_count; i++)
+    for (uint32_t i = 0; run_in_step(run) && i < run->task_count; i++)
         plan = value_push_take(plan, plan_entry(run, &run->tasks[i].plan));
     for (uint32_t i = 0; i < run->triggered.count; i++)
         plan = value_push_take(plan, plan_entry(run, &run->triggered.items[i]));
@@ -60,7 +60,8 @@ tn_value task_save(const struct task *task) {
     tn_value entry = value_object();
     if (task->state == TASK_DONE) {
         entry = value_set_take(entry, "done", named_outcome(task));
-    } else if (task->state == TASK_FAILED) {
+    } else if (task->state == TASK_FAILED &&
+               task->run->graph->document->nodes[task->plan.node].on_error != DOCUMENT_NOWHERE) {
         entry = value_set_take(entry, "failed", error_to_value(&task->error));
     } else if (task->state == TASK_INTERRUPTED) {
         tn_value asked = task_asked(task);
@@ -68,27 +69,34 @@ tn_value task_save(const struct task *task) {
             asked ? value_set_take(entry, "asked", value_ref(asked)) : value_set_take(entry, "waits", value_bool(true));
     }
     if (task->state == TASK_DONE) return entry; /* nothing of it is started again */
+    if (task->resumed && task->state != TASK_INTERRUPTED)
+        entry = value_set_take(entry, "answer", value_ref(task->answer));
     if (task->approved) entry = value_set_take(entry, "approved", value_bool(true));
     if (task->attempt > 1) entry = value_set_take(entry, "attempt", value_int(task->attempt));
     if (task->round) entry = value_set_take(entry, "round", value_int(task->round));
     return value_count(task->children) ? value_set_take(entry, "children", value_ref(task->children)) : entry;
 }
 
-tn_value run_save(struct run *run) {
+tn_value run_position(const struct run *run) {
     const struct document *document = run->graph->document;
-    tn_value saved = value_set_take(value_object_reserve(10), "version", value_int(SAVED_VERSION));
-    tn_value joins = value_array(), deferred = value_array(), tasks = value_object();
-    saved = value_set_take(saved, "step", value_int(run->step));
-    saved = value_set_take(saved, "state", state_object(&run->state, true));
-    saved = value_set_take(saved, "plan", saved_plan(run));
+    tn_value position = value_object_reserve(8), joins = value_array(), deferred = value_array();
+    position = value_set_take(position, "step", value_int(run->step - run_in_step(run)));
+    position = value_set_take(position, "plan", saved_plan(run));
     for (uint32_t i = 0; i < run->graph->member_count; i++)
         if (run->arrived[i]) joins = value_push_take(joins, value_int(i));
     for (uint32_t i = 0; i < document->node_count; i++)
         if (run->deferred[i]) deferred = value_push_take(deferred, node_id(run, i));
-    if (value_count(joins)) saved = value_set_take(saved, "joins", joins);
-    if (value_count(deferred)) saved = value_set_take(saved, "deferred", deferred);
-    if (run->interrupt_after) saved = value_set_take(saved, "after", value_bool(true));
-    if (!run->planning_done) return saved;
+    if (value_count(joins)) position = value_set_take(position, "joins", joins);
+    if (value_count(deferred)) position = value_set_take(position, "deferred", deferred);
+    return run->interrupt_after ? value_set_take(position, "after", value_bool(true)) : position;
+}
+
+tn_value run_save(struct run *run) {
+    tn_value saved = run_position(run), tasks = value_object();
+    saved = value_set_take(saved, "version", value_int(SAVED_VERSION));
+    saved = value_set_take(saved, "step", value_int(run->step));
+    saved = value_set_take(saved, "state", state_object(&run->state, true));
+    if (!run_in_step(run)) return saved;
     for (uint32_t i = 0; i < run->task_count; i++) {
         char index[16];
         tn_value entry = task_save(&run->tasks[i]);
@@ -186,6 +194,11 @@ int32_t task_restore(struct task *task, tn_value entry, struct error *error) {
         value_unref(task->children);
         task->children = value_ref(children);
     }
+    tn_value answer = value_get(entry, "answer");
+    if (answer) {
+        task->answer = value_ref(answer);
+        task->resumed = true;
+    }
     if (failed) {
         error_from_value(&task->error, failed);
         task->state = TASK_FAILED;
@@ -265,6 +278,8 @@ int32_t run_restore(struct run *run, tn_value saved, struct error *error) {
     if (status != TN_OK) return status;
     restore_marks(run, value_get(saved, "joins"));
     run->interrupt_after = is_true(saved, "after");
+    run->planned_ms = number(saved, "now", 0);
+    run->nested_seq = (uint32_t)number(saved, "checkpoints", 0);
     if (is_true(saved, "in_step")) {
         run_lay_out(run);
         status = restore_tasks(run, value_get(saved, "tasks"), error);

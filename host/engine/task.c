@@ -9,6 +9,7 @@
 #include "adl/value/nearest.h"
 #include "host/call/instance.h"
 #include "host/engine/cache.h"
+#include "host/engine/durable.h"
 #include "host/engine/run_internal.h"
 #include "host/plugin/registry.h"
 #include <inttypes.h>
@@ -120,6 +121,8 @@ static bool is_pure(struct callable *callable) {
     return component && value_is(component->info->effects, TN_ARRAY) && value_count(component->info->effects) == 0;
 }
 
+bool task_is_pure(const struct task *task) { return is_pure(node_of(task)->callable); }
+
 static bool record(struct call *call, const char *path, struct call *child) {
     struct task *task = call_owner(call);
     tn_value entry = NULL;
@@ -139,7 +142,10 @@ static bool record(struct call *call, const char *path, struct call *child) {
         break;
     default: break;
     }
-    if (entry) task_set_child_take(task, path, entry);
+    if (entry) {
+        task_set_child_take(task, path, entry);
+        durable_call(task, path);
+    }
     return task->waits && call_outcome(child) == CALL_INTERRUPTED;
 }
 
@@ -259,7 +265,9 @@ static void failed(struct task *task) {
     }
     task->state = TASK_FAILED;
     /* Only tasks later in task order are cancelled, so that the first failing one is always the same. */
-    if (def_of(task)->on_error == DOCUMENT_NOWHERE && task->index < run->failed_at) {
+    if (def_of(task)->on_error != DOCUMENT_NOWHERE) {
+        durable_task(task);
+    } else if (task->index < run->failed_at) {
         run->failed_at = task->index;
         run_stop_tasks(run, task->index + 1);
     }
@@ -284,6 +292,7 @@ static void ended(struct task *task) {
             cache_put(node_of(task)->cache, task->cache_key, outcome, loop_now_ms(run->loop));
             value_unref(outcome);
         }
+        durable_task(task);
         emit_task(task, "end");
         return;
     case CALL_INTERRUPTED:

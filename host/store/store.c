@@ -16,16 +16,22 @@
 #include <string.h>
 #include <tenon/store.h>
 
-enum request_kind { REQUEST_COMMIT, REQUEST_QUERY, REQUEST_MAINTAIN };
+enum request_kind { REQUEST_COMMIT, REQUEST_QUERY, REQUEST_MAINTAIN, REQUEST_PERFORM };
 
 struct request {
     struct request *next;
     enum request_kind kind;
     tn_value argument;
+    store_perform_fn *perform;
+    void *perform_user;
     store_done *done;
     void *user;
     int32_t status;
     tn_value result, error; /* error: the store's object */
+};
+
+struct session {
+    struct store *store;
 };
 
 struct queue {
@@ -74,7 +80,7 @@ static void open_it(struct store *store) {
         store->status = store->provider.vtable->open(store->provider.self, store->options, &store->open, &store->error);
 }
 
-static void perform(struct store *store, struct request *request) {
+static void serve_one(struct store *store, struct request *request) {
     const tn_store_draft *vtable = store->provider.vtable;
     if (!store->tried) open_it(store);
     if (store->status != TN_OK) {
@@ -89,8 +95,41 @@ static void perform(struct store *store, struct request *request) {
     case REQUEST_QUERY:
         request->status = vtable->query(store->open, request->argument, &request->result, &request->error);
         break;
+    case REQUEST_PERFORM:;
+        struct session session = {store};
+        struct error error = ERROR_INIT;
+        request->status = request->perform(&session, request->perform_user, &request->result, &error);
+        if (request->status != TN_OK) request->error = error_to_value(&error);
+        error_finish(&error);
+        break;
     default: request->status = vtable->maintain(store->open, &request->result, &request->error); break;
     }
+}
+
+static int32_t said(int32_t status, tn_value object, struct error *error) {
+    if (status != TN_OK) provider_error(error, status, object);
+    value_unref(object);
+    return status;
+}
+
+int32_t session_query_take(struct session *session, tn_value query, tn_value *result, struct error *error) {
+    tn_value why = NULL;
+    struct store *store = session->store;
+    int32_t status = store->provider.vtable->query(store->open, query, result, &why);
+    value_unref(query);
+    return said(status, why, error);
+}
+
+int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error) {
+    tn_value why = NULL, given = NULL;
+    struct store *store = session->store;
+    int32_t status = store->provider.vtable->commit(store->open, batch, &given, &why);
+    value_unref(batch);
+    if (status == TN_OK && result)
+        *result = given;
+    else
+        value_unref(given);
+    return said(status, why, error);
 }
 
 static void *serve(void *user) {
@@ -104,7 +143,7 @@ static void *serve(void *user) {
             continue;
         }
         pthread_mutex_unlock(&store->lock);
-        perform(store, request);
+        serve_one(store, request);
         pthread_mutex_lock(&store->lock);
         queue_push(&store->ended, request);
         if (store->told || store->closing) continue;
@@ -146,12 +185,16 @@ static void tell_all(struct loop_work *work) {
     }
 }
 
-static void ask(struct store *store, enum request_kind kind, tn_value argument, store_done *done, void *user) {
+static struct request *request_new(enum request_kind kind, tn_value argument, store_done *done, void *user) {
     struct request *request = mem_zalloc(sizeof *request);
     request->kind = kind;
     request->argument = argument;
     request->done = done;
     request->user = user;
+    return request;
+}
+
+static void ask(struct store *store, struct request *request) {
     loop_hold(store->host->loop);
     pthread_mutex_lock(&store->lock);
     queue_push(&store->wanted, request);
@@ -160,15 +203,22 @@ static void ask(struct store *store, enum request_kind kind, tn_value argument, 
 }
 
 void store_commit_take(struct store *store, tn_value batch, store_done *done, void *user) {
-    ask(store, REQUEST_COMMIT, batch, done, user);
+    ask(store, request_new(REQUEST_COMMIT, batch, done, user));
 }
 
 void store_query_take(struct store *store, tn_value query, store_done *done, void *user) {
-    ask(store, REQUEST_QUERY, query, done, user);
+    ask(store, request_new(REQUEST_QUERY, query, done, user));
 }
 
 void store_maintain(struct store *store, store_done *done, void *user) {
-    ask(store, REQUEST_MAINTAIN, NULL, done, user);
+    ask(store, request_new(REQUEST_MAINTAIN, NULL, done, user));
+}
+
+void store_perform(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done, void *user) {
+    struct request *request = request_new(REQUEST_PERFORM, NULL, done, user);
+    request->perform = perform;
+    request->perform_user = perform_user;
+    ask(store, request);
 }
 
 struct store *store_open(struct host *host, tn_value options, struct error *error) {
@@ -238,10 +288,12 @@ static void on_done(void *user, int32_t status, tn_value result, const struct er
 
 static bool is_over(void *user) { return ((struct waiting *)user)->over; }
 
-static int32_t wait(struct store *store, enum request_kind kind, tn_value argument, tn_value *out,
-                    struct error *error) {
+/* `request` has no `done` yet. */
+static int32_t wait_for(struct store *store, struct request *request, tn_value *out, struct error *error) {
     struct waiting waiting = {.error = error};
-    ask(store, kind, argument, on_done, &waiting);
+    request->done = on_done;
+    request->user = &waiting;
+    ask(store, request);
     loop_run(store->host->loop, is_over, &waiting);
     if (waiting.status == TN_OK && out)
         *out = waiting.result;
@@ -251,9 +303,17 @@ static int32_t wait(struct store *store, enum request_kind kind, tn_value argume
 }
 
 int32_t store_commit_wait(struct store *store, tn_value batch, tn_value *out, struct error *error) {
-    return wait(store, REQUEST_COMMIT, batch, out, error);
+    return wait_for(store, request_new(REQUEST_COMMIT, batch, NULL, NULL), out, error);
 }
 
 int32_t store_query_wait(struct store *store, tn_value query, tn_value *out, struct error *error) {
-    return wait(store, REQUEST_QUERY, query, out, error);
+    return wait_for(store, request_new(REQUEST_QUERY, query, NULL, NULL), out, error);
+}
+
+int32_t store_perform_wait(struct store *store, store_perform_fn *perform, void *perform_user, tn_value *out,
+                           struct error *error) {
+    struct request *request = request_new(REQUEST_PERFORM, NULL, NULL, NULL);
+    request->perform = perform;
+    request->perform_user = perform_user;
+    return wait_for(store, request, out, error);
 }

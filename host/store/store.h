@@ -40,9 +40,23 @@ const char *store_path(const struct store *store); /* where it is; borrowed */
 void store_commit_take(struct store *store, tn_value batch, store_done *done, void *user);
 void store_query_take(struct store *store, tn_value query, store_done *done, void *user);
 void store_maintain(struct store *store, store_done *done, void *user);
+
+/*
+ * Several requests that depend on each other: `perform` is called on the store's thread, and may ask as often as it
+ * needs; nothing else that this host asks for comes between. It must touch nothing that belongs to the loop. Its status
+ * and *result (a reference of its own) are what `done` is told.
+ */
+struct session;
+typedef int32_t store_perform_fn(struct session *session, void *user, tn_value *result, struct error *error);
+void store_perform(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done, void *user);
+int32_t session_query_take(struct session *session, tn_value query, tn_value *result, struct error *error);
+int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error);
+
 /* The same, for whoever has nothing else to do: runs the loop until it is done. *out: a new reference. */
 int32_t store_commit_wait(struct store *store, tn_value batch, tn_value *out, struct error *error);
 int32_t store_query_wait(struct store *store, tn_value query, tn_value *out, struct error *error);
+int32_t store_perform_wait(struct store *store, store_perform_fn *perform, void *perform_user, tn_value *out,
+                           struct error *error);
 
 /* ---- Parts of batches and queries: new values, taking the references marked _take ---- */
 

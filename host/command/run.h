@@ -1,0 +1,16 @@
+/*
+ * run.h - the two halves of `tenon run`: run.c (the document, batches) and run_single.c (one run).
+ */
+#ifndef TENON_COMMAND_RUN_H
+#define TENON_COMMAND_RUN_H
+
+#include "host/command/command.h"
+#include "host/engine/run.h"
+
+struct graph;
+struct host;
+
+int run_single(const struct arguments *arguments, struct host *host, struct graph *graph, struct run_options *options);
+void run_print_line(tn_value value); /* as compact JSON, on standard output */
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * keys.c - escaping and joining.
+ */
+#include "host/thread/keys.h"
+#include <stdio.h>
+#include <string.h>
+
+void thread_key(char out[THREAD_KEY_MAX], const char *id) {
+    size_t length = 0;
+    for (const unsigned char *at = (const unsigned char *)id; *at && length < THREAD_KEY_MAX - 4; at++) {
+        if (*at == '/' || *at == '%' || *at < 0x20)
+            length += (size_t)snprintf(out + length, THREAD_KEY_MAX - length, "%%%02X", *at);
+        else
+            out[length++] = (char)*at;
+    }
+    out[length] = 0;
+}
+
+void thread_key_of(char out[THREAD_KEY_MAX], const char *key, const char *const *parts) {
+    int length = snprintf(out, THREAD_KEY_MAX, "%s", key);
+    for (; *parts && length < THREAD_KEY_MAX; parts++)
+        length += snprintf(out + length, THREAD_KEY_MAX - (size_t)length, "/%s", *parts);
+}
+
+void thread_key_end(char out[THREAD_KEY_MAX], const char *prefix) {
+    snprintf(out, THREAD_KEY_MAX, "%s0", prefix); /* '0' is what follows '/' */
+}
+
+void thread_number(char out[12], uint32_t number) { snprintf(out, 12, "%010u", number); }

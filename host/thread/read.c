@@ -1,0 +1,333 @@
+/*
+ * read.c - a thread read back: its record, the newest snapshot at or before a checkpoint, the changes since, and what
+ * tasks of the step under way have done; as one value that run_restore takes. On the store's thread.
+ */
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/store/collections.h"
+#include "host/store/store.h"
+#include "host/thread/delta.h"
+#include "host/thread/keys.h"
+#include "host/thread/log.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE 1000 /* records a query */
+
+struct reading {
+    struct session *session;
+    const char *id;
+    char key[THREAD_KEY_MAX];
+    struct error *error;
+};
+
+typedef int32_t visit_fn(void *user, const char *key, tn_value value, struct error *error);
+
+/* Every record in [from, to), in order, page by page. */
+static int32_t each_record(struct reading *reading, const char *collection, const char *from, const char *to,
+                           visit_fn *visit, void *user) {
+    char after[THREAD_KEY_MAX];
+    snprintf(after, sizeof after, "%s", from);
+    for (bool more = true; more;) {
+        tn_value page = NULL;
+        int32_t status =
+            session_query_take(reading->session, store_list(collection, after, to, PAGE), &page, reading->error);
+        if (status != TN_OK) return status;
+        tn_value records = value_get(page, "records"), left = value_get(page, "more");
+        size_t count = value_count(records);
+        for (size_t i = 0; status == TN_OK && i < count; i++) {
+            tn_value record = value_at(records, i);
+            const char *key = value_chars(value_get(record, "key"), NULL);
+            status = visit(user, key, value_get(record, "value"), reading->error);
+            if (i + 1 == count) snprintf(after, sizeof after, "%s\x01", key); /* the least key behind it, nearly */
+        }
+        more = count > 0 && left && value_is(left, TN_BOOL) && value_to_bool(left);
+        value_unref(page);
+        if (status != TN_OK) return status;
+    }
+    return TN_OK;
+}
+
+static int64_t number(tn_value object, const char *key, int64_t otherwise) {
+    int64_t found;
+    tn_value value = value_get(object, key);
+    return value && value_is_number(value) && value_as_int(value, &found) ? found : otherwise;
+}
+
+/* ---- Checkpoints become a run ---- */
+
+struct folded {
+    tn_value state; /* an object */
+    tn_value last;  /* the last checkpoint; NULL while there is none */
+    uint32_t count;
+};
+
+static int32_t fold(struct folded *folded, tn_value checkpoint, struct error *error) {
+    tn_value state = folded->state;
+    folded->state = NULL;
+    int32_t status = delta_apply_take(state, value_get(checkpoint, "delta"), &folded->state, error);
+    if (status != TN_OK) {
+        folded->state = value_object();
+        return status;
+    }
+    value_unref(folded->last);
+    folded->last = value_ref(checkpoint);
+    folded->count++;
+    return TN_OK;
+}
+
+static int32_t fold_record(void *user, const char *key, tn_value value, struct error *error) {
+    (void)key;
+    return fold(user, value, error);
+}
+
+static void folded_finish(struct folded *folded) {
+    value_unref(folded->state);
+    value_unref(folded->last);
+}
+
+/* What run_restore takes, without the tasks of the step under way. */
+static tn_value saved_of(struct folded *folded) {
+    static const char *const members[] = {"plan", "joins", "deferred", "after", "now"};
+    tn_value key = value_text(""), state = value_remove_take(value_ref(folded->state), key);
+    tn_value saved = value_set_take(value_object_reserve(8), "version", value_int(1));
+    saved = value_set_take(saved, "step", value_int(number(folded->last, "step", 0)));
+    saved = value_set_take(saved, "state", state);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        tn_value member = value_get(folded->last, members[i]);
+        if (member) saved = value_set_take(saved, members[i], value_ref(member));
+    }
+    return saved;
+}
+
+/* ---- Tasks of the step under way ---- */
+
+struct tasks {
+    const char *prefix; /* of the keys */
+    tn_value entries;   /* {index: entry} */
+};
+
+static int32_t add_task(void *user, const char *key, tn_value value, struct error *error) {
+    struct tasks *tasks = user;
+    (void)error;
+    tasks->entries = value_set_take(tasks->entries, key + strlen(tasks->prefix), value_ref(value));
+    return TN_OK;
+}
+
+/* "INDEX/ROUND/PATH": of the last round alone; those before it were started anew. */
+static int32_t add_call(void *user, const char *key, tn_value value, struct error *error) {
+    struct tasks *tasks = user;
+    char *end, index[16], *path;
+    (void)error;
+    const char *at = key + strlen(tasks->prefix);
+    snprintf(index, sizeof index, "%lu", strtoul(at, &end, 10));
+    if (*end != '/') return TN_OK;
+    int64_t round = (int64_t)strtoul(end + 1, &path, 10);
+    if (*path != '/') return TN_OK;
+    tn_value entry = value_get(tasks->entries, index), fresh = entry ? value_ref(entry) : value_object();
+    if (value_get(fresh, "done") || number(fresh, "round", 0) > round) {
+        value_unref(fresh);
+        return TN_OK;
+    }
+    /* What it was left as, when it was interrupted, knows its calls: an answer may have been given since. */
+    tn_value children = number(fresh, "round", 0) == round ? value_get(fresh, "children") : NULL;
+    children = children ? value_ref(children) : value_object();
+    if (!value_get(children, path + 1)) children = value_set_take(children, path + 1, value_ref(value));
+    fresh = value_set_take(fresh, "children", children);
+    if (round) fresh = value_set_take(fresh, "round", value_int(round));
+    tasks->entries = value_set_take(tasks->entries, index, fresh);
+    return TN_OK;
+}
+
+static int32_t read_tasks(struct reading *reading, const char *scope, uint32_t step, tn_value *saved) {
+    char number_text[12], from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
+    thread_number(number_text, step);
+    thread_key_of(from, reading->key, (const char *const[]){scope, number_text, NULL});
+    thread_key_end(to, from);
+    strcat(from, "/");
+    struct tasks tasks = {from, value_object()};
+    int32_t status = each_record(reading, STORE_PENDING, from, to, add_task, &tasks);
+    if (status == TN_OK) status = each_record(reading, STORE_JOURNAL, from, to, add_call, &tasks);
+    if (status == TN_OK && value_count(tasks.entries)) {
+        /* The entry without an index says that the step has been begun, and nothing else. */
+        tn_value begun = value_text("~");
+        tasks.entries = value_remove_take(tasks.entries, begun);
+        *saved = value_set_take(*saved, "in_step", value_bool(true));
+        *saved = value_set_take(*saved, "step", value_int(step));
+        if (value_count(tasks.entries)) *saved = value_set_take(*saved, "tasks", value_ref(tasks.entries));
+    }
+    value_unref(tasks.entries);
+    return status;
+}
+
+/* ---- Graphs inside tasks ---- */
+
+struct scopes {
+    struct reading *reading;
+    tn_value all; /* {scope: saved} */
+    struct folded folded;
+    char scope[64]; /* of `folded`; "" while there is none */
+};
+
+static int32_t end_scope(struct scopes *scopes) {
+    if (!scopes->scope[0]) return TN_OK;
+    tn_value saved = saved_of(&scopes->folded);
+    saved = value_set_take(saved, "checkpoints", value_int(scopes->folded.count));
+    uint32_t step = (uint32_t)number(saved, "step", 0) + 1;
+    int32_t status = read_tasks(scopes->reading, scopes->scope, step, &saved);
+    scopes->all = value_set_take(scopes->all, scopes->scope, saved);
+    folded_finish(&scopes->folded);
+    scopes->folded = (struct folded){value_object(), NULL, 0};
+    scopes->scope[0] = 0;
+    return status;
+}
+
+static int32_t add_nested(void *user, const char *key, tn_value value, struct error *error) {
+    struct scopes *scopes = user;
+    const char *scope = key + strlen(scopes->reading->key) + 1, *slash = strchr(scope, '/');
+    size_t length = slash ? (size_t)(slash - scope) : 0;
+    if (length == 0 || length >= sizeof scopes->scope) return TN_OK;
+    if (strncmp(scopes->scope, scope, length) != 0 || scopes->scope[length]) {
+        int32_t status = end_scope(scopes);
+        if (status != TN_OK) return status;
+        snprintf(scopes->scope, sizeof scopes->scope, "%.*s", (int)length, scope);
+    }
+    return fold(&scopes->folded, value, error);
+}
+
+static int32_t read_nested(struct reading *reading, tn_value *out) {
+    char from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
+    thread_key_of(from, reading->key, (const char *const[]){"", NULL});
+    thread_key_end(to, reading->key);
+    struct scopes scopes = {reading, value_object(), {value_object(), NULL, 0}, ""};
+    int32_t status = each_record(reading, STORE_NESTED, from, to, add_nested, &scopes);
+    if (status == TN_OK) status = end_scope(&scopes);
+    folded_finish(&scopes.folded);
+    if (status == TN_OK)
+        *out = scopes.all;
+    else
+        value_unref(scopes.all);
+    return status;
+}
+
+/* ---- The whole ---- */
+
+/* The newest snapshot up to `seq`: its state, and the first checkpoint that is not in it. */
+static int32_t read_snapshot(struct reading *reading, uint32_t seq, struct folded *folded, uint32_t *first) {
+    char from[THREAD_KEY_MAX], to[THREAD_KEY_MAX], behind[12];
+    thread_number(behind, seq + 1);
+    thread_key_of(from, reading->key, (const char *const[]){"", NULL});
+    thread_key_of(to, reading->key, (const char *const[]){behind, NULL});
+    tn_value query = store_list(STORE_SNAPSHOTS, from, to, 1), page = NULL;
+    tn_value list = value_set_take(value_ref(value_get(query, "list")), "reverse", value_bool(true));
+    query = value_set_take(query, "list", list);
+    int32_t status = session_query_take(reading->session, query, &page, reading->error);
+    if (status != TN_OK) return status;
+    tn_value records = value_get(page, "records");
+    if (value_count(records)) {
+        tn_value record = value_at(records, 0), state = value_get(value_get(record, "value"), "state");
+        const char *key = value_chars(value_get(record, "key"), NULL);
+        *first = (uint32_t)strtoul(key + strlen(reading->key) + 1, NULL, 10) + 1;
+        value_unref(folded->state);
+        folded->state = value_ref(value_is(state, TN_OBJECT) ? state : value_object());
+    }
+    value_unref(page);
+    return TN_OK;
+}
+
+static int32_t read_checkpoints(struct reading *reading, uint32_t seq, struct folded *folded) {
+    char from[THREAD_KEY_MAX], to[THREAD_KEY_MAX], digits[12];
+    uint32_t first = 0;
+    int32_t status = read_snapshot(reading, seq, folded, &first);
+    if (status != TN_OK) return status;
+    thread_number(digits, first);
+    thread_key_of(from, reading->key, (const char *const[]){digits, NULL});
+    thread_number(digits, seq + 1);
+    thread_key_of(to, reading->key, (const char *const[]){digits, NULL});
+    status = each_record(reading, STORE_CHECKPOINTS, from, to, fold_record, folded);
+    if (status != TN_OK || folded->last) return status;
+    /* All of it is in the snapshot, but for what comes next. */
+    thread_number(digits, seq);
+    thread_key_of(from, reading->key, (const char *const[]){digits, NULL});
+    tn_value found = NULL;
+    status = session_query_take(reading->session, store_get(STORE_CHECKPOINTS, from), &found, reading->error);
+    tn_value checkpoint = value_get(found, "value");
+    if (status == TN_OK && !checkpoint)
+        status = error_set(reading->error, TN_NOT_FOUND, "NOT_FOUND",
+                           "the thread `%s` has no checkpoint %u; `tenon thread history` lists those that it has",
+                           reading->id, seq);
+    if (status == TN_OK) folded->last = value_ref(checkpoint);
+    value_unref(found);
+    return status;
+}
+
+static int32_t read_at(struct reading *reading, tn_value record, int64_t seq, tn_value *loaded) {
+    int64_t head = number(record, "head", -1);
+    if (seq > head)
+        return error_set(reading->error, TN_NOT_FOUND, "NOT_FOUND",
+                         "the thread `%s` has no checkpoint %lld: its newest is %lld", reading->id, (long long)seq,
+                         (long long)head);
+    bool newest = seq == THREAD_HEAD || seq == head;
+    struct folded folded = {value_object(), NULL, 0};
+    int32_t status = head < 0 ? TN_OK : read_checkpoints(reading, (uint32_t)(newest ? head : seq), &folded);
+    tn_value saved = status == TN_OK && folded.last ? saved_of(&folded) : NULL;
+    folded_finish(&folded);
+    if (status != TN_OK || !saved) return status;
+    tn_value nested = value_object();
+    if (newest) {
+        status = read_tasks(reading, THREAD_ROOT, (uint32_t)number(saved, "step", 0) + 1, &saved);
+        if (status == TN_OK) status = read_nested(reading, &nested);
+    }
+    *loaded = value_set_take(*loaded, "saved", saved);
+    *loaded = value_set_take(*loaded, "nested", nested);
+    return status;
+}
+
+int32_t thread_read(struct session *session, const char *thread_id, int64_t seq, tn_value *out, struct error *error) {
+    struct reading reading = {.session = session, .id = thread_id, .error = error};
+    tn_value found = NULL;
+    thread_key(reading.key, thread_id);
+    int32_t status = session_query_take(session, store_get(STORE_THREADS, reading.key), &found, error);
+    if (status != TN_OK) return status;
+    tn_value loaded = value_object_reserve(4), record = value_get(found, "value"),
+             version = value_get(found, "version");
+    loaded = value_set_take(loaded, "record", record ? value_ref(record) : value_null());
+    loaded = value_set_take(loaded, "version", version ? value_ref(version) : value_int(0));
+    loaded = value_set_take(loaded, "saved", value_null());
+    loaded = value_set_take(loaded, "nested", value_object());
+    if (record) status = read_at(&reading, record, seq, &loaded);
+    value_unref(found);
+    if (status == TN_OK)
+        *out = loaded;
+    else
+        value_unref(loaded);
+    return status;
+}
+
+/* ---- For the loop ---- */
+
+struct load {
+    char *id;
+    int64_t seq;
+    store_done *done;
+    void *user;
+};
+
+static int32_t perform(struct session *session, void *user, tn_value *result, struct error *error) {
+    const struct load *load = user;
+    return thread_read(session, load->id, load->seq, result, error);
+}
+
+static void on_loaded(void *user, int32_t status, tn_value result, const struct error *error) {
+    struct load *load = user;
+    load->done(load->user, status, result, error);
+    mem_free(load->id);
+    mem_free(load);
+}
+
+void thread_load(struct store *store, const char *thread_id, int64_t seq, store_done *done, void *user) {
+    struct load *load = mem_zalloc(sizeof *load);
+    *load = (struct load){mem_text(thread_id), seq, done, user};
+    store_perform(store, perform, load, on_loaded, load);
+}
