@@ -33,12 +33,29 @@ static bool is_indexed(const tn_store *store, struct text collection, const stru
     return false;
 }
 
-void narrow_collection(struct sql *sql, const tn_store *store, struct text collection) {
+/* Is there an index that the filter could begin with? */
+static bool finds_index(const tn_store *store, struct text collection, const struct filter *filter) {
+    for (const struct index *index = store->indexes; index != NULL; index = index->next) {
+        if (text_compare(index->collection, collection) != 0) continue;
+        for (uint64_t i = 0; filter != NULL && i < filter->count; i++) {
+            enum filter_test test = filter->conditions[i].test;
+            bool ranged = test != TEST_ANY && test != TEST_NE && test != TEST_EXISTS && test != TEST_CONTAINS;
+            if (ranged && text_compare(index->paths[0].text, filter->conditions[i].path.text) == 0) return true;
+        }
+    }
+    return false;
+}
+
+/* A planner without statistics takes the collection for as good a reason as a member to choose an index by. */
+void narrow_collection(struct sql *sql, const tn_store *store, struct text collection, const struct filter *filter) {
     char *quoted = has_indexes(store, collection) ? schema_quote(sql->arena, collection, '\'') : NULL;
+    bool finds = quoted != NULL && finds_index(store, collection, filter);
+    sql_add(sql, finds ? "likelihood(collection = " : "collection = ");
     if (quoted != NULL)
         sql_add(sql, quoted);
     else
         sql_text(sql, collection);
+    if (finds) sql_add(sql, ", 0.999)");
 }
 
 static bool call(struct sql *sql, const tn_store *store, struct text collection, const struct path *path,

@@ -11,8 +11,8 @@
 
 /* " AND …", or nothing. */
 void narrow_filter(struct sql *sql, const tn_store *store, struct text collection, const struct filter *filter);
-/* The collection's name: in the text where it has indexes, which are of it alone. */
-void narrow_collection(struct sql *sql, const tn_store *store, struct text collection);
+/* "collection = …", its name in the text where it has indexes, which are of it alone. `filter` may be NULL. */
+void narrow_collection(struct sql *sql, const tn_store *store, struct text collection, const struct filter *filter);
 /* A member's value; false, with nothing added, where SQL cannot say its path. */
 bool narrow_member(struct sql *sql, const tn_store *store, struct text collection, const struct path *path);
 

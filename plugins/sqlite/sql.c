@@ -92,8 +92,8 @@ tn_value sql_statement(struct sql *sql, tn_store *store, sqlite3_stmt **out) {
 
 void sql_where(struct sql *sql, const tn_store *store, const struct selection *selection, int64_t now) {
     const struct extent *extent = &selection->extent;
-    sql_add(sql, " WHERE collection = ");
-    narrow_collection(sql, store, selection->collection);
+    sql_add(sql, " WHERE ");
+    narrow_collection(sql, store, selection->collection, selection->where);
     if (extent->from.data != NULL) {
         sql_add(sql, " AND key >= ");
         sql_text(sql, extent->from);
