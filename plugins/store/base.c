@@ -1,8 +1,8 @@
 /*
  * base.c - memory for one request, texts and failures.
  *
- * An arena is a list of blocks of growing size; what is allocated is freed with it and not before. Failures are made
- * with what memory there is: where even that fails they are NULL values, which callers tell from success by status.
+ * An arena is a list of blocks of growing size; what is allocated is freed with it and not before. A failure is never
+ * NULL: values are the host's, and where it has no memory left for one it ends the process.
  */
 #include "base.h"
 #include <stdarg.h>
