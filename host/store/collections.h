@@ -17,10 +17,12 @@
     COLLECTION(PENDING, "pending", "")         /* THREAD/…: what tasks of the step under way have done */            \
     COLLECTION(NESTED, "nested", "")           /* THREAD/SCOPE/SEQ: steps of graphs inside tasks under way */          \
     COLLECTION(JOURNAL, "journal", "")         /* THREAD/SEQ/…: what came from outside */                            \
-    COLLECTION(TASKS, "tasks", "state,created_at task_type,state,created_at")                                          \
-    COLLECTION(ARTIFACTS, "artifacts", "created_at")                                                                   \
-    COLLECTION(BODIES, "bodies", "") /* ARTIFACT/PART */                                                               \
-    COLLECTION(MEMORIES, "memories", "")
+    COLLECTION(TASKS, "tasks", "claimable_ms task_type,claimable_ms state")                                            \
+    COLLECTION(ARTIFACTS, "artifacts", "")                                                                             \
+    COLLECTION(BODIES, "bodies", "")     /* ARTIFACT/OFFSET: what does not fit into its record */                      \
+    COLLECTION(UPLOADS, "uploads", "")   /* ARTIFACT: bodies that are not whole yet */                                 \
+    COLLECTION(REQUESTS, "requests", "") /* OPERATION/KEY: what has been made with an idempotency key */               \
+    COLLECTION(MEMORIES, "memories", "") /* NAMESPACE/…/KEY */
 
 #define STORE_NAME(name, text, indexes) static const char STORE_##name[] __attribute__((unused)) = text;
 STORE_COLLECTIONS(STORE_NAME)

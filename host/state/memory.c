@@ -1,0 +1,391 @@
+/*
+ * memory.c - memories put, got, deleted and searched; namespaces listed.
+ */
+#include "host/state/memory.h"
+#include "adl/value/buffer.h"
+#include "host/state/words.h"
+#include <string.h>
+#include <tenon/store.h>
+
+/* ---- Keys ---- */
+
+static void escape(struct buffer *out, tn_value name) {
+    size_t length;
+    const char *text = value_chars(name, &length);
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '%' || text[i] == '/')
+            buffer_text(out, text[i] == '/' ? "%2F" : "%25");
+        else
+            buffer_char(out, text[i]);
+    }
+}
+
+/* What is wrong with a name or a key; NULL where nothing is. */
+static const char *name_fault(tn_value name) {
+    size_t length = 0;
+    const char *text = value_is(name, TN_STRING) ? value_chars(name, &length) : NULL;
+    if (!text) return value_kind_name(value_kind(name));
+    if (length == 0) return "an empty one";
+    if (length > MEMORY_NAME_MAX) return "one that is longer";
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < 0x20) return "one with a control character";
+    return NULL;
+}
+
+/* The beginning that all keys of the namespace have. */
+static int32_t read_namespace(const struct request *request, struct buffer *out, struct error *error) {
+    tn_value names = request_get(request, "namespace");
+    if (value_count(names) > MEMORY_DEPTH_MAX)
+        return request_invalid(request, error, "namespace", "found %zu names, expected %d at most", value_count(names),
+                               MEMORY_DEPTH_MAX);
+    for (size_t i = 0; i < value_count(names); i++) {
+        const char *fault = name_fault(value_at(names, i));
+        if (fault)
+            return request_invalid(request, error, "namespace", "item %zu: found %s, expected a name of 1 to %d bytes",
+                                   i, fault, MEMORY_NAME_MAX);
+        escape(out, value_at(names, i));
+        buffer_char(out, '/');
+    }
+    if (out->overflow || out->length > TN_STORE_KEY_MAX)
+        return error_set(error, TN_LIMIT, "LIMIT",
+                         "%s: `namespace`: with `/` and `%%` escaped it has more than %d bytes", request->operation,
+                         TN_STORE_KEY_MAX);
+    return TN_OK;
+}
+
+/* `out` is the caller's to finish, whatever happens. */
+static int32_t read_key(const struct request *request, struct buffer *out, struct error *error) {
+    tn_value key = request_get(request, "key");
+    buffer_init(out, (size_t)4 * TN_STORE_KEY_MAX);
+    if (value_count(request_get(request, "namespace")) == 0)
+        return request_invalid(request, error, "namespace", "it is empty; expected a name at least, as [\"users\"]");
+    const char *fault = name_fault(key);
+    if (fault)
+        return request_invalid(request, error, "key", "found %s, expected a key of 1 to %d bytes", fault,
+                               MEMORY_NAME_MAX);
+    int32_t status = read_namespace(request, out, error);
+    if (status != TN_OK) return status;
+    escape(out, key);
+    if (out->overflow || out->length > TN_STORE_KEY_MAX)
+        return error_set(error, TN_LIMIT, "LIMIT",
+                         "%s: namespace and key have more than %d bytes together, with `/` and `%%` escaped",
+                         request->operation, TN_STORE_KEY_MAX);
+    return TN_OK;
+}
+
+static tn_value shown_of(tn_value record) {
+    static const char *const members[] = {"namespace", "key", "value", "created_at", "updated_at", "expires_at", NULL};
+    tn_value shown = value_object_reserve(7);
+    for (size_t i = 0; members[i]; i++) {
+        tn_value value = value_get(record, members[i]);
+        shown = value_set_take(shown, members[i], value ? value_ref(value) : value_null());
+    }
+    return shown;
+}
+
+/* ---- Put ---- */
+
+/* `before` is what is there, as found; NULL where nothing is. */
+static tn_value new_record(const struct request *request, tn_value before, int64_t ttl_ms) {
+    tn_value created = value_get(value_get(before, "value"), "created_at");
+    tn_value record =
+        value_set_take(value_object_reserve(6), "namespace", value_ref(request_get(request, "namespace")));
+    record = value_set_take(record, "key", value_ref(request_get(request, "key")));
+    record = value_set_take(record, "value", value_ref(value_get(request->arguments, "value")));
+    record = value_set_take(record, "created_at", created ? value_ref(created) : time_value(request->now_ms));
+    record = value_set_take(record, "updated_at", time_value(request->now_ms));
+    return value_set_take(record, "expires_at", ttl_ms ? time_value(request->now_ms + ttl_ms) : value_null());
+}
+
+/* What it is found by; a new reference, or NULL. */
+static tn_value text_of(const struct request *request) {
+    tn_value given = request_get(request, "text");
+    if (!given || (value_is(given, TN_BOOL) && value_to_bool(given)))
+        return words_of_value(value_get(request->arguments, "value"), MEMORY_TEXT_MAX);
+    return value_is(given, TN_STRING) ? value_ref(given) : NULL;
+}
+
+static int32_t check_vector(const struct request *request, struct error *error) {
+    tn_value vector = request_get(request, "vector");
+    if (!vector) return TN_OK;
+    if (value_count(vector) == 0 || value_count(vector) > TN_STORE_VECTOR_MAX)
+        return request_invalid(request, error, "vector", "found %zu numbers, expected 1 to %d", value_count(vector),
+                               TN_STORE_VECTOR_MAX);
+    for (size_t i = 0; i < value_count(vector); i++)
+        if (!value_is_number(value_at(vector, i)))
+            return request_invalid(request, error, "vector", "item %zu: found %s, expected a number", i,
+                                   value_kind_name(value_kind(value_at(vector, i))));
+    return TN_OK;
+}
+
+static int32_t try_put(struct request *request, const char *key, int64_t ttl_ms, tn_value *result,
+                       struct error *error) {
+    tn_value before = NULL, vector = request_get(request, "vector");
+    int32_t status = request_find(request, STORE_MEMORIES, key, &before, error);
+    if (status != TN_OK) return status;
+    tn_value record = new_record(request, before, ttl_ms), text = text_of(request);
+    tn_value put = store_put(STORE_MEMORIES, key, value_ref(record));
+    put = store_if_version(put, before ? value_to_int(value_get(before, "version")) : 0);
+    if (text) put = value_set_take(put, "text", text);
+    if (vector) put = value_set_take(put, "vector", value_ref(vector));
+    if (ttl_ms) put = value_set_take(put, "expires_at", value_int(request->now_ms + ttl_ms));
+    status = request_commit_take(request, put, NULL, error);
+    if (status == TN_OK)
+        *result = record;
+    else
+        value_unref(record);
+    value_unref(before);
+    return status;
+}
+
+int32_t memory_put(struct request *request, tn_value *result, struct error *error) {
+    static const struct field fields[] = {{"namespace", FIELD_ARRAY, true},
+                                          {"key", FIELD_TEXT, true},
+                                          {"value", FIELD_ANY, true},
+                                          {"ttl_seconds", FIELD_NUMBER, false},
+                                          {"text", FIELD_TEXT | FIELD_BOOL, false},
+                                          {"vector", FIELD_ARRAY, false},
+                                          {NULL, 0, false}};
+    struct buffer key = {0};
+    int64_t ttl_ms = 0;
+    int32_t status = request_check(request, fields, error);
+    if (status == TN_OK) status = read_key(request, &key, error);
+    if (status == TN_OK) status = request_ttl(request, STATE_TTL_MAX_SECONDS, &ttl_ms, error);
+    if (status == TN_OK) status = check_vector(request, error);
+    if (status == TN_OK)
+        status = request_size(request, "value", value_get(request->arguments, "value"), MEMORY_VALUE_MAX,
+                              "write an Artifact, and keep its id", error);
+    tn_value text = status == TN_OK ? request_get(request, "text") : NULL;
+    size_t length = 0;
+    if (value_is(text, TN_STRING)) (void)value_chars(text, &length);
+    if (length > MEMORY_TEXT_MAX)
+        status = error_set(error, TN_LIMIT, "LIMIT", "%s: `text`: it has %zu bytes, and %d KiB is the most",
+                           request->operation, length, MEMORY_TEXT_MAX >> 10);
+    for (int tries = 0; status == TN_OK && tries < STATE_TRIES_MAX; tries++) {
+        struct error why = ERROR_INIT;
+        status = try_put(request, buffer_cstr(&key), ttl_ms, result, &why);
+        bool again = request_conflict(status, &why) && tries + 1 < STATE_TRIES_MAX;
+        if (!again) error_move(error, &why);
+        error_finish(&why);
+        if (!again) break;
+        status = TN_OK;
+    }
+    buffer_finish(&key);
+    return status;
+}
+
+/* ---- Get, delete ---- */
+
+static const struct field one_fields[] = {
+    {"namespace", FIELD_ARRAY, true}, {"key", FIELD_TEXT, true}, {NULL, 0, false}};
+
+int32_t memory_get(struct request *request, tn_value *result, struct error *error) {
+    struct buffer key = {0};
+    tn_value found = NULL;
+    int32_t status = request_check(request, one_fields, error);
+    if (status == TN_OK) status = read_key(request, &key, error);
+    if (status == TN_OK) status = request_find(request, STORE_MEMORIES, buffer_cstr(&key), &found, error);
+    if (status == TN_OK) *result = found ? shown_of(value_get(found, "value")) : value_null();
+    value_unref(found);
+    buffer_finish(&key);
+    return status;
+}
+
+int32_t memory_delete(struct request *request, tn_value *result, struct error *error) {
+    struct buffer key = {0};
+    int32_t status = request_check(request, one_fields, error);
+    if (status == TN_OK) status = read_key(request, &key, error);
+    if (status == TN_OK)
+        status = request_commit_take(request, store_delete(STORE_MEMORIES, buffer_cstr(&key)), NULL, error);
+    if (status == TN_OK) *result = value_object();
+    buffer_finish(&key);
+    return status;
+}
+
+/* ---- Search ---- */
+
+/* The range of a namespace and all below it: 0 is what follows the slash. Nothing for the empty one. */
+static tn_value with_range(tn_value query_take, struct buffer *from) {
+    if (!from->length) return query_take;
+    query_take = value_set_take(query_take, "from", value_text_n(from->data, from->length));
+    from->data[from->length - 1] = '0';
+    query_take = value_set_take(query_take, "to", value_text_n(from->data, from->length));
+    from->data[from->length - 1] = '/';
+    return query_take;
+}
+
+/* `after` is the {namespace, key} of the last one of the page before. */
+static int32_t read_after(const struct request *request, tn_value *out, struct error *error) {
+    tn_value after = request_get(request, "after");
+    struct buffer key;
+    if (!after) return TN_OK;
+    if (request_get(request, "query") || request_get(request, "vector"))
+        return request_invalid(request, error, "after", "it goes on with a list; a search gives the best at once");
+    tn_value given = value_set_take(
+        value_object(), "namespace",
+        value_is(value_get(after, "namespace"), TN_ARRAY) ? value_ref(value_get(after, "namespace")) : value_array());
+    if (value_get(after, "key")) given = value_set_take(given, "key", value_ref(value_get(after, "key")));
+    struct request other = *request;
+    other.arguments = given;
+    int32_t status = read_key(&other, &key, error);
+    if (status == TN_OK) *out = value_text_n(key.data, key.length);
+    buffer_finish(&key);
+    value_unref(given);
+    return status;
+}
+
+static int32_t new_query(struct request *request, tn_value *out, struct error *error) {
+    tn_value where = NULL, after = NULL, words = request_get(request, "query"), vector = request_get(request, "vector");
+    int64_t limit = 0;
+    struct buffer from;
+    buffer_init(&from, (size_t)4 * TN_STORE_KEY_MAX);
+    int32_t status = request_int(request, "limit", 1, MEMORY_LIST_MAX, MEMORY_LIST, &limit, error);
+    if (status == TN_OK && words && vector)
+        status = request_invalid(request, error, "vector", "search by words or by likeness, not by both at once");
+    if (status == TN_OK) status = check_vector(request, error);
+    if (status == TN_OK) status = read_namespace(request, &from, error);
+    if (status == TN_OK) status = read_after(request, &after, error);
+    if (status == TN_OK) status = request_filter(request, NULL, "value.", &where, error);
+    if (status == TN_OK) {
+        tn_value query = value_set_take(value_object_reserve(6), "collection", value_text(STORE_MEMORIES));
+        query = with_range(value_set_take(query, "limit", value_int(limit)), &from);
+        if (where) query = value_set_take(query, "where", value_ref(where));
+        if (after) query = value_set_take(query, "after", value_ref(after));
+        if (words) query = value_set_take(query, "text", value_ref(words));
+        if (vector) query = value_set_take(query, "vector", value_ref(vector));
+        *out = value_set_take(value_object_reserve(1), words || vector ? "search" : "list", query);
+    }
+    value_unref(where);
+    value_unref(after);
+    buffer_finish(&from);
+    return status;
+}
+
+int32_t memory_search(struct request *request, tn_value *result, struct error *error) {
+    static const struct field fields[] = {{"namespace", FIELD_ARRAY, false},
+                                          {"filter", FIELD_OBJECT, false},
+                                          {"query", FIELD_TEXT, false},
+                                          {"vector", FIELD_ARRAY, false},
+                                          {"limit", FIELD_INT, false},
+                                          {"after", FIELD_OBJECT, false},
+                                          {NULL, 0, false}};
+    tn_value query = NULL, found = NULL;
+    int32_t status = request_check(request, fields, error);
+    if (status == TN_OK) status = new_query(request, &query, error);
+    if (status == TN_OK) status = session_query_take(request->session, query, &found, error);
+    if (status != TN_OK) return status;
+    tn_value records = value_get(found, "records"), more = value_get(found, "more");
+    tn_value list = value_array_reserve(value_count(records));
+    for (size_t i = 0; i < value_count(records); i++) {
+        tn_value record = value_at(records, i), score = value_get(record, "score");
+        tn_value shown = shown_of(value_get(record, "value"));
+        list = value_push_take(list, score ? value_set_take(shown, "score", value_ref(score)) : shown);
+    }
+    *result = value_set_take(value_object_reserve(2), "memories", list);
+    *result = value_set_take(*result, "more", more ? value_ref(more) : value_bool(false));
+    value_unref(found);
+    return TN_OK;
+}
+
+/* ---- Namespaces ---- */
+
+/* Of the key that the record has: its first `depth` names, as a namespace; *end is where their text ends. */
+static tn_value names_of(const char *key, int64_t depth, size_t *end) {
+    tn_value names = value_array();
+    struct buffer name;
+    buffer_init(&name, TN_STORE_KEY_MAX + 1);
+    *end = 0;
+    for (const char *slash; (int64_t)value_count(names) < depth && (slash = strchr(key + *end, '/'));) {
+        buffer_clear(&name);
+        for (const char *at = key + *end; at < slash; at++) {
+            bool escaped = *at == '%' && slash - at > 2;
+            buffer_char(&name, !escaped ? *at : at[1] == '2' && at[2] == 'F' ? '/' : '%');
+            if (escaped) at += 2;
+        }
+        names = value_push_take(names, value_text_n(name.data ? name.data : "", name.length));
+        *end = (size_t)(slash - key) + 1;
+    }
+    buffer_finish(&name);
+    return names;
+}
+
+/*
+ * The next key from `from` on. A namespace is followed by what lies below it, so that one is behind the last key of
+ * another only where nothing of that is left: from key to key, each namespace is skipped from its first key on where
+ * `depth` ends it.
+ */
+static int32_t next_key(struct request *request, const struct buffer *from, tn_value to, bool behind, tn_value *key,
+                        struct error *error) {
+    tn_value found = NULL;
+    tn_value query = value_set_take(value_object_reserve(6), "collection", value_text(STORE_MEMORIES));
+    query = value_set_take(query, "limit", value_int(1));
+    query = value_set_take(query, "keys_only", value_bool(true));
+    if (from->length) query = value_set_take(query, behind ? "after" : "from", value_text_n(from->data, from->length));
+    if (to) query = value_set_take(query, "to", value_ref(to));
+    int32_t status =
+        session_query_take(request->session, value_set_take(value_object_reserve(1), "list", query), &found, error);
+    tn_value records = value_get(found, "records");
+    *key = value_count(records) ? value_ref(value_get(value_at(records, 0), "key")) : NULL;
+    value_unref(found);
+    return status;
+}
+
+static void set_text(struct buffer *buffer, const char *text, size_t length) {
+    buffer_clear(buffer);
+    buffer_append(buffer, text, length);
+}
+
+static int32_t collect(struct request *request, struct buffer *from, int64_t depth, int64_t limit, tn_value *list,
+                       bool *more, struct error *error) {
+    tn_value query = with_range(value_object(), from), to = value_ref(value_get(query, "to")), key = NULL;
+    tn_value seen = value_object();
+    bool behind = false;
+    int32_t status = TN_OK;
+    value_unref(query);
+    while (!*more && (status = next_key(request, from, to, behind, &key, error)) == TN_OK && key) {
+        size_t end, length;
+        const char *text = value_chars(key, &length);
+        tn_value names = names_of(text, depth, &end), name = value_text_n(text, end);
+        bool cut = strchr(text + end, '/') != NULL || (int64_t)value_count(names) == depth;
+        if (!value_get_key(seen, name)) {
+            if ((int64_t)value_count(*list) == limit)
+                *more = true;
+            else
+                *list = value_push_take(*list, value_ref(names));
+            seen = value_set_key_take(seen, value_ref(name), value_bool(true));
+        }
+        set_text(from, text, cut ? end : length);
+        if (cut) from->data[end - 1] = '0'; /* all of the namespace is behind */
+        behind = !cut;
+        value_unref(names);
+        value_unref(name);
+        value_unref(key);
+        key = NULL;
+    }
+    value_unref(seen);
+    value_unref(to);
+    return status;
+}
+
+int32_t memory_namespaces(struct request *request, tn_value *result, struct error *error) {
+    static const struct field fields[] = {
+        {"namespace", FIELD_ARRAY, false}, {"depth", FIELD_INT, false}, {"limit", FIELD_INT, false}, {NULL, 0, false}};
+    int64_t depth = 0, limit = 0;
+    tn_value list = value_array();
+    bool more = false;
+    struct buffer from;
+    buffer_init(&from, (size_t)4 * TN_STORE_KEY_MAX);
+    int32_t status = request_check(request, fields, error);
+    if (status == TN_OK) status = request_int(request, "depth", 1, MEMORY_DEPTH_MAX, MEMORY_DEPTH_MAX, &depth, error);
+    if (status == TN_OK) status = request_int(request, "limit", 1, MEMORY_NAMESPACES_MAX, MEMORY_LIST, &limit, error);
+    if (status == TN_OK) status = read_namespace(request, &from, error);
+    if (status == TN_OK) status = collect(request, &from, depth, limit, &list, &more, error);
+    buffer_finish(&from);
+    if (status != TN_OK) {
+        value_unref(list);
+        return status;
+    }
+    *result = value_set_take(value_object_reserve(2), "namespaces", list);
+    *result = value_set_take(*result, "more", value_bool(more));
+    return TN_OK;
+}

@@ -1,0 +1,113 @@
+/*
+ * state_fixture.h - the kernel over a store of its own, with a clock that stands still.
+ *
+ *     struct kernel kernel;
+ *     kernel_open(&kernel, "sqlite");                              // in a folder of its own
+ *     tn_value task = kernel_ask(&kernel, "task.create", "{…}");   // NULL, with kernel.error set, where it fails
+ *     kernel_close(&kernel);                                       // nothing is left
+ */
+#ifndef TENON_TESTS_STATE_FIXTURE_H
+#define TENON_TESTS_STATE_FIXTURE_H
+
+#include "tests/unit/corpus.h"
+
+#include <ftw.h>
+#include <unistd.h>
+
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/host.h"
+#include "host/loop/loop.h"
+#include "host/state/state.h"
+
+#define FIXTURE_UNUSED __attribute__((unused))
+
+struct kernel {
+    struct host *host;
+    struct state state;
+    struct error error; /* of the last call that failed */
+    char folder[64];
+    int64_t values;
+};
+
+static bool kernel_has(const char *store) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s.so", TENON_STORE_PLUGINS, store);
+    return access(path, R_OK) == 0;
+}
+
+/* `folder` may be NULL: a new one. The clock is a fake one unless `real`. */
+static void kernel_open_in(struct kernel *kernel, const char *store, const char *folder, bool real) {
+    char plugin[4096], place[128];
+    memset(kernel, 0, sizeof *kernel);
+    kernel->values = value_live_count();
+    snprintf(plugin, sizeof plugin, "%s/%s.so", TENON_STORE_PLUGINS, store);
+    const char *const paths[] = {plugin, NULL};
+    struct error error = ERROR_INIT;
+    kernel->host =
+        host_new(&(struct host_options){.plugin_paths = paths, .no_config = true, .allow_drafts = true}, &error);
+    if (!kernel->host) fail_msg("%s", error.message);
+    if (!real) loop_fake_clock(kernel->host->loop);
+    snprintf(kernel->folder, sizeof kernel->folder, "%s", folder ? folder : "/tmp/tenon-state-XXXXXX");
+    if (!folder) assert_non_null(mkdtemp(kernel->folder));
+    snprintf(place, sizeof place, "%s/store", kernel->folder);
+    tn_value options = value_set_take(value_object(), "use", value_text(store));
+    options = value_set_take(options, "path", value_text(place));
+    kernel->state = (struct state){kernel->host->loop, store_open(kernel->host, options, &error)};
+    if (!kernel->state.store) fail_msg("%s", error.message);
+    value_unref(options);
+}
+
+FIXTURE_UNUSED static void kernel_open(struct kernel *kernel, const char *store) {
+    kernel_open_in(kernel, store, NULL, false);
+}
+
+static int kernel_remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
+    (void)status, (void)kind, (void)at;
+    return remove(path);
+}
+
+/* `keep`: the folder stays. */
+static void kernel_close_in(struct kernel *kernel, bool keep) {
+    store_close(kernel->state.store);
+    host_free(kernel->host);
+    error_finish(&kernel->error);
+    if (!keep) (void)nftw(kernel->folder, kernel_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    assert_int_equal(value_live_count(), kernel->values);
+}
+
+FIXTURE_UNUSED static void kernel_close(struct kernel *kernel) { kernel_close_in(kernel, false); }
+
+/* A new reference; NULL where it fails. */
+static tn_value kernel_ask_take(struct kernel *kernel, const char *operation, tn_value arguments) {
+    tn_value result = NULL;
+    error_finish(&kernel->error);
+    int32_t status = state_call_wait(&kernel->state, operation, arguments, &result, &kernel->error);
+    assert_int_equal(status == TN_OK, result != NULL);
+    assert_int_equal(status == TN_OK, kernel->error.code == NULL);
+    return result;
+}
+
+FIXTURE_UNUSED static tn_value kernel_ask(struct kernel *kernel, const char *operation, const char *json) {
+    tn_value arguments = NULL;
+    struct error error = ERROR_INIT;
+    if (json_read(json, strlen(json), NULL, &arguments, &error) != TN_OK) fail_msg("%s: %s", json, error.message);
+    return kernel_ask_take(kernel, operation, arguments);
+}
+
+static bool kernel_over(void *user) { return *(bool *)user; }
+
+static void kernel_on_maintained(void *user, int32_t status, tn_value result, const struct error *error) {
+    (void)result;
+    if (status != TN_OK) fail_msg("%s", error->message);
+    *(bool *)user = true;
+}
+
+FIXTURE_UNUSED static void kernel_maintain(struct kernel *kernel) {
+    bool over = false;
+    state_maintain(&kernel->state, kernel_on_maintained, &over);
+    loop_run(kernel->state.loop, kernel_over, &over);
+    assert_true(over);
+}
+
+#endif

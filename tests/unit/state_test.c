@@ -1,0 +1,237 @@
+/*
+ * state_test.c - the state kernel as tests/corpus/state says it is, over every store.
+ *
+ * A case is a list of lines, over a store of its own:
+ *     OPERATION {…}      a call, as task.create {"task_type": "work"}
+ *     => VALUE           what it must give: of an object the members named here, of an array every item
+ *     !! CODE part       … or how it must fail: its code, and a part of its message
+ *     keep NAME a.b.0    a part of what the call gave (all of it without a path); $NAME stands for it from here on
+ *     advance MS         the clock moves on
+ *     maintain           what is to be cleaned up is
+ *     count COLLECTION N so many records are in the store
+ * In what is expected, "*" is any value but null, and "#N" a text of N bytes. "<N*x>" anywhere is N times x. A line
+ * that begins with a blank continues the one before it; one that begins with # is a comment.
+ */
+#include "tests/unit/state_fixture.h"
+
+#include "adl/value/buffer.h"
+#include <dirent.h>
+
+struct script {
+    const struct corpus_case *test;
+    const char *store;
+    struct kernel kernel;
+    tn_value result; /* of the last call; NULL where it failed */
+    tn_value kept;   /* {NAME: value} */
+    bool asked;      /* a call has not been answered yet */
+};
+
+/* ---- Text to values ---- */
+
+/* "<N*x>" and $NAME replaced; the caller frees it. */
+static char *expand(const struct script *script, const char *text) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    while (*text) {
+        char *end;
+        unsigned long times = *text == '<' ? strtoul(text + 1, &end, 10) : 0;
+        if (times > 0 && *end == '*' && end[1] && end[2] == '>') {
+            for (; times > 0; times--) buffer_char(&out, end[1]);
+            text = end + 3;
+        } else if (*text == '$' && text[1] >= 'a' && text[1] <= 'z') {
+            size_t length = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_0123456789");
+            tn_value value = value_get_n(script->kept, text + 1, length);
+            if (!value) fail_msg("`%s`: nothing is kept as %.*s", script->test->name, (int)length + 1, text);
+            char *json = json_text(value, JSON_COMPACT);
+            buffer_text(&out, json);
+            mem_free(json);
+            text += length + 1;
+        } else {
+            buffer_char(&out, *text++);
+        }
+    }
+    return buffer_detach(&out, NULL);
+}
+
+static tn_value read_value(const struct script *script, const char *text) {
+    char *json = expand(script, text);
+    tn_value value = NULL;
+    struct error error = ERROR_INIT;
+    if (json_read(json, strlen(json), NULL, &value, &error) != TN_OK)
+        fail_msg("`%s`: %.200s: %s", script->test->name, json, error.message);
+    mem_free(json);
+    return value;
+}
+
+static bool fits(tn_value expected, tn_value found) {
+    if (value_text_is(expected, "*")) return found && !value_is(found, TN_NULL);
+    if (value_is(expected, TN_STRING) && value_chars(expected, NULL)[0] == '#') {
+        size_t length = 0;
+        if (value_is(found, TN_STRING)) (void)value_chars(found, &length);
+        return length == (size_t)atoll(value_chars(expected, NULL) + 1);
+    }
+    if (value_is(expected, TN_OBJECT) && value_is(found, TN_OBJECT)) {
+        for (size_t i = 0; i < value_count(expected); i++)
+            if (!fits(value_value_at(expected, i), value_get_key(found, value_key_at(expected, i)))) return false;
+        return value_count(expected) > 0 || value_count(found) == 0;
+    }
+    if (value_is(expected, TN_ARRAY) && value_is(found, TN_ARRAY)) {
+        bool same = value_count(expected) == value_count(found);
+        for (size_t i = 0; same && i < value_count(expected); i++)
+            same = fits(value_at(expected, i), value_at(found, i));
+        return same;
+    }
+    return found && value_equal(expected, found);
+}
+
+/* ---- Lines ---- */
+
+static void expect_result(struct script *script, const char *text) {
+    if (!script->result)
+        fail_msg("%s: `%s`: expected %s\nfound %s: %s", script->store, script->test->name, text,
+                 script->kernel.error.code, script->kernel.error.message);
+    tn_value expected = read_value(script, text);
+    if (!fits(expected, script->result)) {
+        char *shown = json_text(script->result, JSON_COMPACT);
+        fail_msg("%s: `%s`\nexpected %.1000s\nfound    %.2000s", script->store, script->test->name, text, shown);
+    }
+    value_unref(expected);
+}
+
+static void expect_error(struct script *script, char *text) {
+    char *part = strchr(text, ' ');
+    const struct error *error = &script->kernel.error;
+    if (part) *part++ = '\0';
+    if (script->result) {
+        char *shown = json_text(script->result, JSON_COMPACT);
+        fail_msg("%s: `%s`: expected %s, found %.500s", script->store, script->test->name, text, shown);
+    }
+    if (strcmp(error->code, text) != 0 || (part && !strstr(error->message, part)))
+        fail_msg("%s: `%s`\nexpected %s: %s\nfound    %s: %s", script->store, script->test->name, text,
+                 part ? part : "", error->code, error->message);
+}
+
+static void keep(struct script *script, char *name) {
+    tn_value at = script->result;
+    char *path = strchr(name, ' ');
+    if (path) *path++ = '\0';
+    for (char *step = path ? strtok(path, ".") : NULL; step; step = strtok(NULL, "."))
+        at = value_is(at, TN_ARRAY) && (size_t)atoll(step) < value_count(at) ? value_at(at, (size_t)atoll(step))
+                                                                             : value_get(at, step);
+    if (!at) fail_msg("%s: `%s`: there is nothing to keep as %s", script->store, script->test->name, name);
+    script->kept = value_set_take(script->kept, name, value_ref(at));
+}
+
+static void count(struct script *script, const char *collection, long long expected) {
+    tn_value query = value_set_take(value_object(), "collection", value_text(collection)), found = NULL;
+    query = value_set_take(value_object(), "count", query);
+    if (store_query_wait(script->kernel.state.store, query, &found, NULL) != TN_OK) fail_msg("the store cannot count");
+    if (value_to_int(found) != expected)
+        fail_msg("%s: `%s`: expected %lld records in %s, found %lld", script->store, script->test->name, expected,
+                 collection, (long long)value_to_int(found));
+    value_unref(found);
+}
+
+static void call(struct script *script, char *line) {
+    char *arguments = strchr(line, ' ');
+    if (arguments) *arguments++ = '\0';
+    value_unref(script->result);
+    script->asked = true;
+    script->result = kernel_ask_take(&script->kernel, line, read_value(script, arguments ? arguments : "{}"));
+}
+
+static void step(struct script *script, char *line) {
+    char collection[64];
+    long long number;
+    bool expects = strncmp(line, "=> ", 3) == 0 || strncmp(line, "!! ", 3) == 0;
+    if (script->asked && !script->result && strncmp(line, "!! ", 3) != 0) expect_result(script, expects ? line : "");
+    if (expects && *line == '=')
+        expect_result(script, line + 3);
+    else if (expects)
+        expect_error(script, line + 3);
+    else if (strncmp(line, "keep ", 5) == 0)
+        keep(script, line + 5);
+    else if (strncmp(line, "advance ", 8) == 0)
+        loop_fake_advance(script->kernel.state.loop, atoll(line + 8));
+    else if (strcmp(line, "maintain") == 0)
+        kernel_maintain(&script->kernel);
+    else if (sscanf(line, "count %63s %lld", collection, &number) == 2)
+        count(script, collection, number);
+    else
+        call(script, line);
+    if (expects) script->asked = false;
+}
+
+static void run_case(const struct corpus_case *test, void *user) {
+    struct script script = {.test = test, .store = user, .kept = value_object()};
+    kernel_open(&script.kernel, user);
+    char *text = mem_text(corpus_need(test, "")), *at = text;
+    while (*at) {
+        char *line = at, *end = strchr(at, '\n');
+        while (end && end[1] == ' ') *end = ' ', end = strchr(end, '\n');
+        if (end) *end = '\0';
+        at = end ? end + 1 : line + strlen(line);
+        if (*line && *line != '#') step(&script, line);
+    }
+    if (script.asked && !script.result) expect_result(&script, "");
+    mem_free(text);
+    value_unref(script.result);
+    value_unref(script.kept);
+    kernel_close(&script.kernel);
+}
+
+static void corpus_of(const char *store) {
+    struct dirent *entry;
+    DIR *folder = opendir(TENON_SOURCE_DIR "/tests/corpus/state");
+    int files = 0;
+    assert_non_null(folder);
+    if (!kernel_has(store)) {
+        closedir(folder);
+        skip();
+    }
+    while ((entry = readdir(folder))) {
+        char path[512];
+        if (!strstr(entry->d_name, ".txt")) continue;
+        snprintf(path, sizeof path, "tests/corpus/state/%s", entry->d_name);
+        corpus_each(path, run_case, (void *)(uintptr_t)store);
+        files++;
+    }
+    closedir(folder);
+    assert_true(files > 0);
+}
+
+static void corpus_over_memory(void **user) {
+    (void)user;
+    corpus_of("memory");
+}
+
+static void corpus_over_sqlite(void **user) {
+    (void)user;
+    corpus_of("sqlite");
+}
+
+/* ---- The table ---- */
+
+static void every_row_has_its_effect(void **user) {
+    (void)user;
+    for (size_t i = 0; state_at(i); i++) {
+        const struct state_row *row = state_at(i);
+        const char *effect = state_effect(row);
+        assert_ptr_equal(state_find(state_name(row)), row);
+        if (effect) assert_memory_equal(effect, "state.", 6);
+    }
+    assert_null(state_find("task.claims"));
+    struct error error = ERROR_INIT;
+    assert_int_equal(state_unknown("task.claims", &error), TN_NOT_FOUND);
+    assert_non_null(strstr(error.message, "did you mean `task.claim`?"));
+    error_finish(&error);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(corpus_over_memory),
+        cmocka_unit_test(corpus_over_sqlite),
+        cmocka_unit_test(every_row_has_its_effect),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
