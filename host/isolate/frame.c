@@ -113,16 +113,22 @@ int32_t frame_next(struct frame_reader *reader, tn_value *message, struct error 
 
 size_t frame_unread(const struct frame_reader *reader) { return reader->bytes.length - reader->start; }
 
-void frame_write(struct buffer *out, tn_value message) {
+bool frame_write(struct buffer *out, tn_value message) {
     /* The length goes in front of what is yet to be written: a place for it is left, and its blanks are allowed. */
     static const char head[] = "Content-Length:           \r\n\r\n";
     size_t at = out->length;
     char digits[16];
     buffer_append(out, head, sizeof head - 1);
     json_write(out, message, JSON_COMPACT);
-    if (out->overflow) return;
-    int count = snprintf(digits, sizeof digits, "%zu", out->length - at - (sizeof head - 1));
+    if (out->overflow) return true;
+    size_t length = out->length - at - (sizeof head - 1);
+    if (length > FRAME_MESSAGE_MAX) {
+        out->length = at;
+        return false;
+    }
+    int count = snprintf(digits, sizeof digits, "%zu", length);
     memcpy(out->data + at + 16, digits, (size_t)count);
+    return true;
 }
 
 /* Where something is always left, what has left must not count: half of it at least is moved, so it costs little. */

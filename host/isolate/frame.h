@@ -37,8 +37,8 @@ void frame_feed(struct frame_reader *reader, const void *bytes, size_t length);
 int32_t frame_next(struct frame_reader *reader, tn_value *message, struct error *error);
 /* Bytes that have been fed and not been read. */
 size_t frame_unread(const struct frame_reader *reader);
-/* Appends one message. */
-void frame_write(struct buffer *out, tn_value message);
+/* Appends one message. False: it is longer than FRAME_MESSAGE_MAX, and nothing was; an `out` that overflows says so. */
+bool frame_write(struct buffer *out, tn_value message);
 /* The first *sent bytes of `out` have left: forgets them, at once or when it is worth it; *sent is what is kept. */
 void frame_sent(struct buffer *out, size_t *sent);
 

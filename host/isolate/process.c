@@ -321,7 +321,9 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
     tn_value message = value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0"));
     message = value_set_take(message, "id", value_int(id));
     message = value_set_take(message, "method", value_text(method));
-    process_send_take(process, value_set_take(message, "params", params));
+    if (!process_send_take(process, value_set_take(message, "params", params)))
+        return error_set(error, TN_LIMIT, "LIMIT", "what plugin `%s` is given with `%s` is longer than 64 MiB",
+                         process->name, method);
     while (!process->over) {
         size_t left_before = frame_unread(&process->reader);
         while (!process->over && frame_next(&process->reader, &message, NULL) == TN_OK && message) {
@@ -362,21 +364,23 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
 
 /* ---- Sending ---- */
 
-void process_send_take(struct process *process, tn_value message) {
+bool process_send_take(struct process *process, tn_value message) {
+    bool fits = true;
     if (!process->over) {
-        frame_write(&process->unsent, message);
+        fits = frame_write(&process->unsent, message);
         if (process->unsent.overflow)
             process_kill(process, "it did not read what the host sent");
         else
             loop_defer(process->loop, &process->flush);
     }
     value_unref(message);
+    return fits;
 }
 
-void process_notify_take(struct process *process, const char *method, tn_value params) {
+bool process_notify_take(struct process *process, const char *method, tn_value params) {
     tn_value message = value_set_take(value_object_reserve(3), "jsonrpc", value_text("2.0"));
     message = value_set_take(message, "method", value_text(method));
-    process_send_take(process, value_set_take(message, "params", params));
+    return process_send_take(process, value_set_take(message, "params", params));
 }
 
 /* ---- Starting ---- */

@@ -54,14 +54,14 @@ void process_free(struct process *process);
 void process_kill(struct process *process, const char *why);
 
 pid_t process_id(const struct process *process);
-/* Queues a message. Nothing where the child is gone. Takes the message. */
-void process_send_take(struct process *process, tn_value message);
+/* Queues a message. Nothing where the child is gone. Takes the message. False: it is too long (FRAME_MESSAGE_MAX). */
+bool process_send_take(struct process *process, tn_value message);
 /* {"jsonrpc", "method", "params"}; takes params. */
-void process_notify_take(struct process *process, const char *method, tn_value params);
+bool process_notify_take(struct process *process, const char *method, tn_value params);
 /*
  * A request, and its answer, waited for; takes params. TN_OK and the result, a new reference; TN_FAILED and the error
- * that the child answered, with its code; TN_ERROR (TIMEOUT or PLUGIN_CRASHED): there is no answer, and the child is
- * done for.
+ * that the child answered, with its code; TN_LIMIT: it is too long to be asked; TN_ERROR (TIMEOUT or PLUGIN_CRASHED):
+ * there is no answer, and the child is done for.
  */
 int32_t process_call_take(struct process *process, const char *method, tn_value params, int64_t timeout_ms,
                           tn_value *result, struct error *error);

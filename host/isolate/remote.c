@@ -55,6 +55,7 @@ struct remote {
     int64_t instance_count;
     struct task **tasks; /* blocks of 64: tasks do not move */
     uint32_t task_count, free_task, open;
+    uint32_t asked; /* calls of its tasks that have not ended */
     uint32_t deaths, recent_deaths;
     int64_t first_death_ms, restart_ms;
     struct error why; /* of the last death */
@@ -194,22 +195,33 @@ struct asked {
     int64_t task, call;
 };
 
+static tn_value called_params(const struct asked *asked, uint32_t more) {
+    tn_value params = value_set_take(value_object_reserve(2 + more), "task", value_int(asked->task));
+    return value_set_take(params, "call", value_int(asked->call));
+}
+
+static void tell_called(const struct asked *asked, int32_t status, const char *code, const char *why) {
+    struct error error = ERROR_INIT;
+    error_set(&error, status, code, "%s", why);
+    process_notify_take(asked->remote->process, "called",
+                        value_set_take(called_params(asked, 1), "error", error_to_value(&error)));
+    error_finish(&error);
+}
+
 static void on_called(void *user, int32_t status, tn_value result) {
     struct asked *asked = user;
     struct remote *remote = asked->remote;
+    remote->asked--;
     if (remote->process && task_find(remote, asked->task)) {
-        tn_value params = value_set_take(value_object_reserve(3), "task", value_int(asked->task));
-        params = value_set_take(params, "call", value_int(asked->call));
-        if (status == TN_OK) {
-            if (result) params = value_set_take(params, "output", value_ref(result));
-        } else {
-            struct error error = ERROR_INIT;
-            if (status == TN_CANCELLED) error_set(&error, status, "CANCELLED", "the call was cancelled");
-            if (status != TN_CANCELLED && !result) error_set(&error, status, "NODE_EXECUTION", "the call failed");
-            params = value_set_take(params, "error", error.code ? error_to_value(&error) : value_ref(result));
-            error_finish(&error);
-        }
-        process_notify_take(remote->process, "called", params);
+        tn_value params = called_params(asked, 1);
+        if (result) params = value_set_take(params, status == TN_OK ? "output" : "error", value_ref(result));
+        if (status == TN_CANCELLED)
+            tell_called(asked, status, "CANCELLED", "the call was cancelled");
+        else if (status != TN_OK && !result)
+            tell_called(asked, status, "NODE_EXECUTION", "the call failed");
+        else if (!process_notify_take(remote->process, "called", value_ref(params)))
+            tell_called(asked, TN_LIMIT, "LIMIT", "what the call gave is longer than 64 MiB");
+        value_unref(params);
     }
     mem_free(asked);
 }
@@ -218,10 +230,22 @@ static void on_call(struct remote *remote, struct task *task, int64_t number, tn
     struct asked *asked = mem_zalloc(sizeof *asked);
     *asked = (struct asked){remote, number, number_of(params, "call", -1)};
     int64_t callee = number_of(params, "callee", -1);
-    int32_t status = interface_task.call(task->token, callee < 0 || callee > UINT32_MAX ? UINT32_MAX : (uint32_t)callee,
-                                         value_get(params, "input"), on_called, asked);
-    if (status != TN_OK)
-        on_called(asked, status == TN_CANCELLED || status == TN_STALE ? TN_CANCELLED : TN_FAILED, NULL);
+    int32_t status = TN_LIMIT;
+    if (remote->asked < PROTOCOL_CALLS)
+        status = interface_task.call(task->token, callee < 0 || callee > UINT32_MAX ? UINT32_MAX : (uint32_t)callee,
+                                     value_get(params, "input"), on_called, asked);
+    if (status == TN_OK) {
+        remote->asked++;
+        return;
+    }
+    if (status == TN_CANCELLED || status == TN_STALE)
+        tell_called(asked, status, "CANCELLED", "the call was cancelled");
+    else if (status == TN_NOT_FOUND)
+        tell_called(asked, status, "NOT_FOUND", "`callee` is no index of `calls`, which `create` answered with");
+    else
+        tell_called(asked, status, status == TN_LIMIT ? "LIMIT" : "NODE_EXECUTION",
+                    "there are too many calls at once, or too many inside each other");
+    mem_free(asked);
 }
 
 static void on_log(struct remote *remote, tn_value params) {
@@ -347,6 +371,13 @@ static void on_ended(void *user, const struct error *why) {
 
 /* ---- Starting it ---- */
 
+static void forget_sent(struct instance *instance) {
+    for (size_t i = 0; instance->sent && i < value_count(value_get(instance->bound, "reads")); i++) {
+        value_unref(instance->sent[i]);
+        instance->sent[i] = NULL;
+    }
+}
+
 static int32_t ask_create(struct instance *instance, tn_value *bound, struct error *error) {
     struct remote *remote = instance->remote;
     tn_value params = value_set_take(value_object_reserve(4), "instance", value_int(instance->number));
@@ -362,10 +393,7 @@ static int32_t ask_create(struct instance *instance, tn_value *bound, struct err
                            plugin_id(remote->plugin));
     }
     instance->lost = status != TN_OK;
-    for (size_t i = 0; instance->sent && i < value_count(value_get(instance->bound, "reads")); i++) {
-        value_unref(instance->sent[i]);
-        instance->sent[i] = NULL;
-    }
+    forget_sent(instance);
     return status;
 }
 
@@ -388,6 +416,11 @@ static int32_t launch(struct remote *remote, struct error *error) {
     if (status == TN_OK && !value_text_is(value_get(result, "protocol"), PROTOCOL_VERSION))
         status = error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "plugin `%s` speaks another protocol than %s",
                            plugin_id(remote->plugin), PROTOCOL_VERSION);
+    tn_value version = value_get(result, "version");
+    if (status == TN_OK && version && !value_text_is(version, plugin_version(remote->plugin)))
+        status = error_set(error, TN_INVALID, "PLUGIN_REFUSED",
+                           "plugin `%s` is another build than the one that was read, which had version %s: %s",
+                           plugin_id(remote->plugin), plugin_version(remote->plugin), plugin_path(remote->plugin));
     value_unref(result);
     if (status != TN_OK) {
         process_free(remote->process);
@@ -480,8 +513,7 @@ static void instance_free(struct instance *instance) {
         *at = instance->next;
         break;
     }
-    for (size_t i = 0; instance->sent && i < value_count(value_get(instance->bound, "reads")); i++)
-        value_unref(instance->sent[i]);
+    forget_sent(instance);
     mem_free((void *)instance->sent);
     value_unref(instance->config);
     value_unref(instance->bound);
@@ -599,7 +631,13 @@ static int32_t start(void *self, tn_task token, tn_value input) {
     params = value_set_take(params, "context", interface_task.context(token));
     if (instance->uses_run && call && call_ops_of(call)->run_value)
         params = value_set_take(params, "run", call_ops_of(call)->run_value(call));
-    process_notify_take(remote->process, "start", params);
+    if (process_notify_take(remote->process, "start", params)) return TN_OK;
+    forget_sent(instance);
+    task_give(remote, task, index);
+    error_set(&error, TN_LIMIT, "LIMIT", "what `%s` is given is longer than the 64 MiB that plugin `%s` can be told",
+              instance->component, plugin_id(remote->plugin));
+    call_fail(token, &error);
+    error_finish(&error);
     return TN_OK;
 }
 

@@ -62,7 +62,8 @@ struct task {
     struct call *call;
     tn_value *reads; /* by field */
     tn_value context, run;
-    int64_t room; /* chunks that the host still takes */
+    int64_t room;    /* chunks that the host still takes */
+    bool chunk_lost; /* one was too long */
 };
 
 /* A call that a task made, by our number. */
@@ -122,22 +123,23 @@ static void flush_work(struct loop_work *work) {
     uv_poll_start(&server.poll, UV_READABLE | (writes ? UV_WRITABLE : 0), on_socket);
 }
 
-static void send_take(tn_value message) {
-    frame_write(&server.unsent, message);
+/* False: it is too long, and was not sent. */
+static bool send_take(tn_value message) {
+    bool fits = frame_write(&server.unsent, message);
     value_unref(message);
     loop_defer(server.host.loop, &server.flush);
+    return fits;
+}
+
+static void set_too_long(struct error *error, const char *what) {
+    error_set(error, TN_LIMIT, "LIMIT", "%s is longer than the 64 MiB that a process of its own can say at once", what);
 }
 
 static tn_value message_new(void) { return value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0")); }
 
-static void notify_take(const char *method, tn_value params) {
+static bool notify_take(const char *method, tn_value params) {
     tn_value message = value_set_take(message_new(), "method", value_text(method));
-    send_take(value_set_take(message, "params", params));
-}
-
-static void answer_take(tn_value id, tn_value result) {
-    tn_value message = value_set_take(message_new(), "id", value_ref(id));
-    send_take(value_set_take(message, "result", result));
+    return send_take(value_set_take(message, "params", params));
 }
 
 static void refuse(tn_value id, const struct error *why) {
@@ -146,6 +148,15 @@ static void refuse(tn_value id, const struct error *why) {
     failure = value_set_take(failure, "data", error_to_value(why));
     tn_value message = value_set_take(message_new(), "id", value_ref(id));
     send_take(value_set_take(message, "error", failure));
+}
+
+static void answer_take(tn_value id, tn_value result) {
+    tn_value message = value_set_take(message_new(), "id", value_ref(id));
+    struct error error = ERROR_INIT;
+    if (send_take(value_set_take(message, "result", result))) return;
+    set_too_long(&error, "the answer");
+    refuse(id, &error);
+    error_finish(&error);
 }
 
 static tn_value of_task(const struct task *task, uint32_t more) {
@@ -182,31 +193,49 @@ static tn_value task_writes(const struct task *task) {
     return list;
 }
 
-static void task_over(struct task *task) {
+static bool tell_end(const struct task *task) {
     tn_value params = of_task(task, 4), writes, given;
     switch (call_outcome(task->call)) {
     case CALL_COMPLETED:
         writes = task_writes(task);
         if (call_output(task->call)) params = value_set_take(params, "output", value_ref(call_output(task->call)));
         if (writes) params = value_set_take(params, "writes", writes);
-        notify_take("complete", params);
-        break;
+        return notify_take("complete", params);
     case CALL_INTERRUPTED:
         given = call_interrupt_value(task->call);
         for (uint32_t i = 0; i < value_count(given); i++)
             params = value_set_key_take(params, value_ref(value_key_at(given, i)), value_ref(value_value_at(given, i)));
-        notify_take("interrupt", params);
-        break;
-    default: notify_take("fail", value_set_take(params, "error", error_to_value(call_error(task->call)))); break;
+        return notify_take("interrupt", params);
+    default: return notify_take("fail", value_set_take(params, "error", error_to_value(call_error(task->call))));
+    }
+}
+
+static void task_over(struct task *task) {
+    if (task->chunk_lost || !tell_end(task)) {
+        struct error error = ERROR_INIT;
+        set_too_long(&error, task->chunk_lost ? "a chunk" : "what the task ended with");
+        notify_take("fail", value_set_take(of_task(task, 1), "error", error_to_value(&error)));
+        error_finish(&error);
     }
     task_free(task);
 }
 
 static void on_ended(struct call *call) { task_over(call_owner(call)); }
 
+static void fail_too_long(const struct call *call, const char *what) {
+    struct error error = ERROR_INIT;
+    set_too_long(&error, what);
+    call_fail(call_token(call), &error);
+    error_finish(&error);
+}
+
 static bool on_chunk(struct call *call, tn_value chunk) {
     struct task *task = call_owner(call);
-    notify_take("emit", value_set_take(of_task(task, 1), "chunk", value_ref(chunk)));
+    if (!notify_take("emit", value_set_take(of_task(task, 1), "chunk", value_ref(chunk)))) {
+        task->chunk_lost = true; /* it may have ended already: then that is not what is told */
+        fail_too_long(call, "a chunk");
+        return true;
+    }
     return --task->room > 0;
 }
 
@@ -288,15 +317,18 @@ static void reduce(tn_value id, tn_value params) {
 static int32_t callee_start(struct callable *callable, struct call *call, tn_value input) {
     const struct callee *callee = (const struct callee *)callable;
     const struct task *task = call_owner(call_parent(call));
+    tn_value params = value_set_take(of_task(task, 3), "call", value_int(++server.calls));
+    params = value_set_take(params, "callee", value_int(callee->index));
+    if (input) params = value_set_take(params, "input", value_ref(input));
+    if (!notify_take("call", params)) {
+        fail_too_long(call, "what a component is called with");
+        return TN_OK;
+    }
     struct asked *asked = mem_zalloc(sizeof *asked);
-    asked->number = ++server.calls;
+    asked->number = server.calls;
     asked->token = call_token(call);
     asked->next = server.asked;
     server.asked = asked;
-    tn_value params = value_set_take(of_task(task, 3), "call", value_int(asked->number));
-    params = value_set_take(params, "callee", value_int(callee->index));
-    if (input) params = value_set_take(params, "input", value_ref(input));
-    notify_take("call", params);
     return TN_OK;
 }
 

@@ -42,6 +42,16 @@ ends print
 expect_not_in out printed # standard output is the run's
 ends fork
 
+# What does not fit into a message is an error of the task, not an end.
+for how in large chunk; do
+    document $how
+    run tenon run end.yaml --plugins deaths.so --isolate test.deaths
+    expect_code 1
+    expect_in err "is longer than the 64 MiB"
+    expect_in err "[LIMIT]"
+    expect_not_in err PLUGIN_CRASHED
+done
+
 document spin
 run tenon run end.yaml --plugins deaths.so --isolate test.deaths
 expect_code 1

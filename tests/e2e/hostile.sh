@@ -44,7 +44,8 @@ def initialize(message):
     if how == "ids":
         for number in (-1, 0, 2**62, 1.5, "1", None, [], 99):
             send({"id": number, "result": {}})
-    answer(message, {"protocol": message["params"]["protocol"], "plugin": "sample.words", "version": "1.0.0"})
+    version = "1.0.1" if how == "init-version" else "1.0.0"
+    answer(message, {"protocol": message["params"]["protocol"], "plugin": "sample.words", "version": version})
     if how == "ids":
         answer(message, 7)
 
@@ -178,8 +179,17 @@ refused init-empty 4 "refuses \`initialize\`, and does not say why"
 refused init-code 3 "and does not say why [OWN]"
 refused init-null 4 "refuses \`initialize\`, and does not say why"
 refused init-nothing 4 "speaks another protocol"
+refused init-version 4 "is another build than the one that was read, which had version 1.0.0"
 refused create-flood 4 "it said too much before its answer"
 refused create-print 4 "it did not answer \`create\` within 5000 ms"
+
+# What it cannot be told is not sent.
+echo fine >how
+python3 -c 'print("{\"text\": \"", "x" * ((64 << 20) - 20), "\"}", sep="")' >large.json
+run tenon run "$SOURCE/samples/python/count.yaml" --plugins ./wordcount.py --input @large.json
+expect_code 1
+expect_in err "is longer than the 64 MiB that plugin \`sample.words\` can be told"
+rm large.json
 
 # A process that came back, and does not make an instance as the one before it did: the others are none the worse.
 sed -i "s|\"style\"|\"idempotent\": true, \"style\"|; s|\"effects\": \[\]|\"effects\": [\"fs.write:$PWD\"]|" wordcount.py.tenon.json

@@ -46,6 +46,17 @@ static void leave_child(const char *file) {
     fclose(out);
 }
 
+/* More than a message holds. */
+static tn_value large_text(void) {
+    size_t length = 65u << 20;
+    char *text = malloc(length);
+    if (!text) abort();
+    memset(text, 'x', length);
+    tn_value value = tn_text_n(text, length);
+    free(text);
+    return value;
+}
+
 TN_NODE(end, "test.end", "Ends.", TN_EFFECTS("process.spawn", "fs.write:/tmp"), (TEXT, how, "how"),
         (TEXT_OR, file, "", "a file to write to"), (WRITE, out, "a channel")) {
     (void)input;
@@ -64,6 +75,12 @@ TN_NODE(end, "test.end", "Ends.", TN_EFFECTS("process.spawn", "fs.write:/tmp"), 
     if (strcmp(config->how, "print") == 0) {
         printf("printed\n");
         fflush(stdout);
+    }
+    if (strcmp(config->how, "large") == 0) return tn_done_written(task, tn_write_take(task, config->out, large_text()));
+    if (strcmp(config->how, "chunk") == 0) {
+        tn_value chunk = large_text();
+        tn.task->emit(task, chunk);
+        tn_release(chunk);
     }
     if (strcmp(config->how, "wait") == 0) {
         leave_child(config->file);
