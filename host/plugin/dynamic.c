@@ -15,6 +15,10 @@ int32_t registry_add_component(struct plugin *plugin, tn_value component, struct
     int32_t status = manifest_check_component(name_of(plugin), component, error);
     if (status != TN_OK) return status;
     const char *kind = manifest_text(component, "kind"), *id = manifest_text(component, "id");
+    if (plugin->replaced || plugin->state == PLUGIN_QUIESCED || plugin->state == PLUGIN_UNLOADED)
+        return error_set(error, TN_INVALID, "PLUGIN_REFUSED",
+                         "plugin `%s`, version %s, is about to end: the %s `%s` comes too late", plugin->id,
+                         plugin->version, kind, id);
     tn_value dynamic = value_get(manifest_plugin(plugin->manifest), "dynamic");
     bool declared = false;
     for (size_t i = 0; i < value_count(dynamic); i++) declared |= value_text_is(value_at(dynamic, i), kind);

@@ -3,9 +3,11 @@
  *
  * Every run is answered twice by the plugin, with a wait in between: which builds answered is counted.
  */
-#include "host/plugin/plugin.h"
-#include "host/plugin/registry.h"
+#include "host/isolate/remote.h"
+#include "host/plugin/manifest.h"
+#include "host/plugin/plugin_internal.h"
 #include "tests/unit/engine_fixture.h"
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -164,14 +166,125 @@ static void test_before_loading(void **state) {
     host_free(host);
 }
 
-static int name_program(void **state) {
+/* Four builds after each other, the last two files not for the first time, while runs of each are under way. */
+static void upgrade_again_and_again(bool isolated) {
+    static const int versions[] = {1, 2, 2, 1};
+    struct host *host = open_host(isolated);
+    struct graph *graph = graph_for_tests(host, "twice.yaml", document, NULL);
+    struct many *many = mem_zalloc(sizeof *many);
+    struct plugin *plugins[4];
+    struct error error = ERROR_INIT;
+    many->host = host;
+    for (uint32_t i = 0; i < 4; i++) {
+        if (i && upgrade(host, versions[i], &error) != TN_OK) fail_msg("%s", error.message);
+        plugins[i] = registry_plugin(host->registry, "test.versioned");
+        start(many, graph, RUNS / 10);
+    }
+    assert_int_equal(registry_upgrade(host->registry, TENON_SOURCE_DIR "/README.md", "test", &error), TN_INVALID);
+    assert_true(loop_run(host->loop, all_ended, many));
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(count_seen(many, i * RUNS / 10, (i + 1) * RUNS / 10, versions[i]), RUNS / 10);
+    for (uint32_t i = 0; i < many->started; i++) execution_free(many->executions[i]);
+    mem_free(many);
+    graph_unref(graph);
+    for (uint32_t i = 0; i < 3; i++) assert_int_equal(plugin_state(plugins[i]), PLUGIN_UNLOADED);
+    error_finish(&error);
+    host_free(host);
+}
+
+static void test_again_in_process(void **state) {
     (void)state;
-    return setenv("TENON_PROGRAM", TENON_PROGRAM_FILE, 1);
+    upgrade_again_and_again(false);
+}
+
+static void test_again_isolated(void **state) {
+    (void)state;
+    upgrade_again_and_again(true);
+}
+
+/* What is being replaced brings no components any more: they would lead new graphs to the old code. */
+static void test_adds_nothing(void **state) {
+    (void)state;
+    struct host *host = open_host(false);
+    struct graph *graph = graph_for_tests(host, "twice.yaml", document, NULL);
+    struct plugin *old = registry_plugin(host->registry, "test.versioned");
+    struct error error = ERROR_INIT;
+    tn_value component = value_ref(value_at(manifest_components(plugin_manifest(old)), 0));
+    component = value_set_take(component, "id", value_text("test.other"));
+    assert_int_equal(upgrade(host, 2, &error), TN_OK);
+    assert_int_not_equal(registry_add_component(old, component, &error), TN_OK);
+    assert_non_null(strstr(error.message, "is about to end"));
+    assert_null(registry_known(host->registry, "node", "test.other"));
+    value_unref(component);
+    error_finish(&error);
+    graph_unref(graph);
+    host_free(host);
+}
+
+static bool old_is_gone(void *user) { return remote_deaths(user) == 1; }
+
+/* Its process dies, and its file has become another build meanwhile: no task of it is done by that. */
+static void test_other_build(void **state) {
+    (void)state;
+    static const char *const apart[] = {"test.versioned", NULL};
+    static const char *const paths[] = {"versioned.so", TENON_CORE_PLUGIN, NULL};
+    char command[2100];
+    struct error error = ERROR_INIT;
+    snprintf(command, sizeof command, "cp %s/test_versioned_1.so versioned.so", TENON_TEST_BUILDS);
+    assert_int_equal(system(command), 0);
+    struct host *host = host_new(
+        &(struct host_options){.plugin_paths = paths, .no_config = true, .allow_drafts = true, .isolate = apart},
+        &error);
+    if (!host) fail_msg("%s", error.message);
+    struct graph *graph = graph_for_tests(host, "twice.yaml", document, NULL);
+    struct many *many = mem_zalloc(sizeof *many);
+    many->host = host;
+    start(many, graph, 1);
+    assert_true(loop_run(host->loop, all_ended, many));
+    assert_int_equal(count_seen(many, 0, 1, 1), 1);
+    snprintf(command, sizeof command, "cp %s/test_versioned_2.so other.so && mv other.so versioned.so",
+             TENON_TEST_BUILDS);
+    assert_int_equal(system(command), 0);
+    const tn_plugin *end = registry_plugin(host->registry, "test.versioned")->plugin;
+    loop_hold(host->loop);
+    assert_int_equal(kill((pid_t)remote_process(end), SIGKILL), 0);
+    assert_true(loop_run(host->loop, old_is_gone, (void *)(uintptr_t)end));
+    loop_release(host->loop);
+    loop_fake_clock(host->loop);
+    loop_fake_advance(host->loop, 1000000000);
+    start(many, graph, 1);
+    assert_true(loop_run(host->loop, all_ended, many));
+    assert_non_null(strstr(execution_error(many->executions[1])->message, "is another build"));
+    for (uint32_t i = 0; i < many->started; i++) execution_free(many->executions[i]);
+    mem_free(many);
+    graph_unref(graph);
+    host_free(host);
+    error_finish(&error);
+}
+
+static char folder[] = "/tmp/tenon-upgrade-XXXXXX";
+
+static int enter_folder(void **state) {
+    (void)state;
+    setenv("TENON_PROGRAM", TENON_PROGRAM_FILE, 1);
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return chdir("/") == 0 && system(command) == 0 ? 0 : -1;
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_in_process), cmocka_unit_test(test_isolated),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_in_process),
+                                       cmocka_unit_test(test_isolated),
                                        cmocka_unit_test(test_refused_changes_nothing),
-                                       cmocka_unit_test(test_before_loading)};
-    return cmocka_run_group_tests(tests, name_program, NULL);
+                                       cmocka_unit_test(test_before_loading),
+                                       cmocka_unit_test(test_again_in_process),
+                                       cmocka_unit_test(test_again_isolated),
+                                       cmocka_unit_test(test_adds_nothing),
+                                       cmocka_unit_test(test_other_build)};
+    return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }
