@@ -33,6 +33,12 @@ if [ -z "$SANITIZE" ]; then # a sanitizer has its own ways to end
     dies segfault "was ended by signal 11"
     dies overflow "was ended by signal 11"
     dies leak "exited with status 4" "no descriptor is left"
+    # Of a limit that is small: a process may have less than the sandbox allows, and never more.
+    document exhaust
+    run bash -c 'ulimit -d 262144 && exec "$TENON" run end.yaml --plugins deaths.so --isolate test.deaths'
+    expect_code 1
+    expect_in err "was ended by signal 6"
+    expect_in err "its last line was: no memory is left [PLUGIN_CRASHED]"
 fi
 dies abort "was ended by signal 6"
 dies exit "exited with status 3"

@@ -21,11 +21,9 @@ static int overflow(volatile char *before) {
 }
 
 static void exhaust(void) {
-    for (;;) {
-        char *block = malloc(64 << 20);
-        if (!block) abort();
-        memset(block, 1, 64 << 20);
-    }
+    for (char *block; (block = malloc(8 << 20)) != NULL;) memset(block, 1, 8 << 20);
+    fprintf(stderr, "no memory is left\n");
+    abort();
 }
 
 static void leak(void) {
