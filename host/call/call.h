@@ -80,7 +80,7 @@ struct call_ops {
      * What is known of one before it is made: {output} or {error}: it has ended so, and is not made; {asked}: it waits,
      * likewise; {input}: it is started with that, see call_resumed. A new reference; NULL: nothing is.
      */
-    tn_value (*recall)(struct call *call, const char *path);
+    tn_value (*recall)(struct call *call, const char *path, struct callable *callee);
     /* One has ended, and its caller is going to be told. True: an interrupt, and an answer can come. */
     bool (*record)(struct call *call, const char *path, struct call *ended);
 };

@@ -71,12 +71,12 @@ static struct callable *recalled_new(tn_value known) {
 }
 
 /* Of the next call that `parent` makes. */
-static tn_value recall(const struct call *parent) {
+static tn_value recall(const struct call *parent, struct callable *callee) {
     struct call *root = call_root(parent);
     if (!root->ops->recall) return NULL;
     struct call next = {.parent = (struct call *)(uintptr_t)parent, .ordinal = parent->made};
     char *path = call_path(&next);
-    tn_value known = root->ops->recall(root, path);
+    tn_value known = root->ops->recall(root, path, callee);
     mem_free(path);
     return known;
 }
@@ -196,7 +196,7 @@ int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_va
     child->user = user;
     child->model = model;
     child->work.run = tell_later;
-    tn_value known = recall(parent), again = value_get(known, "input");
+    tn_value known = recall(parent, callee), again = value_get(known, "input");
     struct callable *instead = known && !again ? recalled_new(known) : NULL;
     struct call *call = child->call = call_new(parent->loop, instead ? instead : callee, &ops, child);
     callable_unref(instead);

@@ -74,6 +74,7 @@ extern const size_t environment_count;
 
 /* Each returns the exit code. */
 int command_run(const struct arguments *arguments);
+int command_replay(const struct arguments *arguments);
 int command_check(const struct arguments *arguments);
 int command_graph(const struct arguments *arguments);
 int command_fmt(const struct arguments *arguments);

@@ -37,6 +37,12 @@ static const struct option run_options_table[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
+static const struct option replay_options[] = {
+    {"document", 'd', "FILE", "the document to run, instead of the one that the thread was begun with", NULL},
+    {"json", 0, NULL, "print JSON on standard output", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
 static const struct option check_options[] = {
     {"json", 0, NULL, "print {\"diagnostics\": […]} on standard output, positions as in LSP", NULL},
     {"strict", 0, NULL, "warnings fail as well", NULL},
@@ -123,6 +129,12 @@ const struct command commands[] = {
      "A batch prints {\"output\": …} or {\"error\": …} for each line, and fails where one did.",
      "$ tenon run samples/hello/hello.yaml --set name=Ada\n{\"name\":\"Ada\",\"greeting\":\"Hello, Ada!\"}\n",
      run_options_table, 1, 1, command_run, false},
+    {"replay", "THREAD", "run a thread once more from its journal, and compare",
+     "Nothing outside is called: what tools, models and other components with effects gave is what they gave then, and "
+     "so\n"
+     "are the time, the answers and the inputs. Nodes without effects compute again. Each step must change what it\n"
+     "changed; the first that does not is shown, and the command fails. The thread itself is not touched.",
+     "$ tenon replay support-42\n", replay_options, 1, 1, command_replay, false},
     {"check", "FILE…", "find mistakes in documents without running them",
      "Reports everything that is wrong, each with its position, what was expected and what to do.",
      "$ tenon check triage.yaml\n", check_options, 1, ANY, command_check, false},

@@ -8,6 +8,7 @@
 #include "host/engine/durable.h"
 #include "adl/value/memory.h"
 #include "host/engine/identity.h"
+#include "host/engine/replay.h"
 #include "host/engine/run_internal.h"
 #include "host/thread/delta.h"
 #include "host/thread/log.h"
@@ -19,6 +20,7 @@
 struct durable {
     struct run *run;
     struct thread_log *log; /* borrowed: of the options */
+    struct replay *replay;  /* instead of a log; likewise */
     char scope[20];
     bool root, is_new; /* is_new: nothing of this scope was there before */
     bool fresh;        /* … nor has been written yet */
@@ -90,17 +92,18 @@ static tn_value next_of(tn_value plan) {
     return next;
 }
 
-/* What tasks of the step gave that another execution could not: for replays. */
-static tn_value outcomes_of(const struct run *run) {
-    tn_value outcomes = value_object();
+/* What tasks of the step gave that another execution might not: for replays. */
+static void note_outcomes(const struct durable *durable) {
+    const struct run *run = durable->run;
+    if (durable->replay || durable->exit_only) return;
     for (uint32_t i = 0; run->planning_done && i < run->task_count; i++) {
         const struct task *task = &run->tasks[i];
-        char index[16];
-        if (task->state != TASK_DONE || task_is_pure(task)) continue;
-        snprintf(index, sizeof index, "%u", i);
-        outcomes = value_set_take(outcomes, index, task_save(task));
+        if (task_is_pure(task) || (task->state != TASK_DONE && task->state != TASK_FAILED)) continue;
+        tn_value entry = task->state == TASK_DONE
+                             ? task_save(task)
+                             : value_set_take(value_object(), "failed", error_to_value(&task->error));
+        thread_log_outcome_take(durable->log, durable->scope, run->step, i, entry);
     }
-    return outcomes;
 }
 
 static tn_value ran_of(const struct run *run) {
@@ -108,6 +111,18 @@ static tn_value ran_of(const struct run *run) {
     for (uint32_t i = 0; run->planning_done && i < run->task_count && i < 100; i++)
         ran = value_push_take(ran, value_ref(run->graph->document->nodes[run->tasks[i].plan.node].id));
     return ran;
+}
+
+/* What its invocation was configured with: whoever resumes it uses the same, unless told otherwise. */
+static tn_value config_of(const struct run *run) {
+    const struct run_options *options = &run->options;
+    tn_value config = value_object();
+    if (options->tags) config = value_set_take(config, "tags", value_ref(options->tags));
+    if (options->metadata) config = value_set_take(config, "metadata", value_ref(options->metadata));
+    if (options->configurable) config = value_set_take(config, "configurable", value_ref(options->configurable));
+    if (options->runner_id) config = value_set_take(config, "runner_id", value_text(options->runner_id));
+    if (options->durability == RUN_DURABLE_EXIT) config = value_set_take(config, "durability", value_text("exit"));
+    return options->seed ? value_set_take(config, "seed", value_int((int64_t)options->seed)) : config;
 }
 
 /* Where the run stands between two steps: what run_save says of it, with changes in the place of the state. */
@@ -122,11 +137,15 @@ static tn_value checkpoint_of(struct durable *durable, const char *source, int64
     checkpoint = value_set_take(checkpoint, "source", value_text(source));
     checkpoint = value_set_take(checkpoint, "now", value_int(now_ms));
     if (!run_in_step(run)) {
-        tn_value ran = ran_of(run), outcomes = outcomes_of(run);
+        tn_value ran = ran_of(run);
         if (value_count(ran)) checkpoint = value_set_take(checkpoint, "ran", ran);
-        if (value_count(outcomes)) checkpoint = value_set_take(checkpoint, "outcomes", outcomes);
     }
-    if (strcmp(source, "input") == 0) checkpoint = value_set_take(checkpoint, "input", value_ref(run->input));
+    if (strcmp(source, "input") == 0) {
+        checkpoint = value_set_take(checkpoint, "input", value_ref(run->input));
+        checkpoint = value_set_take(checkpoint, "run_id", value_text(run_id(run)));
+        tn_value config = config_of(run);
+        if (value_count(config)) checkpoint = value_set_take(checkpoint, "config", config);
+    }
     checkpoint = value_set_take(checkpoint, "delta", delta_of(durable));
     value_unref(saved);
     return checkpoint;
@@ -143,6 +162,7 @@ static tn_value record_of(const struct durable *durable, const char *status, tn_
     if (durable->seq > 0) record = value_set_take(record, "head", value_int(durable->seq - 1));
     if (!durable->written) {
         if (durable->is_new) record = value_set_take(record, "created_at", text_of_ms(now_ms));
+        record = value_set_take(record, "config", config_of(run));
         record = value_set_take(record, "agent", value_ref(document->name));
         record = value_set_take(record, "graph", value_text(graph_identity(run->graph)));
         if (run->options.document) record = value_set_take(record, "document", value_text(run->options.document));
@@ -206,6 +226,7 @@ static void write(struct durable *durable, const char *source, const char *statu
                                    .fresh = durable->fresh,
                                    .tasks = tasks_of(run)};
     tn_value plan = NULL;
+    note_outcomes(durable);
     if (checkpoint) {
         commit.checkpoint = checkpoint_of(durable, source, now_ms);
         commit.seq = durable->seq++;
@@ -220,6 +241,17 @@ static void write(struct durable *durable, const char *source, const char *statu
     thread_log_commit(durable->log, commit, on_written, durable);
 }
 
+/* With what was recorded; of runs inside, nothing is kept to compare with, only what they called. */
+static void compare(struct durable *durable, const char *source, bool checkpoint) {
+    struct run *run = durable->run;
+    if (!durable->root || !checkpoint) return;
+    tn_value made = checkpoint_of(durable, source, 0);
+    run->planned_ms = replay_step(durable->replay, durable->seq++, made);
+    durable->written = "running";
+    value_unref(made);
+    if (replay_is_over(durable->replay)) run_cancel(run);
+}
+
 /* ---- Called by the run ---- */
 
 /* How many checkpoints there are. */
@@ -231,11 +263,12 @@ static int64_t head_of(tn_value loaded) {
 
 void durable_begin(struct run *run) {
     struct run *root = run_outermost(run);
-    if (!root->options.log || run->durable) return;
+    if ((!root->options.log && !root->options.replay) || run->durable) return;
     struct durable *durable = mem_zalloc(sizeof *durable);
     run->durable = durable;
     durable->run = run;
     durable->log = root->options.log;
+    durable->replay = root->options.replay;
     durable->root = root == run;
     durable->exit_only = root->options.durability == RUN_DURABLE_EXIT;
     durable->seq = durable->root ? (uint32_t)head_of(root->options.loaded) : run->nested_seq;
@@ -265,6 +298,10 @@ bool durable_commit(struct run *run, const char *source) {
     if (!durable || durable->broken) return false;
     bool first = durable->root && !durable->written;
     if (durable->exit_only && !first) return false;
+    if (durable->replay) {
+        compare(durable, source, !run_in_step(run));
+        return false;
+    }
     write(durable, source, "running", !run_in_step(run));
     return true;
 }
@@ -274,6 +311,10 @@ bool durable_finish(struct run *run, enum run_status status) {
     if (!durable || durable->broken || durable->ending) return false;
     /* A run inside that is done says so by its task; what it waits for is in its task's entry as well. */
     if (!durable->root && (status != RUN_INTERRUPTED || durable->exit_only)) return false;
+    if (durable->replay) {
+        compare(durable, "end", has_changed(durable));
+        return false;
+    }
     durable->ending = true;
     durable->status = status;
     write(durable, "end", run_status_name(status), has_changed(durable) || durable->seq == 0);
@@ -283,14 +324,32 @@ bool durable_finish(struct run *run, enum run_status status) {
 void durable_task(struct task *task) {
     const struct run *run = task->run;
     const struct durable *durable = run->durable;
-    if (!durable || durable->broken || durable->exit_only || run->task_count == 1) return;
+    if (!durable || durable->broken || durable->exit_only || durable->replay || run->task_count == 1) return;
     thread_log_task_take(durable->log, durable->scope, run->step, task->index, task_save(task));
+}
+
+void durable_answer(struct run *run, const char *id, tn_value answer) {
+    const struct durable *durable = run->durable;
+    if (!durable || durable->broken || durable->replay) return;
+    thread_log_answer(durable->log, id, answer);
+}
+
+bool durable_replays(const struct run *run) { return run->durable && run->durable->replay; }
+
+tn_value durable_recorded(const struct task *task) {
+    const struct durable *durable = task->run->durable;
+    return replay_outcome(durable->replay, durable->scope, task->run->step, task->index);
+}
+
+tn_value durable_recorded_call(const struct task *task, const char *path) {
+    const struct durable *durable = task->run->durable;
+    return replay_call(durable->replay, durable->scope, task->run->step, task->index, task->round, path);
 }
 
 void durable_call(struct task *task, const char *path) {
     const struct run *run = task->run;
     const struct durable *durable = run->durable;
-    if (!durable || durable->broken || durable->exit_only) return;
+    if (!durable || durable->broken || durable->exit_only || durable->replay) return;
     thread_log_call_take(durable->log, durable->scope, run->step, task->index, task->round, path,
                          value_ref(task_child(task, path)));
 }

@@ -26,6 +26,11 @@ bool durable_commit(struct run *run, const char *source);
 bool durable_finish(struct run *run, enum run_status status);
 void durable_task(struct task *task);                   /* it has ended, or failed where that is handled */
 void durable_call(struct task *task, const char *path); /* a call that it made has ended */
+void durable_answer(struct run *run, const char *id, tn_value answer);
+/* Of a replay: what was recorded of a task, or of a call that it makes; borrowed; NULL where nothing was. */
+bool durable_replays(const struct run *run);
+tn_value durable_recorded(const struct task *task);
+tn_value durable_recorded_call(const struct task *task, const char *path);
 /* What is in the log of a run in this scope, taken out of what was loaded; NULL where nothing is. A new reference. */
 tn_value durable_take_nested(struct run *run);
 

@@ -258,12 +258,14 @@ int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error 
     run->draining = run->interrupt_after = run->at_limit = false;
     error_finish(&run->error);
     /* An interrupted step has been counted already, and is this invocation's first. */
-    run->limit_step = run->step + run->recursion_limit - run->planning_done;
+    run_begin_limit(run, run->planning_done);
     run_begin_time(run);
     for (uint32_t i = 0; i < run->task_count; i++) give_answer(&run->tasks[i], answers);
     run->next_task = 0; /* those that are not waiting are passed over */
     run->in_start = true;
     durable_begin(run);
+    for (size_t i = 0; i < (answers ? value_count(answers) : 0); i++)
+        durable_answer(run, value_chars(value_key_at(answers, i), NULL), value_value_at(answers, i));
     if (!durable_commit(run, "resume")) run_advance(run);
     run->in_start = false;
     *ended = run->status != RUN_RUNNING;

@@ -125,6 +125,7 @@ int32_t nested_start(struct callable *callable, struct call *call, tn_value inpu
     if (outer) {
         options = outer->options;
         options.log = NULL;
+        options.replay = NULL;
         options.loaded = NULL;
         options.document = NULL;
         options.event = NULL;

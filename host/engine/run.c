@@ -459,6 +459,11 @@ static void timeout_due(struct loop_timer *timer) {
     run_cancel(run);
 }
 
+void run_begin_limit(struct run *run, uint32_t counted) {
+    uint64_t limit = (uint64_t)run->step + run->recursion_limit - counted;
+    run->limit_step = limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX;
+}
+
 void run_begin_time(struct run *run) {
     int64_t timeout = run->options.timeout_ms ? run->options.timeout_ms : run->graph->document->timeout_ms;
     if (timeout) loop_timer_start(run->loop, &run->timeout, timeout, timeout_due);
@@ -509,7 +514,7 @@ bool run_start(struct run *run, tn_value input) {
     run->status = RUN_RUNNING;
     value_unref(run->input);
     run->input = input ? value_ref(input) : value_object();
-    run->limit_step = run->step + run->recursion_limit;
+    run_begin_limit(run, 0);
     run->in_start = true;
     run_begin_time(run);
     durable_begin(run);

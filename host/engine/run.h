@@ -22,6 +22,7 @@
 struct call;
 struct graph;
 struct run;
+struct replay;
 struct thread_log;
 
 #define RUN_INLINE_MAX    64u      /* inline completions before a run yields to the others, */
@@ -82,7 +83,8 @@ struct run_options {
     struct thread_log *log; /* NULL: nothing is written */
     tn_value loaded;
     enum run_durability durability;
-    const char *document; /* where the document is, for whoever goes on; may be NULL */
+    const char *document;  /* where the document is, for whoever goes on; may be NULL */
+    struct replay *replay; /* instead of a log: what was recorded (replay.h); borrowed until run_free */
 };
 #define RUN_OPTIONS_INIT                                                                                               \
     { .strategy = -1 }

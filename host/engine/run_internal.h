@@ -121,9 +121,10 @@ extern const struct call_ops task_call_ops;
 
 /* run.c */
 void run_advance(struct run *run);
-void run_begin_time(struct run *run);                /* starts the run's timeout: of every invocation anew */
-void run_fail(struct run *run, struct error *error); /* takes what `error` holds; at a step's boundary */
-uint64_t run_mix(uint64_t hash, uint64_t more);      /* one round of mixing */
+void run_begin_limit(struct run *run, uint32_t counted); /* the steps of an invocation, of which some are counted */
+void run_begin_time(struct run *run);                    /* starts the run's timeout: of every invocation anew */
+void run_fail(struct run *run, struct error *error);     /* takes what `error` holds; at a step's boundary */
+uint64_t run_mix(uint64_t hash, uint64_t more);          /* one round of mixing */
 
 /* task.c */
 void task_init(struct task *task, struct run *run, uint32_t index, struct planned plan);

@@ -110,15 +110,29 @@ uint64_t task_child_hash(const struct task *task, const char *path) {
     return hash;
 }
 
-static tn_value recall(struct call *call, const char *path) {
-    tn_value entry = task_child(call_owner(call), path);
-    return entry ? value_ref(entry) : NULL;
+static tn_value not_recorded(void) {
+    struct error error = ERROR_INIT;
+    error_set(&error, TN_NOT_FOUND, "NOT_RECORDED",
+              "what this gave when the thread was run is not in its journal, and a replay calls nothing outside");
+    tn_value value = error_to_value(&error);
+    error_finish(&error);
+    return value;
 }
 
 /* Computed again it would be the same; everything else happens once. */
 static bool is_pure(struct callable *callable) {
     const struct component *component = instance_component(callable);
     return component && value_is(component->info->effects, TN_ARRAY) && value_count(component->info->effects) == 0;
+}
+
+static tn_value recall(struct call *call, const char *path, struct callable *callee) {
+    const struct task *task = call_owner(call);
+    tn_value entry = task_child(task, path);
+    if (entry || !durable_replays(task->run) || is_pure(callee)) return entry ? value_ref(entry) : NULL;
+    /* A replay does not go outside: but graphs are run again, as their nodes are looked up by themselves. */
+    if (graph_of_callable(callee)) return NULL;
+    entry = durable_recorded_call(task, path);
+    return entry ? value_ref(entry) : value_set_take(value_object_reserve(1), "error", not_recorded());
 }
 
 bool task_is_pure(const struct task *task) { return is_pure(node_of(task)->callable); }
@@ -325,7 +339,29 @@ static void ended(struct task *task) {
     failed(task);
 }
 
+/* As it was recorded. */
+static void replayed(struct task *task, tn_value recorded) {
+    struct error error = ERROR_INIT;
+    tn_value failure = recorded ? value_get(recorded, "failed") : NULL, none = recorded ? NULL : not_recorded();
+    if (none) failure = none;
+    if (!failure && task_restore(task, recorded, &error) == TN_OK && task->state == TASK_DONE) {
+        emit_task(task, "end");
+        return;
+    }
+    if (failure)
+        error_from_value(&task->error, failure);
+    else
+        error_move(&task->error, &error);
+    value_unref(none);
+    task->attempt = UINT32_MAX;
+    failed(task);
+}
+
 void task_begin(struct task *task) {
+    if (durable_replays(task->run) && !task_is_pure(task) && !task->resumed) {
+        replayed(task, durable_recorded(task));
+        return;
+    }
     struct cache *cache = node_of(task)->cache;
     if (cache && !task->resumed) {
         tn_value key = cache_key_of(task);

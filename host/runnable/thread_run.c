@@ -118,6 +118,16 @@ int32_t thread_prepare_wait(struct host *host, struct graph *graph, const struct
     /* What is resumed is the same run. */
     if (request->mode == THREAD_RESUME && !options->run_id && *text_of(record, "run_id"))
         options->run_id = text_of(record, "run_id");
+    if (request->mode == THREAD_RESUME) {
+        tn_value config = value_get(record, "config");
+        if (!options->tags) options->tags = value_get(config, "tags");
+        if (!options->metadata) options->metadata = value_get(config, "metadata");
+        if (!options->configurable) options->configurable = value_get(config, "configurable");
+        if (!options->runner_id && value_get(config, "runner_id")) options->runner_id = text_of(config, "runner_id");
+        int64_t seed;
+        tn_value seeded = value_get(config, "seed");
+        if (!options->seed && seeded && value_as_int(seeded, &seed)) options->seed = (uint64_t)seed;
+    }
     options->document = request->document;
     options->durability = request->durability;
     options->loaded = loaded;

@@ -9,6 +9,11 @@
 
 #define THREAD_KEY_MAX 1024
 
+/* In keys of the journal: THREAD/SCOPE/STEP/INDEX/=, THREAD/answers/ID; calls are THREAD/SCOPE/STEP/INDEX/ROUND/PATH.
+ */
+#define THREAD_OUTCOME "="
+#define THREAD_ANSWERS "answers"
+
 /* The id as the first part of keys: bytes that would end it are %XX. */
 void thread_key(char out[THREAD_KEY_MAX], const char *id);
 /* "KEY/PART/…", and what is behind all keys that begin so. Parts are joined with '/'; NULL ends them. */

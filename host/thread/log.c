@@ -149,6 +149,20 @@ void thread_log_call_take(struct thread_log *log, const char *scope, uint32_t st
     write_notes(log);
 }
 
+void thread_log_outcome_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index, tn_value entry) {
+    char key[THREAD_KEY_MAX], at[12], digits[12];
+    thread_number(at, step);
+    snprintf(digits, sizeof digits, "%u", index);
+    thread_key_of(key, log->key, (const char *const[]){scope, at, digits, THREAD_OUTCOME, NULL});
+    log->calls = value_push_take(log->calls, store_put(STORE_JOURNAL, key, entry));
+}
+
+void thread_log_answer(struct thread_log *log, const char *interrupt_id, tn_value answer) {
+    char key[THREAD_KEY_MAX];
+    thread_key_of(key, log->key, (const char *const[]){THREAD_ANSWERS, interrupt_id, NULL});
+    log->calls = value_push_take(log->calls, store_put(STORE_JOURNAL, key, value_ref(answer)));
+}
+
 /* ---- Commits ---- */
 
 static void on_committed(void *user, int32_t status, tn_value result, const struct error *error) {

@@ -41,6 +41,14 @@ void thread_load(struct store *store, const char *thread_id, int64_t seq, store_
 /* [store's thread] The same in a row with others. */
 int32_t thread_read(struct session *session, const char *thread_id, int64_t seq, tn_value *out, struct error *error);
 
+/*
+ * [store's thread] All of it: {record, checkpoints: [from the first on], journal: {key without the thread: entry}}; a
+ * new reference. NOT_FOUND.
+ */
+int32_t thread_read_history(struct session *session, const char *thread_id, tn_value *out, struct error *error);
+/* What run_restore takes, after checkpoints [0, count); a new reference. */
+int32_t thread_fold(tn_value checkpoints, size_t count, tn_value *out, struct error *error);
+
 /* Takes the thread over with its first commit. `loaded` as thread_load gave it. */
 struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn_value loaded);
 void thread_log_free(struct thread_log *log); /* what is under way is still done; NULL is allowed */
@@ -64,6 +72,10 @@ struct thread_commit {
 void thread_log_commit(struct thread_log *log, struct thread_commit commit, store_done *done, void *user);
 /* What a task of the step under way has done: several become one batch. A failure is told by the next commit. */
 void thread_log_task_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index, tn_value entry);
+/* What a task of a step has given, and another execution might not: kept for replays. Goes with the next commit. */
+void thread_log_outcome_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index, tn_value entry);
+/* What was answered to an interrupt; likewise. */
+void thread_log_answer(struct thread_log *log, const char *interrupt_id, tn_value answer);
 /* What a call has given that the task made, the how-manieth time it was started; kept for replays. */
 void thread_log_call_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index, uint32_t round,
                           const char *path, tn_value entry);

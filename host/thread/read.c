@@ -305,6 +305,50 @@ int32_t thread_read(struct session *session, const char *thread_id, int64_t seq,
     return status;
 }
 
+/* ---- The history ---- */
+
+static int32_t add_checkpoint(void *user, const char *key, tn_value value, struct error *error) {
+    tn_value *list = user;
+    (void)key, (void)error;
+    *list = value_push_take(*list, value_ref(value));
+    return TN_OK;
+}
+
+int32_t thread_read_history(struct session *session, const char *thread_id, tn_value *out, struct error *error) {
+    struct reading reading = {.session = session, .id = thread_id, .error = error};
+    char from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
+    tn_value found = NULL, checkpoints = value_array();
+    thread_key(reading.key, thread_id);
+    thread_key_of(from, reading.key, (const char *const[]){"", NULL});
+    thread_key_end(to, reading.key);
+    struct tasks journal = {from, value_object()};
+    int32_t status = session_query_take(session, store_get(STORE_THREADS, reading.key), &found, error);
+    tn_value record = value_get(found, "value");
+    if (status == TN_OK && !record)
+        status = error_set(error, TN_NOT_FOUND, "NOT_FOUND",
+                           "there is no thread `%s`; `tenon thread list` shows those that there are", thread_id);
+    if (status == TN_OK) status = each_record(&reading, STORE_CHECKPOINTS, from, to, add_checkpoint, &checkpoints);
+    if (status == TN_OK) status = each_record(&reading, STORE_JOURNAL, from, to, add_task, &journal);
+    if (status == TN_OK) {
+        *out = value_set_take(value_object_reserve(3), "record", value_ref(record));
+        *out = value_set_take(*out, "checkpoints", value_ref(checkpoints));
+        *out = value_set_take(*out, "journal", value_ref(journal.entries));
+    }
+    value_unref(checkpoints);
+    value_unref(journal.entries);
+    value_unref(found);
+    return status;
+}
+
+int32_t thread_fold(tn_value checkpoints, size_t count, tn_value *out, struct error *error) {
+    struct folded folded = {value_object(), NULL, 0};
+    int32_t status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < count; i++) status = fold(&folded, value_at(checkpoints, i), error);
+    if (status == TN_OK) *out = saved_of(&folded);
+    folded_finish(&folded);
+    return status;
+}
+
 /* ---- For the loop ---- */
 
 struct load {

@@ -1,0 +1,114 @@
+/*
+ * replay.c - the record of a thread, looked up and compared with.
+ */
+#include "host/engine/replay.h"
+#include "adl/value/memory.h"
+#include "host/thread/keys.h"
+#include <stdio.h>
+#include <string.h>
+
+struct replay {
+    tn_value checkpoints, journal, difference;
+    uint32_t count;
+    bool over;
+};
+
+struct replay *replay_new(tn_value checkpoints, tn_value journal) {
+    struct replay *replay = mem_zalloc(sizeof *replay);
+    replay->checkpoints = value_ref(checkpoints);
+    replay->journal = value_ref(journal);
+    return replay;
+}
+
+void replay_free(struct replay *replay) {
+    if (!replay) return;
+    value_unref(replay->checkpoints);
+    value_unref(replay->journal);
+    value_unref(replay->difference);
+    mem_free(replay);
+}
+
+void replay_pass(struct replay *replay) { replay->count++; }
+bool replay_diverged(const struct replay *replay) { return replay->difference != NULL; }
+bool replay_is_over(const struct replay *replay) { return replay->over || replay->difference; }
+tn_value replay_difference(const struct replay *replay) { return replay->difference; }
+uint32_t replay_count(const struct replay *replay) { return replay->count; }
+
+static tn_value find(const struct replay *replay, const char *const *parts) {
+    char key[THREAD_KEY_MAX];
+    thread_key_of(key, parts[0], parts + 1);
+    return value_get(replay->journal, key);
+}
+
+tn_value replay_answer(const struct replay *replay, const char *interrupt_id) {
+    return find(replay, (const char *const[]){THREAD_ANSWERS, interrupt_id, NULL});
+}
+
+tn_value replay_outcome(const struct replay *replay, const char *scope, uint32_t step, uint32_t index) {
+    char at[12], digits[12];
+    thread_number(at, step);
+    snprintf(digits, sizeof digits, "%u", index);
+    return find(replay, (const char *const[]){scope, at, digits, THREAD_OUTCOME, NULL});
+}
+
+tn_value replay_call(const struct replay *replay, const char *scope, uint32_t step, uint32_t index, uint32_t round,
+                     const char *path) {
+    char at[12], digits[12], rounds[12];
+    thread_number(at, step);
+    snprintf(digits, sizeof digits, "%u", index);
+    snprintf(rounds, sizeof rounds, "%u", round);
+    return find(replay, (const char *const[]){scope, at, digits, rounds, path, NULL});
+}
+
+static void diverge(struct replay *replay, uint32_t seq, tn_value made, const char *what, tn_value recorded,
+                    tn_value replayed) {
+    tn_value difference = value_set_take(value_object_reserve(5), "seq", value_int(seq));
+    difference = value_set_take(difference, "step", value_ref(value_get(made, "step")));
+    difference = value_set_take(difference, "what", value_text(what));
+    difference = value_set_take(difference, "recorded", recorded ? value_ref(recorded) : value_null());
+    replay->difference = value_set_take(difference, "replayed", replayed ? value_ref(replayed) : value_null());
+}
+
+/* Neither is there, or both are the same, in the order of their keys as well. */
+static bool same(tn_value one, tn_value other) { return one && other ? value_identical(one, other) : one == other; }
+
+/* A channel that changed otherwise is named: "channel `notes`". */
+static void diverge_in_delta(struct replay *replay, uint32_t seq, tn_value made, tn_value recorded) {
+    tn_value before = value_get(recorded, "delta"), now = value_get(made, "delta");
+    char what[300];
+    for (size_t i = 0; i < value_count(before); i++) {
+        tn_value name = value_key_at(before, i), change = value_get_key(now, name);
+        if (same(value_value_at(before, i), change)) continue;
+        snprintf(what, sizeof what, "channel `%.256s`", value_chars(name, NULL));
+        diverge(replay, seq, made, what, value_value_at(before, i), change);
+        return;
+    }
+    for (size_t i = 0; i < value_count(now); i++) {
+        tn_value name = value_key_at(now, i);
+        if (value_get_key(before, name)) continue;
+        snprintf(what, sizeof what, "channel `%.256s`", value_chars(name, NULL));
+        diverge(replay, seq, made, what, NULL, value_value_at(now, i));
+        return;
+    }
+    diverge(replay, seq, made, "the order of the channels", before, now);
+}
+
+int64_t replay_step(struct replay *replay, uint32_t seq, tn_value made) {
+    static const char *const members[] = {"source", "step", "ran", "plan", "joins", "deferred", "after", "input"};
+    tn_value recorded = seq < value_count(replay->checkpoints) ? value_at(replay->checkpoints, seq) : NULL;
+    tn_value now = recorded ? value_get(recorded, "now") : NULL;
+    int64_t now_ms = 0;
+    if (replay->difference) return 0;
+    if (!recorded) { /* whoever ran it came so far, and no further */
+        replay->over = true;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof members / sizeof *members && !replay->difference; i++) {
+        tn_value before = value_get(recorded, members[i]), then = value_get(made, members[i]);
+        if (!same(before, then)) diverge(replay, seq, made, members[i], before, then);
+    }
+    if (!replay->difference && !same(value_get(recorded, "delta"), value_get(made, "delta")))
+        diverge_in_delta(replay, seq, made, recorded);
+    if (!replay->difference) replay->count++;
+    return now && value_as_int(now, &now_ms) ? now_ms : 0;
+}
