@@ -127,7 +127,7 @@ void run_end(struct run *run, enum run_status status) {
 
 static void finish(struct run *run, enum run_status status) {
     loop_timer_stop(run->loop, &run->timeout);
-    if (durable_finish(run, status))
+    if (run->durable && durable_finish(run, status))
         run->advancing = false; /* run_end comes when that is written */
     else
         run_end(run, status);
@@ -285,7 +285,7 @@ static bool finish_step(struct run *run) {
     run->interrupt_after = interrupts_after;
     run->told = 0;
     run->telling = run->options.modes || run->outer;
-    (void)durable_commit(run, "step");
+    if (run->durable) (void)durable_commit(run, "step");
     if (!run->telling) tasks_clear(run);
     return true;
 }
@@ -345,7 +345,7 @@ void run_lay_out(struct run *run) {
     run->task_count = count;
     run->triggered.count = run->mapped.count = 0; /* their inputs have moved to the tasks */
     run->planning_done = true;
-    run->now_ms = run->planned_ms ? run->planned_ms : loop_wall_ms(run->loop);
+    run->now_ms = run->planned_ms;
     run->planned_ms = 0;
 }
 
@@ -410,7 +410,7 @@ void run_advance(struct run *run) {
     int64_t since_us = 0;
     const struct run *root = run_outermost(run);
     while (!root->paused || run->cancelling) { /* cancelling does not wait for the reader */
-        if (durable_waits(run)) break;
+        if (run->durable && durable_waits(run)) break;
         if (run->telling && !tell(run)) break;
         if (!run->planning_done && !run->cancelling) {
             if (!begin_step(run)) return; /* ended: `run` may be gone */
@@ -527,7 +527,7 @@ bool run_start(struct run *run, tn_value input) {
     } else {
         plan_finish(run);
         run->telling = run->options.modes || run->outer;
-        if (!durable_commit(run, "input")) run_advance(run);
+        if (!run->durable || !durable_commit(run, "input")) run_advance(run);
     }
     run->in_start = false;
     return run->status != RUN_RUNNING;
@@ -602,7 +602,8 @@ tn_value run_context(struct run *run) {
     context = value_set_take(context, "thread_id", options->thread_id ? value_text(options->thread_id) : value_null());
     context = value_set_take(context, "runner_id", options->runner_id ? value_text(options->runner_id) : value_null());
     context = value_set_take(context, "step", value_int(run->step));
-    context = value_set_take(context, "now", value_int(run->now_ms ? run->now_ms : loop_wall_ms(run->loop)));
+    if (!run->now_ms) run->now_ms = loop_wall_ms(run->loop); /* one time for all of a step */
+    context = value_set_take(context, "now", value_int(run->now_ms));
     context = value_set_take(context, "path", run->path ? value_ref(run->path) : value_array());
     context = value_set_take(context, "tags", options->tags ? value_ref(options->tags) : value_array());
     context = value_set_take(context, "metadata", options->metadata ? value_ref(options->metadata) : value_object());

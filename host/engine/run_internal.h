@@ -113,7 +113,7 @@ struct run {
     uint32_t outer_task;        /* the task around it, by index */
     struct durable *durable;    /* NULL where no log is written */
     uint32_t nested_seq;        /* of a nested run that is restored: its checkpoints until then */
-    int64_t planned_ms, now_ms; /* the wall clock when the next step was planned; in this step. 0: not yet known */
+    int64_t planned_ms, now_ms; /* the wall clock when the next step was planned; in this step. 0: not yet asked for */
     struct run *nested, *next_nested; /* on the outermost run: all runs inside it, so that run_continue finds them */
 };
 

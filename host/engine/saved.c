@@ -246,7 +246,7 @@ static void restore_marks(struct run *run, tn_value joins) {
 
 static int32_t restore_deferred(struct run *run, tn_value deferred, struct error *error) {
     for (size_t i = 0; value_is(deferred, TN_ARRAY) && i < value_count(deferred); i++) {
-        uint32_t node;
+        uint32_t node = 0;
         int32_t status = restore_node(run, value_at(deferred, i), &node, error);
         if (status != TN_OK) return status;
         run->deferred_count += !run->deferred[node];

@@ -306,7 +306,7 @@ static void ended(struct task *task) {
             cache_put(node_of(task)->cache, task->cache_key, outcome, loop_now_ms(run->loop));
             value_unref(outcome);
         }
-        durable_task(task);
+        if (run->durable) durable_task(task);
         emit_task(task, "end");
         return;
     case CALL_INTERRUPTED:
@@ -358,7 +358,7 @@ static void replayed(struct task *task, tn_value recorded) {
 }
 
 void task_begin(struct task *task) {
-    if (durable_replays(task->run) && !task_is_pure(task) && !task->resumed) {
+    if (task->run->durable && durable_replays(task->run) && !task_is_pure(task) && !task->resumed) {
         replayed(task, durable_recorded(task));
         return;
     }
