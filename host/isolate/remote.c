@@ -162,7 +162,9 @@ static void on_fail(struct remote *remote, struct task *task, tn_value params) {
     struct error error = ERROR_INIT;
     (void)remote;
     if (value_is(value_get(params, "error"), TN_OBJECT)) error_from_value(&error, value_get(params, "error"));
-    if (!error.code) error_set(&error, TN_FAILED, "NODE_EXECUTION", "the task failed, and does not say why");
+    if (!error.message || !*error.message)
+        error_set(&error, TN_FAILED, value_get(value_get(params, "error"), "code") ? error.code : "NODE_EXECUTION",
+                  "the task failed, and does not say why");
     call_fail(task->token, &error);
     error_finish(&error);
 }

@@ -58,7 +58,9 @@ def create(message):
         sys.exit(1)
     if how == "again-other" and starts > 1 and message["params"]["config"]["output_key"] == "counted":
         return answer(message, 7)
-    answer(message, {"reads": ["text"], "writes": [message["params"]["config"]["output_key"]], "calls": []})
+    delay = {"ms": 600000 if how == "call-many" else 50}
+    calls = [{"kind": "node", "name": "delay", "config": delay}] if how.startswith("call-") else []
+    answer(message, {"reads": ["text"], "writes": [message["params"]["config"]["output_key"]], "calls": calls})
 
 def start(message):
     task = message["params"]["task"]
@@ -106,6 +108,17 @@ def start(message):
         for _ in range(8):
             if "error" not in receive()["params"]:
                 return
+    for number in range({"call-many": 70000, "call-answers": 3}.get(how, how.startswith("call-"))):
+        say("call", task=task, call=0, callee=0)
+    if how == "call-many":
+        while receive()["params"].get("error", {}).get("code") != "LIMIT":
+            pass
+    if how == "call-answers" and [receive()["params"]["call"] for _ in range(3)] != [0, 0, 0]:
+        return
+    if how == "call-dies":
+        os._exit(7)
+    if how == "call-fails":
+        return say("fail", task=task, error={})
     if how == "emits":
         for number in range(1000):
             say("emit", task=task, chunk=number)
@@ -161,7 +174,7 @@ fine() { with "$1" 0 && expect_in out '"said":"1 of 1"'; }
 ends() { with "$1" 1 && expect_in out '"code":"PLUGIN_CRASHED"' && expect_in out "$2"; }
 refused() { with "$1" "$2" && expect_in err "$3"; }
 
-for how in fine ids tasks twice calls shapes writes after shutdown-garbage shutdown-dies shutdown-error shutdown-removes; do
+for how in fine call-ends call-answers call-many ids tasks twice calls shapes writes after shutdown-garbage shutdown-dies shutdown-error shutdown-removes; do
     fine "$how"
 done
 for how in deep deep-object no-object surrogate not-utf8 huge-length negative-length wrapped-length endless-header no-length; do
@@ -170,6 +183,8 @@ done
 ends emits "it emitted more than it was given room for"
 ends close "it had closed its socket, and not ended"
 ends exit "exited with status 7"
+ends call-dies "exited with status 7"
+with call-fails 1 && expect_in out "the task failed, and does not say why"
 ends say-bytes "its last line was: said"
 with nul 1 && expect_in out '"code":"A"'
 with fails 1 && expect_in out "the task failed, and does not say why"
