@@ -316,6 +316,23 @@ static int32_t e_fail_with(tn_task task, tn_value error) {
     return ends(task, interface_eval.fail_with(task, error), "fail_with");
 }
 
+/* ---- tenon.state, likewise ---- */
+
+static int32_t s_invoke(tn_task task, const char *operation, tn_value arguments, tn_call_done done, void *user) {
+    used(arguments, "invoke");
+    int32_t status = interface_state.invoke(task, operation, arguments, done, user);
+    if (status == TN_WRONG_THREAD) wrong_thread("invoke");
+    return status;
+}
+
+static int32_t s_invoke_wait(tn_task task, const char *operation, tn_value arguments, tn_value *result) {
+    used(arguments, "invoke_wait");
+    int32_t status = interface_state.invoke_wait(task, operation, arguments, result);
+    if (status == TN_WRONG_THREAD) wrong_thread("invoke_wait");
+    if (result && (status == TN_OK || status == TN_FAILED)) taken(*result);
+    return status;
+}
+
 /* ---- The plugin's side ---- */
 
 static struct guarded *enter(struct guarded *guarded) {
@@ -487,6 +504,7 @@ const struct registry_interface *guard_table(void) {
     static tn_task_1 task;
     static tn_eval_draft eval;
     static tn_core_1 core;
+    static tn_state_draft state;
     static struct registry_interface table[32];
     if (table[0].id) return table;
     value = interface_value;
@@ -504,6 +522,8 @@ const struct registry_interface *guard_table(void) {
     core.alloc = m_alloc, core.resize = m_resize;
     eval = interface_eval;
     eval.evaluate = e_evaluate, eval.render = e_render, eval.validate = e_validate, eval.fail_with = e_fail_with;
+    state = interface_state;
+    state.invoke = s_invoke, state.invoke_wait = s_invoke_wait;
     size_t count = 0;
     for (const struct registry_interface *row = interface_table; row->id && count < 31; row++, count++) {
         table[count] = *row;
@@ -511,6 +531,7 @@ const struct registry_interface *guard_table(void) {
         if (row->vtable == &interface_task) table[count].vtable = &task;
         if (row->vtable == &interface_core) table[count].vtable = &core;
         if (row->vtable == &interface_eval) table[count].vtable = &eval;
+        if (row->vtable == &interface_state) table[count].vtable = &state;
     }
     return table;
 }

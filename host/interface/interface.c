@@ -8,9 +8,11 @@ const struct registry_interface interface_table[] = {
     {TN_CORE_1, &interface_core, false},
     {TN_VALUE_1, &interface_value, false},
     {TN_TASK_1, &interface_task, false},
+    /* Drafts. */
     {TN_EVAL_DRAFT, &interface_eval, true},
     {TN_GRAPH_DRAFT, &interface_graph, true},
     {TN_REGISTRY_DRAFT, &registry_draft, true},
+    {TN_STATE_DRAFT, &interface_state, true},
     {NULL, NULL, false},
 };
 

@@ -11,12 +11,17 @@
 #include <tenon/eval.h>
 #include <tenon/graph.h>
 #include <tenon/registry.h>
+#include <tenon/state.h>
 
 extern const tn_value_1 interface_value;
 extern const tn_core_1 interface_core;
 extern const tn_task_1 interface_task;
 extern const tn_eval_draft interface_eval;
 extern const tn_graph_draft interface_graph;
+extern const tn_state_draft interface_state;
+/* Where set, operations of the state kernel are what it makes of their names: in a process that has no store. */
+struct callable;
+extern struct callable *(*interface_state_elsewhere)(const char *operation);
 
 /* Ends with a row whose id is NULL. */
 extern const struct registry_interface interface_table[];

@@ -53,6 +53,7 @@ struct callee {
     char *kind, *name;
     tn_value config;
     uint32_t index;
+    char *operation; /* of the state kernel, instead of all that; NULL */
 };
 
 struct task {
@@ -318,7 +319,10 @@ static int32_t callee_start(struct callable *callable, struct call *call, tn_val
     const struct callee *callee = (const struct callee *)callable;
     const struct task *task = call_owner(call_parent(call));
     tn_value params = value_set_take(of_task(task, 3), "call", value_int(++server.calls));
-    params = value_set_take(params, "callee", value_int(callee->index));
+    if (callee->operation)
+        params = value_set_take(params, "operation", value_text(callee->operation));
+    else
+        params = value_set_take(params, "callee", value_int(callee->index));
     if (input) params = value_set_take(params, "input", value_ref(input));
     if (!notify_take("call", params)) {
         fail_too_long(call, "what a component is called with");
@@ -336,11 +340,20 @@ static void callee_free(struct callable *callable) {
     struct callee *callee = (struct callee *)callable;
     mem_free(callee->kind);
     mem_free(callee->name);
+    mem_free(callee->operation);
     value_unref(callee->config);
     mem_free(callee);
 }
 
 static const struct callable_ops callee_ops = {.start = callee_start, .free = callee_free};
+
+/* The store is the host's. */
+static struct callable *operation_callee(const char *operation) {
+    struct callee *callee = mem_zalloc(sizeof *callee);
+    callee->callable = (struct callable){&callee_ops, 1};
+    callee->operation = mem_text(operation);
+    return &callee->callable;
+}
 
 static void called(tn_value params) {
     int64_t number = value_to_int(value_get(params, "call"));
@@ -520,6 +533,7 @@ static void initialize(tn_value id, tn_value params) {
     tn_value level = value_get(params, "log");
     if (level) log_set_level((int32_t)value_to_int(level));
     server.config = value_ref(value_get(params, "config"));
+    interface_state_elsewhere = operation_callee;
     server.host.registry =
         registry_new(&(struct registry_options){.interfaces = interfaces(),
                                                 .allow_drafts = value_to_bool(value_get(params, "drafts")),

@@ -1,0 +1,98 @@
+/*
+ * state.c - the plugin `tenon.state`: the state kernel's operations as tools, each as thin as can be.
+ *
+ * A tool's name is its operation's, and so are its arguments: the kernel checks them, and says what is wrong. Added is
+ * what a model cannot know: what is made gets the task's id as its idempotency key, so that a task that is tried again,
+ * or resumed, makes nothing twice; who claims is the runner.
+ */
+#include <tenon/easy.h>
+#include <tenon/state.h>
+
+TN_PLUGIN("tenon.state", "0.1.0", "Tasks, Artifacts and memories as tools")
+
+static const tn_state_draft *state;
+
+static int32_t state_init(void *self, tn_value config) {
+    (void)self, (void)config;
+    state = tn_easy_interface(tn.host, TN_STATE_DRAFT, sizeof(*state));
+    return state != NULL ? TN_OK : TN_UNSUPPORTED;
+}
+
+TN_LIFECYCLE(state_init, NULL, NULL)
+
+static int32_t state_create(tn_value config, tn_binder *binder, void **self) {
+    (void)config, (void)binder;
+    *self = NULL;
+    return TN_OK;
+}
+
+static void state_fail(tn_task task, tn_value error) {
+    const char *message = tn_get_text(error, "message", "the state kernel failed, and gave no reason");
+    (void)tn.task->fail(task, tn_get_text(error, "code", "ERROR"), message, error);
+}
+
+/* A call's `user` is its task: a token fits into a pointer. */
+static void state_done(void *user, int32_t status, tn_value result) {
+    tn_task task = (tn_task)(uintptr_t)user;
+    if (status == TN_OK)
+        (void)tn.task->complete(task, result);
+    else if (status == TN_CANCELLED)
+        (void)tn_fail(task, "CANCELLED", "cancelled");
+    else
+        state_fail(task, result);
+}
+
+static int32_t state_start(tn_task task, const char *operation, tn_value arguments) {
+    int32_t status = state->invoke(task, operation, arguments, state_done, (void *)(uintptr_t)task);
+    return status;
+}
+
+/* The arguments with a member of the task's context, where it has that and they have not; a new reference. */
+static tn_value state_with(tn_value arguments, const char *name, tn_value value) {
+    if (tn.value->kind(tn.value->get(arguments, name)) > TN_NULL || tn.value->as_text(value, NULL) == NULL)
+        return tn_retain(arguments);
+    return tn.value->set(arguments, name, value);
+}
+
+/* Only of a run: there alone the id is of this task, and of no other ever. */
+static int32_t state_make(tn_task task, const char *operation, tn_value arguments) {
+    tn_value context = tn.task->context(task);
+    tn_value run = tn.value->get(context, "run_id"), id = tn.value->get(context, "task_id");
+    tn_value given = state_with(arguments, "idempotency_key", tn.value->kind(run) == TN_STRING ? id : NULL);
+    int32_t status = given != NULL ? state_start(task, operation, given) : TN_NO_MEMORY;
+    tn_release(given);
+    tn_release(context);
+    return status;
+}
+
+static int32_t state_claim(tn_task task, const char *operation, tn_value arguments) {
+    tn_value context = tn.task->context(task);
+    tn_value given = state_with(arguments, "claimer_id", tn.value->get(context, "runner_id"));
+    int32_t status = given != NULL ? state_start(task, operation, given) : TN_NO_MEMORY;
+    tn_release(given);
+    tn_release(context);
+    return status;
+}
+
+#define STATE_TOOL(name, id, start)                                                                                    \
+    static int32_t name##_begin(void *self, tn_task task, tn_value input) {                                            \
+        (void)self;                                                                                                    \
+        return start(task, id, input);                                                                                 \
+    }                                                                                                                  \
+    TN_COMPONENT(name, id, state_create, name##_begin, NULL, NULL, NULL)
+
+STATE_TOOL(task_create, "task.create", state_make)
+STATE_TOOL(task_get, "task.get", state_start)
+STATE_TOOL(task_update, "task.update", state_start)
+STATE_TOOL(task_list, "task.list", state_start)
+STATE_TOOL(task_claim, "task.claim", state_claim)
+STATE_TOOL(task_renew, "task.renew", state_start)
+STATE_TOOL(task_complete, "task.complete", state_start)
+STATE_TOOL(task_fail, "task.fail", state_start)
+STATE_TOOL(artifact_write, "artifact.write", state_make)
+STATE_TOOL(artifact_read, "artifact.read", state_start)
+STATE_TOOL(artifact_search, "artifact.search", state_start)
+STATE_TOOL(memory_put, "memory.put", state_start)
+STATE_TOOL(memory_get, "memory.get", state_start)
+STATE_TOOL(memory_search, "memory.search", state_start)
+STATE_TOOL(memory_delete, "memory.delete", state_start)
