@@ -1,9 +1,10 @@
 /*
  * bench.c - tenon-bench WORKLOAD [N] [--option=value]: one measurement, one JSON line, as the peers print it.
  *
- * The workloads are those that agent-graph engines are compared by: chain, loop, fanout, growth, concurrent, startup,
- * stream, seq, par, check. Graphs are ADL documents, nodes come from a plugin (plugin/bench_nodes.c), so what is
- * measured is what a user gets. Every run's result is checked inside the timed section.
+ * The workloads are those that agent-graph engines are compared by: chain, loop, fanout, growth, conversation,
+ * concurrent, startup, stream, seq, par, check. Graphs are ADL documents, nodes come from a plugin
+ * (plugin/bench_nodes.c), so what is measured is what a user gets. Every run's result is checked inside the timed
+ * section.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
@@ -15,6 +16,7 @@
 #include "host/engine/run.h"
 #include "host/host.h"
 #include "host/loop/loop.h"
+#include "tests/bench/saver.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,13 +64,17 @@ static void measure_begin(struct measure *measure) {
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &measure->cpu);
 }
 
-static void report(const struct measure *measure, const char *workload, int64_t n, double units, const char *notes) {
-    double wall = seconds(&measure->wall, CLOCK_MONOTONIC), cpu = seconds(&measure->cpu, CLOCK_PROCESS_CPUTIME_ID);
+static void report_of(double wall, double cpu, const char *workload, int64_t n, double units, const char *notes) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf("{\"workload\":\"%s\",\"n\":%" PRId64 ",\"wall_s\":%.6f,\"per_unit_us\":%.4f,\"rss_peak_mib\":%.2f,"
            "\"notes\":{\"cpu_s\":%.6f%s%s}}\n",
            workload, n, wall, wall * 1e6 / units, (double)usage.ru_maxrss / 1024, cpu, *notes ? "," : "", notes);
+}
+
+static void report(const struct measure *measure, const char *workload, int64_t n, double units, const char *notes) {
+    double wall = seconds(&measure->wall, CLOCK_MONOTONIC), cpu = seconds(&measure->cpu, CLOCK_PROCESS_CPUTIME_ID);
+    report_of(wall, cpu, workload, n, units, notes);
 }
 
 /* ---- Graphs and runs ---- */
@@ -97,16 +103,42 @@ static void set_flag(struct run *run, void *user) {
     *(bool *)user = true;
 }
 
-/* Runs to the end; the run is the caller's. */
+static bool kept;               /* runs are: on threads of a store */
+static struct run_options last; /* of the newest run that is */
+static int64_t threads;
+static const char *thread; /* that all runs are for; NULL: each is for another */
+
+/* Runs to the end; the run is the caller's, for end_run. */
 static struct run *run_once(struct graph *graph, tn_value input, const struct run_options *given) {
     bool ended = false;
     struct run_options with = given ? *given : (struct run_options)RUN_OPTIONS_INIT;
+    char id[32];
+    snprintf(id, sizeof id, "thread-%" PRId64, threads++);
     with.ended = set_flag;
     with.user = with.user ? with.user : &ended;
+    if (kept) saver_prepare(graph, thread ? thread : id, &with);
     struct run *run = run_new(graph, &with);
-    if (!run_start(run, input)) loop_run(host->loop, flag_set, with.user);
+    last = with;
+    if (!(kept ? saver_begin(run, input) : run_start(run, input))) loop_run(host->loop, flag_set, with.user);
     if (run_status(run) != RUN_DONE) die("the run failed", run_error(run)->message ? run_error(run)->message : "?");
     return run;
+}
+
+static void end_run(struct run *run) {
+    run_free(run);
+    if (kept) saver_release(&last);
+}
+
+/* The notes of a workload whose runs may be kept. */
+static void report_saved(const struct measure *measure, const char *workload, int64_t n, double units) {
+    char notes[160] = "\"saver\":\"none\"";
+    double wall = seconds(&measure->wall, CLOCK_MONOTONIC), cpu = seconds(&measure->cpu, CLOCK_PROCESS_CPUTIME_ID);
+    struct saved saved = {0, 0};
+    if (kept) saved = saver_close();
+    if (kept)
+        snprintf(notes, sizeof notes, "\"saver\":\"%s\",\"db_bytes\":%lld,\"resume_ms\":%.3f", option("saver", ""),
+                 saved.bytes, saved.resume_ms);
+    report_of(wall, cpu, workload, n, units, notes);
 }
 
 static int64_t result_int(struct run *run, const char *channel) {
@@ -125,7 +157,7 @@ static void run_many(struct graph *graph, tn_value input, int64_t count, const c
     for (int64_t i = 0; i < count; i++) {
         struct run *run = run_once(graph, input, NULL);
         if (result_int(run, channel) != expected) die("a wrong result in", channel);
-        run_free(run);
+        end_run(run);
     }
 }
 
@@ -157,9 +189,10 @@ static void chain_of(uint32_t length, int64_t n, const char *name, const char *t
     struct measure measure;
     run_many(graph, input, atoi(option("warmup", "-1")) >= 0 ? atoi(option("warmup", "0")) : warm_up(n, 20, 200),
              "counter", length);
+    kept = saver_open(host, option("saver", "none"));
     measure_begin(&measure);
     run_many(graph, input, n, "counter", length);
-    report(&measure, name, n, units, "");
+    report_saved(&measure, name, n, units);
     value_unref(input);
     graph_unref(graph);
     mem_free(text);
@@ -250,7 +283,7 @@ static void par(int64_t n) {
     graph_unref(graph);
 }
 
-static void growth_run(int64_t turns) {
+static struct graph *growth_graph(int64_t calls) {
     struct buffer out;
     bool typed = strcmp(option("channel", "array"), "messages") == 0;
     buffer_init(&out, SIZE_MAX);
@@ -264,31 +297,63 @@ static void growth_run(int64_t turns) {
                   "  - {from: agent, type: conditional, conditions: [{expression: "
                   "'has(state.messages[size(state.messages) - 1].tool_calls)', to: tools}, "
                   "{expression: default, to: END}]}\n",
-                  2 * turns + 10, typed ? "reduce, reducer: messages" : "append", turns);
+                  2 * calls + 10, typed ? "reduce, reducer: messages" : "append", calls);
     struct graph *graph = build(buffer_cstr(&out));
+    buffer_finish(&out);
+    return graph;
+}
+
+static tn_value user_message(int64_t number) {
     char content[201];
     memset(content, 'x', 200);
     content[200] = 0;
-    tn_value user = object_with("id", value_text("u-0"));
+    tn_value user = object_with("id", value_format("u-%" PRId64, number));
     user = value_set_take(user, "role", value_text("user"));
     user = value_set_take(user, "content", value_text(content));
-    tn_value input = object_with("messages", value_push_take(value_array(), user));
-    struct run *run = run_once(graph, input, NULL);
+    return object_with("messages", value_push_take(value_array(), user));
+}
+
+static void expect_messages(struct run *run, int64_t count) {
     tn_value result = run_result(run);
-    if ((int64_t)value_count(value_get(result, "messages")) != 2 * turns + 2) die("a wrong number of messages", "");
+    if ((int64_t)value_count(value_get(result, "messages")) != count) die("a wrong number of messages", "");
     value_unref(result);
-    run_free(run);
+}
+
+static void growth_run(int64_t turns) {
+    struct graph *graph = growth_graph(turns);
+    tn_value input = user_message(0);
+    struct run *run = run_once(graph, input, NULL);
+    expect_messages(run, 2 * turns + 2);
+    end_run(run);
     value_unref(input);
-    buffer_finish(&out);
     graph_unref(graph);
 }
 
 static void growth(int64_t turns) {
     struct measure measure;
     for (int i = atoi(option("warmup", "10")); i > 0; i--) growth_run(50);
+    kept = saver_open(host, option("saver", "none"));
     measure_begin(&measure);
     growth_run(turns);
-    report(&measure, "growth", turns, (double)turns, "\"saver\":\"none\"");
+    report_saved(&measure, "growth", turns, (double)turns);
+}
+
+/* One thread, run once for each turn: user, tool request, tool result, answer. */
+static void conversation(int64_t turns) {
+    struct measure measure;
+    struct graph *graph = growth_graph(1);
+    kept = saver_open(host, option("saver", "sqlite"));
+    thread = "conversation";
+    measure_begin(&measure);
+    for (int64_t i = 0; i < turns; i++) {
+        tn_value input = user_message(i);
+        struct run *run = run_once(graph, input, NULL);
+        expect_messages(run, 4 * (i + 1));
+        end_run(run);
+        value_unref(input);
+    }
+    report_saved(&measure, "conversation", turns, (double)turns);
+    graph_unref(graph);
 }
 
 /* ---- concurrent ---- */
@@ -514,13 +579,21 @@ static const struct {
     const char *name;
     void (*run)(int64_t n);
     int64_t n; /* by default */
-} workloads[] = {
-    {"chain", chain, 2000},           {"loop", loop, 20},        {"fanout", fanout, 50}, {"growth", growth, 200},
-    {"concurrent", concurrent, 1000}, {"stream", stream, 10000}, {"seq", seq, 20000},    {"par", par, 10000},
-    {"check", check, 1000},           {"startup", startup, 20}};
+} workloads[] = {{"chain", chain, 2000},
+                 {"loop", loop, 20},
+                 {"fanout", fanout, 50},
+                 {"growth", growth, 200},
+                 {"conversation", conversation, 100},
+                 {"concurrent", concurrent, 1000},
+                 {"stream", stream, 10000},
+                 {"seq", seq, 20000},
+                 {"par", par, 10000},
+                 {"check", check, 1000},
+                 {"startup", startup, 20}};
 
 int main(int argc, char **argv) {
-    static const char *const paths[] = {TENON_BENCH_NODES, TENON_CORE_PLUGIN, NULL};
+    static const char *const paths[] = {TENON_BENCH_NODES, TENON_CORE_PLUGIN, TENON_MEMORY_PLUGIN, TENON_SQLITE_PLUGIN,
+                                        NULL};
     const char *name = argc > 1 ? argv[1] : "";
     bool child = strcmp(name, "startup-child") == 0;
     size_t row = 0;

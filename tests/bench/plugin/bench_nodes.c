@@ -108,14 +108,17 @@ static tn_value message_end(tn_builder *builder) {
     return value->finish(builder);
 }
 
-/* One user message, then pairs of request and result: (count - 1) / 2 calls were made. */
+/* Turns of one user message, pairs of request and result, and an answer: (count - 1) / 2 pairs came before, or nearly.
+ */
 static int32_t agent_start(struct node *node, tn_task task, tn_value input) {
     tn_value messages = task_api->read(task, node->input);
-    int64_t calls = ((int64_t)value->count(messages) - 1) / 2;
+    uint64_t count = value->count(messages);
+    int64_t calls = ((int64_t)count - 1) / 2;
     tn_builder *message;
     (void)input;
     value->release(messages);
-    if (calls >= node->number) {
+    int64_t turn = 2 * node->number + 2; /* messages of one */
+    if (((int64_t)count - 1) % turn / 2 >= node->number) {
         message = message_begin("f-", calls, role_assistant);
     } else {
         message = message_begin("a-", calls, role_assistant);

@@ -1,0 +1,75 @@
+# `tenon replay`: a thread once more, without the world; and what is found when the document, the journal or the thread is
+# not what it was.
+nodes="--plugins $TEST_NODES --allow-drafts"
+printf 'store: {use: sqlite, path: ./kept.db}\n' >tenon.yaml
+
+cat >count.yaml <<'YAML'
+version: "1.0"
+agent: {name: count}
+channels: [{name: n, type: last_value, default: 0}, {name: log, type: append}]
+nodes:
+  - {id: a, type: set, config: {values: {n: state.n + 1, log: '"a"'}}}
+  - {id: b, type: set, config: {values: {log: '"b" + string(state.n)'}}}
+edges: [{from: START, to: a}, {from: a, to: b}, {from: b, to: END}]
+YAML
+for turn in 1 2 3; do run tenon run count.yaml --thread c; expect_code 0; done
+expect_out '{"n":3,"log":["a","b1","a","b2","a","b3"]}'
+run tenon replay c
+expect_code 0
+expect_out "c: 9 of 9 checkpoints, all the same"
+run tenon replay c --json
+expect_out '{"replayed":9,"checkpoints":9,"diverged":null,"name":"c"}'
+
+# Another document gives something else: the first difference is named.
+sed 's/state.n + 1/state.n + 2/' count.yaml >other.yaml
+run tenon replay c --document other.yaml
+expect_code 1
+expect_in out 'c: channel `n` is different at checkpoint 1 of 9'
+expect_in out 'recorded: {"set":1}'
+expect_in out 'replayed: {"set":2}'
+# The thread is not touched by that.
+run tenon replay c
+expect_code 0
+
+# What has effects, or counts over the life of a process, gives what it gave then: it is not called.
+cat >agent.yaml <<'YAML'
+version: "1.0"
+agent: {name: agent}
+channels: [{name: t, type: append}]
+nodes:
+  - {id: count, type: test.count_destroyer, config: {in: t, out: t}}
+  - {id: agent, type: test.agent, config: {out: t}}
+edges: [{from: START, to: count}, {from: count, to: agent}, {from: agent, to: END}]
+YAML
+for turn in 1 2; do
+    run tenon run agent.yaml --thread a $nodes --json
+    expect_code 5
+    id=$(tail -n 1 "$work/out" | grep -o '"interrupts":\[{"id":"[0-9a-f]*' | grep -o '[0-9a-f]*$')
+    run tenon run agent.yaml --thread a $nodes --resume --answer "$id=yes"
+    expect_code 0
+done
+expect_out '{"t":[1,"tallied 1","tallied 2","yes",1,"tallied 1","tallied 2","yes"]}'
+run tenon replay a $nodes
+expect_code 0
+expect_out "a: 6 of 6 checkpoints, all the same"
+
+# What waits still is replayed as far as it came.
+run tenon run agent.yaml --thread waits $nodes
+expect_code 5
+run tenon replay waits $nodes
+expect_code 0
+expect_out "waits: 2 of 2 checkpoints, all the same"
+
+# Refusals.
+run tenon replay nobody
+expect_code 1
+expect_in err 'there is no thread `nobody`'
+run tenon run count.yaml --thread end --durability exit
+expect_code 0
+run tenon replay end
+expect_code 1
+expect_in err "durability \`exit\`"
+mv count.yaml gone.yaml
+run tenon replay c
+expect_code 3
+expect_in err "count.yaml"
