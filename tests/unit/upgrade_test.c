@@ -221,6 +221,37 @@ static void test_adds_nothing(void **state) {
     host_free(host);
 }
 
+/* Its process has died with tasks under way, and the new build comes before the old one is back. */
+static void test_dead_meanwhile(void **state) {
+    static const char retried[] =
+        "version: '1.0'\nagent: {name: twice}\nchannels: [{name: seen, type: append}]\n"
+        "nodes:\n"
+        "  - {id: first, type: test.version, retry: {max_attempts: 9, initial: 150ms, max: 150ms}, config: {out: "
+        "seen}}\n"
+        "  - {id: second, type: test.version, config: {out: seen}}\n"
+        "edges: [{from: START, to: first}, {from: first, to: second}, {from: second, to: END}]\n";
+    (void)state;
+    struct host *host = open_host(true);
+    struct graph *graph = graph_for_tests(host, "twice.yaml", retried, NULL);
+    struct many *many = mem_zalloc(sizeof *many);
+    struct plugin *old = registry_plugin(host->registry, "test.versioned");
+    struct error error = ERROR_INIT;
+    many->host = host;
+    start(many, graph, RUNS / 10);
+    assert_int_equal(kill((pid_t)remote_process(old->plugin), SIGKILL), 0);
+    if (upgrade(host, 2, &error) != TN_OK) fail_msg("%s", error.message);
+    start(many, graph, RUNS / 10);
+    assert_true(loop_run(host->loop, all_ended, many));
+    assert_int_equal(count_seen(many, 0, RUNS / 10, 1), RUNS / 10);
+    assert_int_equal(count_seen(many, RUNS / 10, RUNS / 5, 2), RUNS / 10);
+    assert_int_equal(remote_deaths(old->plugin), 1);
+    for (uint32_t i = 0; i < many->started; i++) execution_free(many->executions[i]);
+    mem_free(many);
+    graph_unref(graph);
+    assert_int_equal(plugin_state(old), PLUGIN_UNLOADED);
+    host_free(host);
+}
+
 static bool old_is_gone(void *user) { return remote_deaths(user) == 1; }
 
 /* Its process dies, and its file has become another build meanwhile: no task of it is done by that. */
@@ -285,6 +316,7 @@ int main(void) {
                                        cmocka_unit_test(test_again_in_process),
                                        cmocka_unit_test(test_again_isolated),
                                        cmocka_unit_test(test_adds_nothing),
+                                       cmocka_unit_test(test_dead_meanwhile),
                                        cmocka_unit_test(test_other_build)};
     return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }
