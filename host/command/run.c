@@ -128,7 +128,8 @@ static void refuse_line(struct many *many, const char *path, size_t line, const 
 
 static void add_input(struct many *many, size_t line, tn_value value) {
     size_t count = value_count(many->inputs);
-    if ((count & (count - 1)) == 0) many->lines = mem_array(many->lines, count ? count * 2 : 1, sizeof *many->lines);
+    if (!many->lines || (count & (count - 1)) == 0)
+        many->lines = mem_array(many->lines, count ? count * 2 : 1, sizeof *many->lines);
     many->lines[count] = line;
     many->inputs = value_push_take(many->inputs, value);
 }

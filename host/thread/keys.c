@@ -26,4 +26,11 @@ void thread_key_end(char out[THREAD_KEY_MAX], const char *prefix) {
     snprintf(out, THREAD_KEY_MAX, "%s0", prefix); /* '0' is what follows '/' */
 }
 
+void thread_key_range(char from[THREAD_KEY_MAX], char to[THREAD_KEY_MAX], const char *key, const char *const *parts) {
+    char prefix[THREAD_KEY_MAX];
+    thread_key_of(prefix, key, parts);
+    thread_key_end(to, prefix);
+    thread_key_of(from, prefix, (const char *const[]){"", NULL});
+}
+
 void thread_number(char out[12], uint32_t number) { snprintf(out, 12, "%010u", number); }

@@ -19,6 +19,8 @@ void thread_key(char out[THREAD_KEY_MAX], const char *id);
 /* "KEY/PART/…", and what is behind all keys that begin so. Parts are joined with '/'; NULL ends them. */
 void thread_key_of(char out[THREAD_KEY_MAX], const char *key, const char *const *parts);
 void thread_key_end(char out[THREAD_KEY_MAX], const char *prefix);
+/* Both at once: all keys that begin with "KEY/PART/…/" are in [from, to). */
+void thread_key_range(char from[THREAD_KEY_MAX], char to[THREAD_KEY_MAX], const char *key, const char *const *parts);
 void thread_number(char out[12], uint32_t number); /* ten digits, so that bytes order them */
 
 #endif

@@ -245,9 +245,7 @@ static tn_value make_batch(struct thread_log *log, const struct thread_commit *c
     }
     if (commit->fresh && !root) {
         static const char *const collections[] = {STORE_NESTED, STORE_PENDING, STORE_JOURNAL};
-        thread_key_of(key, log->key, (const char *const[]){commit->scope, NULL});
-        thread_key_end(end, key);
-        strcat(key, "/");
+        thread_key_range(key, end, log->key, (const char *const[]){commit->scope, NULL});
         for (size_t i = 0; i < 3; i++) batch = value_push_take(batch, store_delete_range(collections[i], key, end));
     }
     batch = value_concat_take(batch, rest);

@@ -143,9 +143,7 @@ static int32_t add_call(void *user, const char *key, tn_value value, struct erro
 static int32_t read_tasks(struct reading *reading, const char *scope, uint32_t step, tn_value *saved) {
     char number_text[12], from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
     thread_number(number_text, step);
-    thread_key_of(from, reading->key, (const char *const[]){scope, number_text, NULL});
-    thread_key_end(to, from);
-    strcat(from, "/");
+    thread_key_range(from, to, reading->key, (const char *const[]){scope, number_text, NULL});
     struct tasks tasks = {from, value_object()};
     int32_t status = each_record(reading, STORE_PENDING, from, to, add_task, &tasks);
     if (status == TN_OK) status = each_record(reading, STORE_JOURNAL, from, to, add_call, &tasks);

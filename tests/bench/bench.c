@@ -136,7 +136,7 @@ static void report_saved(const struct measure *measure, const char *workload, in
     struct saved saved = {0, 0};
     if (kept) saved = saver_close();
     if (kept)
-        snprintf(notes, sizeof notes, "\"saver\":\"%s\",\"db_bytes\":%lld,\"resume_ms\":%.3f", option("saver", ""),
+        snprintf(notes, sizeof notes, "\"saver\":\"%s\",\"db_bytes\":%lld,\"resume_ms\":%.3f", option("saver", "sqlite"),
                  saved.bytes, saved.resume_ms);
     report_of(wall, cpu, workload, n, units, notes);
 }
