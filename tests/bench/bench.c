@@ -112,13 +112,15 @@ static const char *thread; /* that all runs are for; NULL: each is for another *
 static struct run *run_once(struct graph *graph, tn_value input, const struct run_options *given) {
     bool ended = false;
     struct run_options with = given ? *given : (struct run_options)RUN_OPTIONS_INIT;
-    char id[32];
-    snprintf(id, sizeof id, "thread-%" PRId64, threads++);
     with.ended = set_flag;
     with.user = with.user ? with.user : &ended;
-    if (kept) saver_prepare(graph, thread ? thread : id, &with);
+    if (kept) {
+        char id[32];
+        snprintf(id, sizeof id, "thread-%" PRId64, threads++);
+        saver_prepare(graph, thread ? thread : id, &with);
+        last = with;
+    }
     struct run *run = run_new(graph, &with);
-    last = with;
     if (!(kept ? saver_begin(run, input) : run_start(run, input))) loop_run(host->loop, flag_set, with.user);
     if (run_status(run) != RUN_DONE) die("the run failed", run_error(run)->message ? run_error(run)->message : "?");
     return run;
@@ -136,8 +138,8 @@ static void report_saved(const struct measure *measure, const char *workload, in
     struct saved saved = {0, 0};
     if (kept) saved = saver_close();
     if (kept)
-        snprintf(notes, sizeof notes, "\"saver\":\"%s\",\"db_bytes\":%lld,\"resume_ms\":%.3f", option("saver", "sqlite"),
-                 saved.bytes, saved.resume_ms);
+        snprintf(notes, sizeof notes, "\"saver\":\"%s\",\"db_bytes\":%lld,\"resume_ms\":%.3f",
+                 option("saver", "sqlite"), saved.bytes, saved.resume_ms);
     report_of(wall, cpu, workload, n, units, notes);
 }
 
