@@ -23,7 +23,9 @@ void thread_key_of(char out[THREAD_KEY_MAX], const char *key, const char *const 
 }
 
 void thread_key_end(char out[THREAD_KEY_MAX], const char *prefix) {
-    snprintf(out, THREAD_KEY_MAX, "%s0", prefix); /* '0' is what follows '/' */
+    size_t length = strnlen(prefix, THREAD_KEY_MAX - 2);
+    memcpy(out, prefix, length);
+    memcpy(out + length, "0", 2); /* what follows '/' */
 }
 
 void thread_key_range(char from[THREAD_KEY_MAX], char to[THREAD_KEY_MAX], const char *key, const char *const *parts) {
