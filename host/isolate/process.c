@@ -37,7 +37,8 @@ struct process {
     char *name;
     pid_t pid;
     int socket, output;
-    uv_poll_t socket_poll, output_poll;
+    int end; /* a pidfd; -1 where the kernel has none */
+    uv_poll_t socket_poll, output_poll, end_poll;
     unsigned open_handles, holds;
     bool polling_writes;
     bool over;  /* the socket has ended */
@@ -138,11 +139,8 @@ static void close_handles(struct process *process);
 
 /* Who has closed the socket is most likely about to end, and how is worth a moment. True: it has. */
 static bool ends_by_itself(const struct process *process) {
-    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, process->pid, 0), .events = POLLIN};
-    if (ended.fd < 0) return true;
-    bool has = poll(&ended, 1, END_MS) == 1;
-    close(ended.fd);
-    return has;
+    struct pollfd ended = {.fd = process->end, .events = POLLIN};
+    return process->end < 0 || poll(&ended, 1, END_MS) == 1;
 }
 
 /* The socket has ended, or must. */
@@ -247,6 +245,20 @@ static void on_socket(uv_poll_t *poll, int status, int events) {
     dispatch(process);
 }
 
+/* It has ended, while what it left behind may hold its socket. What it said still comes. */
+static void end_of_it(struct process *process) {
+    kill(-process->pid, SIGKILL);
+    if (!process->over) read_some(process);
+    finish(process);
+}
+
+static void on_end(uv_poll_t *poll, int status, int events) {
+    struct process *process = poll->data;
+    (void)status, (void)events;
+    end_of_it(process);
+    dispatch(process);
+}
+
 static void on_output(uv_poll_t *poll, int status, int events) {
     struct process *process = poll->data;
     (void)events;
@@ -324,6 +336,7 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
     if (!process_send_take(process, value_set_take(message, "params", params)))
         return error_set(error, TN_LIMIT, "LIMIT", "what plugin `%s` is given with `%s` is longer than 64 MiB",
                          process->name, method);
+    bool ended = false; /* what was read before that is looked at first */
     while (!process->over) {
         size_t left_before = frame_unread(&process->reader);
         while (!process->over && frame_next(&process->reader, &message, NULL) == TN_OK && message) {
@@ -343,7 +356,9 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
         }
         int64_t left = end - now_ms();
         if (process->over) break;
-        if (process->reader.broken) {
+        if (ended) {
+            end_of_it(process);
+        } else if (process->reader.broken) {
             process_kill(process, "it wrote what is no message of the protocol");
         } else if (left <= 0) {
             tn_value why = value_format("it did not answer `%s` within %lld ms", method, (long long)timeout_ms);
@@ -351,12 +366,14 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
             value_unref(why);
         } else {
             short writes = process->sent < process->unsent.length ? POLLOUT : 0;
-            struct pollfd ready[2] = {{.fd = process->socket, .events = (short)(POLLIN | writes)},
-                                      {.fd = process->output, .events = POLLIN}};
-            poll(ready, 2, left > 1000 ? 1000 : (int)left);
+            struct pollfd ready[3] = {{.fd = process->socket, .events = (short)(POLLIN | writes)},
+                                      {.fd = process->output, .events = POLLIN},
+                                      {.fd = process->end, .events = POLLIN}};
+            poll(ready, 3, left > 1000 ? 1000 : (int)left);
             if (ready[1].revents & POLLIN) read_output(process);
             write_some(process);
             if (!read_some(process)) finish(process);
+            if (ready[2].revents) ended = true;
         }
     }
     return no_answer(process, error);
@@ -419,6 +436,7 @@ static void on_closed(uv_handle_t *handle) {
 static void close_handles(struct process *process) {
     uv_close((uv_handle_t *)&process->socket_poll, on_closed);
     uv_close((uv_handle_t *)&process->output_poll, on_closed);
+    if (process->end >= 0) uv_close((uv_handle_t *)&process->end_poll, on_closed);
 }
 
 struct process *process_start(struct loop *loop, const struct process_options *options, struct error *error) {
@@ -445,6 +463,7 @@ struct process *process_start(struct loop *loop, const struct process_options *o
     process->pid = pid;
     process->socket = pair[0];
     process->output = output[0];
+    process->end = (int)syscall(SYS_pidfd_open, pid, 0);
     fcntl(process->socket, F_SETFL, O_NONBLOCK);
     fcntl(process->output, F_SETFL, O_NONBLOCK);
     frame_reader_init(&process->reader);
@@ -460,6 +479,12 @@ struct process *process_start(struct loop *loop, const struct process_options *o
     uv_poll_start(&process->output_poll, UV_READABLE, on_output);
     uv_unref((uv_handle_t *)&process->socket_poll);
     uv_unref((uv_handle_t *)&process->output_poll);
+    if (process->end < 0) return process;
+    uv_poll_init(loop_uv(loop), &process->end_poll, process->end);
+    process->end_poll.data = process;
+    process->open_handles++;
+    uv_poll_start(&process->end_poll, UV_READABLE, on_end);
+    uv_unref((uv_handle_t *)&process->end_poll);
     return process;
 }
 
@@ -493,6 +518,7 @@ static void collect(struct process *process) {
     if (!process->freed || process->open_handles) return;
     close(process->socket);
     close(process->output);
+    if (process->end >= 0) close(process->end);
     process->holds = process->holds ? 1 : 0;
     if (process->holds) process_release(process);
     loop_undefer(process->loop, &process->flush);

@@ -44,6 +44,7 @@ dies abort "was ended by signal 6"
 dies exit "exited with status 3"
 dies garbage "it wrote what is no message"
 dies close "its process"
+dies orphan "exited with status 5" # what it left has its socket, and is not it
 ends print
 expect_not_in out printed # standard output is the run's
 ends fork

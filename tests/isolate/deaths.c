@@ -70,6 +70,10 @@ TN_NODE(end, "test.end", "Ends.", TN_EFFECTS("process.spawn", "fs.write:/tmp"), 
     if (strcmp(config->how, "garbage") == 0 && write(3, "this is no message\n\n\n", 21) < 0) abort();
     if (strcmp(config->how, "close") == 0) close(3);
     if (strcmp(config->how, "fork") == 0) leave_child(config->file);
+    if (strcmp(config->how, "orphan") == 0) {
+        leave_child(config->file);
+        _exit(5);
+    }
     if (strcmp(config->how, "print") == 0) {
         printf("printed\n");
         fflush(stdout);
