@@ -57,8 +57,11 @@ static int32_t check_notification(const struct request *request, tn_value payloa
                        error);
 }
 
-static tn_value with_default(tn_value payload_take, const char *name, tn_value otherwise) {
-    return value_get(payload_take, name) ? payload_take : value_set_take(payload_take, name, otherwise);
+/* Takes both. */
+static tn_value with_default(tn_value payload, const char *name, tn_value otherwise) {
+    if (!value_get(payload, name)) return value_set_take(payload, name, otherwise);
+    value_unref(otherwise);
+    return payload;
 }
 
 /* The payload as it is kept; *payload is replaced. */

@@ -38,7 +38,7 @@ static char *expand(const struct script *script, const char *text) {
         if (times > 0 && *end == '*' && end[1] && end[2] == '>') {
             for (; times > 0; times--) buffer_char(&out, end[1]);
             text = end + 3;
-        } else if (*text == '$' && text[1] >= 'a' && text[1] <= 'z') {
+        } else if (*text == '$' && strncmp(text, "$bytes", 6) != 0) {
             size_t length = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_0123456789");
             tn_value value = value_get_n(script->kept, text + 1, length);
             if (!value) fail_msg("`%s`: nothing is kept as %.*s", script->test->name, (int)length + 1, text);
@@ -65,10 +65,11 @@ static tn_value read_value(const struct script *script, const char *text) {
 
 static bool fits(tn_value expected, tn_value found) {
     if (value_text_is(expected, "*")) return found && !value_is(found, TN_NULL);
-    if (value_is(expected, TN_STRING) && value_chars(expected, NULL)[0] == '#') {
+    const char *text = value_is(expected, TN_STRING) ? value_chars(expected, NULL) : "";
+    if (text[0] == '#' && text[1] && strspn(text + 1, "0123456789") == strlen(text + 1)) {
         size_t length = 0;
         if (value_is(found, TN_STRING)) (void)value_chars(found, &length);
-        return length == (size_t)atoll(value_chars(expected, NULL) + 1);
+        return length == (size_t)atoll(text + 1);
     }
     if (value_is(expected, TN_OBJECT) && value_is(found, TN_OBJECT)) {
         for (size_t i = 0; i < value_count(expected); i++)
