@@ -6,6 +6,7 @@
 #include "host/plugin/check.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "adl/value/nearest.h"
 #include "host/plugin/check_internal.h"
 #include "host/plugin/elf_note.h"
 #include "host/plugin/manifest.h"
@@ -142,6 +143,43 @@ static void check_fields(const struct described *to, tn_value component, const c
     }
 }
 
+/* A name of an effect that is nearly one that means something here; others are the author's own. */
+static void check_effects(const struct described *to, tn_value component) {
+    static const char *const known[] = {"fs.read",
+                                        "fs.write",
+                                        "network.http",
+                                        "net",
+                                        "process.spawn",
+                                        "secret",
+                                        "clock",
+                                        "random",
+                                        "destructive",
+                                        "state.read",
+                                        "state.task_create",
+                                        "state.task_update",
+                                        "state.task_claim",
+                                        "state.artifact_write"};
+    tn_value effects = value_get(component, "effects");
+    for (size_t i = 0; value_is(effects, TN_ARRAY) && i < value_count(effects); i++) {
+        tn_value effect = value_at(effects, i);
+        if (!value_is(effect, TN_STRING)) continue;
+        const char *text = value_chars(effect, NULL);
+        size_t length = strcspn(text, ":");
+        bool found = false;
+        struct nearest nearest;
+        nearest_init(&nearest, text, length);
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+            found |= strlen(known[k]) == length && memcmp(known[k], text, length) == 0;
+            nearest_offer(&nearest, known[k], strlen(known[k]));
+        }
+        const char *near = nearest_result(&nearest);
+        if (found || !near || strncmp(text, "state.", 6) == 0) continue;
+        check_add(to->check, CHECK_WARNING, "EFFECT_UNKNOWN",
+                  "%s: component `%s` (%s): the effect `%s` means nothing to a host; did you mean `%s`?", to->path,
+                  manifest_text(component, "id"), manifest_text(component, "kind"), text, near);
+    }
+}
+
 static void check_component(const struct described *to, tn_value component) {
     const char *id = manifest_text(component, "id"), *kind = manifest_text(component, "kind");
     if (!*manifest_text(component, "documentation"))
@@ -152,6 +190,7 @@ static void check_component(const struct described *to, tn_value component) {
                   "%s: component `%s` (%s) declares no effects, so the worst is assumed: it is never cached, and never "
                   "retried; [] says that it has none",
                   to->path, id, kind);
+    check_effects(to, component);
     check_fields(to, component, "config");
     if (strcmp(kind, "tool") == 0) check_fields(to, component, "input");
 }

@@ -56,6 +56,11 @@ finds REFUSED_EXAMPLE 4 "error[EXAMPLE_REFUSED]" 'create does not take the confi
 finds WRONG_EXAMPLE 4 "error[EXAMPLE_FAILED]" 'example `one` says that the output is {"writes":{"out":4}}'
 finds ENDS_TWICE 4 "error[CONTRACT]" 'ends a task by complete that it had ended before'
 
+build MISSPELT
+run tenon plugin check MISSPELT.so
+expect_code 0
+expect_in err 'warning[EFFECT_UNKNOWN]: component `test.defect` (node): the effect `fs.raed:/tmp` means nothing to a host; did you mean `fs.read`?'
+
 run tenon plugin check NONE.so --json --seed 5
 expect_code 0
 expect_in out '"seed":5'

@@ -29,6 +29,7 @@
 #define EXITS           18
 #define KEEPS_INSTANCE  19 /* each instance leaves a value */
 #define DIES_LATER      20 /* in destroy, after it was cancelled */
+#define MISSPELT        21 /* an effect that nobody knows */
 
 TN_PLUGIN("test.defects", "1.0.0", "Has one defect")
 TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
@@ -37,6 +38,11 @@ TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
 #define STYLE "blocking"
 #else
 #define STYLE "async"
+#endif
+#if DEFECT == MISSPELT
+#define EFFECTS "[\"fs.raed:/tmp\"]"
+#else
+#define EFFECTS "[]"
 #endif
 #if DEFECT == BAD_EXAMPLE
 #define EXAMPLE "{\"title\": \"one\", \"config\": {\"what\": 7}}"
@@ -51,7 +57,7 @@ TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
 #endif
 
 TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"test.defect\", \"title\": \"Has one defect.\","
-        " \"documentation\": \"Counts bytes.\", \"style\": \"" STYLE "\", \"effects\": [],"
+        " \"documentation\": \"Counts bytes.\", \"style\": \"" STYLE "\", \"effects\": " EFFECTS ","
         " \"config\": {\"type\": \"object\", \"required\": [\"what\"], \"additionalProperties\": false,"
         "  \"properties\": {\"what\": {\"type\": \"string\", \"description\": \"Counted.\"},"
         "   \"more\": {\"$ref\": \"#/$defs/more\"}},"
