@@ -273,8 +273,12 @@ typedef struct tn_task_1 {
     tn_value (*read)(tn_task task, uint32_t index);
     /* [any] Writes the channel bound as `index`; takes effect if the task completes. */
     int32_t (*write)(tn_task task, uint32_t index, tn_value value);
-    /* [loop] Starts the component bound as `callee`; done is called exactly once, never inside call. It is cancelled
-     * with this task, which must not end before it. */
+    /*
+     * [loop] Starts the component bound as `callee`; done is called exactly once, never inside call. It is cancelled
+     * with this task, which must not end before it. Where the callee asks for an answer, done gets the error
+     * INTERRUPTED: let the task end with it. With the answer, start is called again from the top, and calls that had
+     * ended end as they did, without being made: make the same calls in the same order. So it is after a crash.
+     */
     int32_t (*call)(tn_task task, uint32_t callee, tn_value input, tn_call_done done, void *user);
     /* [worker] The same, waiting. *result as for tn_call_done, but owned. On the loop: TN_WRONG_THREAD. */
     int32_t (*call_wait)(tn_task task, uint32_t callee, tn_value input, tn_value *result);
