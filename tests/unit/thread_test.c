@@ -1,0 +1,290 @@
+/*
+ * thread_test.c - changes of a state, keys, and a thread's log over the memory store: what was committed is what is
+ * read back, at every checkpoint, however snapshots fall; and a writer that has been replaced writes nothing.
+ */
+#include "adl/value/buffer.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/host.h"
+#include "host/loop/loop.h"
+#include "host/store/collections.h"
+#include "host/store/store.h"
+#include "host/thread/delta.h"
+#include "host/thread/keys.h"
+#include "host/thread/log.h"
+#include "tests/unit/corpus.h"
+
+static tn_value json(const char *text) {
+    tn_value value = NULL;
+    struct error error = ERROR_INIT;
+    if (json_read(text, strlen(text), NULL, &value, &error) != TN_OK) fail_msg("%s: %s", text, error.message);
+    return value;
+}
+
+static void expect(tn_value value, const char *expected) {
+    char *text = json_text(value, JSON_COMPACT);
+    assert_string_equal(text, expected);
+    mem_free(text);
+    value_unref(value);
+}
+
+/* ---- Changes ---- */
+
+static tn_value change(tn_value before, tn_value after, bool ephemeral) {
+    tn_value name = value_text("c"), delta = delta_channel_take(value_object(), name, before, after, ephemeral);
+    value_unref(name);
+    return delta;
+}
+
+static void test_changes(void **state) {
+    (void)state;
+    tn_value list = json("[1,2,3]"), longer = value_push_take(value_ref(list), value_text("new"));
+    tn_value shorter = value_slice(longer, 0, 2), text = value_text("x");
+    expect(change(list, longer, false), "{\"c\":{\"keep\":3,\"add\":[\"new\"]}}");
+    expect(change(longer, shorter, false), "{\"c\":{\"keep\":2,\"add\":[]}}");
+    expect(change(list, list, false), "{}");
+    expect(change(NULL, list, false), "{\"c\":{\"set\":[1,2,3]}}");
+    expect(change(list, text, false), "{\"c\":{\"set\":\"x\"}}");
+    expect(change(list, text, true), "{\"c\":{\"once\":\"x\"}}");
+    /* An item in the middle that is another: all from there on. */
+    tn_value replaced = value_replace_take(value_ref(longer), 1, value_int(9));
+    expect(change(longer, replaced, false), "{\"c\":{\"keep\":1,\"add\":[9,3,\"new\"]}}");
+    value_unref(replaced);
+    value_unref(text);
+    value_unref(shorter);
+    value_unref(longer);
+    value_unref(list);
+}
+
+static void test_once(void **state) {
+    (void)state;
+    tn_value now = value_object(), next = json("{\"a\":{\"set\":1},\"e\":{\"once\":\"brief\"}}");
+    assert_int_equal(delta_apply_take(now, next, &now, NULL), TN_OK);
+    expect(value_ref(now), "{\"a\":1,\"e\":\"brief\",\"\":[\"e\"]}");
+    value_unref(next);
+    next = json("{\"a\":{\"set\":2}}");
+    assert_int_equal(delta_apply_take(now, next, &now, NULL), TN_OK);
+    expect(now, "{\"a\":2}");
+    value_unref(next);
+}
+
+static void test_broken_changes(void **state) {
+    (void)state;
+    static const char *const broken[] = {"{\"c\":{\"keep\":3,\"add\":[]}}",
+                                         "{\"c\":{\"keep\":-1,\"add\":[]}}",
+                                         "{\"c\":{\"add\":[]}}",
+                                         "{\"c\":{}}",
+                                         "{\"c\":7}",
+                                         "{\"c\":{\"keep\":\"1\",\"add\":[]}}",
+                                         "{\"other\":{\"keep\":0,\"add\":[1]}}"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        tn_value delta = json(broken[i]), out = NULL;
+        struct error error = ERROR_INIT;
+        assert_int_equal(delta_apply_take(json("{\"c\":[1,2]}"), delta, &out, &error), TN_INVALID);
+        assert_string_equal(error.code, "INVALID_STATE");
+        error_finish(&error);
+        value_unref(delta);
+    }
+}
+
+static void test_keys(void **state) {
+    (void)state;
+    char key[THREAD_KEY_MAX], from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
+    thread_key(key, "a/b%\n");
+    assert_string_equal(key, "a%2Fb%25%0A");
+    thread_key_range(from, to, "t", (const char *const[]){"-", "0000000001", NULL});
+    assert_string_equal(from, "t/-/0000000001/");
+    assert_string_equal(to, "t/-/00000000010");
+    assert_true(strcmp(from, "t/-/0000000001/~") < 0 && strcmp("t/-/0000000001/~", to) < 0);
+    assert_true(strcmp("t/-/0000000002/0", to) > 0);
+    assert_int_equal(thread_check_id("", NULL), TN_INVALID);
+    char longest[THREAD_ID_MAX + 2];
+    memset(longest, '/', sizeof longest);
+    longest[THREAD_ID_MAX + 1] = 0;
+    assert_int_equal(thread_check_id(longest, NULL), TN_INVALID);
+    longest[THREAD_ID_MAX] = 0;
+    assert_int_equal(thread_check_id(longest, NULL), TN_OK);
+    thread_key(key, longest);
+    assert_int_equal(strlen(key), 3 * THREAD_ID_MAX); /* and what follows has room in a key */
+}
+
+/* ---- The log ---- */
+
+static struct host *open_host(void) {
+    static const char *const paths[] = {TENON_STORE_PLUGINS "/memory.so", NULL};
+    struct error error = ERROR_INIT;
+    struct host *host =
+        host_new(&(struct host_options){.plugin_paths = paths, .no_config = true, .allow_drafts = true}, &error);
+    if (!host) fail_msg("%s", error.message);
+    tn_value options = json("{\"use\":\"memory\",\"path\":\"thread_test\"}");
+    host->store = store_open(host, options, &error);
+    if (!host->store) fail_msg("%s", error.message);
+    value_unref(options);
+    return host;
+}
+
+struct asked {
+    const char *id;
+    int64_t seq;
+};
+
+static int32_t perform(struct session *session, void *user, tn_value *result, struct error *error) {
+    const struct asked *asked = user;
+    return thread_read(session, asked->id, asked->seq, result, error);
+}
+
+static tn_value load(struct host *host, const char *id, int64_t seq) {
+    struct asked asked = {id, seq};
+    struct error error = ERROR_INIT;
+    tn_value loaded = NULL;
+    if (store_perform_wait(host->store, perform, &asked, &loaded, &error) != TN_OK) fail_msg("%s", error.message);
+    return loaded;
+}
+
+struct done {
+    bool over;
+    int32_t status;
+    char code[32];
+};
+
+static void on_done(void *user, int32_t status, tn_value result, const struct error *error) {
+    struct done *done = user;
+    (void)result;
+    done->over = true;
+    done->status = status;
+    snprintf(done->code, sizeof done->code, "%s", status == TN_OK ? "" : error->code);
+}
+
+static bool is_over(void *user) { return ((struct done *)user)->over; }
+
+static tn_value state_of(void *user) { return value_ref(user); }
+
+static struct done commit(struct host *host, struct thread_log *log, uint32_t seq, tn_value before, tn_value after) {
+    struct done done = {false, 0, ""};
+    tn_value delta = value_object();
+    for (size_t i = 0; i < value_count(after); i++)
+        delta = delta_channel_take(delta, value_key_at(after, i),
+                                   before ? value_get_key(before, value_key_at(after, i)) : NULL,
+                                   value_value_at(after, i), false);
+    tn_value checkpoint = value_set_take(value_object(), "step", value_int(seq));
+    checkpoint = value_set_take(checkpoint, "plan", value_array());
+    struct thread_commit what = {.scope = THREAD_ROOT,
+                                 .seq = seq,
+                                 .checkpoint = value_set_take(checkpoint, "delta", delta),
+                                 .record = value_set_take(value_object(), "head", value_int(seq)),
+                                 .step_over = true,
+                                 .state = state_of,
+                                 .user = (void *)(uintptr_t)after};
+    thread_log_commit(log, what, on_done, &done);
+    loop_run(host->loop, is_over, &done);
+    return done;
+}
+
+#define CHECKPOINTS 60
+
+/* Every state as it was: large enough that there are several snapshots between them. */
+static void test_reads_back(void **state) {
+    (void)state;
+    struct host *host = open_host();
+    tn_value loaded = load(host, "reads/back", THREAD_HEAD), states[CHECKPOINTS];
+    struct thread_log *log = thread_log_new(host->store, "reads/back", loaded);
+    value_unref(loaded);
+    char large[8192];
+    memset(large, 'x', sizeof large - 1);
+    large[sizeof large - 1] = 0;
+    tn_value now = value_set_take(value_object(), "list", value_array());
+    for (uint32_t i = 0; i < CHECKPOINTS; i++) {
+        tn_value list = value_push_take(value_ref(value_get(now, "list")), value_text(large));
+        tn_value next = value_set_take(value_ref(now), "list", list);
+        next = value_set_take(next, "n", value_int(i));
+        struct done done = commit(host, log, i, i ? now : NULL, next);
+        if (done.status != TN_OK) fail_msg("checkpoint %u: %s", i, done.code);
+        value_unref(now);
+        states[i] = value_ref(now = next);
+    }
+    value_unref(now);
+    thread_log_free(log);
+    for (uint32_t i = 0; i < CHECKPOINTS; i++) {
+        loaded = load(host, "reads/back", i);
+        assert_true(value_equal(value_get(value_get(loaded, "saved"), "state"), states[i]));
+        value_unref(loaded);
+        value_unref(states[i]);
+    }
+    tn_value page = NULL, query = store_list(STORE_SNAPSHOTS, NULL, NULL, 100);
+    assert_int_equal(store_query_wait(host->store, query, &page, NULL), TN_OK);
+    size_t snapshots = value_count(value_get(page, "records"));
+    if (snapshots < 2 || snapshots > 6) fail_msg("%zu snapshots of %d checkpoints", snapshots, CHECKPOINTS);
+    value_unref(page);
+    host_free(host);
+}
+
+static void test_fence(void **state) {
+    (void)state;
+    struct host *host = open_host();
+    tn_value loaded = load(host, "fence", THREAD_HEAD), one = json("{\"n\":1}"), two = json("{\"n\":2}");
+    struct thread_log *first = thread_log_new(host->store, "fence", loaded);
+    struct thread_log *rival = thread_log_new(host->store, "fence", loaded);
+    value_unref(loaded);
+    assert_int_equal(commit(host, first, 0, NULL, one).status, TN_OK);
+    assert_string_equal(commit(host, rival, 0, NULL, two).code, "FENCED"); /* both wanted to make it */
+    loaded = load(host, "fence", THREAD_HEAD);
+    struct thread_log *second = thread_log_new(host->store, "fence", loaded);
+    value_unref(loaded);
+    assert_int_equal(commit(host, first, 1, one, two).status, TN_OK);      /* nobody has taken it yet */
+    assert_string_equal(commit(host, second, 2, two, one).code, "FENCED"); /* what it had loaded is out of date */
+    loaded = load(host, "fence", THREAD_HEAD);
+    struct thread_log *third = thread_log_new(host->store, "fence", loaded);
+    value_unref(loaded);
+    assert_int_equal(commit(host, third, 2, two, one).status, TN_OK);
+    assert_string_equal(commit(host, first, 2, two, two).code, "FENCED");
+    /* Notes of one that was replaced do nothing, and its next commit says why. */
+    thread_log_task_take(first, THREAD_ROOT, 3, 0, value_bool(true));
+    assert_string_equal(commit(host, first, 3, two, two).code, "FENCED");
+    loaded = load(host, "fence", THREAD_HEAD);
+    expect(value_ref(value_get(value_get(loaded, "saved"), "state")), "{\"n\":1}");
+    assert_null(value_get(value_get(loaded, "saved"), "in_step"));
+    value_unref(loaded);
+    thread_log_free(first);
+    thread_log_free(rival);
+    thread_log_free(second);
+    thread_log_free(third);
+    value_unref(one);
+    value_unref(two);
+    host_free(host);
+}
+
+/* A store that cannot be opened: whoever asks is told, each time, and nothing hangs. */
+static void test_no_store(void **state) {
+    (void)state;
+    struct host *host = open_host();
+    struct error error = ERROR_INIT;
+    tn_value options = json("{\"use\":\"nothing\"}");
+    assert_null(store_open(host, options, &error));
+    assert_string_equal(error.code, "STORE_NOT_FOUND");
+    assert_non_null(strstr(error.message, "tenon.memory"));
+    value_unref(options);
+    options = json("{\"use\":\"memory\",\"colour\":\"red\"}");
+    struct store *store = store_open(host, options, &error);
+    assert_non_null(store);
+    for (int i = 0; i < 2; i++) {
+        error_finish(&error);
+        assert_int_not_equal(store_query_wait(store, store_get("c", "k"), NULL, &error), TN_OK);
+        assert_non_null(strstr(error.message, "colour"));
+    }
+    /* What was asked for is told before it is closed. */
+    struct done done = {false, 0, ""};
+    store_query_take(store, store_get("c", "k"), on_done, &done);
+    store_close(store);
+    assert_true(done.over);
+    error_finish(&error);
+    value_unref(options);
+    host_free(host);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes),        cmocka_unit_test(test_once),
+                                       cmocka_unit_test(test_broken_changes), cmocka_unit_test(test_keys),
+                                       cmocka_unit_test(test_reads_back),     cmocka_unit_test(test_fence),
+                                       cmocka_unit_test(test_no_store)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
