@@ -298,11 +298,12 @@ bool durable_commit(struct run *run, const char *source) {
     if (!durable || durable->broken) return false;
     bool first = durable->root && !durable->written;
     if (durable->exit_only && !first) return false;
+    bool checkpoint = source && !run_in_step(run);
     if (durable->replay) {
-        compare(durable, source, !run_in_step(run));
+        compare(durable, source, checkpoint);
         return false;
     }
-    write(durable, source, "running", !run_in_step(run));
+    write(durable, source, "running", checkpoint);
     return true;
 }
 

@@ -20,7 +20,10 @@ struct task;
 void durable_begin(struct run *run);
 void durable_end(struct run *run);         /* with the run */
 bool durable_waits(const struct run *run); /* for a commit: the run must not advance */
-/* What has changed, and what comes next. True: run_advance is called when it is written. */
+/*
+ * What has changed, and what comes next; by a NULL source the run goes on from where it stood, and takes the thread
+ * over. True: run_advance is called when it is written.
+ */
 bool durable_commit(struct run *run, const char *source);
 /* The run has come to `status`. True: run_end is called when that is written. */
 bool durable_finish(struct run *run, enum run_status status);

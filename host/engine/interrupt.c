@@ -255,6 +255,8 @@ int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error 
     value_unref(interrupts);
     if (status != TN_OK) return status;
     run->status = RUN_RUNNING;
+    /* That one killed or stopped is gone on with is no step of its history: a replay has no such end. */
+    const char *source = run->interrupt_after ? "resume" : NULL;
     run->draining = run->interrupt_after = run->at_limit = false;
     error_finish(&run->error);
     /* An interrupted step has been counted already, and is this invocation's first. */
@@ -266,7 +268,7 @@ int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error 
     durable_begin(run);
     for (size_t i = 0; i < (answers ? value_count(answers) : 0); i++)
         durable_answer(run, value_chars(value_key_at(answers, i), NULL), value_value_at(answers, i));
-    if (!durable_commit(run, "resume")) run_advance(run);
+    if (!durable_commit(run, source)) run_advance(run);
     run->in_start = false;
     *ended = run->status != RUN_RUNNING;
     return TN_OK;

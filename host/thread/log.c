@@ -2,8 +2,9 @@
  * log.c - a thread written to: commits, and between them what tasks have done, as few batches as there is time for.
  *
  * Every batch says which fence it expects, so that one of a writer that has been replaced does nothing. Notes of tasks
- * go out one batch at a time: what comes while one is under way waits for it, and goes together. A commit takes the
- * notes that must stay with it, and forgets those that it makes needless.
+ * go out one batch at a time: what comes while one is under way waits for it, and goes together; so does a commit, as
+ * notes that could not be written go with it. A commit takes the notes that must stay with it, and forgets those that
+ * it makes needless.
  */
 #include "host/thread/log.h"
 #include "adl/value/memory.h"
@@ -21,16 +22,18 @@ struct thread_log {
     int64_t fence;
     int64_t changed, snapshot;    /* about: bytes of changes since the snapshot, and of it */
     tn_value tasks, calls;        /* notes that wait: operations */
-    bool noting;                  /* a batch of notes is under way */
+    tn_value noted[2];            /* tasks and calls of the batch of notes that is under way; NULL where none is */
+    bool held;                    /* notes could not be written: they go with the next commit, and not before */
     bool tasks_left, nested_left; /* there may be records of the step under way */
     bool closed;
-    int32_t failed; /* of a batch of notes: the next commit tells it */
-    struct error error;
-    uint32_t committing; /* commits under way */
+    uint32_t committing;                   /* commits under way, and those that wait */
+    struct commit *waiting, *last_waiting; /* for the notes under way: it takes them with it where they fail */
 };
 
 struct commit {
     struct thread_log *log;
+    struct commit *next;
+    struct thread_commit what;
     store_done *done;
     void *user;
 };
@@ -67,10 +70,9 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
 const char *thread_log_id(const struct thread_log *log) { return log->id; }
 
 static void release(struct thread_log *log) {
-    if (!log->closed || log->noting || log->committing) return;
+    if (!log->closed || log->noted[0] || log->committing) return;
     value_unref(log->tasks);
     value_unref(log->calls);
-    error_finish(&log->error);
     mem_free(log->id);
     mem_free(log);
 }
@@ -95,6 +97,7 @@ static tn_value expect_fence(const struct thread_log *log) {
 }
 
 static void write_notes(struct thread_log *log);
+static void submit(struct commit *commit);
 
 /* A conflict is always about the record: nothing else is conditional. */
 static int32_t understand(const struct thread_log *log, int32_t status, const struct error *error, struct error *out) {
@@ -108,24 +111,38 @@ static int32_t understand(const struct thread_log *log, int32_t status, const st
     return status;
 }
 
+/* A failure is not told: the next commit takes the notes with it, and is written, or tells. */
 static void on_noted(void *user, int32_t status, tn_value result, const struct error *error) {
     struct thread_log *log = user;
-    (void)result;
-    log->noting = false;
-    if (status != TN_OK && log->failed == TN_OK) log->failed = understand(log, status, error, &log->error);
+    (void)result, (void)error;
+    if (status == TN_OK) {
+        value_unref(log->noted[0]);
+        value_unref(log->noted[1]);
+    } else {
+        log->tasks = value_concat_take(log->noted[0], log->tasks);
+        log->calls = value_concat_take(log->noted[1], log->calls);
+        log->held = true;
+    }
+    log->noted[0] = log->noted[1] = NULL;
+    while (log->waiting) {
+        struct commit *commit = log->waiting;
+        log->waiting = commit->next;
+        submit(commit);
+    }
     write_notes(log);
     release(log);
 }
 
 static void write_notes(struct thread_log *log) {
-    if (log->noting || log->committing || (!value_count(log->tasks) && !value_count(log->calls))) return;
+    if (log->noted[0] || log->committing || log->held || (!value_count(log->tasks) && !value_count(log->calls))) return;
     tn_value batch = value_push_take(value_array(), expect_fence(log));
     log->tasks_left |= value_count(log->tasks) > 0;
-    batch = value_concat_take(batch, log->tasks);
-    batch = value_concat_take(batch, log->calls);
+    batch = value_concat_take(batch, value_ref(log->tasks));
+    batch = value_concat_take(batch, value_ref(log->calls));
+    log->noted[0] = log->tasks;
+    log->noted[1] = log->calls;
     log->tasks = value_array();
     log->calls = value_array();
-    log->noting = true;
     store_commit_take(log->store, batch, on_noted, log);
 }
 
@@ -170,10 +187,9 @@ static void on_committed(void *user, int32_t status, tn_value result, const stru
     struct thread_log *log = commit->log;
     struct error why = ERROR_INIT;
     status = understand(log, status, error, &why);
-    if (status == TN_OK) log->version = -1;
-    if (status == TN_OK && log->failed != TN_OK) {
-        status = log->failed;
-        error_copy(&why, &log->error);
+    if (status == TN_OK) {
+        log->version = -1;
+        log->held = false;
     }
     commit->done(commit->user, status, result, &why);
     error_finish(&why);
@@ -269,13 +285,23 @@ static tn_value make_batch(struct thread_log *log, const struct thread_commit *c
     return add_tasks_take(log, batch, commit);
 }
 
-void thread_log_commit(struct thread_log *log, struct thread_commit commit, store_done *done, void *user) {
-    tn_value batch = make_batch(log, &commit);
-    value_unref(commit.checkpoint);
-    value_unref(commit.record);
-    value_unref(commit.tasks);
-    struct commit *waiting = mem_alloc(sizeof *waiting);
-    *waiting = (struct commit){log, done, user};
+static void submit(struct commit *commit) {
+    struct thread_commit *what = &commit->what;
+    tn_value batch = make_batch(commit->log, what);
+    value_unref(what->checkpoint);
+    value_unref(what->record);
+    value_unref(what->tasks);
+    store_commit_take(commit->log->store, batch, on_committed, commit);
+}
+
+void thread_log_commit(struct thread_log *log, struct thread_commit what, store_done *done, void *user) {
+    struct commit *commit = mem_alloc(sizeof *commit);
+    *commit = (struct commit){log, NULL, what, done, user};
     log->committing++;
-    store_commit_take(log->store, batch, on_committed, waiting);
+    if (!log->noted[0]) {
+        submit(commit);
+        return;
+    }
+    *(log->waiting ? &log->last_waiting->next : &log->waiting) = commit;
+    log->last_waiting = commit;
 }

@@ -70,7 +70,8 @@ struct thread_commit {
 };
 /* The first is done before there is another; runs inside tasks may then commit beside each other. */
 void thread_log_commit(struct thread_log *log, struct thread_commit commit, store_done *done, void *user);
-/* What a task of the step under way has done: several become one batch. A failure is told by the next commit. */
+/* What a task of the step under way has done: several become one batch; where that fails, they go with the next commit.
+ */
 void thread_log_task_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index, tn_value entry);
 /* What a task of a step has given, and another execution might not: kept for replays. Goes with the next commit. */
 void thread_log_outcome_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index, tn_value entry);

@@ -1,0 +1,40 @@
+"""What is disturbed: documents of documents/, and the invocations of a thread of theirs.
+
+A turn is {"input": JSON} or {"resume": [nodes whose interrupts are answered]}, with the exit code that it ends with.
+"""
+
+
+class Case:
+    def __init__(self, name, document=None, turns=None, options=(), empty=False, stride=1, disturbed=None, times=12,
+                 duration=0.012):
+        self.name, self.document = name, document or name + ".yaml"
+        self.turns = turns or [{"input": "{}"}]
+        self.options = list(options)
+        self.empty = empty  # the store is made in the first turn
+        self.stride = stride  # of writes
+        self.disturbed = range(len(self.turns)) if disturbed is None else disturbed
+        self.times = times  # points that are a time, in each turn
+        self.duration = duration  # of a turn, in seconds; nearly
+
+
+CASES = [
+    Case("map", times=40, duration=0.03),
+    Case("new", "chain.yaml", empty=True),
+    Case("chain", turns=[{"input": "{}"}, {"input": '{"t": "again"}'}]),
+    Case("exit", "chain.yaml", options=["--durability", "exit"]),
+    Case("fanout", times=40),
+    Case("agent", times=40),
+    Case("asks", turns=[
+        {"input": "{}", "code": 3},
+        {"resume": ["b"], "code": 3},
+        {"resume": ["agent"], "code": 3},
+        {"resume": ["a"], "code": 3},
+        {"resume": [], "code": 3},  # before
+        {"resume": []},  # after
+    ]),
+    Case("nested", turns=[{"input": "{}", "code": 3}, {"resume": ["ask"]}]),
+    Case("retry", times=20, duration=0.02),
+    Case("handled"),
+    Case("heals", turns=[{"input": "{}", "code": 1}, {"resume": []}]),
+    Case("turns", turns=[{"input": '{"said": "turn %d"}' % n} for n in range(60)], disturbed=range(0, 60, 4), times=4),
+]

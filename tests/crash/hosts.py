@@ -1,0 +1,2 @@
+def contend(work, stride, wrong):
+    return 0

@@ -1,0 +1,115 @@
+/*
+ * shim.c - preloaded into tenon: counts what it does to the files of its store, and makes one of these calls go wrong.
+ *
+ *     CRASH_AT=12 CRASH_HOW=half CRASH_MARK=hit LD_PRELOAD=libcrash.so tenon run …
+ *
+ * CRASH_HOW: before or after the call the process is killed; half of the bytes are written, and then it is killed; eio
+ * fails this call, and enospc this and all writes that follow, as a disk that is full stays full. The file CRASH_MARK
+ * is made when it happens: where it is not there in the end, there were fewer calls.
+ *
+ * A store's files end with .db, .db-wal or .db-journal. The -shm file is left out: it is shared memory, of which
+ * nothing outlives its last process.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum how { NOTHING, BEFORE, AFTER, HALF, FAIL };
+
+static _Atomic long calls;
+
+static int is_store_path(const char *path) {
+    static const char *const ends[] = {".db", ".db-wal", ".db-journal"};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t end = strlen(ends[i]);
+        if (length >= end && strcmp(path + length - end, ends[i]) == 0) return 1;
+    }
+    return 0;
+}
+
+static int is_store_file(int fd) {
+    char link[40], path[4096];
+    int saved = errno;
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    errno = saved;
+    if (length < 0) return 0;
+    path[length] = 0;
+    return is_store_path(path);
+}
+
+static _Noreturn void die(void) {
+    (void)kill(getpid(), SIGKILL);
+    for (;;) (void)pause();
+}
+
+static void mark(void) {
+    const char *path = getenv("CRASH_MARK");
+    int fd = path ? open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0) (void)close(fd);
+}
+
+/* What is to become of this call; dies where it is not to be made. */
+static enum how decide(int writes) {
+    const char *at = getenv("CRASH_AT"), *how = getenv("CRASH_HOW");
+    long chosen = at ? strtol(at, NULL, 10) : 0, now = atomic_fetch_add(&calls, 1) + 1;
+    if (chosen < 1 || !how || now < chosen) return NOTHING;
+    int stays = strcmp(how, "enospc") == 0;
+    if (stays ? !writes : now != chosen) return NOTHING; /* a full disk still synchronizes and removes */
+    mark();
+    if (strcmp(how, "after") == 0) return AFTER;
+    if (strcmp(how, "half") == 0 && writes) return HALF;
+    if (strcmp(how, "eio") != 0 && !stays) die();
+    errno = stays ? ENOSPC : EIO;
+    return FAIL;
+}
+
+/* ---- The calls ---- */
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Of a store's file, decided upon; `half` and `all` make the call. */
+#define CALL(type, is_ours, writes, half, all)                                                                         \
+    do {                                                                                                               \
+        enum how how = (is_ours) ? decide(writes) : NOTHING;                                                           \
+        if (how == FAIL) return -1;                                                                                    \
+        if (how == HALF) {                                                                                             \
+            (void)(half);                                                                                              \
+            die();                                                                                                     \
+        }                                                                                                              \
+        type result = (type)(all);                                                                                     \
+        if (how == AFTER) die();                                                                                       \
+        return result;                                                                                                 \
+    } while (0)
+
+EXPORT ssize_t write(int fd, const void *data, size_t size) {
+    CALL(ssize_t, is_store_file(fd), 1, syscall(SYS_write, fd, data, size / 2), syscall(SYS_write, fd, data, size));
+}
+
+EXPORT ssize_t pwrite64(int fd, const void *data, size_t size, off64_t offset) {
+    CALL(ssize_t, is_store_file(fd), 1, syscall(SYS_pwrite64, fd, data, size / 2, offset),
+         syscall(SYS_pwrite64, fd, data, size, offset));
+}
+
+EXPORT ssize_t pwrite(int fd, const void *data, size_t size, off_t offset) { return pwrite64(fd, data, size, offset); }
+
+EXPORT ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset) {
+    CALL(ssize_t, is_store_file(fd), 1, syscall(SYS_pwritev, fd, parts, count / 2, offset, 0),
+         syscall(SYS_pwritev, fd, parts, count, offset, 0));
+}
+
+EXPORT int ftruncate64(int fd, off64_t size) { CALL(int, is_store_file(fd), 0, 0, syscall(SYS_ftruncate, fd, size)); }
+
+EXPORT int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
+EXPORT int fsync(int fd) { CALL(int, is_store_file(fd), 0, 0, syscall(SYS_fsync, fd)); }
+EXPORT int fdatasync(int fd) { CALL(int, is_store_file(fd), 0, 0, syscall(SYS_fdatasync, fd)); }
+EXPORT int unlink(const char *path) { CALL(int, is_store_path(path), 0, 0, syscall(SYS_unlink, path)); }
