@@ -11,6 +11,7 @@
 #include "host/check/exercise_internal.h"
 #include "host/log.h"
 #include "host/plugin/check_internal.h"
+#include "host/store/store.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -129,6 +130,13 @@ static bool visit(void *user, const struct component_info *info) {
     return true;
 }
 
+void exercise_store(struct host *host) {
+    tn_value options = value_set_take(value_object(), "use", value_text("memory"));
+    options = value_set_take(options, "path", value_text("check"));
+    host->store = store_open(host, options, NULL);
+    value_unref(options);
+}
+
 static _Noreturn void child(const char *path, const struct exercise_options *options, int timeout_ms) {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
     const char *const paths[] = {path, NULL};
@@ -144,6 +152,7 @@ static _Noreturn void child(const char *path, const struct exercise_options *opt
             .plugin_paths = paths, .no_config = true, .allow_drafts = options->allow_drafts, .check_plugins = true},
         &error);
     if (!it.host) _exit(0); /* the first part has said why */
+    exercise_store(it.host);
     it.host->catalog.each(it.host->catalog.self, NULL, count, &it);
     it.host->catalog.each(it.host->catalog.self, NULL, visit, &it);
     for (size_t i = 0; i < EXERCISE_FIELDS; i++) value_unref(it.reads[i]);

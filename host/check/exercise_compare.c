@@ -41,6 +41,7 @@ static struct component *apart(struct exercised *it) {
             &(struct host_options){
                 .plugin_paths = paths, .no_config = true, .isolate = isolate, .allow_drafts = it->host->allow_drafts},
             &error);
+    if (it->apart && !it->apart->store) exercise_store(it->apart);
     if (!it->apart || registry_resolve(it->apart->registry, info->kind, info->id, &component, &error) != TN_OK)
         say_no(it, &error);
     error_finish(&error);

@@ -63,6 +63,9 @@ struct exercised {
     bool no_apart; /* it cannot be made */
 };
 
+/* What is tried must not be done to anybody's store: the host gets one of its own, in memory. */
+void exercise_store(struct host *host);
+
 /* exercise.c */
 int64_t exercise_now_ms(void);
 static inline bool exercise_has_time(const struct exercised *it) { return exercise_now_ms() < it->end_ms; }

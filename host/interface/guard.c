@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <tenon/store.h>
 #include <time.h>
 
 struct guarded {
@@ -27,6 +28,8 @@ struct guarded {
     tn_lifecycle_1 lifecycle;
     const tn_component_1 *inner_components;
     const tn_lifecycle_1 *inner_lifecycle;
+    tn_store_draft stores;
+    const tn_store_draft *inner_stores;
     _Atomic int64_t references;
 };
 
@@ -452,8 +455,75 @@ static void l_deinit(void *self) {
     if (left < 0) find(guarded, "has released %lld values more than it was given", (long long)-left);
 }
 
+/* ---- Stores: what they do on the host's thread for them is theirs ---- */
+
+struct guarded_store {
+    struct guarded *guarded;
+    tn_store *inner;
+};
+
+/* The host has it now. */
+static void handed_over(struct guarded *guarded, tn_value value) {
+    if (value_is_block(value)) guarded->references--;
+}
+
+static int32_t ended_store(struct guarded *guarded, struct guarded *before, int32_t status, const tn_value *result,
+                           const tn_value *error) {
+    if (status == TN_OK && result) handed_over(guarded, *result);
+    if (status != TN_OK && error) handed_over(guarded, *error);
+    current = before;
+    return status;
+}
+
+static int32_t s_open(void *self, tn_value options, tn_store **store, tn_value *error) {
+    struct guarded *guarded = self, *before = current;
+    struct guarded_store *opened = mem_zalloc(sizeof *opened);
+    current = opened->guarded = guarded;
+    int32_t status = guarded->inner_stores->open(guarded->inner->self, options, &opened->inner, error);
+    if (status == TN_OK)
+        *store = (tn_store *)opened;
+    else
+        mem_free(opened);
+    return ended_store(guarded, before, status, NULL, error);
+}
+
+static void s_close(tn_store *store) {
+    struct guarded_store *opened = (struct guarded_store *)store;
+    struct guarded *before = current;
+    if (!opened) return;
+    current = opened->guarded;
+    opened->guarded->inner_stores->close(opened->inner);
+    current = before;
+    mem_free(opened);
+}
+
+static int32_t s_commit(tn_store *store, tn_value batch, tn_value *result, tn_value *error) {
+    const struct guarded_store *opened = (const struct guarded_store *)store;
+    struct guarded *guarded = opened->guarded, *before = current;
+    current = guarded;
+    int32_t status = guarded->inner_stores->commit(opened->inner, batch, result, error);
+    return ended_store(guarded, before, status, result, error);
+}
+
+static int32_t s_query(tn_store *store, tn_value query, tn_value *result, tn_value *error) {
+    const struct guarded_store *opened = (const struct guarded_store *)store;
+    struct guarded *guarded = opened->guarded, *before = current;
+    current = guarded;
+    int32_t status = guarded->inner_stores->query(opened->inner, query, result, error);
+    return ended_store(guarded, before, status, result, error);
+}
+
+static int32_t s_maintain(tn_store *store, tn_value *result, tn_value *error) {
+    const struct guarded_store *opened = (const struct guarded_store *)store;
+    struct guarded *guarded = opened->guarded, *before = current;
+    current = guarded;
+    int32_t status = guarded->inner_stores->maintain(opened->inner, result, error);
+    return ended_store(guarded, before, status, result, error);
+}
+
 static const void *offer(void *self, const char *id) {
     struct guarded *guarded = self;
+    if (strcmp(id, TN_STORE_DRAFT) == 0) return guarded->inner_stores ? &guarded->stores : NULL;
     if (strcmp(id, TN_COMPONENT_1) == 0) return guarded->inner_components ? &guarded->components : NULL;
     if (strcmp(id, TN_LIFECYCLE_1) == 0) return &guarded->lifecycle;
     return guarded->inner->get(guarded->inner->self, id);
@@ -463,6 +533,8 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *end) {
     if (end->size != sizeof *end || !end->get) return end; /* refused as it is */
     const tn_component_1 *components = end->get(end->self, TN_COMPONENT_1);
     const tn_lifecycle_1 *lifecycle = end->get(end->self, TN_LIFECYCLE_1);
+    const tn_store_draft *stores = end->get(end->self, TN_STORE_DRAFT);
+    if (stores && stores->size != sizeof *stores) return end;
     if ((components && (components->size != sizeof *components || !components->create || !components->start ||
                         !components->destroy)) ||
         (lifecycle && lifecycle->size != sizeof *lifecycle))
@@ -475,6 +547,9 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *end) {
     guarded->inner = end;
     guarded->inner_components = components;
     guarded->inner_lifecycle = lifecycle;
+    guarded->inner_stores = stores;
+    if (stores)
+        guarded->stores = (tn_store_draft){sizeof(tn_store_draft), 0, s_open, s_close, s_commit, s_query, s_maintain};
     guarded->components = (tn_component_1){sizeof(tn_component_1), 0, c_create, c_start, c_cancel, c_ready, c_destroy};
     guarded->lifecycle = (tn_lifecycle_1){sizeof(tn_lifecycle_1), 0, l_init, l_quiesce, l_deinit};
     return &guarded->end;

@@ -165,10 +165,13 @@ static void on_call(struct remote *remote, struct task *task, int64_t number, tn
     struct asked *asked = mem_zalloc(sizeof *asked);
     *asked = (struct asked){remote, number, number_of(params, "call", -1)};
     int64_t callee = number_of(params, "callee", -1);
+    tn_value operation = value_get(params, "operation"), input = value_get(params, "input");
     int32_t status = TN_LIMIT;
-    if (remote->asked < PROTOCOL_CALLS)
+    if (remote->asked < PROTOCOL_CALLS && value_is(operation, TN_STRING))
+        status = interface_state.invoke(task->token, value_chars(operation, NULL), input, on_called, asked);
+    else if (remote->asked < PROTOCOL_CALLS)
         status = interface_task.call(task->token, callee < 0 || callee > UINT32_MAX ? UINT32_MAX : (uint32_t)callee,
-                                     value_get(params, "input"), on_called, asked);
+                                     input, on_called, asked);
     if (status == TN_OK) {
         remote->asked++;
         return;
@@ -176,7 +179,9 @@ static void on_call(struct remote *remote, struct task *task, int64_t number, tn
     if (status == TN_CANCELLED || status == TN_STALE)
         tell_called(asked, status, "CANCELLED", "the call was cancelled");
     else if (status == TN_NOT_FOUND)
-        tell_called(asked, status, "NOT_FOUND", "`callee` is no index of `calls`, which `create` answered with");
+        tell_called(asked, status, "NOT_FOUND",
+                    operation ? "the state kernel has no `operation` of that name"
+                              : "`callee` is no index of `calls`, which `create` answered with");
     else
         tell_called(asked, status, status == TN_LIMIT ? "LIMIT" : "NODE_EXECUTION",
                     "there are too many calls at once, or too many inside each other");

@@ -104,7 +104,7 @@ const void *plugin_interface(const struct plugin *plugin, const char *interface_
     return plugin->state == PLUGIN_LOADED ? plugin->plugin->get(plugin->plugin->self, interface_id) : NULL;
 }
 
-void *plugin_self(const struct plugin *plugin) { return plugin->entered->self; }
+void *plugin_self(const struct plugin *plugin) { return plugin->plugin->self; }
 
 void plugin_ref(struct plugin *plugin) { atomic_fetch_add_explicit(&plugin->refs, 1, memory_order_relaxed); }
 void plugin_unref(struct plugin *plugin) { atomic_fetch_sub_explicit(&plugin->refs, 1, memory_order_release); }
