@@ -26,6 +26,8 @@ struct thread_log {
     bool held;                    /* notes could not be written: they go with the next commit, and not before */
     bool tasks_left, nested_left; /* there may be records of the step under way */
     bool closed;
+    int32_t broken; /* of a commit: nothing is written any more, and all that follow tell it */
+    struct error error;
     uint32_t committing;                   /* commits under way, and those that wait */
     struct commit *waiting, *last_waiting; /* for the notes under way: it takes them with it where they fail */
 };
@@ -33,7 +35,8 @@ struct thread_log {
 struct commit {
     struct thread_log *log;
     struct commit *next;
-    struct thread_commit what;
+    tn_value batch; /* while it waits */
+    bool step_over; /* of the thread's own run: notes of tasks are needless */
     store_done *done;
     void *user;
 };
@@ -73,6 +76,7 @@ static void release(struct thread_log *log) {
     if (!log->closed || log->noted[0] || log->committing) return;
     value_unref(log->tasks);
     value_unref(log->calls);
+    error_finish(&log->error);
     mem_free(log->id);
     mem_free(log);
 }
@@ -111,18 +115,25 @@ static int32_t understand(const struct thread_log *log, int32_t status, const st
     return status;
 }
 
-/* A failure is not told: the next commit takes the notes with it, and is written, or tells. */
+/* What could not be written goes with the next commit, which then is written, or tells why not. */
+static void keep_noted(struct thread_log *log) {
+    struct commit *next = log->waiting;
+    if (next) {
+        next->batch = value_concat_take(next->batch, next->step_over ? value_array() : value_ref(log->noted[0]));
+        next->batch = value_concat_take(next->batch, value_ref(log->noted[1]));
+        return;
+    }
+    log->tasks = value_concat_take(value_ref(log->noted[0]), log->tasks);
+    log->calls = value_concat_take(value_ref(log->noted[1]), log->calls);
+    log->held = true;
+}
+
 static void on_noted(void *user, int32_t status, tn_value result, const struct error *error) {
     struct thread_log *log = user;
     (void)result, (void)error;
-    if (status == TN_OK) {
-        value_unref(log->noted[0]);
-        value_unref(log->noted[1]);
-    } else {
-        log->tasks = value_concat_take(log->noted[0], log->tasks);
-        log->calls = value_concat_take(log->noted[1], log->calls);
-        log->held = true;
-    }
+    if (status != TN_OK) keep_noted(log);
+    value_unref(log->noted[0]);
+    value_unref(log->noted[1]);
     log->noted[0] = log->noted[1] = NULL;
     while (log->waiting) {
         struct commit *commit = log->waiting;
@@ -134,7 +145,9 @@ static void on_noted(void *user, int32_t status, tn_value result, const struct e
 }
 
 static void write_notes(struct thread_log *log) {
-    if (log->noted[0] || log->committing || log->held || (!value_count(log->tasks) && !value_count(log->calls))) return;
+    if (log->noted[0] || log->committing || log->held || log->broken ||
+        (!value_count(log->tasks) && !value_count(log->calls)))
+        return;
     tn_value batch = value_push_take(value_array(), expect_fence(log));
     log->tasks_left |= value_count(log->tasks) > 0;
     batch = value_concat_take(batch, value_ref(log->tasks));
@@ -187,6 +200,13 @@ static void on_committed(void *user, int32_t status, tn_value result, const stru
     struct thread_log *log = commit->log;
     struct error why = ERROR_INIT;
     status = understand(log, status, error, &why);
+    if (status == TN_OK && log->broken) {
+        status = log->broken;
+        error_copy(&why, &log->error);
+    } else if (status != TN_OK && !log->broken) {
+        log->broken = status;
+        error_copy(&log->error, &why);
+    }
     if (status == TN_OK) {
         log->version = -1;
         log->held = false;
@@ -286,17 +306,23 @@ static tn_value make_batch(struct thread_log *log, const struct thread_commit *c
 }
 
 static void submit(struct commit *commit) {
-    struct thread_commit *what = &commit->what;
-    tn_value batch = make_batch(commit->log, what);
-    value_unref(what->checkpoint);
-    value_unref(what->record);
-    value_unref(what->tasks);
+    tn_value batch = commit->batch;
+    commit->batch = NULL;
+    /* The commit of a run inside has failed, which its task takes for a failure of its own; it must not become one. */
+    if (commit->log->broken) {
+        value_unref(batch);
+        batch = value_push_take(value_array(), expect_fence(commit->log));
+    }
     store_commit_take(commit->log->store, batch, on_committed, commit);
 }
 
 void thread_log_commit(struct thread_log *log, struct thread_commit what, store_done *done, void *user) {
     struct commit *commit = mem_alloc(sizeof *commit);
-    *commit = (struct commit){log, NULL, what, done, user};
+    bool step_over = what.step_over && strcmp(what.scope, THREAD_ROOT) == 0;
+    *commit = (struct commit){log, NULL, make_batch(log, &what), step_over, done, user};
+    value_unref(what.checkpoint);
+    value_unref(what.record);
+    value_unref(what.tasks);
     log->committing++;
     if (!log->noted[0]) {
         submit(commit);

@@ -68,7 +68,10 @@ struct thread_commit {
     tn_value (*state)(void *); /* the whole state after it, asked for where a snapshot is due; a new reference */
     void *user;
 };
-/* The first is done before there is another; runs inside tasks may then commit beside each other. */
+/*
+ * The first is done before there is another; runs inside tasks may then commit beside each other. When one fails, so do
+ * all that follow, with its error, and nothing more is written.
+ */
 void thread_log_commit(struct thread_log *log, struct thread_commit commit, store_done *done, void *user);
 /* What a task of the step under way has done: several become one batch; where that fails, they go with the next commit.
  */
