@@ -114,6 +114,98 @@ static const struct option reference_options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
+#define FILTER_OPTION                                                                                                  \
+    { "filter", 'f', "JSON", "members, as payload.size, to what they must be: {\"payload.size\": {\"gt\": 9}}", NULL }
+#define PAGE_OPTIONS                                                                                                   \
+    {"limit", 'n', "N", "how many at most; 100", NULL}, { "after", 0, "ID", "go on behind this one", NULL }
+#define JSON_OPTION                                                                                                    \
+    { "json", 0, NULL, "print JSON on standard output", NULL }
+#define ARTIFACT_OPTION                                                                                                \
+    { "artifact", 'a', "ID", "an Artifact that belongs to it; may be repeated", NULL }
+
+static const struct option task_create_options[] = {
+    {"payload", 'p', "JSON", "what it is about: an object, @FILE, or - for standard input", NULL},
+    ARTIFACT_OPTION,
+    {"key", 'k', "TEXT", "make it once: a second Task with this key is the first one", NULL},
+    JSON_OPTION,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option task_list_options[] = {
+    {"type", 't', "TYPE", "only of this type; may be repeated", NULL},
+    {"state", 's', "STATE", "only in this state; may be repeated", "queued|running|done|failed"},
+    FILTER_OPTION,
+    {"order", 'o', "MEMBER", "by this member, as updated_at, instead of oldest first; may be repeated", NULL},
+    {"reverse", 'r', NULL, "turn the order around", NULL},
+    PAGE_OPTIONS,
+    JSON_OPTION,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option task_update_options[] = {
+    {"token", 0, "TOKEN", "change it only if this claim lasts", NULL},
+    JSON_OPTION,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option task_claim_options[] = {
+    {"type", 't', "TYPE", "only of this type; of several, the first that has one", NULL},
+    FILTER_OPTION,
+    {"as", 0, "NAME", "who claims it, instead of this machine and shell", NULL},
+    {"ttl", 0, "SECONDS", "how long the claim lasts; 300", NULL},
+    JSON_OPTION,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option task_renew_options[] = {
+    {"ttl", 0, "SECONDS", "how long the claim lasts from now on; 300", NULL},
+    JSON_OPTION,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option task_complete_options[] = {ARTIFACT_OPTION, JSON_OPTION, {NULL, 0, NULL, NULL, NULL}};
+
+static const struct option task_fail_options[] = {
+    {"code", 0, "CODE", "the error's code; FAILED", NULL},
+    ARTIFACT_OPTION,
+    JSON_OPTION,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option artifact_write_options[] = {
+    {"type", 't', "TYPE", "its media type, instead of what the file's name says", NULL},
+    {"metadata", 'm', "JSON", "what it can be found by: an object, @FILE or -", NULL},
+    {"key", 'k', "TEXT", "write it once: a second Artifact with this key is the first one", NULL},
+    JSON_OPTION,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option artifact_read_options[] = {
+    {"output", 'o', "FILE", "where the body goes, instead of standard output", NULL},
+    {"offset", 0, "N", "the first byte", NULL},
+    {"length", 0, "N", "how many bytes", NULL},
+    {"json", 0, NULL, "print the Artifact, with its body, as JSON", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option artifact_list_options[] = {
+    FILTER_OPTION, PAGE_OPTIONS, JSON_OPTION, {NULL, 0, NULL, NULL, NULL}};
+
+static const struct option memory_put_options[] = {
+    {"ttl", 0, "SECONDS", "forget it after that long", NULL},
+    {"text", 0, "TEXT", "what it is found by, instead of every string in the value", NULL},
+    JSON_OPTION,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option memory_search_options[] = {
+    {"query", 0, "WORDS", "those that have every one of these words, best first", NULL},
+    {"filter", 'f', "JSON", "members of the value to what they must be: {\"likes\": \"pizza\"}", NULL},
+    {"limit", 'n', "N", "how many at most; 100", NULL},
+    JSON_OPTION,
+    {NULL, 0, NULL, NULL, NULL},
+};
+
 #define ANY UINT32_MAX
 
 const struct command commands[] = {
@@ -150,6 +242,60 @@ const struct command commands[] = {
      "The language is CEL; `state` and `input` are the value of --input. With --lines the operand is a file of "
      "requests.",
      "$ tenon eval 'state.score > 80' --input '{\"score\": 93}'\ntrue\n", eval_options, 0, 1, command_eval, false},
+    {"task create", "TYPE", "put a Task into the queue",
+     "A runner that claims TYPE gets it. A `notification` has {message, severity?, related_task_id?, artifact_refs?}.\n"
+     "Prints its id.",
+     "$ tenon task create work --payload '{\"goal\": \"Summarise the report\"}'\n"
+     "019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n",
+     task_create_options, 1, 1, command_task_create, false},
+    {"task list", "", "list Tasks", "Oldest first.", "$ tenon task list --state queued --type work\n",
+     task_list_options, 0, 0, command_task_list, false},
+    {"task show", "ID", "show a Task", "", "$ tenon task show 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n", json_option, 1,
+     1, command_task_show, false},
+    {"task update", "ID PATCH", "change a Task",
+     "PATCH is a JSON Merge Patch of `payload`, `artifact_refs` and `state`: JSON, @FILE or -. `state` can become\n"
+     "`queued`, of a failed Task, or of a claimed one with its --token.",
+     "$ tenon task update 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d '{\"state\": \"queued\"}'\n", task_update_options, 2, 2,
+     command_task_update, false},
+    {"task claim", "", "claim a Task",
+     "Takes one that waits, or whose claim has expired; nobody else gets it until the claim's time is up. Prints it "
+     "with\n"
+     "its `claim_token`, which renew, complete and fail ask for. Fails where there is none.",
+     "$ tenon task claim --type work --as worker-1 --ttl 60 --json\n", task_claim_options, 0, 0, command_task_claim,
+     false},
+    {"task renew", "ID TOKEN", "keep a claimed Task for longer", "Fails where the claim has expired.",
+     "$ tenon task renew 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d $token --ttl 60\n", task_renew_options, 2, 2,
+     command_task_renew, false},
+    {"task complete", "ID TOKEN", "say that a claimed Task is done",
+     "Fails where the claim has expired, or is somebody else's by now.",
+     "$ tenon task complete 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d $token\n", task_complete_options, 2, 2,
+     command_task_complete, false},
+    {"task fail", "ID TOKEN MESSAGE", "say that a claimed Task has failed", "The Task keeps the error.",
+     "$ tenon task fail 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d $token 'no steps are left' --code BUDGET_EXCEEDED\n",
+     task_fail_options, 3, 3, command_task_fail, false},
+    {"artifact write", "FILE", "keep a file as an Artifact",
+     "However large it is; `-` is standard input. Prints its id.",
+     "$ tenon artifact write report.md --metadata '{\"project\": \"apollo\"}'\n"
+     "019b2d05-7a22-7f01-8c4e-51b2c7d9e0fa\n",
+     artifact_write_options, 1, 1, command_artifact_write, false},
+    {"artifact read", "ID", "print an Artifact's body", "Its bytes as they are, or some of them.",
+     "$ tenon artifact read 019b2d05-7a22-7f01-8c4e-51b2c7d9e0fa --output report.md\n", artifact_read_options, 1, 1,
+     command_artifact_read, false},
+    {"artifact list", "", "list Artifacts", "Newest first.",
+     "$ tenon artifact list --filter '{\"metadata.project\": \"apollo\"}'\n", artifact_list_options, 0, 0,
+     command_artifact_list, false},
+    {"artifact search", "WORDS", "search Artifacts", "Those that have every word, in body or metadata; best first.",
+     "$ tenon artifact search 'quarterly report'\n", artifact_list_options, 1, 1, command_artifact_search, false},
+    {"memory put", "NAMESPACE KEY VALUE", "remember something",
+     "NAMESPACE is names with slashes between them. VALUE is JSON where it reads as JSON, else a text; or @FILE, or -.",
+     "$ tenon memory put users/ada food '{\"likes\": \"pizza\"}'\n", memory_put_options, 3, 3, command_memory_put,
+     false},
+    {"memory get", "NAMESPACE KEY", "print what is remembered", "Its value; with --json, the times as well.",
+     "$ tenon memory get users/ada food\n{\"likes\":\"pizza\"}\n", json_option, 2, 2, command_memory_get, false},
+    {"memory search", "[NAMESPACE]", "search what is remembered", "In a namespace and all below it, or everywhere.",
+     "$ tenon memory search users --query pizza\n", memory_search_options, 0, 1, command_memory_search, false},
+    {"memory delete", "NAMESPACE KEY", "forget something", "It need not be there.",
+     "$ tenon memory delete users/ada food\n", NULL, 2, 2, command_memory_delete, false},
     {"plugin list", "", "list plugins and the components they register",
      "Reads manifests only: no code of a plugin runs. Says which file each component comes from.",
      "$ tenon plugin list\n", json_option, 0, 0, command_plugin_list, false},
