@@ -75,6 +75,17 @@ extern const size_t environment_count;
 /* Each returns the exit code. */
 int command_run(const struct arguments *arguments);
 int command_replay(const struct arguments *arguments);
+int command_thread_list(const struct arguments *arguments);
+int command_thread_show(const struct arguments *arguments);
+int command_thread_history(const struct arguments *arguments);
+int command_thread_state(const struct arguments *arguments);
+int command_thread_fork(const struct arguments *arguments);
+int command_thread_answer(const struct arguments *arguments);
+int command_thread_update(const struct arguments *arguments);
+int command_thread_delete(const struct arguments *arguments);
+int command_thread_export(const struct arguments *arguments);
+int command_thread_import(const struct arguments *arguments);
+int command_thread_gc(const struct arguments *arguments);
 int command_check(const struct arguments *arguments);
 int command_graph(const struct arguments *arguments);
 int command_fmt(const struct arguments *arguments);

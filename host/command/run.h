@@ -11,6 +11,10 @@ struct graph;
 struct host;
 
 int run_single(const struct arguments *arguments, struct host *host, struct graph *graph, struct run_options *options);
+/* --input and --set; NULL with error set where they are wrong. A new reference. */
+tn_value command_input(const struct arguments *arguments, struct error *error);
+/* {id: answer} of operands ID=VALUE, from the one at `first` on; likewise. */
+tn_value command_answers(const struct arguments *arguments, size_t first, struct error *error);
 void run_print_line(tn_value value); /* as compact JSON, on standard output */
 
 #endif

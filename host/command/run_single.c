@@ -1,8 +1,8 @@
 /*
  * run_single.c - `tenon run` without --batch: one run, its input, its events, and the thread that it may be for.
  *
- * SIGTERM lets the step under way end and stops there, to be resumed; after DRAIN_MS, a second one, or Ctrl-C, it
- * cancels. What a thread has committed stays in any case.
+ * SIGTERM lets the step under way of a thread's run end and stops there, to be resumed; after DRAIN_MS, a second one,
+ * or Ctrl-C, it cancels, as it does at once where there is no thread. What a thread has committed stays in any case.
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -83,7 +83,7 @@ static bool set_path(tn_value *input, const char *setting, struct error *error) 
     return true;
 }
 
-static tn_value read_input(const struct arguments *arguments, struct error *error) {
+tn_value command_input(const struct arguments *arguments, struct error *error) {
     const char *text = argument_text(arguments, "input");
     tn_value input = text ? command_json(text, "--input", error) : value_object();
     if (!input) return NULL;
@@ -190,12 +190,13 @@ static void on_deadline(struct loop_timer *timer) {
 
 static bool is_over(void *user) {
     struct single *single = user;
-    if (command_terminated() && !single->draining) {
+    bool drains = single->thread != NULL; /* what is not kept cannot be gone on with */
+    if (command_terminated() && drains && !single->draining) {
         single->draining = true;
         run_drain(execution_run(single->execution));
         loop_timer_start(single->host->loop, &single->deadline, DRAIN_MS, on_deadline);
     }
-    if (command_interrupted() && !single->cancelled) {
+    if ((command_interrupted() || (command_terminated() && !drains)) && !single->cancelled) {
         single->cancelled = true;
         if (isatty(STDERR_FILENO)) fputs("\ncancelling; Ctrl-C again ends at once\n", stderr);
         execution_cancel(single->execution);
@@ -262,24 +263,31 @@ static void print_outcome(const struct single *single) {
 
 /* ---- For a thread ---- */
 
-/* {id: answer} of --answer ID=VALUE, where a value that is no JSON is a text. */
+/* ID=VALUE into `answers`, which is taken; a value that is no JSON is a text. NULL where it is none. */
+static tn_value add_answer_take(tn_value answers, const char *text, struct error *error) {
+    const char *equals = strchr(text, '=');
+    tn_value id = equals && equals > text ? value_string(text, (size_t)(equals - text)) : NULL, value = NULL;
+    if (id && json_read(equals + 1, strlen(equals + 1), NULL, &value, NULL) != TN_OK)
+        value = value_string(equals + 1, strlen(equals + 1));
+    if (id && value) return value_set_key_take(answers, id, value);
+    error_set(error, TN_INVALID, "INVALID_INPUT",
+              "found the answer `%s`, expected ID=VALUE, the id being one of those that the thread waits for", text);
+    value_unref(id);
+    value_unref(answers);
+    return NULL;
+}
+
 static tn_value read_answers(const struct arguments *arguments, struct error *error) {
     tn_value answers = value_object();
-    for (size_t i = 0; i < argument_count(arguments, "answer"); i++) {
-        const char *text = argument_at(arguments, "answer", i), *equals = strchr(text, '=');
-        tn_value id = equals && equals > text ? value_string(text, (size_t)(equals - text)) : NULL, value = NULL;
-        if (id && json_read(equals + 1, strlen(equals + 1), NULL, &value, NULL) != TN_OK)
-            value = value_string(equals + 1, strlen(equals + 1));
-        if (id && value) {
-            answers = value_set_key_take(answers, id, value);
-            continue;
-        }
-        error_set(error, TN_INVALID, "INVALID_INPUT",
-                  "--answer: found `%s`, expected ID=VALUE, the id being one of those that the run waits for", text);
-        value_unref(id);
-        value_unref(answers);
-        return NULL;
-    }
+    for (size_t i = 0; answers && i < argument_count(arguments, "answer"); i++)
+        answers = add_answer_take(answers, argument_at(arguments, "answer", i), error);
+    return answers;
+}
+
+tn_value command_answers(const struct arguments *arguments, size_t first, struct error *error) {
+    tn_value answers = value_object();
+    for (size_t i = first; answers && i < operand_count(arguments); i++)
+        answers = add_answer_take(answers, operand_at(arguments, i), error);
     return answers;
 }
 
@@ -337,7 +345,7 @@ static int wait_for_end(struct single *single) {
     loop_timer_stop(host->loop, &single->deadline);
     print_outcome(single);
     int code = code_of(run_status(execution_run(single->execution)));
-    if (code == COMMAND_CANCELLED && !command_interrupted()) code = COMMAND_RUN_FAILED;
+    if (code == COMMAND_CANCELLED && !command_interrupted() && !command_terminated()) code = COMMAND_RUN_FAILED;
     execution_free(single->execution);
     return code;
 }
@@ -385,7 +393,7 @@ int run_single(const struct arguments *arguments, struct host *host, struct grap
     if (single.json && !modes) single.shown = RUN_MODE_UPDATES | RUN_MODE_CUSTOM | RUN_MODE_MESSAGES | RUN_MODE_TASKS;
     if (!request.id && needs_thread(arguments)) return COMMAND_USAGE;
     if (request.id && !read_request(arguments, &request, &code)) return code;
-    tn_value input = read_input(arguments, &error);
+    tn_value input = command_input(arguments, &error);
     single.thread = request.id;
     single.document = operand_at(arguments, 0);
     code = input ? run_prepared(arguments, &single, graph, options, &request, input) : refuse(COMMAND_USAGE, &error);

@@ -43,6 +43,46 @@ static const struct option replay_options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
+static const struct option thread_json_options[] = {
+    {"json", 0, NULL, "print JSON on standard output", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option thread_list_options[] = {
+    {"status", 0, "STATUS", "those alone", "running|interrupted|stopped|failed|cancelled|done"},
+    {"agent", 0, "NAME", "those of a document with this name", NULL},
+    {"limit", 0, "N", "at most so many; 50", NULL},
+    {"after", 0, "THREAD", "those that come after this one", NULL},
+    {"json", 0, NULL, "print each as a line of JSON", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option thread_history_options[] = {
+    {"limit", 0, "N", "at most so many; 20", NULL},
+    {"json", 0, NULL, "print each as a line of JSON", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option thread_at_options[] = {
+    {"at", 0, "N", "the checkpoint, as `thread history` numbers them; the newest", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option thread_update_options[] = {
+    {"input", 'i', "JSON", "channels and their values: JSON, @FILE, or - for standard input", NULL},
+    {"set", 's', "PATH=VALUE", "a channel, as for `tenon run`; may be repeated", NULL},
+    {"as", 0, "NODE", "what comes next is what would after this node", NULL},
+    {"accept-changes", 0, NULL, "although the document has changed since the thread began", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option thread_gc_options[] = {
+    {"older-than", 0, "DAYS", "days since the last change; needed", NULL},
+    {"status", 0, "STATUS", "which threads; done", "running|interrupted|stopped|failed|cancelled|done"},
+    {"dry-run", 0, NULL, "only say how many there are", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
 static const struct option check_options[] = {
     {"json", 0, NULL, "print {\"diagnostics\": […]} on standard output, positions as in LSP", NULL},
     {"strict", 0, NULL, "warnings fail as well", NULL},
@@ -227,6 +267,39 @@ const struct command commands[] = {
      "are the time, the answers and the inputs. Nodes without effects compute again. Each step must change what it\n"
      "changed; the first that does not is shown, and the command fails. The thread itself is not touched.",
      "$ tenon replay support-42\n", replay_options, 1, 1, command_replay, false},
+    {"thread list", "", "list threads", "Those that changed last come first.",
+     "$ tenon thread list --status interrupted\n", thread_list_options, 0, 0, command_thread_list, false},
+    {"thread show", "THREAD", "show a thread: where it stands, and what it waits for", "",
+     "$ tenon thread show support-42\n", thread_json_options, 1, 1, command_thread_show, false},
+    {"thread history", "THREAD", "list a thread's checkpoints",
+     "The newest comes first: its number, the step after which it stands, which nodes ran, and what comes next.",
+     "$ tenon thread history support-42\n", thread_history_options, 1, 1, command_thread_history, false},
+    {"thread state", "THREAD", "print a thread's state, now or at a checkpoint", "",
+     "$ tenon thread state support-42 --at 3\n", thread_at_options, 1, 1, command_thread_state, false},
+    {"thread fork", "THREAD NEW", "begin a new thread where another one stood",
+     "At its newest checkpoint, what the tasks of the step under way have done comes along. `tenon run --thread NEW\n"
+     "--resume` goes on with it.",
+     "$ tenon thread fork support-42 what-if --at 3\n", thread_at_options, 2, 2, command_thread_fork, false},
+    {"thread answer", "THREAD ID=VALUE…", "answer what a thread waits for, without running it",
+     "The answers are kept until `tenon run --thread THREAD --resume`. Each is checked against what was asked.",
+     "$ tenon thread answer support-42 a9e95ec1da120bfe=yes\n", NULL, 2, ANY, command_thread_answer, false},
+    {"thread update", "THREAD FILE", "write channels of a thread's state",
+     "As an input would, by the rules of the document FILE. With --as, what comes next is what would after that node;\n"
+     "else what was next stays. What tasks of a step under way have done is given up.",
+     "$ tenon thread update support-42 support.yaml --set approved=true --as review\n", thread_update_options, 2, 2,
+     command_thread_update, false},
+    {"thread delete", "THREAD…", "remove threads", "", "$ tenon thread delete support-42\n", NULL, 1, ANY,
+     command_thread_delete, false},
+    {"thread export", "THREAD", "print a thread, whole, as one JSON object",
+     "With its checkpoints and its journal: `tenon test` runs it as a test, `tenon thread import` brings it to "
+     "another\n"
+     "store.",
+     "$ tenon thread export support-42 > support-42.json\n", NULL, 1, 1, command_thread_export, false},
+    {"thread import", "FILE [THREAD]", "make a thread of an exported one", "`-` reads standard input.",
+     "$ tenon thread import support-42.json again\n", NULL, 1, 2, command_thread_import, false},
+    {"thread gc", "", "remove threads that are old, and what nothing refers to",
+     "Threads that are done, or have another --status, and have not changed for so many days.",
+     "$ tenon thread gc --older-than 30\n", thread_gc_options, 0, 0, command_thread_gc, false},
     {"check", "FILE…", "find mistakes in documents without running them",
      "Reports everything that is wrong, each with its position, what was expected and what to do.",
      "$ tenon check triage.yaml\n", check_options, 1, ANY, command_check, false},

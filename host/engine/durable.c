@@ -318,7 +318,8 @@ bool durable_finish(struct run *run, enum run_status status) {
     }
     durable->ending = true;
     durable->status = status;
-    write(durable, "end", run_status_name(status), has_changed(durable) || durable->seq == 0);
+    write(durable, run->updating ? "update" : "end", run_status_name(status),
+          run->updating || has_changed(durable) || durable->seq == 0);
     return true;
 }
 

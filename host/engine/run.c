@@ -87,6 +87,8 @@ static void tasks_clear(struct run *run) {
     run->planning_done = run->applied = false;
 }
 
+void run_drop_tasks(struct run *run) { tasks_clear(run); }
+
 void run_free(struct run *run) {
     if (!run) return;
     loop_timer_stop(run->loop, &run->timeout);
@@ -469,21 +471,8 @@ void run_begin_time(struct run *run) {
     if (timeout) loop_timer_start(run->loop, &run->timeout, timeout, timeout_due);
 }
 
-static int32_t apply_input(struct run *run, tn_value input, struct error *error) {
+int32_t run_write_channels(struct run *run, tn_value input, struct error *error) {
     const struct document *document = run->graph->document;
-    if (input && !value_is(input, TN_OBJECT))
-        return error_set(error, TN_TYPE, "INVALID_INPUT", "the input is %s, expected an object of channels",
-                         value_kind_name(value_kind(input)));
-    if (document->input) {
-        struct schema_errors errors = SCHEMA_ERRORS_INIT;
-        int32_t status = schema_validate(document->input, input ? input : value_object(), &errors);
-        if (status != TN_OK)
-            error_set(error, status, "INVALID_INPUT", "the input%s%s does not fit the document's `input`: %s",
-                      errors.count && *errors.items[0].pointer ? " at " : "",
-                      errors.count ? errors.items[0].pointer : "", errors.count ? errors.items[0].message : "");
-        schema_errors_finish(&errors);
-        if (status != TN_OK) return status;
-    }
     for (size_t i = 0, n = input ? value_count(input) : 0; i < n; i++) {
         size_t length;
         const char *name = value_chars(value_key_at(input, i), &length);
@@ -508,6 +497,24 @@ static int32_t apply_input(struct run *run, tn_value input, struct error *error)
         if (status != TN_OK) return status;
     }
     return state_commit(&run->state, error);
+}
+
+static int32_t apply_input(struct run *run, tn_value input, struct error *error) {
+    const struct document *document = run->graph->document;
+    if (input && !value_is(input, TN_OBJECT))
+        return error_set(error, TN_TYPE, "INVALID_INPUT", "the input is %s, expected an object of channels",
+                         value_kind_name(value_kind(input)));
+    if (document->input) {
+        struct schema_errors errors = SCHEMA_ERRORS_INIT;
+        int32_t status = schema_validate(document->input, input ? input : value_object(), &errors);
+        if (status != TN_OK)
+            error_set(error, status, "INVALID_INPUT", "the input%s%s does not fit the document's `input`: %s",
+                      errors.count && *errors.items[0].pointer ? " at " : "",
+                      errors.count ? errors.items[0].pointer : "", errors.count ? errors.items[0].message : "");
+        schema_errors_finish(&errors);
+        if (status != TN_OK) return status;
+    }
+    return run_write_channels(run, input, error);
 }
 
 bool run_start(struct run *run, tn_value input) {

@@ -130,6 +130,12 @@ tn_value run_save(struct run *run);
  * input, where that one was done. INVALID_STATE where it does not fit the graph.
  */
 int32_t run_restore(struct run *run, tn_value saved, struct error *error);
+/*
+ * After run_restore: writes channels from outside, as an input does. With `as`, a node's id, what comes next is what
+ * would after that node; else what was next stays. What tasks of the step under way have done is given up. Ends as
+ * RUN_STOPPED, or RUN_DONE where nothing is next; *ended as run_start's result.
+ */
+int32_t run_update(struct run *run, tn_value channels, const char *as, bool *ended, struct error *error);
 /* After run_restore: what it was at is given up, its state stays; then run_start. */
 void run_give_up_plan(struct run *run);
 tn_value run_loaded(const struct run *run); /* of its options; borrowed */

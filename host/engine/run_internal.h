@@ -102,6 +102,7 @@ struct run {
     bool telling;         /* the last step is committed, and subscribers are still being told of it */
     bool planning_done;   /* tasks of this step are laid out */
     bool applied;         /* … and what they have written is in the state */
+    bool updating;        /* run_update: its end is a checkpoint of that kind */
     uint32_t told;        /* while `telling`: how much of it has been told, see emit_next */
     struct loop_work work;
     struct loop_timer timeout;
@@ -157,6 +158,9 @@ int32_t task_restore(struct task *task, tn_value entry, struct error *error);
 
 /* run.c */
 void run_lay_out(struct run *run); /* tasks of what is planned */
+/* An object of channels into the state, committed there; NULL is {}. */
+int32_t run_write_channels(struct run *run, tn_value input, struct error *error);
+void run_drop_tasks(struct run *run); /* none of them open */
 /* Stands inside a step, whose tasks have not all been applied. */
 static inline bool run_in_step(const struct run *run) { return run->planning_done && !run->applied; }
 void run_end(struct run *run, enum run_status status); /* tells the owner; the run may then be gone */

@@ -67,8 +67,8 @@ static int32_t wait_for_end(struct replaying *it, struct error *error) {
     }
 }
 
-/* From one input to the end of what it led to. */
-static int32_t invoke(struct replaying *it, uint32_t seq, struct error *error) {
+/* From one input to the end of what it led to; or, where `input` is NULL, from where the thread stood. */
+static int32_t invoke(struct replaying *it, uint32_t seq, tn_value input, struct error *error) {
     tn_value checkpoint = value_at(it->checkpoints, seq), config = value_get(checkpoint, "config"), saved = NULL;
     tn_value head = value_set_take(value_object(), "head", value_int((int64_t)seq - 1));
     tn_value loaded = value_set_take(value_object(), "record", head), seeded = member(config, "seed");
@@ -90,11 +90,13 @@ static int32_t invoke(struct replaying *it, uint32_t seq, struct error *error) {
     it->ended = false;
     int32_t status = seq ? thread_fold(it->checkpoints, seq, &saved, error) : TN_OK;
     if (status == TN_OK && saved) status = run_restore(it->run, saved, error);
-    if (status == TN_OK) {
+    if (status == TN_OK && input) {
         run_give_up_plan(it->run);
-        it->ended = run_start(it->run, value_get(checkpoint, "input"));
-        status = wait_for_end(it, error);
+        it->ended = run_start(it->run, input);
+    } else if (status == TN_OK) {
+        status = run_resume(it->run, NULL, &it->ended, error);
     }
+    if (status == TN_OK) status = wait_for_end(it, error);
     it->status = run_status(it->run);
     if (it->status == RUN_FAILED) {
         error_finish(&it->error);
@@ -145,8 +147,9 @@ int32_t replay_run_wait(struct graph *graph, tn_value history, tn_value *report,
             replay_pass(it.replay);
             continue;
         }
-        if (!value_text_is(source, "input")) break;
-        status = invoke(&it, seq, error);
+        tn_value input = value_text_is(source, "input") ? value_get(checkpoint, "input") : NULL;
+        if (!input && seq == 0) break;
+        status = invoke(&it, seq, input, error);
         if (it.status != RUN_DONE && it.status != RUN_CANCELLED && it.status != RUN_INTERRUPTED) break;
         if (replay_count(it.replay) == seq) break;
     }

@@ -25,12 +25,13 @@ static const char *text_of(tn_value object, const char *key) {
 
 static int32_t check_status(const struct thread_request *request, tn_value record, struct error *error) {
     bool known = value_is(record, TN_OBJECT);
-    if (!known && request->mode == THREAD_RESUME)
+    if (!known && (request->mode == THREAD_RESUME || request->mode == THREAD_UPDATE))
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
-                         "there is no thread `%s` to resume; `tenon thread list` "
+                         "there is no thread `%s`; `tenon thread list` "
                          "shows those that there are",
                          request->id);
     if (!known || request->mode == THREAD_REPLACE) return TN_OK;
+    if (request->mode == THREAD_UPDATE) return TN_OK;
     if (request->mode == THREAD_RESUME) {
         if (!is_done(record)) return TN_OK;
         return error_set(error, TN_INVALID, "DONE",
@@ -156,6 +157,7 @@ int32_t thread_begin(struct run *run, const struct thread_request *request, tn_v
         value_unref(answers);
         return status;
     }
+    if (request->mode == THREAD_UPDATE) return run_update(run, input, request->as, ended, error);
     run_give_up_plan(run);
     *ended = run_start(run, input);
     return TN_OK;

@@ -23,6 +23,7 @@ struct host;
 enum thread_mode {
     THREAD_INPUT,  /* a new thread, or one that is done: with new input, on its state */
     THREAD_RESUME, /* from where it stands: with answers where it waits */
+    THREAD_UPDATE, /* its state is changed from outside, by run_update; nothing is run */
     THREAD_REPLACE /* as THREAD_INPUT, whatever it was at: that is given up */
 };
 
@@ -31,6 +32,7 @@ struct thread_request {
     enum thread_mode mode;
     tn_value answers; /* THREAD_RESUME: {interrupt id: answer}, beside those that the thread has been given; or NULL */
     bool accept_changes; /* of the document since the thread began, as far as they fit */
+    const char *as;      /* THREAD_UPDATE: the node that is taken to have run; NULL: what was next stays */
     const char *document;
     enum run_durability durability;
 };

@@ -52,6 +52,14 @@ void store_perform(struct store *store, store_perform_fn *perform, void *perform
 int32_t session_query_take(struct session *session, tn_value query, tn_value *result, struct error *error);
 int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error);
 
+/*
+ * [store's thread] Every record of a collection with a key in [from, to), in order, page by page; NULL ends are open.
+ * Stops at the first status that is not TN_OK. What `visit` changes meanwhile it may or may not see.
+ */
+typedef int32_t session_visit_fn(void *user, const char *key, tn_value value, struct error *error);
+int32_t session_each(struct session *session, const char *collection, const char *from, const char *to,
+                     session_visit_fn *visit, void *user, struct error *error);
+
 /* The same, for whoever has nothing else to do: runs the loop until it is done. *out: a new reference. */
 int32_t store_commit_wait(struct store *store, tn_value batch, tn_value *out, struct error *error);
 int32_t store_query_wait(struct store *store, tn_value query, tn_value *out, struct error *error);

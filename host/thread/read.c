@@ -13,41 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE 1000 /* records a query */
-
 struct reading {
     struct session *session;
     const char *id;
     char key[THREAD_KEY_MAX];
     struct error *error;
 };
-
-typedef int32_t visit_fn(void *user, const char *key, tn_value value, struct error *error);
-
-/* Every record in [from, to), in order, page by page. */
-static int32_t each_record(struct reading *reading, const char *collection, const char *from, const char *to,
-                           visit_fn *visit, void *user) {
-    char after[THREAD_KEY_MAX];
-    snprintf(after, sizeof after, "%s", from);
-    for (bool more = true; more;) {
-        tn_value page = NULL;
-        int32_t status =
-            session_query_take(reading->session, store_list(collection, after, to, PAGE), &page, reading->error);
-        if (status != TN_OK) return status;
-        tn_value records = value_get(page, "records"), left = value_get(page, "more");
-        size_t count = value_count(records);
-        for (size_t i = 0; status == TN_OK && i < count; i++) {
-            tn_value record = value_at(records, i);
-            const char *key = value_chars(value_get(record, "key"), NULL);
-            status = visit(user, key, value_get(record, "value"), reading->error);
-            if (i + 1 == count) snprintf(after, sizeof after, "%s\x01", key); /* the least key behind it, nearly */
-        }
-        more = count > 0 && left && value_is(left, TN_BOOL) && value_to_bool(left);
-        value_unref(page);
-        if (status != TN_OK) return status;
-    }
-    return TN_OK;
-}
 
 static int64_t number(tn_value object, const char *key, int64_t otherwise) {
     int64_t found;
@@ -145,8 +116,9 @@ static int32_t read_tasks(struct reading *reading, const char *scope, uint32_t s
     thread_number(number_text, step);
     thread_key_range(from, to, reading->key, (const char *const[]){scope, number_text, NULL});
     struct tasks tasks = {from, value_object()};
-    int32_t status = each_record(reading, STORE_PENDING, from, to, add_task, &tasks);
-    if (status == TN_OK) status = each_record(reading, STORE_JOURNAL, from, to, add_call, &tasks);
+    int32_t status = session_each(reading->session, STORE_PENDING, from, to, add_task, &tasks, reading->error);
+    if (status == TN_OK)
+        status = session_each(reading->session, STORE_JOURNAL, from, to, add_call, &tasks, reading->error);
     if (status == TN_OK && value_count(tasks.entries)) {
         /* The entry without an index says that the step has been begun, and nothing else. */
         tn_value begun = value_text("~");
@@ -199,7 +171,7 @@ static int32_t read_nested(struct reading *reading, tn_value *out) {
     thread_key_of(from, reading->key, (const char *const[]){"", NULL});
     thread_key_end(to, reading->key);
     struct scopes scopes = {reading, value_object(), {value_object(), NULL, 0}, ""};
-    int32_t status = each_record(reading, STORE_NESTED, from, to, add_nested, &scopes);
+    int32_t status = session_each(reading->session, STORE_NESTED, from, to, add_nested, &scopes, reading->error);
     if (status == TN_OK) status = end_scope(&scopes);
     folded_finish(&scopes.folded);
     if (status == TN_OK)
@@ -243,7 +215,7 @@ static int32_t read_checkpoints(struct reading *reading, uint32_t seq, struct fo
     thread_key_of(from, reading->key, (const char *const[]){digits, NULL});
     thread_number(digits, seq + 1);
     thread_key_of(to, reading->key, (const char *const[]){digits, NULL});
-    status = each_record(reading, STORE_CHECKPOINTS, from, to, fold_record, folded);
+    status = session_each(reading->session, STORE_CHECKPOINTS, from, to, fold_record, folded, reading->error);
     if (status != TN_OK || folded->last) return status;
     /* All of it is in the snapshot, but for what comes next. */
     thread_number(digits, seq);
@@ -325,8 +297,9 @@ int32_t thread_read_history(struct session *session, const char *thread_id, tn_v
     if (status == TN_OK && !record)
         status = error_set(error, TN_NOT_FOUND, "NOT_FOUND",
                            "there is no thread `%s`; `tenon thread list` shows those that there are", thread_id);
-    if (status == TN_OK) status = each_record(&reading, STORE_CHECKPOINTS, from, to, add_checkpoint, &checkpoints);
-    if (status == TN_OK) status = each_record(&reading, STORE_JOURNAL, from, to, add_task, &journal);
+    if (status == TN_OK)
+        status = session_each(session, STORE_CHECKPOINTS, from, to, add_checkpoint, &checkpoints, error);
+    if (status == TN_OK) status = session_each(session, STORE_JOURNAL, from, to, add_task, &journal, error);
     if (status == TN_OK) {
         *out = value_set_take(value_object_reserve(3), "record", value_ref(record));
         *out = value_set_take(*out, "checkpoints", value_ref(checkpoints));

@@ -1,0 +1,345 @@
+/*
+ * thread.c - `tenon thread`: threads listed, looked at, forked, changed, answered, carried elsewhere, removed.
+ *
+ * Each opens the host's store and nothing else: no document and no plugin is needed to look at a thread. `update`
+ * needs the document, which says what may be written and what comes next.
+ */
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/command/command.h"
+#include "host/command/run.h"
+#include "host/engine/graph.h"
+#include "host/host.h"
+#include "host/loop/loop.h"
+#include "host/runnable/thread_run.h"
+#include "host/store/store.h"
+#include "host/thread/admin.h"
+#include "host/thread/log.h"
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define HISTORY_DEFAULT 20
+#define LIST_DEFAULT    50
+
+/* A host and its store; NULL where they cannot be had, and that has been said. */
+static struct host *open_host(const struct arguments *arguments, struct store **store) {
+    struct error error = ERROR_INIT;
+    struct host *host = command_host(arguments);
+    if (!host) return NULL;
+    *store = host_store(host, &error);
+    if (*store) return host;
+    command_fail_error(0, &error);
+    error_finish(&error);
+    host_free(host);
+    return NULL;
+}
+
+static int finish(struct host *host, int32_t status, struct error *error) {
+    int code = status == TN_OK ? COMMAND_OK : command_fail_error(COMMAND_RUN_FAILED, error);
+    error_finish(error);
+    host_free(host);
+    return command_close(code);
+}
+
+static const char *text_of(tn_value object, const char *key, const char *otherwise) {
+    tn_value value = value_get(object, key);
+    return value && value_is(value, TN_STRING) ? value_chars(value, NULL) : otherwise;
+}
+
+static long long number_of(tn_value object, const char *key) {
+    tn_value value = value_get(object, key);
+    return value && value_is(value, TN_INT) ? (long long)value_to_int(value) : 0;
+}
+
+/* "a, b", of a list of texts. */
+static void print_names(tn_value names) {
+    for (size_t i = 0; i < value_count(names); i++)
+        command_say(stdout, "%s%s", i ? ", " : "", value_chars(value_at(names, i), NULL));
+}
+
+/* --at: a checkpoint's number; THREAD_HEAD where it is not given. False: it is none. */
+static bool read_seq(const struct arguments *arguments, int64_t *seq) {
+    return argument_number(arguments, "at", 0, UINT32_MAX, THREAD_HEAD, seq);
+}
+
+/* ---- list, show, history, state ---- */
+
+int command_thread_list(const struct arguments *arguments) {
+    struct store *store;
+    struct error error = ERROR_INIT;
+    struct threads_filter filter = {.status = argument_text(arguments, "status"),
+                                    .agent = argument_text(arguments, "agent"),
+                                    .after = argument_text(arguments, "after")};
+    if (!argument_number(arguments, "limit", 1, 10000, LIST_DEFAULT, &filter.limit)) return COMMAND_USAGE;
+    struct host *host = open_host(arguments, &store);
+    if (!host) return COMMAND_RUN_FAILED;
+    tn_value page = NULL;
+    int32_t status = threads_list(store, &filter, &page, &error);
+    tn_value threads = value_get(page, "threads"), more = value_get(page, "more");
+    for (size_t i = 0; i < value_count(threads); i++) {
+        tn_value record = value_at(threads, i);
+        if (argument_given(arguments, "json"))
+            run_print_line(record);
+        else
+            command_say(stdout, "%-24s %-12s step %-6lld %s  %s\n", text_of(record, "thread_id", "?"),
+                        text_of(record, "status", "?"), number_of(record, "step"), text_of(record, "updated_at", "?"),
+                        text_of(record, "agent", ""));
+    }
+    if (status == TN_OK && value_count(threads) == 0) command_say(stderr, "no threads\n");
+    if (more && value_is(more, TN_BOOL) && value_to_bool(more))
+        command_say(stderr, "there are more: --after %s goes on\n",
+                    text_of(value_at(threads, value_count(threads) - 1), "thread_id", "?"));
+    value_unref(page);
+    return finish(host, status, &error);
+}
+
+static void print_record(tn_value record) {
+    static const char *const members[] = {"status", "agent", "document", "created_at", "updated_at", "run_id"};
+    command_say(stdout, "%s\n", text_of(record, "thread_id", "?"));
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (*text_of(record, members[i], ""))
+            command_say(stdout, "  %-12s %s\n", members[i], text_of(record, members[i], ""));
+    command_say(stdout, "  %-12s %lld, checkpoint %lld\n", "step", number_of(record, "step"),
+                number_of(record, "head"));
+    tn_value parent = value_get(record, "parent"), failure = value_get(record, "error");
+    if (value_count(parent))
+        command_say(stdout, "  %-12s %s, checkpoint %lld\n", "fork of", text_of(parent, "thread_id", "?"),
+                    number_of(parent, "seq"));
+    if (value_count(value_get(record, "next"))) {
+        command_say(stdout, "  %-12s ", "next");
+        print_names(value_get(record, "next"));
+        command_say(stdout, "\n");
+    }
+    if (value_count(failure))
+        command_say(stdout, "  %-12s %s: %s\n", "error", text_of(failure, "code", "?"),
+                    text_of(failure, "message", ""));
+    tn_value interrupts = value_get(record, "interrupts"), answers = value_get(record, "answers");
+    for (size_t i = 0; i < value_count(interrupts); i++) {
+        tn_value entry = value_at(interrupts, i), id = value_get(entry, "id");
+        char *text = json_text(entry, JSON_COMPACT);
+        command_say(stdout, "  %-12s %s%s\n", "waits for", text,
+                    id && answers && value_get_key(answers, id) ? "  (answered)" : "");
+        mem_free(text);
+    }
+}
+
+int command_thread_show(const struct arguments *arguments) {
+    struct store *store;
+    struct error error = ERROR_INIT;
+    struct host *host = open_host(arguments, &store);
+    if (!host) return COMMAND_RUN_FAILED;
+    tn_value record = NULL;
+    int32_t status = thread_show(store, operand_at(arguments, 0), &record, &error);
+    if (status == TN_OK && argument_given(arguments, "json"))
+        run_print_line(record);
+    else if (status == TN_OK)
+        print_record(record);
+    value_unref(record);
+    return finish(host, status, &error);
+}
+
+int command_thread_history(const struct arguments *arguments) {
+    struct store *store;
+    struct error error = ERROR_INIT;
+    int64_t limit;
+    if (!argument_number(arguments, "limit", 1, 10000, HISTORY_DEFAULT, &limit)) return COMMAND_USAGE;
+    struct host *host = open_host(arguments, &store);
+    if (!host) return COMMAND_RUN_FAILED;
+    tn_value lines = NULL;
+    int32_t status = thread_history(store, operand_at(arguments, 0), limit, &lines, &error);
+    for (size_t i = 0; i < value_count(lines); i++) {
+        tn_value line = value_at(lines, i);
+        if (argument_given(arguments, "json")) {
+            run_print_line(line);
+            continue;
+        }
+        command_say(stdout, "%6lld  step %-6lld %-7s ", number_of(line, "seq"), number_of(line, "step"),
+                    text_of(line, "source", "?"));
+        print_names(value_get(line, "ran"));
+        if (value_count(value_get(line, "next"))) {
+            command_say(stdout, "  then ");
+            print_names(value_get(line, "next"));
+        }
+        command_say(stdout, "\n");
+    }
+    value_unref(lines);
+    return finish(host, status, &error);
+}
+
+int command_thread_state(const struct arguments *arguments) {
+    struct store *store;
+    struct error error = ERROR_INIT;
+    int64_t seq;
+    if (!read_seq(arguments, &seq)) return COMMAND_USAGE;
+    struct host *host = open_host(arguments, &store);
+    if (!host) return COMMAND_RUN_FAILED;
+    tn_value state = NULL;
+    int32_t status = thread_state(store, operand_at(arguments, 0), seq, &state, &error);
+    if (status == TN_OK) command_print(state);
+    value_unref(state);
+    return finish(host, status, &error);
+}
+
+/* ---- fork, answer, update ---- */
+
+int command_thread_fork(const struct arguments *arguments) {
+    struct store *store;
+    struct error error = ERROR_INIT;
+    int64_t seq;
+    if (!read_seq(arguments, &seq)) return COMMAND_USAGE;
+    struct host *host = open_host(arguments, &store);
+    if (!host) return COMMAND_RUN_FAILED;
+    return finish(host, thread_fork(store, operand_at(arguments, 0), seq, operand_at(arguments, 1), &error), &error);
+}
+
+int command_thread_answer(const struct arguments *arguments) {
+    struct store *store;
+    struct error error = ERROR_INIT;
+    tn_value answers = command_answers(arguments, 1, &error);
+    if (!answers) {
+        command_fail_error(0, &error);
+        error_finish(&error);
+        return COMMAND_USAGE;
+    }
+    struct host *host = open_host(arguments, &store);
+    if (!host) {
+        value_unref(answers);
+        return COMMAND_RUN_FAILED;
+    }
+    int32_t status = thread_answer(store, operand_at(arguments, 0), answers, &error);
+    value_unref(answers);
+    return finish(host, status, &error);
+}
+
+static void on_ended(struct run *run, void *user) {
+    (void)run;
+    *(bool *)user = true;
+}
+
+static bool is_over(void *user) { return *(const bool *)user; }
+
+static int update(const struct arguments *arguments, struct host *host, tn_value channels) {
+    struct error error = ERROR_INIT;
+    struct graph *graph = NULL;
+    struct run_options options = RUN_OPTIONS_INIT;
+    const char *document = operand_at(arguments, 1);
+    bool ended = false, accept = argument_given(arguments, "accept-changes");
+    struct thread_request request = {.id = operand_at(arguments, 0),
+                                     .mode = THREAD_UPDATE,
+                                     .as = argument_text(arguments, "as"),
+                                     .accept_changes = accept,
+                                     .document = document};
+    int32_t status = graph_open(host, NULL, document, 0, &graph, &error);
+    int code = status == TN_OK ? COMMAND_OK : command_fail_error(COMMAND_INVALID, &error);
+    if (status == TN_OK && thread_prepare_wait(host, graph, &request, &options, &error) != TN_OK)
+        code = command_fail_error(COMMAND_RUN_FAILED, &error);
+    if (options.log) {
+        options.ended = on_ended;
+        options.user = &ended;
+        struct run *run = run_new(graph, &options);
+        status = thread_begin(run, &request, channels, &ended, &error);
+        if (status == TN_OK) loop_run(host->loop, is_over, &ended);
+        if (status != TN_OK)
+            code = command_fail_error(COMMAND_RUN_FAILED, &error);
+        else if (run_status(run) == RUN_FAILED)
+            code = command_fail_error(COMMAND_RUN_FAILED, run_error(run));
+        run_free(run);
+    }
+    thread_log_free(options.log);
+    value_unref(options.loaded);
+    graph_unref(graph);
+    error_finish(&error);
+    return code;
+}
+
+int command_thread_update(const struct arguments *arguments) {
+    struct error error = ERROR_INIT;
+    tn_value channels = command_input(arguments, &error);
+    if (!channels) {
+        command_fail_error(0, &error);
+        error_finish(&error);
+        return COMMAND_USAGE;
+    }
+    struct host *host = command_host(arguments);
+    int code = host ? update(arguments, host, channels) : COMMAND_PLUGIN_PROBLEM;
+    value_unref(channels);
+    host_free(host);
+    return code;
+}
+
+/* ---- delete, export, import, gc ---- */
+
+int command_thread_delete(const struct arguments *arguments) {
+    struct store *store;
+    struct error error = ERROR_INIT;
+    struct host *host = open_host(arguments, &store);
+    if (!host) return COMMAND_RUN_FAILED;
+    int32_t status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < operand_count(arguments); i++)
+        status = thread_delete(store, operand_at(arguments, i), &error);
+    return finish(host, status, &error);
+}
+
+int command_thread_export(const struct arguments *arguments) {
+    struct store *store;
+    struct error error = ERROR_INIT;
+    struct host *host = open_host(arguments, &store);
+    if (!host) return COMMAND_RUN_FAILED;
+    tn_value exported = NULL;
+    int32_t status = thread_export(store, operand_at(arguments, 0), &exported, &error);
+    if (status == TN_OK) command_print(exported);
+    value_unref(exported);
+    return finish(host, status, &error);
+}
+
+int command_thread_import(const struct arguments *arguments) {
+    struct store *store;
+    struct error error = ERROR_INIT;
+    char *text = NULL;
+    size_t length = 0;
+    tn_value exported = NULL;
+    if (!command_read_file(operand_at(arguments, 0), &text, &length, &error) ||
+        json_read(text, length, NULL, &exported, &error) != TN_OK) {
+        mem_free(text);
+        int code = command_fail_error(COMMAND_USAGE, &error);
+        error_finish(&error);
+        return code;
+    }
+    mem_free(text);
+    const char *id = operand_count(arguments) > 1 ? operand_at(arguments, 1)
+                                                  : text_of(value_get(exported, "record"), "thread_id", "");
+    struct host *host = open_host(arguments, &store);
+    if (!host) {
+        value_unref(exported);
+        return COMMAND_RUN_FAILED;
+    }
+    int32_t status = thread_import(store, id, exported, &error);
+    value_unref(exported);
+    return finish(host, status, &error);
+}
+
+int command_thread_gc(const struct arguments *arguments) {
+    struct store *store;
+    struct error error = ERROR_INIT;
+    int64_t days;
+    char before[40];
+    struct threads_removed removed = {0, 0};
+    if (!argument_given(arguments, "older-than"))
+        return command_fail(COMMAND_USAGE, "--older-than is missing: how many days a thread stays after its last step");
+    if (!argument_number(arguments, "older-than", 0, 36500, 0, &days)) return COMMAND_USAGE;
+    struct host *host = open_host(arguments, &store);
+    if (!host) return COMMAND_RUN_FAILED;
+    time_t then = (time_t)(loop_wall_ms(host->loop) / 1000 - days * 86400);
+    struct tm parts;
+    gmtime_r(&then, &parts);
+    strftime(before, sizeof before, "%Y-%m-%dT%H:%M:%S.999Z", &parts);
+    bool dry_run = argument_given(arguments, "dry-run");
+    int32_t status = threads_collect(store, before, argument_text(arguments, "status"), dry_run, &removed, &error);
+    if (status == TN_OK && !dry_run) store_maintain(store, NULL, NULL);
+    if (status == TN_OK)
+        command_say(stdout, "%s %lld thread%s, and %lld description%s of graphs\n",
+                    dry_run ? "would remove" : "removed", (long long)removed.threads, removed.threads == 1 ? "" : "s",
+                    (long long)removed.graphs, removed.graphs == 1 ? "" : "s");
+    return finish(host, status, &error);
+}

@@ -1,0 +1,246 @@
+# `tenon run --thread` and `tenon thread`: runs that stay, on real SQLite, each command a process of its own.
+nodes="--plugins $TEST_NODES --allow-drafts"
+printf 'store: {use: sqlite, path: ./kept.db}\n' >tenon.yaml
+
+# ids: what the last --json run waits for, a line each
+ids() { tail -n 1 "$work/out" | grep -o '"id":"[0-9a-f]*"' | cut -d'"' -f4; }
+
+cat >count.yaml <<'YAML'
+version: "1.0"
+agent: {name: count}
+channels: [{name: n, type: last_value, default: 0}, {name: log, type: append}]
+nodes:
+  - {id: a, type: set, config: {values: {n: state.n + 1, log: '"a"'}}}
+  - {id: b, type: set, config: {values: {log: '"b" + string(state.n)'}}}
+edges: [{from: START, to: a}, {from: a, to: b}, {from: b, to: END}]
+YAML
+
+# ---- A thread goes on with its state; two of them do not meet ----
+run tenon thread list
+expect_code 0
+expect_in err "no threads"
+for turn in 1 2; do run tenon run count.yaml --thread one; expect_code 0; done
+expect_out '{"n":2,"log":["a","b1","a","b2"]}'
+run tenon run count.yaml --thread other/one
+expect_out '{"n":1,"log":["a","b1"]}'
+run tenon thread show one
+expect_in out "status       done"
+expect_in out "step         4, checkpoint 5"
+run tenon thread list --json
+[ "$(wc -l <"$work/out")" = 2 ] || fails "two threads were expected"
+run tenon thread list --status interrupted
+expect_in err "no threads"
+run tenon thread history one
+[ "$(wc -l <"$work/out")" = 6 ] || fails "six checkpoints were expected"
+expect_in out "     1  step 1      step    a  then b"
+run tenon thread state one --at 1
+expect_out '{"n":1,"log":["a"]}'
+run tenon thread state one
+expect_out '{"n":2,"log":["a","b1","a","b2"]}'
+run tenon thread state one --at 6
+expect_code 1
+expect_in err "has no checkpoint 6: its newest is 5"
+run tenon thread state nobody
+expect_code 1
+expect_in err 'there is no thread `nobody`'
+
+# ---- Forks, updates ----
+run tenon thread fork one fork --at 1
+expect_code 0
+run tenon thread show fork
+expect_in out "status       stopped"
+expect_in out "fork of      one, checkpoint 1"
+expect_in out "next         b"
+run tenon run count.yaml --thread fork --resume
+expect_out '{"n":1,"log":["a","b1"]}'
+run tenon thread state one
+expect_out '{"n":2,"log":["a","b1","a","b2"]}'
+run tenon thread fork one fork
+expect_code 1
+expect_in err 'there is a thread `fork` already'
+run tenon thread update fork count.yaml --set n=40 --as a
+expect_code 0
+run tenon run count.yaml --thread fork --resume
+expect_out '{"n":40,"log":["a","b1","b40"]}'
+run tenon thread update fork count.yaml --set m=1
+expect_code 1
+expect_in err 'has the key `m`, which is no channel of the document'
+run tenon thread update fork count.yaml --set n=1 --as aa
+expect_code 1
+expect_in err 'the document has no node `aa`; did you mean `a`?'
+for thread in one fork other/one; do
+    run tenon replay "$thread"
+    expect_code 0
+done
+
+# ---- Carried elsewhere ----
+run tenon thread export one
+expect_code 0
+cp "$work/out" one.json
+run tenon thread import one.json
+expect_code 1
+expect_in err 'there is a thread `one` already'
+run tenon thread import one.json again
+expect_code 0
+run tenon run count.yaml --thread again
+expect_out '{"n":3,"log":["a","b1","a","b2","a","b3"]}'
+run tenon replay again
+expect_out "again: 9 of 9 checkpoints, all the same"
+echo '{"format":"tenon.thread/1","record":{"head":3},"checkpoints":[]}' >broken.json
+run tenon thread import broken.json broken
+expect_code 1
+expect_in err "this is no exported thread"
+run tenon thread delete again
+expect_code 0
+run tenon thread show again
+expect_code 1
+
+# ---- A document that has changed ----
+sed 's/state.n + 1/state.n + 10/; s/id: b/id: c/; s/to: b/to: c/; s/from: b/from: c/' count.yaml >changed.yaml
+run tenon run changed.yaml --thread one
+expect_code 1
+expect_in err 'node `a`: `config` has changed; node `b` is gone; node `c` is new; the edges have changed'
+expect_in err "[GRAPH_CHANGED]"
+run tenon run changed.yaml --thread one --accept-changes
+expect_out '{"n":12,"log":["a","b1","a","b2","a","b12"]}'
+
+# ---- Answers, in any order, by other processes ----
+cat >ask.yaml <<'YAML'
+version: "1.0"
+agent: {name: ask}
+channels: [{name: t, type: append}]
+nodes:
+  - {id: a, type: test.ask, config: {out: t}}
+  - {id: b, type: test.ask, config: {out: t, schema: {type: boolean}}}
+  - {id: once, type: test.count_destroyer, config: {in: t, out: t}}
+  - {id: e, type: test.write, config: {out: t, value: end}}
+edges: [{from: START, to: [a, b, once]}, {from: [a, b, once], to: e}, {from: e, to: END}]
+YAML
+run tenon run ask.yaml --thread ask $nodes --json
+expect_code 5
+read -r first second <<<"$(ids | tr '\n' ' ')"
+run tenon run ask.yaml --thread ask $nodes
+expect_code 1
+expect_in err 'the thread `ask` is not done: it is interrupted'
+run tenon run ask.yaml --thread ask $nodes --resume
+expect_code 1
+expect_in err "has no answer"
+run tenon thread answer ask "$second=\"no\""
+expect_code 1
+expect_in err "expected a boolean"
+run tenon thread answer ask 0123456789abcdef=1
+expect_code 1
+expect_in err 'no interrupt of this run has the id `0123456789abcdef`'
+run tenon thread answer ask "$second=true"
+expect_code 0
+run tenon thread show ask
+expect_in out "(answered)"
+run tenon run ask.yaml --thread ask $nodes --resume
+expect_code 5
+run tenon thread answer ask "$second=true"
+expect_code 1
+run tenon run ask.yaml --thread ask $nodes --resume --answer "$first=yes"
+expect_code 0
+expect_out '{"t":["yes",true,1,"end"]}'
+run tenon run ask.yaml --thread ask $nodes --resume
+expect_code 1
+expect_in err "is done: there is nothing to resume"
+run tenon replay ask $nodes
+expect_code 0
+run tenon run ask.yaml --thread given-up $nodes
+expect_code 5
+run tenon run ask.yaml --thread given-up $nodes --replace --json
+expect_code 5
+
+# ---- A graph inside waits, and its steps are not repeated ----
+cat >inner.yaml <<'YAML'
+version: "1.0"
+channels: [{name: t, type: append}]
+nodes:
+  - {id: once, type: test.count_destroyer, config: {in: t, out: t}}
+  - {id: ask, type: test.ask, config: {out: t}}
+edges: [{from: START, to: once}, {from: once, to: ask}, {from: ask, to: END}]
+YAML
+cat >outer.yaml <<'YAML'
+version: "1.0"
+agent: {name: outer}
+channels: [{name: items, type: last_value, default: [1, 2]}, {name: t, type: append}]
+nodes: [{id: each, type: subgraph, config: {document: inner.yaml, output: {t: t}}}]
+edges: [{from: START, type: map, over: state.items, as: item, to: each}, {from: each, to: END}]
+YAML
+run tenon run outer.yaml --thread outer $nodes --json
+expect_code 5
+read -r first second <<<"$(ids | tr '\n' ' ')"
+run tenon run outer.yaml --thread outer $nodes --resume --answer "$second=2nd"
+expect_code 5
+run tenon run outer.yaml --thread outer $nodes --resume --answer "$first=1st"
+expect_code 0
+expect_out '{"items":[1,2],"t":[1,"1st",2,"2nd"]}'
+run tenon replay outer $nodes
+expect_code 0
+
+# ---- Killed, drained, cancelled ----
+cat >slow.yaml <<'YAML'
+version: "1.0"
+agent: {name: slow}
+channels: [{name: t, type: append}]
+nodes:
+  - {id: a, type: test.write, config: {out: t, value: a}}
+  - {id: wait, type: delay, config: {ms: 600000}}
+  - {id: b, type: test.write, config: {out: t, value: b}}
+edges: [{from: START, to: a}, {from: a, to: wait}, {from: wait, to: b}, {from: b, to: END}]
+YAML
+sed 's/ms: 600000/ms: 1/' slow.yaml >quick.yaml
+# started THREAD: waits until its first step is kept; $pid is the process
+started() {
+    "$TENON" run slow.yaml --thread "$1" $nodes >"$work/slow" 2>&1 </dev/null &
+    pid=$!
+    until "$TENON" thread state "$1" 2>"$work/log" | grep -qF '"a"'; do kill -0 $pid 2>"$work/log" || fails "the run ended"; done
+}
+started killed
+kill -KILL $pid
+wait $pid 2>"$work/log" || true
+run tenon thread show killed
+expect_in out "status       running"
+run tenon run quick.yaml --thread killed $nodes
+expect_code 1
+expect_in err "or whoever ran it has died"
+run tenon run quick.yaml --thread killed $nodes --resume --accept-changes
+expect_code 0
+expect_out '{"t":["a","b"]}'
+
+started cancelled
+kill -TERM $pid
+kill -TERM $pid
+wait $pid && code=0 || code=$?
+[ "$code" = 130 ] || fails "a run that is told twice to end has the exit code $code"
+run tenon thread show cancelled
+expect_in out "status       cancelled"
+run tenon run quick.yaml --thread cancelled $nodes --resume --accept-changes
+expect_out '{"t":["a","b"]}'
+
+# Taken over: whoever had it before writes nothing more.
+started taken
+run tenon run quick.yaml --thread taken $nodes --resume --accept-changes
+expect_out '{"t":["a","b"]}'
+kill -INT $pid
+wait $pid && code=0 || code=$?
+[ "$code" != 0 ] || fails "a run whose thread was taken over ended well"
+run tenon thread show taken
+expect_in out "status       done"
+
+# ---- What is old ----
+run tenon run count.yaml --thread exit --durability exit
+expect_code 0
+run tenon thread history exit
+[ "$(wc -l <"$work/out")" = 2 ] || fails "an input and an end were expected"
+run tenon thread gc --older-than 36500
+expect_in out "removed 0 threads"
+run tenon thread gc --older-than 0 --dry-run
+expect_in out "would remove"
+run tenon thread gc --older-than 0
+expect_code 0
+run tenon thread list --status done
+expect_in err "no threads"
+run tenon thread gc
+expect_code 2
