@@ -32,7 +32,7 @@ if [ -d "$museum/$machine" ]; then
 fi
 
 # ---- What it says ----
-printf 'log: info\nplugins: {config: {museum.released: {greeting: good morning}}}\n' >tenon.yaml
+printf 'log: info\nstore: {use: memory}\nplugins: {config: {museum.released: {greeting: good morning}}}\n' >tenon.yaml
 
 # What no later host may change: events without times and ids, each stream as its first and last chunk, errors by their
 # code, what the plugin logged, how it ended. Of tasks only what failed: when others end is the scheduler's affair.
@@ -85,7 +85,7 @@ for set in $sets; do
     shown "$set" released released-asks museum.released
     shown "$set" released released-refuses museum.released
     case $set in /*) ln -sfn "$set" shown && shown_store shown store-1-draft.1 ;; *) shown_store "$set" store-1-draft.1 ;; esac
-    for draft in eval graph registry; do
+    for draft in eval graph registry state; do
         shown "$set" $draft-1-draft.1 $draft-1-draft.1 museum.$draft
     done
     for binary in "$set"/*.so; do
