@@ -23,7 +23,7 @@ struct thread_log {
     int64_t changed, snapshot;    /* about: bytes of changes since the snapshot, and of it */
     tn_value tasks, calls;        /* notes that wait: operations */
     tn_value noted[2];            /* tasks and calls of the batch of notes that is under way; NULL where none is */
-    bool held;                    /* notes could not be written: they go with the next commit, and not before */
+    bool held;                    /* notes go with the next commit, and not before */
     bool tasks_left, nested_left; /* there may be records of the step under way */
     bool closed;
     int32_t broken; /* of a commit: nothing is written any more, and all that follow tell it */
@@ -65,7 +65,9 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     log->changed = number(record, "changed", 0);
     log->snapshot = number(record, "snapshot", 0);
     log->tasks = value_array();
-    log->calls = value_array();
+    tn_value stale = value_get(loaded, "stale");
+    log->calls = stale ? value_ref(stale) : value_array();
+    log->held = true;                          /* until the thread has been taken over */
     log->tasks_left = log->nested_left = true; /* by whoever had it before */
     return log;
 }

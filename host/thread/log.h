@@ -34,8 +34,9 @@ struct thread_log;
 int32_t thread_check_id(const char *id, struct error *error);
 
 /*
- * `done` gets {record, version, saved, nested}: record and saved are null where there is no such thread; saved is what
- * run_restore takes; nested is {scope: saved} of graphs inside tasks under way.
+ * `done` gets {record, version, saved, nested, stale}: record and saved are null where there is no such thread; saved
+ * is what run_restore takes; nested is {scope: saved} of graphs inside tasks under way; stale are operations for the
+ * first commit, by which calls of a failed run are forgotten that are to be made again.
  */
 void thread_load(struct store *store, const char *thread_id, int64_t seq, store_done *done, void *user);
 /* [store's thread] The same in a row with others. */

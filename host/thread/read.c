@@ -9,6 +9,7 @@
 #include "host/thread/delta.h"
 #include "host/thread/keys.h"
 #include "host/thread/log.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@ struct reading {
     struct session *session;
     const char *id;
     char key[THREAD_KEY_MAX];
+    bool failed;    /* the thread's run did: what failed is done again */
+    tn_value stale; /* [operation]: of what is done again; they go with the first commit */
     struct error *error;
 };
 
@@ -111,6 +114,60 @@ static int32_t add_call(void *user, const char *key, tn_value value, struct erro
     return TN_OK;
 }
 
+/* ---- What is done again ---- */
+
+static bool is_open(tn_value entry) {
+    return !value_get(entry, "done") && !value_get(entry, "failed") && !value_get(entry, "asked") &&
+           !value_get(entry, "waits");
+}
+
+static unsigned long first_failed(tn_value children) {
+    unsigned long first = ULONG_MAX;
+    for (size_t i = 0; i < value_count(children); i++) {
+        if (!value_get(value_value_at(children, i), "error")) continue;
+        unsigned long ordinal = strtoul(value_chars(value_key_at(children, i), NULL), NULL, 10);
+        if (ordinal < first) first = ordinal;
+    }
+    return first;
+}
+
+/*
+ * A task of a run that has failed makes the call that failed once more, and those after it, which may have followed
+ * from it; what the calls before it gave is kept. Else it would be told the same whenever it is resumed.
+ */
+static tn_value without_failed_take(struct reading *reading, const char *prefix, tn_value index, tn_value entry) {
+    tn_value children = value_get(entry, "children"), kept = value_object();
+    unsigned long first = is_open(entry) ? first_failed(children) : ULONG_MAX;
+    char key[THREAD_KEY_MAX];
+    for (size_t i = 0; i < value_count(children) && first != ULONG_MAX; i++) {
+        tn_value path = value_key_at(children, i);
+        if (strtoul(value_chars(path, NULL), NULL, 10) < first) {
+            kept = value_set_key_take(kept, value_ref(path), value_ref(value_value_at(children, i)));
+            continue;
+        }
+        snprintf(key, sizeof key, "%s%s/%lld/%s", prefix, value_chars(index, NULL),
+                 (long long)number(entry, "round", 0), value_chars(path, NULL));
+        reading->stale = value_push_take(reading->stale, store_delete(STORE_JOURNAL, key));
+    }
+    if (first == ULONG_MAX) {
+        value_unref(kept);
+        return entry;
+    }
+    snprintf(key, sizeof key, "%s%s", prefix, value_chars(index, NULL));
+    reading->stale = value_push_take(reading->stale, store_delete(STORE_PENDING, key));
+    return value_set_take(entry, "children", kept);
+}
+
+static void drop_failed(struct reading *reading, struct tasks *tasks) {
+    tn_value entries = tasks->entries, kept = value_object_reserve(value_count(entries));
+    for (size_t i = 0; i < value_count(entries); i++) {
+        tn_value index = value_key_at(entries, i), entry = value_ref(value_value_at(entries, i));
+        kept = value_set_key_take(kept, value_ref(index), without_failed_take(reading, tasks->prefix, index, entry));
+    }
+    tasks->entries = kept;
+    value_unref(entries);
+}
+
 static int32_t read_tasks(struct reading *reading, const char *scope, uint32_t step, tn_value *saved) {
     char number_text[12], from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
     thread_number(number_text, step);
@@ -123,6 +180,7 @@ static int32_t read_tasks(struct reading *reading, const char *scope, uint32_t s
         /* The entry without an index says that the step has been begun, and nothing else. */
         tn_value begun = value_text("~");
         tasks.entries = value_remove_take(tasks.entries, begun);
+        if (reading->failed) drop_failed(reading, &tasks);
         *saved = value_set_take(*saved, "in_step", value_bool(true));
         *saved = value_set_take(*saved, "step", value_int(step));
         if (value_count(tasks.entries)) *saved = value_set_take(*saved, "tasks", value_ref(tasks.entries));
@@ -266,7 +324,10 @@ int32_t thread_read(struct session *session, const char *thread_id, int64_t seq,
     loaded = value_set_take(loaded, "version", version ? value_ref(version) : value_int(0));
     loaded = value_set_take(loaded, "saved", value_null());
     loaded = value_set_take(loaded, "nested", value_object());
+    reading.failed = value_text_is(value_get(record, "status"), "failed");
+    reading.stale = value_array();
     if (record) status = read_at(&reading, record, seq, &loaded);
+    loaded = value_set_take(loaded, "stale", reading.stale);
     value_unref(found);
     if (status == TN_OK)
         *out = loaded;

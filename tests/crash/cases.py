@@ -4,9 +4,12 @@ A turn is {"input": JSON} or {"resume": [nodes whose interrupts are answered]}, 
 """
 
 
+WAITS = 5
+
+
 class Case:
     def __init__(self, name, document=None, turns=None, options=(), empty=False, stride=1, disturbed=None, times=12,
-                 duration=0.012):
+                 duration=0.012, fails=False):
         self.name, self.document = name, document or name + ".yaml"
         self.turns = turns or [{"input": "{}"}]
         self.options = list(options)
@@ -15,6 +18,7 @@ class Case:
         self.disturbed = range(len(self.turns)) if disturbed is None else disturbed
         self.times = times  # points that are a time, in each turn
         self.duration = duration  # of a turn, in seconds; nearly
+        self.fails = fails  # until it has been tried often enough, in whatever turn that is
 
 
 CASES = [
@@ -25,16 +29,17 @@ CASES = [
     Case("fanout", times=40),
     Case("agent", times=40),
     Case("asks", turns=[
-        {"input": "{}", "code": 3},
-        {"resume": ["b"], "code": 3},
-        {"resume": ["agent"], "code": 3},
-        {"resume": ["a"], "code": 3},
-        {"resume": [], "code": 3},  # before
+        {"input": "{}", "code": WAITS},
+        {"resume": ["b"], "code": WAITS},
+        {"resume": ["agent"], "code": WAITS},
+        {"resume": ["a"], "code": WAITS},
+        {"resume": [], "code": WAITS},  # before
         {"resume": []},  # after
     ]),
-    Case("nested", turns=[{"input": "{}", "code": 3}, {"resume": ["ask"]}]),
+    Case("nested", turns=[{"input": "{}", "code": WAITS}, {"resume": ["ask"]}]),
     Case("retry", times=20, duration=0.02),
     Case("handled"),
-    Case("heals", turns=[{"input": "{}", "code": 1}, {"resume": []}]),
+    Case("heals", turns=[{"input": "{}", "code": 1}, {"resume": []}], fails=True),
+    Case("broken", turns=[{"input": "{}", "code": 1}, {"resume": []}], fails=True),
     Case("turns", turns=[{"input": '{"said": "turn %d"}' % n} for n in range(60)], disturbed=range(0, 60, 4), times=4),
 ]

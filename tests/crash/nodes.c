@@ -102,9 +102,17 @@ TN_NODE(heals, "crash.heals", "Leaves a line, and fails until there are enough o
     (void)input;
     key_of(task, "", key);
     leave_line(key);
-    if (lines_of(key) < config->lines) return tn_fail(task, "BROKEN", key);
+    if (lines_of(key) < config->lines) return tn_fail(task, "BROKEN", "not often enough yet");
     tn_write_text(task, config->out, key);
     return tn_done(task);
+}
+
+TN_NODE(fails, "crash.fails", "Leaves a line, and fails with its key.", TN_EFFECTS("destructive")) {
+    char key[KEY_MAX];
+    (void)input, (void)config;
+    key_of(task, "", key);
+    leave_line(key);
+    return tn_fail(task, "BROKEN", key);
 }
 
 static int32_t ask(tn_task task, const char *key) {
@@ -179,6 +187,15 @@ TN_TOOL(tool, "crash.tool", "Leaves a line, and says its key.", TN_EFFECTS("dest
     return tn_done_text(task, key);
 }
 
+TN_TOOL(tool_heals, "crash.tool_heals", "As crash.tool, and fails the first time.", TN_EFFECTS("destructive"),
+        (INT_OR, unused, 0, "nothing")) {
+    char key[KEY_MAX];
+    (void)args;
+    key_of(task, "", key);
+    leave_line(key);
+    return lines_of(key) < 2 ? tn_fail(task, "BROKEN", "not often enough yet") : tn_done_text(task, key);
+}
+
 static int32_t approve_start(void *self, tn_task task, tn_value input) {
     char key[KEY_MAX];
     int answered = tn.value->get(input, "answer") != NULL;
@@ -193,8 +210,8 @@ TN_NOTE("{\"component\": {\"kind\": \"tool\", \"id\": \"crash.approve\", \"title
 TN_COMPONENT(approve, "crash.approve", NULL, approve_start, NULL, NULL, NULL)
 
 struct agent {
-    uint32_t out, tool, approve;
-    int asks;
+    uint32_t out, tool, last;
+    int calls;
 };
 
 struct agent_task {
@@ -203,14 +220,13 @@ struct agent_task {
     int calls;
 };
 
-#define AGENT_CALLS 3
+#define AGENT_CALLS 3 /* of crash.tool; then comes the one that it is configured with */
 
 static void agent_called(void *user, int32_t status, tn_value result);
 
-/* crash.tool three times, and then crash.approve. */
 static void agent_next(struct agent_task *it) {
     const struct agent *agent = it->agent;
-    if (it->calls == AGENT_CALLS + agent->asks) {
+    if (it->calls == agent->calls) {
         tn_done(it->task);
         free(it);
         return;
@@ -219,7 +235,7 @@ static void agent_next(struct agent_task *it) {
     tn.value->begin(builder, TN_OBJECT);
     tn.value->end(builder);
     tn_value arguments = tn.value->finish(builder);
-    uint32_t callee = it->calls < AGENT_CALLS ? agent->tool : agent->approve;
+    uint32_t callee = it->calls < AGENT_CALLS ? agent->tool : agent->last;
     if (tn.task->call(it->task, callee, arguments, agent_called, it) != TN_OK) {
         tn_fail(it->task, "CALL", "a tool cannot be called");
         free(it);
@@ -252,10 +268,11 @@ static int32_t agent_start(void *self, tn_task task, tn_value input) {
 static int32_t agent_create(tn_value config, tn_binder *binder, void **self) {
     struct agent *agent = calloc(1, sizeof *agent);
     if (agent == NULL) return TN_NO_MEMORY;
-    agent->asks = tn_get_int(config, "asks", 0) != 0;
+    const char *last = tn_get_text(config, "last", "");
+    agent->calls = AGENT_CALLS + (*last != '\0');
     int32_t status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), &agent->out);
     if (status == TN_OK) status = tn.task->bind_call(binder, "tool", "crash.tool", NULL, &agent->tool);
-    if (status == TN_OK) status = tn.task->bind_call(binder, "tool", "crash.approve", NULL, &agent->approve);
+    if (status == TN_OK && *last != '\0') status = tn.task->bind_call(binder, "tool", last, NULL, &agent->last);
     if (status == TN_OK)
         *self = agent;
     else
@@ -265,5 +282,5 @@ static int32_t agent_create(tn_value config, tn_binder *binder, void **self) {
 
 TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"crash.agent\", \"title\": \"Calls tools.\", \"style\": "
         "\"async\", \"effects\": [], \"config\": {\"type\": \"object\", \"required\": [\"out\"], \"properties\": "
-        "{\"out\": {\"type\": \"string\", \"x-tenon\": \"channel-write\"}, \"asks\": {\"type\": \"integer\"}}}}}")
+        "{\"out\": {\"type\": \"string\", \"x-tenon\": \"channel-write\"}, \"last\": {\"type\": \"string\"}}}}}")
 TN_COMPONENT(agent, "crash.agent", agent_create, agent_start, NULL, NULL, free)
