@@ -75,6 +75,7 @@ extern const size_t environment_count;
 /* Each returns the exit code. */
 int command_run(const struct arguments *arguments);
 int command_replay(const struct arguments *arguments);
+int command_test(const struct arguments *arguments);
 int command_thread_list(const struct arguments *arguments);
 int command_thread_show(const struct arguments *arguments);
 int command_thread_history(const struct arguments *arguments);

@@ -1,5 +1,6 @@
 /*
- * replay.c - `tenon replay`: a thread run once more from its journal, without the world, and what is different.
+ * replay.c - `tenon replay` and `tenon test`: a thread run once more from its journal, without the world, and what is
+ * different; or from one of its checkpoints on, with it.
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -7,11 +8,16 @@
 #include "host/command/run.h"
 #include "host/engine/graph.h"
 #include "host/host.h"
+#include "host/loop/loop.h"
 #include "host/runnable/replay_run.h"
+#include "host/runnable/thread_run.h"
 #include "host/store/store.h"
+#include "host/thread/admin.h"
 #include "host/thread/log.h"
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int32_t read_history(struct session *session, void *user, tn_value *result, struct error *error) {
     return thread_read_history(session, user, result, error);
@@ -63,24 +69,148 @@ static int replay_history(struct host *host, const char *name, const char *path,
     return code;
 }
 
+/* ---- From a checkpoint on, live ---- */
+
+static void on_ended(struct run *run, void *user) {
+    (void)run;
+    *(bool *)user = true;
+}
+
+static bool is_over(void *user) { return *(const bool *)user; }
+
+static int run_fork(struct host *host, struct graph *graph, const char *fork, const char *path) {
+    struct error error = ERROR_INIT;
+    struct run_options options = RUN_OPTIONS_INIT;
+    struct thread_request request = {.id = fork, .mode = THREAD_RESUME, .accept_changes = true, .document = path};
+    bool ended = false;
+    int code = COMMAND_RUN_FAILED;
+    if (thread_prepare_wait(host, graph, &request, &options, &error) != TN_OK) {
+        command_fail_error(0, &error);
+        error_finish(&error);
+        return code;
+    }
+    options.ended = on_ended;
+    options.user = &ended;
+    struct run *run = run_new(graph, &options);
+    if (thread_begin(run, &request, NULL, &ended, &error) != TN_OK) {
+        command_fail_error(0, &error);
+    } else if (loop_run(host->loop, is_over, &ended)) {
+        code = run_status(run) == RUN_INTERRUPTED ? COMMAND_WAITING
+               : run_status(run) == RUN_FAILED    ? command_fail_error(COMMAND_RUN_FAILED, run_error(run))
+                                                  : COMMAND_OK;
+        tn_value state = run_status(run) == RUN_DONE ? run_result(run) : run_state(run);
+        if (code != COMMAND_RUN_FAILED) command_print(state);
+        value_unref(state);
+    }
+    if (ended) run_free(run);
+    thread_log_free(options.log);
+    value_unref(options.loaded);
+    error_finish(&error);
+    return code;
+}
+
+static int replay_from(struct host *host, const char *id, int64_t seq, const char *fork, const char *path) {
+    struct error error = ERROR_INIT;
+    struct graph *graph = NULL;
+    int code;
+    if (graph_open(host, NULL, path, 0, &graph, &error) != TN_OK)
+        code = command_fail_error(COMMAND_INVALID, &error);
+    else if (thread_fork(host->store, id, seq, fork, &error) != TN_OK)
+        code = command_fail_error(COMMAND_RUN_FAILED, &error);
+    else
+        code = run_fork(host, graph, fork, path);
+    graph_unref(graph);
+    error_finish(&error);
+    return code;
+}
+
+static const char *document_of(tn_value history) {
+    tn_value document = value_get(value_get(history, "record"), "document");
+    return document && value_is(document, TN_STRING) ? value_chars(document, NULL) : NULL;
+}
+
 int command_replay(const struct arguments *arguments) {
     const char *id = operand_at(arguments, 0), *path = argument_text(arguments, "document");
+    const char *fork = argument_text(arguments, "fork");
     struct error error = ERROR_INIT;
+    int64_t seq;
+    if (!argument_number(arguments, "from", 0, UINT32_MAX, THREAD_HEAD, &seq)) return COMMAND_USAGE;
+    if ((seq == THREAD_HEAD) != !fork)
+        return command_fail(COMMAND_USAGE,
+                            "--from N and --fork NEW go together: what is run live from there is a thread of "
+                            "its own");
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
     tn_value history = NULL;
     struct store *store = host_store(host, &error);
-    int code = COMMAND_RUN_FAILED;
+    int code;
     if (!store || store_perform_wait(store, read_history, (void *)(uintptr_t)id, &history, &error) != TN_OK) {
         code = command_fail_error(COMMAND_RUN_FAILED, &error);
     } else {
-        tn_value document = value_get(value_get(history, "record"), "document");
-        if (!path && document && value_is(document, TN_STRING)) path = value_chars(document, NULL);
-        code = path ? replay_history(host, id, path, history, argument_given(arguments, "json"))
-                    : command_fail(COMMAND_USAGE, "the thread does not say where its document is; say --document FILE");
+        if (!path) path = document_of(history);
+        if (!path)
+            code = command_fail(COMMAND_USAGE, "the thread does not say where its document is; say --document FILE");
+        else if (fork)
+            code = replay_from(host, id, seq, fork, path);
+        else
+            code = replay_history(host, id, path, history, argument_given(arguments, "json"));
     }
     value_unref(history);
     error_finish(&error);
     host_free(host);
+    return command_close(code);
+}
+
+/* ---- Exported threads as tests ---- */
+
+/* The document of an exported thread: as it says, from here; else beside the file. NULL where it is at neither. */
+static bool find_document(const char *file, const char *document, char out[PATH_MAX]) {
+    const char *slash = strrchr(file, '/'), *name = strrchr(document, '/');
+    snprintf(out, PATH_MAX, "%s", document);
+    if (access(out, R_OK) == 0) return true;
+    snprintf(out, PATH_MAX, "%.*s%s", slash ? (int)(slash + 1 - file) : 0, file, name ? name + 1 : document);
+    return access(out, R_OK) == 0;
+}
+
+static int test_file(const struct arguments *arguments, struct host *host, const char *file) {
+    struct error error = ERROR_INIT;
+    char *text = NULL, path[PATH_MAX];
+    size_t length = 0;
+    tn_value exported = NULL;
+    const char *given = argument_text(arguments, "document");
+    if (!command_read_file(file, &text, &length, &error) || json_read(text, length, NULL, &exported, &error) != TN_OK) {
+        mem_free(text);
+        int code = command_fail(COMMAND_USAGE, "%s: %s", file, error.message);
+        error_finish(&error);
+        return code;
+    }
+    mem_free(text);
+    const char *document = given ? given : document_of(exported);
+    int code;
+    if (!value_text_is(value_get(exported, "format"), THREAD_FORMAT) ||
+        !value_is(value_get(exported, "journal"), TN_OBJECT))
+        code = command_fail(COMMAND_USAGE, "%s: found no exported thread, expected what `tenon thread export` prints",
+                            file);
+    else if (!document || !find_document(file, document, path))
+        code = command_fail(COMMAND_USAGE, "%s: its document `%s` is not there; say --document FILE", file,
+                            document ? document : "?");
+    else
+        code = replay_history(host, file, path, exported, argument_given(arguments, "json"));
+    value_unref(exported);
     return code;
+}
+
+int command_test(const struct arguments *arguments) {
+    struct host *host = command_host(arguments);
+    size_t failed = 0, count = operand_count(arguments);
+    int code = COMMAND_OK;
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    for (size_t i = 0; i < count; i++) {
+        int one = test_file(arguments, host, operand_at(arguments, i));
+        failed += one != COMMAND_OK;
+        if (one > code) code = one;
+    }
+    command_say(stderr, "%zu of %zu passed\n", count - failed, count);
+    host_free(host);
+    return command_close(code);
 }

@@ -39,7 +39,15 @@ static const struct option run_options_table[] = {
 
 static const struct option replay_options[] = {
     {"document", 'd', "FILE", "the document to run, instead of the one that the thread was begun with", NULL},
+    {"from", 0, "N", "with --fork: run live from this checkpoint on", NULL},
+    {"fork", 0, "NEW", "with --from: the thread that this becomes", NULL},
     {"json", 0, NULL, "print JSON on standard output", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option test_options[] = {
+    {"document", 'd', "FILE", "the document to run, instead of the one that each thread was begun with", NULL},
+    {"json", 0, NULL, "print a line of JSON for each", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -265,8 +273,15 @@ const struct command commands[] = {
      "Nothing outside is called: what tools, models and other components with effects gave is what they gave then, and "
      "so\n"
      "are the time, the answers and the inputs. Nodes without effects compute again. Each step must change what it\n"
-     "changed; the first that does not is shown, and the command fails. The thread itself is not touched.",
+     "changed; the first that does not is shown, and the command fails. The thread itself is not touched.\n"
+     "\n"
+     "With --from and --fork it is run live from a checkpoint on, as a new thread.",
      "$ tenon replay support-42\n", replay_options, 1, 1, command_replay, false},
+    {"test", "FILE…", "run exported threads as tests",
+     "Each FILE is what `tenon thread export` printed: a document's name, inputs, what came from outside, and what "
+     "came\n"
+     "of it. It is replayed with the document as it is now, found from here or beside FILE; a difference fails.",
+     "$ tenon test tests/support-42.json\n", test_options, 1, ANY, command_test, false},
     {"thread list", "", "list threads", "Those that changed last come first.",
      "$ tenon thread list --status interrupted\n", thread_list_options, 0, 0, command_thread_list, false},
     {"thread show", "THREAD", "show a thread: where it stands, and what it waits for", "",

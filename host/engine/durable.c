@@ -143,6 +143,8 @@ static tn_value checkpoint_of(struct durable *durable, const char *source, int64
     if (strcmp(source, "input") == 0) {
         checkpoint = value_set_take(checkpoint, "input", value_ref(run->input));
         checkpoint = value_set_take(checkpoint, "run_id", value_text(run_id(run)));
+        if (run->options.thread_id)
+            checkpoint = value_set_take(checkpoint, "thread_id", value_text(run->options.thread_id));
         tn_value config = config_of(run);
         if (value_count(config)) checkpoint = value_set_take(checkpoint, "config", config);
     }

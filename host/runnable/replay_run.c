@@ -15,6 +15,7 @@ struct replaying {
     struct graph *graph;
     struct replay *replay;
     tn_value checkpoints;
+    const char *thread_id;
     struct run *run;
     bool ended;
     struct error error; /* that a run failed with */
@@ -78,6 +79,7 @@ static int32_t invoke(struct replaying *it, uint32_t seq, tn_value input, struct
     options.loaded = loaded;
     options.run_id = text(value_get(checkpoint, "run_id"));
     options.thread_id = text(value_get(checkpoint, "thread_id"));
+    if (!options.thread_id) options.thread_id = it->thread_id; /* not from an input: as the fork that it is */
     options.tags = member(config, "tags");
     options.metadata = member(config, "metadata");
     options.configurable = member(config, "configurable");
@@ -136,6 +138,7 @@ int32_t replay_run_wait(struct graph *graph, tn_value history, tn_value *report,
             error, TN_UNSUPPORTED, "NOT_RECORDED",
             "the thread was kept with durability `exit`: its steps are not recorded; only what is kept with "
             "`sync` can be replayed");
+    it.thread_id = text(member(record, "thread_id"));
     it.replay = replay_new(it.checkpoints, value_get(history, "journal"));
     int32_t status = TN_OK;
     while (status == TN_OK && !replay_is_over(it.replay)) {

@@ -60,6 +60,38 @@ run tenon replay waits $nodes
 expect_code 0
 expect_out "waits: 2 of 2 checkpoints, all the same"
 
+# Live, from a checkpoint on, as another thread.
+run tenon replay c --from 1 --fork c2
+expect_code 0
+expect_out '{"n":1,"log":["a","b1"]}'
+run tenon replay c2
+expect_code 0
+run tenon replay c --from 2 --fork c3
+expect_code 1
+expect_in err "nothing to resume"
+run tenon replay c --from 1
+expect_code 2
+
+# An exported thread is a test.
+mkdir tests
+tenon thread export a >tests/agent.json
+tenon thread export c >tests/count.json
+run tenon test tests/agent.json tests/count.json $nodes
+expect_code 0
+expect_in out "tests/agent.json: 6 of 6 checkpoints, all the same"
+expect_in err "2 of 2 passed"
+cp other.yaml agent.yaml tests/
+mv tests/other.yaml tests/count.yaml
+mv count.yaml kept.yaml
+run tenon test tests/agent.json tests/count.json $nodes # beside the file: the other one
+expect_code 1
+expect_in err "1 of 2 passed"
+mv kept.yaml count.yaml
+echo '{}' >tests/none.json
+run tenon test tests/none.json
+expect_code 2
+expect_in err "found no exported thread"
+
 # Refusals.
 run tenon replay nobody
 expect_code 1
