@@ -61,7 +61,7 @@ static void find_emails(struct search *search) {
         }
         while (to > at + 1 && (to[-1] == '.' || to[-1] == '-')) to--;
         if (dot != NULL && dot >= to) { /* it ended the sentence: is there one before? */
-            dot = to;
+            dot = to - 1;
             while (dot > at && *dot != '.') dot--;
             if (dot == at) dot = NULL;
         }

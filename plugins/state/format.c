@@ -190,7 +190,7 @@ static int32_t format_create(tn_value config, tn_binder *binder, void **self) {
 
 static int32_t format_start(void *self, tn_task task, tn_value input) {
     static const char cut[] = "\n… (the rest is left out)\n";
-    uint64_t limit = (uint64_t)tn_get_int(input, "max_characters", 20000);
+    uint64_t limit = (uint64_t)tn_get_int(input, "max_bytes", 20000);
     tn_value title = tn.value->get(input, "title");
     struct text out = {.limit = limit - (sizeof cut - 1)};
     (void)self;

@@ -43,15 +43,22 @@ static void state_done(void *user, int32_t status, tn_value result) {
 }
 
 static int32_t state_start(tn_task task, const char *operation, tn_value arguments) {
-    int32_t status = state->invoke(task, operation, arguments, state_done, (void *)(uintptr_t)task);
-    return status;
+    return state->invoke(task, operation, arguments, state_done, (void *)(uintptr_t)task);
 }
 
-/* The arguments with a member of the task's context, where it has that and they have not; a new reference. */
+#define STATE_TTL_SECONDS 300 /* of a claim, where a tool is not told */
+
+/* The arguments with a member more, where they have it not and there is a value; a new reference. */
 static tn_value state_with(tn_value arguments, const char *name, tn_value value) {
-    if (tn.value->kind(tn.value->get(arguments, name)) > TN_NULL || tn.value->as_text(value, NULL) == NULL)
+    if (tn.value->kind(tn.value->get(arguments, name)) > TN_NULL || tn.value->kind(value) <= TN_NULL)
         return tn_retain(arguments);
     return tn.value->set(arguments, name, value);
+}
+
+static int32_t state_start_take(tn_task task, const char *operation, tn_value arguments) {
+    int32_t status = arguments != NULL ? state_start(task, operation, arguments) : TN_NO_MEMORY;
+    tn_release(arguments);
+    return status;
 }
 
 /* Only of a run: there alone the id is of this task, and of no other ever. */
@@ -59,16 +66,20 @@ static int32_t state_make(tn_task task, const char *operation, tn_value argument
     tn_value context = tn.task->context(task);
     tn_value run = tn.value->get(context, "run_id"), id = tn.value->get(context, "task_id");
     tn_value given = state_with(arguments, "idempotency_key", tn.value->kind(run) == TN_STRING ? id : NULL);
-    int32_t status = given != NULL ? state_start(task, operation, given) : TN_NO_MEMORY;
-    tn_release(given);
     tn_release(context);
-    return status;
+    return state_start_take(task, operation, given);
+}
+
+static int32_t state_renew(tn_task task, const char *operation, tn_value arguments) {
+    tn_value seconds = tn_int(STATE_TTL_SECONDS), given = state_with(arguments, "ttl_seconds", seconds);
+    tn_release(seconds);
+    return state_start_take(task, operation, given);
 }
 
 static int32_t state_claim(tn_task task, const char *operation, tn_value arguments) {
     tn_value context = tn.task->context(task);
     tn_value given = state_with(arguments, "claimer_id", tn.value->get(context, "runner_id"));
-    int32_t status = given != NULL ? state_start(task, operation, given) : TN_NO_MEMORY;
+    int32_t status = given != NULL ? state_renew(task, operation, given) : TN_NO_MEMORY;
     tn_release(given);
     tn_release(context);
     return status;
@@ -86,7 +97,7 @@ STATE_TOOL(task_get, "task.get", state_start)
 STATE_TOOL(task_update, "task.update", state_start)
 STATE_TOOL(task_list, "task.list", state_start)
 STATE_TOOL(task_claim, "task.claim", state_claim)
-STATE_TOOL(task_renew, "task.renew", state_start)
+STATE_TOOL(task_renew, "task.renew", state_renew)
 STATE_TOOL(task_complete, "task.complete", state_start)
 STATE_TOOL(task_fail, "task.fail", state_start)
 STATE_TOOL(artifact_write, "artifact.write", state_make)

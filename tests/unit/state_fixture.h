@@ -38,11 +38,12 @@ static bool kernel_has(const char *store) {
 
 /* `folder` may be NULL: a new one. The clock is a fake one unless `real`. */
 static void kernel_open_in(struct kernel *kernel, const char *store, const char *folder, bool real) {
-    char plugin[4096], place[128];
+    char plugin[4096], tools[4096], place[128];
     memset(kernel, 0, sizeof *kernel);
     kernel->values = value_live_count();
     snprintf(plugin, sizeof plugin, "%s/%s.so", TENON_STORE_PLUGINS, store);
-    const char *const paths[] = {plugin, NULL};
+    snprintf(tools, sizeof tools, "%s/state.so", TENON_STORE_PLUGINS);
+    const char *const paths[] = {plugin, tools, NULL};
     struct error error = ERROR_INIT;
     kernel->host =
         host_new(&(struct host_options){.plugin_paths = paths, .no_config = true, .allow_drafts = true}, &error);
@@ -53,8 +54,9 @@ static void kernel_open_in(struct kernel *kernel, const char *store, const char 
     snprintf(place, sizeof place, "%s/store", kernel->folder);
     tn_value options = value_set_take(value_object(), "use", value_text(store));
     options = value_set_take(options, "path", value_text(place));
-    kernel->state = (struct state){kernel->host->loop, store_open(kernel->host, options, &error)};
-    if (!kernel->state.store) fail_msg("%s", error.message);
+    kernel->host->store = store_open(kernel->host, options, &error);
+    if (!kernel->host->store) fail_msg("%s", error.message);
+    assert_int_equal(state_open(kernel->host, &kernel->state, &error), TN_OK);
     value_unref(options);
 }
 
@@ -69,7 +71,6 @@ static int kernel_remove_one(const char *path, const struct stat *status, int ki
 
 /* `keep`: the folder stays. */
 static void kernel_close_in(struct kernel *kernel, bool keep) {
-    store_close(kernel->state.store);
     host_free(kernel->host);
     error_finish(&kernel->error);
     if (!keep) (void)nftw(kernel->folder, kernel_remove_one, 8, FTW_DEPTH | FTW_PHYS);

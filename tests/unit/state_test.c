@@ -3,6 +3,7 @@
  *
  * A case is a list of lines, over a store of its own:
  *     OPERATION {…}      a call, as task.create {"task_type": "work"}
+ *     tool NAME {…}      likewise of a tool of tenon.state, in the task "t" of the run "r" by the runner "w"
  *     => VALUE           what it must give: of an object the members named here, of an array every item
  *     !! CODE part       … or how it must fail: its code, and a part of its message
  *     keep NAME a.b.0    a part of what the call gave (all of it without a path); $NAME stands for it from here on
@@ -15,6 +16,9 @@
 #include "tests/unit/state_fixture.h"
 
 #include "adl/value/buffer.h"
+#include "host/call/call.h"
+#include "host/call/instance.h"
+#include "host/plugin/registry.h"
 #include <dirent.h>
 
 struct script {
@@ -133,11 +137,52 @@ static void count(struct script *script, const char *collection, long long expec
     value_unref(found);
 }
 
+static void on_ended(struct call *task) { *(bool *)call_owner(task) = true; }
+
+static tn_value on_context(struct call *task) {
+    tn_value context = value_set_take(value_object(), "task_id", value_text("t"));
+    (void)task;
+    context = value_set_take(context, "run_id", value_text("r"));
+    return value_set_take(context, "runner_id", value_text("w"));
+}
+
+/* A new reference, or NULL and the kernel's error. */
+static tn_value call_tool(struct script *script, const char *name, tn_value input) {
+    static const struct call_ops ops = {.ended = on_ended, .context = on_context};
+    static const struct instance_scope scope = {.where = "a test"};
+    struct kernel *kernel = &script->kernel;
+    struct component *component = NULL;
+    struct callable *tool = NULL;
+    struct error error = ERROR_INIT;
+    bool over = false;
+    if (registry_resolve(kernel->host->registry, "tool", name, &component, &error) != TN_OK ||
+        instance_new(component, value_object(), &scope, &tool, &error) != TN_OK)
+        fail_msg("%s", error.message);
+    struct call *task = call_new(kernel->state.loop, tool, &ops, &over);
+    over = call_start(task, input);
+    loop_run(kernel->state.loop, kernel_over, &over);
+    assert_true(over);
+    tn_value result = call_outcome(task) == CALL_COMPLETED ? value_ref(call_output(task)) : NULL;
+    error_finish(&kernel->error);
+    if (!result) error_copy(&kernel->error, call_error(task));
+    call_free(task);
+    callable_unref(tool);
+    return result;
+}
+
 static void call(struct script *script, char *line) {
+    bool tool = strncmp(line, "tool ", 5) == 0;
+    if (tool) line += 5;
     char *arguments = strchr(line, ' ');
     if (arguments) *arguments++ = '\0';
     value_unref(script->result);
     script->asked = true;
+    if (tool) {
+        tn_value input = read_value(script, arguments ? arguments : "{}");
+        script->result = call_tool(script, line, input);
+        value_unref(input);
+        return;
+    }
     script->result = kernel_ask_take(&script->kernel, line, read_value(script, arguments ? arguments : "{}"));
 }
 
