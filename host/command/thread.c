@@ -207,7 +207,11 @@ int command_thread_answer(const struct arguments *arguments) {
         value_unref(answers);
         return COMMAND_RUN_FAILED;
     }
-    int32_t status = thread_answer(store, operand_at(arguments, 0), answers, &error);
+    tn_value record = NULL;
+    int32_t status = thread_show(store, operand_at(arguments, 0), &record, &error);
+    if (status == TN_OK) status = thread_check_wait(host, record, &error);
+    if (status == TN_OK) status = thread_answer(store, operand_at(arguments, 0), answers, &error);
+    value_unref(record);
     value_unref(answers);
     return finish(host, status, &error);
 }

@@ -38,7 +38,8 @@ struct diagnostics;
 #define CONFIG_LIMITS(LIMIT)                                                                                           \
     LIMIT(concurrency, 1, 1000000, "Tasks of one run at once.")                                                        \
     LIMIT(workers, 1, 256, "Threads for components that block.")                                                       \
-    LIMIT(recursion_limit, 1, 10000000, "Super-steps of one run.")
+    LIMIT(recursion_limit, 1, 10000000, "Super-steps of one run.")                                                     \
+    LIMIT(interrupt_hours, 1, 876000, "Hours that a thread waits for an answer; a later one is refused.")
 
 /* A row of keys.def. */
 struct config_key {

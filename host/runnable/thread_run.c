@@ -4,12 +4,16 @@
 #include "host/runnable/thread_run.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/config/config.h"
 #include "host/engine/graph.h"
 #include "host/engine/identity.h"
+#include "host/host.h"
+#include "host/loop/loop.h"
 #include "host/store/collections.h"
 #include "host/store/store.h"
 #include "host/thread/log.h"
 #include <string.h>
+#include <time.h>
 
 #define DIFFERENCES_MAX 10u /* in a message */
 
@@ -21,6 +25,21 @@ static bool is_done(tn_value record) {
 static const char *text_of(tn_value object, const char *key) {
     tn_value value = value_get(object, key);
     return value_is(value, TN_STRING) ? value_chars(value, NULL) : "";
+}
+
+int32_t thread_check_wait(struct host *host, tn_value record, struct error *error) {
+    int64_t hours = config_limit(host->config, "interrupt_hours", 0);
+    if (!hours || strcmp(text_of(record, "status"), "interrupted") != 0) return TN_OK;
+    char before[32];
+    struct tm parts;
+    time_t then = (time_t)(loop_wall_ms(host->loop) / 1000 - hours * 3600);
+    gmtime_r(&then, &parts);
+    strftime(before, sizeof before, "%Y-%m-%dT%H:%M:%S", &parts);
+    if (strcmp(text_of(record, "updated_at"), before) >= 0) return TN_OK;
+    return error_set(error, TN_INVALID, "EXPIRED",
+                     "the thread `%s` has waited since %s, longer than the %lld hours of limits.interrupt_hours: its "
+                     "interrupts have expired; give it new input with --replace, or remove it",
+                     text_of(record, "thread_id"), text_of(record, "updated_at"), (long long)hours);
 }
 
 static int32_t check_status(const struct thread_request *request, tn_value record, struct error *error) {
@@ -105,6 +124,7 @@ int32_t thread_prepare_wait(struct host *host, struct graph *graph, const struct
     status = store_perform_wait(store, look_up, &looked_up, &loaded, error);
     tn_value record = value_get(loaded, "record");
     if (status == TN_OK) status = check_status(request, record, error);
+    if (status == TN_OK && request->mode == THREAD_RESUME) status = thread_check_wait(host, record, error);
     if (status == TN_OK) status = check_graph(store, graph, request, record, error);
     if (status != TN_OK) {
         value_unref(loaded);

@@ -152,6 +152,23 @@ expect_code 5
 run tenon run ask.yaml --thread given-up $nodes --replace --json
 expect_code 5
 
+# ---- Who waits too long ----
+run tenon run ask.yaml --thread late $nodes
+expect_code 5
+python3 - <<'PYTHON' || fails "the store cannot be changed"
+import sqlite3
+store = sqlite3.connect("kept.db")
+store.execute("UPDATE records SET json = replace(json, '\"updated_at\":\"20', '\"updated_at\":\"19') WHERE key = 'late'")
+store.commit()
+PYTHON
+printf 'store: {use: sqlite, path: ./kept.db}\nlimits: {interrupt_hours: 24}\n' >limited.yaml
+run tenon thread answer late 0123456789abcdef=1 --config limited.yaml
+expect_code 1
+expect_in err "longer than the 24 hours of limits.interrupt_hours"
+run tenon run ask.yaml --thread late $nodes --resume --config limited.yaml
+expect_code 1
+expect_in err "[EXPIRED]"
+
 # ---- A graph inside waits, and its steps are not repeated ----
 cat >inner.yaml <<'YAML'
 version: "1.0"
@@ -210,8 +227,8 @@ expect_code 0
 expect_out '{"t":["a","b"]}'
 
 started cancelled
-kill -TERM $pid
-kill -TERM $pid
+kill -TERM $pid # drains,
+kill -INT $pid  # and is told to hurry: two of one kind might arrive as one
 wait $pid && code=0 || code=$?
 [ "$code" = 130 ] || fails "a run that is told twice to end has the exit code $code"
 run tenon thread show cancelled
