@@ -305,7 +305,8 @@ bool durable_commit(struct run *run, const char *source) {
         compare(durable, source, checkpoint);
         return false;
     }
-    write(durable, source, "running", checkpoint);
+    /* Whoever resumes a thread passes what it waits for: it must be said with the step that it comes after. */
+    write(durable, source, run_status_name(run->interrupt_after ? RUN_INTERRUPTED : RUN_RUNNING), checkpoint);
     return true;
 }
 

@@ -245,13 +245,24 @@ static void give_answer(struct task *task, tn_value answers) {
     task->run->interrupted--;
 }
 
+/* One that was killed may stand where some have asked and nobody has been told, or others have not come to their end.
+ */
+static bool goes_on_by_itself(const struct run *run) {
+    tn_value was = value_get(value_get(run->options.loaded, "record"), "status");
+    if (!run->durable && value_is(was, TN_STRING) && !value_text_is(was, run_status_name(RUN_INTERRUPTED))) return true;
+    for (uint32_t i = 0; i < run->task_count; i++)
+        if (run->tasks[i].state == TASK_WAITING && !waits_before(&run->tasks[i])) return true;
+    return false;
+}
+
 int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error *error) {
     if (run->status != RUN_INTERRUPTED && run->status != RUN_STOPPED && !run->at_limit)
         return error_set(error, TN_INVALID, "INVALID_INPUT",
                          "the run is %s, expected interrupted, stopped, or failed by RECURSION_LIMIT",
                          run_status_name(run->status));
     tn_value interrupts = run_interrupts(run);
-    int32_t status = interrupts_check(interrupts, answers, error);
+    bool unanswered = !answers || (value_is(answers, TN_OBJECT) && !value_count(answers));
+    int32_t status = unanswered && goes_on_by_itself(run) ? TN_OK : interrupts_check(interrupts, answers, error);
     value_unref(interrupts);
     if (status != TN_OK) return status;
     run->status = RUN_RUNNING;

@@ -89,6 +89,13 @@ static tn_value still_asked(struct run *run, tn_value answers) {
     return left;
 }
 
+/* What it waits for has been told with the step that it was saved in; it may have come further, and wait anew. */
+static bool is_told(struct call *call, tn_value logged, tn_value input) {
+    if (!call_resumed(call)) return false;
+    tn_value there = value_get(logged, "step"), told = value_get(value_get(input, "saved"), "step");
+    return !there || (told && value_equal(there, told));
+}
+
 /* From the start; or from where it stood, as its log has it, or else as it was saved when it had to wait. */
 static int32_t begin(struct run *run, struct call *call, tn_value input, bool *ended, struct error *error) {
     tn_value logged = run->outer ? durable_take_nested(run) : NULL;
@@ -98,7 +105,9 @@ static int32_t begin(struct run *run, struct call *call, tn_value input, bool *e
     }
     tn_value saved = logged ? logged : value_get(input, "saved");
     int32_t status = run_restore(run, saved, error);
-    if (status == TN_OK) {
+    if (status == TN_OK && run_status(run) == RUN_INTERRUPTED && !is_told(call, logged, input)) {
+        *ended = true;
+    } else if (status == TN_OK) {
         tn_value answers = still_asked(run, call_resumed(call) ? value_get(input, "answers") : NULL);
         bool waits = run_status(run) == RUN_INTERRUPTED && !value_count(answers);
         struct error unanswered = ERROR_INIT;

@@ -104,10 +104,12 @@ static int32_t add_call(void *user, const char *key, tn_value value, struct erro
         value_unref(fresh);
         return TN_OK;
     }
-    /* What it was left as, when it was interrupted, knows its calls: an answer may have been given since. */
+    /* What it was left as, when it was interrupted, knows its calls: an answer may have been given since, and used. */
     tn_value children = number(fresh, "round", 0) == round ? value_get(fresh, "children") : NULL;
     children = children ? value_ref(children) : value_object();
-    if (!value_get(children, path + 1)) children = value_set_take(children, path + 1, value_ref(value));
+    tn_value known = value_get(children, path + 1);
+    if (!known || (value_get(known, "input") && !value_get(value, "asked")))
+        children = value_set_take(children, path + 1, value_ref(value));
     fresh = value_set_take(fresh, "children", children);
     if (round) fresh = value_set_take(fresh, "round", value_int(round));
     tasks->entries = value_set_take(tasks->entries, index, fresh);

@@ -37,6 +37,8 @@ CASES = [
         {"resume": []},  # after
     ]),
     Case("nested", turns=[{"input": "{}", "code": WAITS}, {"resume": ["ask"]}]),
+    Case("inside", turns=[{"input": "{}", "code": WAITS}, {"resume": [], "code": WAITS}, {"resume": [], "code": WAITS},
+                          {"resume": []}]),
     Case("retry", times=20, duration=0.02),
     Case("handled"),
     Case("heals", turns=[{"input": "{}", "code": 1}, {"resume": []}], fails=True),
