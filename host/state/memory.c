@@ -309,60 +309,66 @@ static tn_value names_of(const char *key, int64_t depth, size_t *end) {
     return names;
 }
 
-/*
- * The next key from `from` on. A namespace is followed by what lies below it, so that one is behind the last key of
- * another only where nothing of that is left: from key to key, each namespace is skipped from its first key on where
- * `depth` ends it.
- */
-static int32_t next_key(struct request *request, const struct buffer *from, tn_value to, bool behind, tn_value *key,
-                        struct error *error) {
-    tn_value found = NULL;
+#define NAMESPACES_PAGE 500 /* keys that are asked for at once */
+
+/* A page of keys, from `from` on or behind it. */
+static int32_t next_keys(struct request *request, const struct buffer *from, tn_value to, bool behind, tn_value *out,
+                         struct error *error) {
     tn_value query = value_set_take(value_object_reserve(6), "collection", value_text(STORE_MEMORIES));
-    query = value_set_take(query, "limit", value_int(1));
+    query = value_set_take(query, "limit", value_int(NAMESPACES_PAGE));
     query = value_set_take(query, "keys_only", value_bool(true));
     if (from->length) query = value_set_take(query, behind ? "after" : "from", value_text_n(from->data, from->length));
     if (to) query = value_set_take(query, "to", value_ref(to));
-    int32_t status =
-        session_query_take(request->session, value_set_take(value_object_reserve(1), "list", query), &found, error);
-    tn_value records = value_get(found, "records");
-    *key = value_count(records) ? value_ref(value_get(value_at(records, 0), "key")) : NULL;
-    value_unref(found);
-    return status;
+    return session_query_take(request->session, value_set_take(value_object_reserve(1), "list", query), out, error);
 }
 
-static void set_text(struct buffer *buffer, const char *text, size_t length) {
-    buffer_clear(buffer);
-    buffer_append(buffer, text, length);
-}
+struct namespaces {
+    tn_value list, seen; /* seen: their texts, as members of an object */
+    int64_t depth, limit;
+    bool more;
+    struct buffer from; /* where to go on: from here, or behind it */
+    bool behind;
+};
 
-static int32_t collect(struct request *request, struct buffer *from, int64_t depth, int64_t limit, tn_value *list,
-                       bool *more, struct error *error) {
-    tn_value query = with_range(value_object(), from), to = value_ref(value_get(query, "to")), key = NULL;
-    tn_value seen = value_object();
-    bool behind = false;
-    int32_t status = TN_OK;
-    value_unref(query);
-    while (!*more && (status = next_key(request, from, to, behind, &key, error)) == TN_OK && key) {
-        size_t end, length;
-        const char *text = value_chars(key, &length);
-        tn_value names = names_of(text, depth, &end), name = value_text_n(text, end);
-        bool cut = strchr(text + end, '/') != NULL || (int64_t)value_count(names) == depth;
-        if (!value_get_key(seen, name)) {
-            if ((int64_t)value_count(*list) == limit)
-                *more = true;
-            else
-                *list = value_push_take(*list, value_ref(names));
-            seen = value_set_key_take(seen, value_ref(name), value_bool(true));
-        }
-        set_text(from, text, cut ? end : length);
-        if (cut) from->data[end - 1] = '0'; /* all of the namespace is behind */
-        behind = !cut;
-        value_unref(names);
-        value_unref(name);
-        value_unref(key);
-        key = NULL;
+/*
+ * A key that comes next. What lies below a namespace stands among its own keys, so that it is over only when another
+ * begins; but where `depth` ends it, all of it is skipped from its first key on.
+ */
+static void add_key(struct namespaces *it, const char *key, size_t length) {
+    size_t end;
+    tn_value names = names_of(key, it->depth, &end), text = value_text_n(key, end);
+    bool known = value_get_key(it->seen, text) != NULL;
+    bool whole = (int64_t)value_count(names) == it->depth;
+    it->more = !known && (int64_t)value_count(it->list) == it->limit;
+    if (!known && !it->more) {
+        it->list = value_push_take(it->list, value_ref(names));
+        it->seen = value_set_key_take(it->seen, value_ref(text), value_bool(true));
     }
-    value_unref(seen);
+    buffer_clear(&it->from);
+    buffer_append(&it->from, key, whole ? end : length);
+    if (whole) it->from.data[end - 1] = '0'; /* what follows the slash: behind all of the namespace */
+    it->behind = !whole;
+    value_unref(names);
+    value_unref(text);
+}
+
+static int32_t collect(struct request *request, struct namespaces *it, struct error *error) {
+    tn_value range = with_range(value_object(), &it->from), found = NULL;
+    tn_value to = range && value_get(range, "to") ? value_ref(value_get(range, "to")) : NULL;
+    int32_t status = TN_OK;
+    bool some = true;
+    value_unref(range);
+    while (some && !it->more && (status = next_keys(request, &it->from, to, it->behind, &found, error)) == TN_OK) {
+        tn_value records = value_get(found, "records");
+        for (size_t i = 0; i < value_count(records) && !it->more; i++) {
+            size_t length;
+            const char *key = value_chars(value_get(value_at(records, i), "key"), &length);
+            if (!it->behind && it->from.length && strcmp(key, it->from.data) < 0) continue; /* skipped */
+            add_key(it, key, length);
+        }
+        some = value_to_bool(value_get(found, "more"));
+        value_unref(found);
+    }
     value_unref(to);
     return status;
 }
@@ -370,22 +376,22 @@ static int32_t collect(struct request *request, struct buffer *from, int64_t dep
 int32_t memory_namespaces(struct request *request, tn_value *result, struct error *error) {
     static const struct field fields[] = {
         {"namespace", FIELD_ARRAY, false}, {"depth", FIELD_INT, false}, {"limit", FIELD_INT, false}, {NULL, 0, false}};
-    int64_t depth = 0, limit = 0;
-    tn_value list = value_array();
-    bool more = false;
-    struct buffer from;
-    buffer_init(&from, (size_t)4 * TN_STORE_KEY_MAX);
+    struct namespaces it = {.list = value_array(), .seen = value_object()};
+    buffer_init(&it.from, (size_t)4 * TN_STORE_KEY_MAX);
     int32_t status = request_check(request, fields, error);
-    if (status == TN_OK) status = request_int(request, "depth", 1, MEMORY_DEPTH_MAX, MEMORY_DEPTH_MAX, &depth, error);
-    if (status == TN_OK) status = request_int(request, "limit", 1, MEMORY_NAMESPACES_MAX, MEMORY_LIST, &limit, error);
-    if (status == TN_OK) status = read_namespace(request, &from, error);
-    if (status == TN_OK) status = collect(request, &from, depth, limit, &list, &more, error);
-    buffer_finish(&from);
+    if (status == TN_OK)
+        status = request_int(request, "depth", 1, MEMORY_DEPTH_MAX, MEMORY_DEPTH_MAX, &it.depth, error);
+    if (status == TN_OK)
+        status = request_int(request, "limit", 1, MEMORY_NAMESPACES_MAX, MEMORY_LIST, &it.limit, error);
+    if (status == TN_OK) status = read_namespace(request, &it.from, error);
+    if (status == TN_OK) status = collect(request, &it, error);
+    buffer_finish(&it.from);
+    value_unref(it.seen);
     if (status != TN_OK) {
-        value_unref(list);
+        value_unref(it.list);
         return status;
     }
-    *result = value_set_take(value_object_reserve(2), "namespaces", list);
-    *result = value_set_take(*result, "more", value_bool(more));
+    *result = value_set_take(value_object_reserve(2), "namespaces", it.list);
+    *result = value_set_take(*result, "more", value_bool(it.more));
     return TN_OK;
 }
