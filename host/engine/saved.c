@@ -163,15 +163,27 @@ static int32_t restore_plan(struct run *run, tn_value plan, struct error *error)
     return TN_OK;
 }
 
+static int32_t misshapen(struct error *error, const char *what, const char *expected, tn_value found) {
+    return error_set(error, TN_INVALID, "INVALID_STATE", "what was saved is broken: found %s as %s, expected %s",
+                     found ? value_kind_name(value_kind(found)) : "nothing", what, expected);
+}
+
 /* Writes by the numbers of this graph's channels. */
 static int32_t restore_outcome(struct task *task, tn_value outcome, struct error *error) {
     tn_value writes = value_get(outcome, "writes"), numbered = value_array();
+    if (!value_is(outcome, TN_OBJECT)) return misshapen(error, "a task's outcome", "an object", outcome);
+    if (!value_is(writes, TN_ARRAY)) return misshapen(error, "a task's writes", "an array", writes);
     for (size_t i = 0; i < value_count(writes); i++) {
-        tn_value pair = value_at(writes, i), name = value_at(pair, 0), value = value_at(pair, 1);
+        tn_value pair = value_at(writes, i);
+        if (!value_is(pair, TN_ARRAY) || value_count(pair) != 2) {
+            value_unref(numbered);
+            return misshapen(error, "a task's write", "an array of a channel and a value", pair);
+        }
+        tn_value name = value_at(pair, 0), value = value_at(pair, 1);
         size_t length;
         const char *text = value_is(name, TN_STRING) ? value_chars(name, &length) : NULL;
         int32_t channel = text ? document_find_channel(task->run->graph->document, text, length) : -1;
-        if (channel < 0 || !value) {
+        if (channel < 0) {
             value_unref(numbered);
             return misfit(error, "the channel", name);
         }
@@ -183,14 +195,44 @@ static int32_t restore_outcome(struct task *task, tn_value outcome, struct error
     return TN_OK;
 }
 
+/* [{id, node, …}] */
+static bool are_interrupts(tn_value interrupts) {
+    if (!value_is(interrupts, TN_ARRAY)) return false;
+    for (size_t i = 0; i < value_count(interrupts); i++) {
+        tn_value entry = value_at(interrupts, i), id = value_get(entry, "id"), node = value_get(entry, "node");
+        bool after = value_text_is(value_get(entry, "when"), "after"); /* is of no task */
+        if (!after && (!value_is(id, TN_STRING) || !value_is(node, TN_STRING))) return false;
+        if (after && (id || value_get(entry, "payload"))) return false;
+    }
+    return true;
+}
+
+/* What is known of calls: objects, and of graphs inside what they wait for and what they were. */
+static int32_t check_children(tn_value children, struct error *error) {
+    if (children && !value_is(children, TN_OBJECT)) return misshapen(error, "a task's calls", "an object", children);
+    for (size_t i = 0; i < value_count(children); i++) {
+        tn_value entry = value_value_at(children, i), asked = value_get(entry, "asked");
+        tn_value interrupts = value_get(asked, "interrupts");
+        if (!value_is(entry, TN_OBJECT)) return misshapen(error, "a task's call", "an object", entry);
+        if (asked && !value_is(asked, TN_OBJECT)) return misshapen(error, "an interrupt", "an object", asked);
+        if (interrupts && (!are_interrupts(interrupts) || !value_is(value_get(asked, "saved"), TN_OBJECT)))
+            return misshapen(error, "what a graph waits for", "an array of interrupts, and how it was saved",
+                             interrupts);
+    }
+    return TN_OK;
+}
+
 int32_t task_restore(struct task *task, tn_value entry, struct error *error) {
     tn_value done = value_get(entry, "done"), failed = value_get(entry, "failed"), asked = value_get(entry, "asked");
     tn_value children = value_get(entry, "children");
     if (done) return restore_outcome(task, done, error);
+    if (asked && !value_is(asked, TN_OBJECT)) return misshapen(error, "an interrupt", "an object", asked);
+    int32_t status = check_children(children, error);
+    if (status != TN_OK) return status;
     task->approved = is_true(entry, "approved");
     task->attempt = (uint32_t)number(entry, "attempt", 1);
     task->round = (uint32_t)number(entry, "round", 0);
-    if (value_is(children, TN_OBJECT)) {
+    if (children) {
         value_unref(task->children);
         task->children = value_ref(children);
     }
@@ -215,11 +257,26 @@ static int32_t restore_tasks(struct run *run, tn_value tasks, struct error *erro
     for (size_t i = 0; value_is(tasks, TN_OBJECT) && i < value_count(tasks); i++) {
         tn_value key = value_key_at(tasks, i);
         unsigned long index = strtoul(value_chars(key, NULL), NULL, 10);
-        if (index >= run->task_count) return misfit(error, "the task", key);
+        char digits[24];
+        snprintf(digits, sizeof digits, "%lu", index);
+        if (index >= run->task_count || !value_text_is(key, digits)) return misfit(error, "the task", key);
         int32_t status = task_restore(&run->tasks[index], value_value_at(tasks, i), error);
         if (status != TN_OK) return status;
     }
     return TN_OK;
+}
+
+/* What merging relies on; a schema is not looked at: it may have changed since. */
+static bool holds(const struct document_channel *channel, tn_value value) {
+    if (channel->implicit || channel->type == CHANNEL_APPEND) return value_is(value, TN_ARRAY);
+    if (channel->type != CHANNEL_REDUCE) return true;
+    switch (channel->reducer) {
+    case REDUCER_UNION:
+    case REDUCER_MESSAGES: return value_is(value, TN_ARRAY);
+    case REDUCER_MERGE: return value_is(value, TN_OBJECT);
+    case REDUCER_SUM: return value_is_number(value);
+    default: return true;
+    }
 }
 
 static int32_t restore_state(struct run *run, tn_value state, struct error *error) {
@@ -230,8 +287,14 @@ static int32_t restore_state(struct run *run, tn_value state, struct error *erro
         const char *name = value_chars(key, &length);
         int32_t channel = document_find_channel(document, name, length);
         if (channel < 0) return misfit(error, "the channel", key);
+        tn_value value = value_value_at(state, i);
+        if (!holds(&document->channels[channel], value))
+            return error_set(
+                error, TN_INVALID, "INVALID_STATE",
+                "what was saved does not fit this document: the channel `%s` holds %s, which its type cannot", name,
+                value_kind_name(value_kind(value)));
         value_unref(run->state.values[channel]);
-        run->state.values[channel] = value_ref(value_value_at(state, i));
+        run->state.values[channel] = value_ref(value);
     }
     return TN_OK;
 }
