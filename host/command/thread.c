@@ -12,6 +12,7 @@
 #include "host/host.h"
 #include "host/loop/loop.h"
 #include "host/runnable/thread_run.h"
+#include "host/state/state.h"
 #include "host/store/store.h"
 #include "host/thread/admin.h"
 #include "host/thread/log.h"
@@ -340,7 +341,7 @@ int command_thread_gc(const struct arguments *arguments) {
     strftime(before, sizeof before, "%Y-%m-%dT%H:%M:%S.999Z", &parts);
     bool dry_run = argument_given(arguments, "dry-run");
     int32_t status = threads_collect(store, before, argument_text(arguments, "status"), dry_run, &removed, &error);
-    if (status == TN_OK && !dry_run) store_maintain(store, NULL, NULL);
+    if (status == TN_OK && !dry_run) state_maintain(&(struct state){host->loop, store}, NULL, NULL);
     if (status == TN_OK)
         command_say(stdout, "%s %lld thread%s, and %lld description%s of graphs\n",
                     dry_run ? "would remove" : "removed", (long long)removed.threads, removed.threads == 1 ? "" : "s",

@@ -5,6 +5,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/host.h"
+#include "host/log.h"
 #include "host/loop/loop.h"
 #include "host/state/artifact.h"
 #include "host/state/memory.h"
@@ -116,28 +117,13 @@ int32_t state_call_wait(const struct state *state, const char *operation, tn_val
 
 /* ---- Maintenance ---- */
 
-struct maintenance {
-    struct state state;
-    store_done *done;
-    void *user;
-};
-
-static void on_maintained(void *user, int32_t status, tn_value result, const struct error *error) {
-    struct maintenance *it = user;
-    if (it->done) it->done(it->user, status, result, error);
-    mem_free(it);
-}
-
 static void on_swept(void *user, int32_t status, tn_value result, const struct error *error) {
-    struct maintenance *it = user;
-    if (status != TN_OK)
-        on_maintained(it, status, result, error);
-    else
-        store_maintain(it->state.store, on_maintained, it);
+    (void)user, (void)result;
+    if (status != TN_OK) log_write(LOG_WARN, NULL, "the store: uploads that are over stay: %s", error->message);
 }
 
+/* Both are asked for at once: the store keeps their order, and may be closed before the first is told. */
 void state_maintain(const struct state *state, store_done *done, void *user) {
-    struct maintenance *it = mem_alloc(sizeof *it);
-    *it = (struct maintenance){*state, done, user};
-    state_call(state, &maintain_row, NULL, on_swept, it);
+    state_call(state, &maintain_row, NULL, on_swept, NULL);
+    store_maintain(state->store, done, user);
 }
