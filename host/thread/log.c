@@ -67,8 +67,10 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     log->tasks = value_array();
     tn_value stale = value_get(loaded, "stale");
     log->calls = stale ? value_ref(stale) : value_array();
-    log->held = true;                          /* until the thread has been taken over */
-    log->tasks_left = log->nested_left = true; /* by whoever had it before */
+    log->held = true; /* until the thread has been taken over */
+    /* By whoever had it before: nothing, where that one came to an end. */
+    log->tasks_left = log->nested_left =
+        value_is(record, TN_OBJECT) && !value_text_is(value_get(record, "status"), "done");
     return log;
 }
 
