@@ -443,7 +443,8 @@ void run_advance(struct run *run) {
 
 void run_give_up_plan(struct run *run) {
     const struct document *document = run->graph->document;
-    if (run_in_step(run)) run->step--;
+    /* Its number is not used again: task ids are made of it, and the journal has what its tasks were given. */
+    if (!run_in_step(run) && (run->triggered.count || run->mapped.count || run->deferred_count)) run->step++;
     tasks_clear(run);
     plan_clear(run);
     memset(run->arrived, 0, run->graph->member_count);

@@ -13,6 +13,8 @@
 #include "host/thread/keys.h"
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 
 struct thread_log {
     struct store *store;
@@ -54,6 +56,16 @@ static int64_t number(tn_value object, const char *key, int64_t otherwise) {
     return value && value_is_number(value) && value_as_int(value, &found) ? found : otherwise;
 }
 
+/*
+ * A thread that is made anew, after one of its id was removed, must not have a fence that somebody may still hold.
+ * Exact in a double, as numbers of JSON may be.
+ */
+int64_t thread_first_fence(void) {
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) random = (uint64_t)time(NULL);
+    return (int64_t)(random >> 20);
+}
+
 struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn_value loaded) {
     struct thread_log *log = mem_zalloc(sizeof *log);
     tn_value record = value_get(loaded, "record");
@@ -61,7 +73,7 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     log->id = mem_text(thread_id);
     thread_key(log->key, thread_id);
     log->version = number(loaded, "version", 0);
-    log->fence = number(record, "fence", 0) + 1;
+    log->fence = number(record, "fence", log->version ? 0 : thread_first_fence()) + 1;
     log->changed = number(record, "changed", 0);
     log->snapshot = number(record, "snapshot", 0);
     log->tasks = value_array();

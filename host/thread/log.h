@@ -50,6 +50,9 @@ int32_t thread_read_history(struct session *session, const char *thread_id, tn_v
 /* What run_restore takes, after checkpoints [0, count); a new reference. */
 int32_t thread_fold(tn_value checkpoints, size_t count, tn_value *out, struct error *error);
 
+/* What the fence of a new thread begins after: another each time. */
+int64_t thread_first_fence(void);
+
 /* Takes the thread over with its first commit. `loaded` as thread_load gave it. */
 struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn_value loaded);
 void thread_log_free(struct thread_log *log); /* what is under way is still done; NULL is allowed */
