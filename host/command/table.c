@@ -84,6 +84,11 @@ static const struct option thread_update_options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
+static const struct option thread_import_options[] = {
+    {"replace", 0, NULL, "replace the thread, where there is one of that id", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
 static const struct option thread_gc_options[] = {
     {"older-than", 0, "DAYS", "days since the last change; needed", NULL},
     {"status", 0, "STATUS", "which threads; done", "running|interrupted|stopped|failed|cancelled|done"},
@@ -311,7 +316,7 @@ const struct command commands[] = {
      "store.",
      "$ tenon thread export support-42 > support-42.json\n", NULL, 1, 1, command_thread_export, false},
     {"thread import", "FILE [THREAD]", "make a thread of an exported one", "`-` reads standard input.",
-     "$ tenon thread import support-42.json again\n", NULL, 1, 2, command_thread_import, false},
+     "$ tenon thread import support-42.json again\n", thread_import_options, 1, 2, command_thread_import, false},
     {"thread gc", "", "remove threads that are old, and what nothing refers to",
      "Threads that are done, or have another --status, and have not changed for so many days.",
      "$ tenon thread gc --older-than 30\n", thread_gc_options, 0, 0, command_thread_gc, false},

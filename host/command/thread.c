@@ -319,7 +319,7 @@ int command_thread_import(const struct arguments *arguments) {
         value_unref(exported);
         return COMMAND_RUN_FAILED;
     }
-    int32_t status = thread_import(store, id, exported, &error);
+    int32_t status = thread_import(store, id, exported, argument_given(arguments, "replace"), &error);
     value_unref(exported);
     return finish(host, status, &error);
 }

@@ -36,19 +36,25 @@ int32_t thread_history(struct store *store, const char *id, int64_t limit, tn_va
 int32_t thread_state(struct store *store, const char *id, int64_t seq, tn_value *out, struct error *error);
 
 /*
- * A new thread that begins as `id` stood after checkpoint `seq`. At its head, what the tasks of the step under way have
- * done comes along. EXISTS where `fork` is a thread already.
+ * A new thread that begins as `id` stood after checkpoint `seq`, at once. At its head, what the tasks of the step under
+ * way have done comes along, and what it waits for. EXISTS where `fork` is a thread already.
  */
 int32_t thread_fork(struct store *store, const char *id, int64_t seq, const char *fork, struct error *error);
 /* Kept until the thread is resumed. INVALID_INPUT: unknown ids, or answers that do not fit what is asked. */
 int32_t thread_answer(struct store *store, const char *id, tn_value answers, struct error *error);
-/* All records of it; its own goes last, so that one that was begun to be removed can be removed again. */
+/* All records of it, in one batch: at once. */
 int32_t thread_delete(struct store *store, const char *id, struct error *error);
 
-/* {format, record, graph?, checkpoints, journal, pending, nested}; a new reference. */
+/*
+ * {format, record, graph?, checkpoints, journal, pending, nested}; a new reference. Without snapshots: a thread is the
+ * same without. CONFLICT where it goes on all the while.
+ */
 int32_t thread_export(struct store *store, const char *id, tn_value *out, struct error *error);
-/* `exported` as a thread called `id`. EXISTS; INVALID_INPUT where it is no exported thread. */
-int32_t thread_import(struct store *store, const char *id, tn_value exported, struct error *error);
+/*
+ * `exported` as a thread called `id`, as records.h's thread_put. EXISTS, unless `replace`; INVALID_INPUT where it is no
+ * exported thread, or not whole: all of it is looked at before anything is written.
+ */
+int32_t thread_import(struct store *store, const char *id, tn_value exported, bool replace, struct error *error);
 
 /* Threads updated before `before` (ISO 8601) with that status (NULL: done), and graphs that nothing refers to. */
 struct threads_removed {
