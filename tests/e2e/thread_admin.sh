@@ -1,0 +1,225 @@
+# Threads in other hands: forked in the middle of a step, answered with anything, carried as damaged files, given up, taken
+# over, removed while they run. thread.sh has what goes well.
+nodes="--plugins $TEST_NODES --allow-drafts"
+printf 'store: {use: sqlite, path: ./kept.db}\n' >tenon.yaml
+once() { expect_in err "$1" && [ "$(grep -c '^tenon: ' "$work/err")" = 1 ] || fails "expected one message"; }
+ok() { run "$@" && expect_code 0; }
+waits() { run "$@" && expect_code 5; }
+# id THREAD NODE: the id of what it waits for
+id() { tenon thread show "$1" --json | grep -o "\"id\":\"[0-9a-f]*\",\"node\":\"$2\"" | cut -d'"' -f4; }
+status() { tenon thread show "$1" --json | grep -o '"status":"[a-z]*' | cut -d'"' -f4; }
+# is THREAD STATUS STATE
+is() {
+    ok tenon thread state "$1" && expect_out "$3"
+    [ "$(status "$1")" = "$2" ] || fails "the thread $1 is $(status "$1"), expected $2"
+}
+carry() { ok tenon thread export "$1" && cp "$work/out" "$2"; }
+checkpoints() { tenon thread history "$1" --json 2>"$work/log" | wc -l; }
+# reaches THREAD N: waits until it has so many checkpoints
+reaches() {
+    until [ "$(checkpoints "$1")" -ge "$2" ]; do kill -0 "$first" 2>"$work/log" || fails "the run of $1 ended"; done
+}
+background() { "$TENON" "$@" >"$work/first.out" 2>"$work/first.err" </dev/null & first=$!; }
+first_code() { code=0 && { wait "$first" || code=$?; } && last="the first one"; }
+
+cat >two.yaml <<'YAML'
+version: "1.0"
+agent: {name: two}
+channels: [{name: n, type: last_value, default: 0}, {name: log, type: append}]
+nodes:
+  - {id: a, type: test.add, config: {in: n, out: n}}
+  - {id: q, type: test.ask, config: {out: log}}
+  - {id: r, type: test.ask, config: {out: log, schema: {type: integer}}}
+  - {id: b, type: test.add, config: {in: n, out: n, n: 10}}
+edges: [{from: START, to: a}, {from: a, to: [q, r]}, {from: [q, r], to: b}, {from: b, to: END}]
+YAML
+
+# ---- Nobody ----
+for command in show history state "answer x=1" delete export "fork new"; do
+    set -- $command
+    run tenon thread "$1" nobody ${2+"$2"}
+    expect_code 1 && once 'there is no thread `nobody`; `tenon thread list` shows those that there are'
+done
+waits tenon run two.yaml $nodes --thread t
+run tenon thread fork t "$(printf 'x%.0s' {1..201})"
+expect_code 1 && once "has 201 bytes, expected 1 to 200"
+run tenon thread fork t new --at 99
+expect_code 1 && once "has no checkpoint 99"
+
+# ---- Answers may be anything, null in them as well; a later one takes the place of one that nobody has used ----
+for answer in null '{"why":null,"deep":[{"a":null}]}' '""' '"a=b"'; do
+    ok tenon thread fork t "with $answer"
+    ok tenon thread answer "with $answer" "$(id t q)=first" "$(id t r)=1"
+    ok tenon thread answer "with $answer" "$(id t q)=$answer"
+    ok tenon run two.yaml $nodes --thread "with $answer" --resume && expect_out "{\"n\":11,\"log\":[$answer,1]}"
+done
+
+# ---- Forks of the head have what the step under way has: tasks that are done, answers that wait, what is asked ----
+waits tenon run two.yaml $nodes --thread t --resume --answer "$(id t q)=done"
+ok tenon thread answer t "$(id t r)=7"
+ok tenon thread fork t half
+ok tenon thread delete t
+[ -z "$(id half q)" ] || fails "q has been answered"
+ok tenon run two.yaml $nodes --thread half --resume && expect_out '{"n":11,"log":["done",7]}'
+ok tenon replay half $nodes
+# Both go on from an earlier one.
+ok tenon thread fork half early --at 0
+waits tenon run two.yaml $nodes --thread early --resume
+ok tenon run two.yaml $nodes --thread early --resume --answer "$(id early q)=other" --answer "$(id early r)=8"
+expect_out '{"n":11,"log":["other",8]}'
+is half done '{"n":11,"log":["done",7]}'
+# A channel that lasts one step does so in a fork.
+cat >brief.yaml <<'YAML'
+version: "1.0"
+channels: [{name: e, type: ephemeral}, {name: log, type: append}]
+nodes:
+  - {id: a, type: test.write, config: {out: e, value: now}}
+  - {id: b, type: test.copy, config: {in: e, out: log}}
+  - {id: c, type: test.copy, config: {in: e, out: log}}
+edges: [{from: START, to: a}, {from: a, to: b}, {from: b, to: c}]
+YAML
+ok tenon run brief.yaml $nodes --thread brief && expect_out '{"log":["now",null]}'
+ok tenon thread fork brief brief2 --at 1
+is brief2 stopped '{"log":[],"e":"now"}'
+ok tenon run brief.yaml $nodes --thread brief2 --resume && expect_out '{"log":["now",null]}'
+ok tenon thread state brief2 --at 1 && expect_out '{"log":["now"]}'
+is brief2 done '{"log":["now",null]}'
+# A fork is new, however old the thread is: what removes old threads leaves it.
+carry half half.json
+sed 's/"updated_at":"20[0-9]*/"updated_at":"2020/' half.json >old.json
+ok tenon thread import old.json old
+ok tenon thread fork old young
+ok tenon thread gc --older-than 365
+run tenon thread show old
+expect_code 1
+ok tenon thread show young
+
+# ---- Files ----
+waits tenon run two.yaml $nodes --thread away --set n=3
+waits tenon run two.yaml $nodes --thread away --resume --answer "$(id away q)=here"
+carry away away.json
+run tenon thread import away.json
+expect_code 1 && once 'there is a thread `away` already; give another id, or replace it with --replace [EXISTS]'
+ok tenon thread import away.json there
+ok tenon run two.yaml $nodes --thread there --resume --answer "$(id there r)=5" && expect_out '{"n":14,"log":["here",5]}'
+ok tenon thread import away.json there --replace
+is there interrupted '{"n":4,"log":[]}'
+ok tenon run two.yaml $nodes --thread there --resume --answer "$(id there r)=6" && expect_out '{"n":14,"log":["here",6]}'
+ok tenon replay there $nodes
+ok tenon thread delete away
+ok tenon thread import away.json
+# What comes out again is what went in, but for the fence, and how much there is between snapshots.
+same() {
+    sed 's/"thread_id":"[^"]*"//; s/"fence":[0-9]*//; s/"changed":[0-9]*//; s/"snapshot":[0-9]*//' "$1" |
+        grep -o '"[^"]*"\|[0-9]*' | sort | cksum
+}
+carry away again.json
+[ "$(same away.json)" = "$(same again.json)" ] || fails "the file is another"
+for wrong in 's/tenon.thread\/1/tenon.thread\/2/|another `format`' 's/"head":[0-9]*/"head":7/|not as many' \
+    's/"status":"interrupted"/"status":"odd"/|`record.status` is none' 's/"plan":\["a"\]/"plan":[1]/|a `plan` has something else' \
+    's/"delta":{"n"/"delta":{"n":{"keep":9,"add":[]},"m"/|changes what is not there' 's/"n":10/"n":11/|has been altered' \
+    's/"updated_at":"20/"updated_at":"xx/|no times' 's/"journal":{/"journals":{/|journal' 's/"step":0/"step":-1/|no `step`' \
+    's/"-\//"\\u0000\//|without NUL' 's/"interrupts":\[/"interrupts":[1,/|{id, node, payload}' 's/"record":/"recrd":/|no `record`'; do
+    sed "${wrong%%|*}" away.json >wrong.json
+    cmp -s away.json wrong.json && fails "nothing was changed by $wrong"
+    run tenon thread import wrong.json wrong
+    expect_code 1 && once "${wrong#*|}" && expect_in err "this is no exported thread"
+done
+run tenon thread show wrong
+expect_code 1
+for wrong in 1 '[]' '{"format":"tenon.thread/1"}'; do
+    run bash -c 'echo "$1" | "$TENON" thread import - wrong' - "$wrong"
+    expect_code 1 && expect_in err "this is no exported thread"
+done
+# More than a batch takes.
+awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%s\"-/0000000001/%d/1/x\":{\"done\":%d}", i ? "," : "", i, i }' >entries
+awk '{ getline entries <"entries"; sub(/"journal":\{/, "&" entries ","); print }' away.json | sed 's/,}/}/' >large.json
+ok tenon thread import large.json large
+is large interrupted '{"n":4,"log":[]}'
+carry large large2.json
+[ "$(same large.json)" = "$(same large2.json)" ] || fails "all of it is there"
+ok tenon thread import large.json large --replace
+ok tenon thread delete large
+run tenon thread export large
+expect_code 1
+
+# ---- What is given up is not taken up again: calls of its tasks gave what they gave to another input ----
+cat >agent.yaml <<'YAML'
+version: "1.0"
+channels: [{name: t, type: append}]
+nodes: [{id: one, type: test.agent, interrupt: before, config: {out: t}}]
+edges: [{from: START, to: one}, {from: one, to: END}]
+YAML
+waits tenon run agent.yaml $nodes --thread agent
+waits tenon run agent.yaml $nodes --thread agent --resume
+carry agent agent.json
+sed 's/tallied/stale/g' agent.json >stale.json
+ok tenon thread import stale.json agent --replace
+waits tenon run agent.yaml $nodes --thread agent --replace
+waits tenon run agent.yaml $nodes --thread agent --resume
+ok tenon run agent.yaml $nodes --thread agent --resume --answer "$(id agent one)=yes"
+expect_out '{"t":["tallied 1","tallied 2","yes"]}'
+# Messages of an input that takes the place of another are others.
+cat >chat.yaml <<'YAML'
+version: "1.0"
+channels: [{name: m, type: reduce, reducer: messages}, {name: log, type: append}]
+nodes: [{id: q, type: test.ask, config: {out: log}}]
+edges: [{from: START, to: q}, {from: q, to: END}]
+YAML
+waits tenon run chat.yaml $nodes --thread chat --input '{"m": [{"content": "1"}]}'
+waits tenon run chat.yaml $nodes --thread chat --input '{"m": [{"content": "2"}]}' --replace
+ok tenon thread update chat chat.yaml $nodes --input '{"m": [{"content": "3"}]}'
+ok tenon thread update chat chat.yaml $nodes --input '{"m": [{"content": "4"}]}'
+waits tenon run chat.yaml $nodes --thread chat --input '{"m": [{"content": "5"}]}' --replace
+[ "$(tenon thread state chat | grep -o '"content":"[0-9]"' | tr -dc 0-9)" = 12345 ] || fails "each message is one of its own"
+
+# ---- Taken over, and removed, while somebody runs it ----
+cat >slow.yaml <<'YAML'
+version: "1.0"
+channels: [{name: n, type: last_value, default: 0}]
+nodes:
+  - {id: a, type: test.add, config: {in: n, out: n}}
+  - {id: s, type: delay, config: {ms: 3000}}
+  - {id: b, type: test.add, config: {in: n, out: n, n: 10}}
+edges: [{from: START, to: a}, {from: a, to: s}, {from: s, to: b}, {from: b, to: END}]
+YAML
+background run slow.yaml --thread taken $nodes
+reaches taken 2
+ok tenon thread fork taken copy
+is copy stopped '{"n":1}'
+ok tenon thread update taken slow.yaml $nodes --set n=100
+first_code && expect_code 1
+grep -qF '[FENCED]' "$work/first.err" || fails "the first one's commits fail"
+is taken stopped '{"n":100}'
+# Made anew by somebody else: the old one does not write into it.
+background run slow.yaml --thread anew $nodes
+reaches anew 2
+ok tenon thread delete anew
+waits tenon run two.yaml $nodes --thread anew
+first_code && expect_code 1
+grep -qF '[FENCED]' "$work/first.err" || fails "the first one's commits fail"
+is anew interrupted '{"n":1,"log":[]}'
+
+# ---- Drained; killed, and the log is the one of a run that was not ----
+background run slow.yaml --thread drained $nodes
+reaches drained 2
+kill -TERM "$first"
+first_code && expect_code 0
+is drained stopped '{"n":1}'
+[ "$(checkpoints drained)" = 3 ] || fails "the step under way has ended"
+ok tenon run slow.yaml $nodes --thread drained --resume && expect_out '{"n":11}'
+background run slow.yaml --thread killed $nodes
+reaches killed 2
+kill -KILL "$first"
+first_code && expect_code 137
+is killed running '{"n":1}'
+ok tenon run slow.yaml $nodes --thread killed --resume && expect_out '{"n":11}'
+changes() { tenon thread export "$1" | grep -o '"checkpoints":.*"journal"' | sed 's/"now":[0-9]*//g; s/"run_id":"[^"]*","thread_id":"[^"]*"//g'; }
+[ "$(changes killed)" = "$(changes drained)" ] || fails "the log is another"
+
+# ---- Ids ----
+for name in a/b a%2Fb 'a b' ä a0 a; do waits tenon run two.yaml $nodes --thread "$name"; done
+ok tenon thread delete a
+for name in a/b a%2Fb 'a b' ä a0; do is "$name" interrupted '{"n":1,"log":[]}'; done
+ok tenon thread delete a/b ä
+for name in a%2Fb 'a b' a0; do is "$name" interrupted '{"n":1,"log":[]}'; done
