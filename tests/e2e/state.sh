@@ -72,6 +72,19 @@ expect_in out "no steps are left"
 run tenon task claim --type work --json
 expect_code 1 && expect_out null && expect_in err "there is no Task that could be claimed"
 
+# Nothing is found in the store by check mode; and eight shells at once claim what there is, each Task once.
+run tenon task list --check-plugins
+expect_code 0 && expect_not_in err "check:"
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do run tenon task create race --payload "{\"n\": $i}"; done
+for i in 1 2 3 4 5 6 7 8; do
+    (while "$TENON" task claim --type race --as "shell-$i" --json >"claim-$i" 2>"claim-$i.err"; do
+        cat "claim-$i" >>"claims-$i"
+    done) &
+done
+wait
+[ "$(cat claims-* | grep -o '"task_id":"[^"]*"' | sort -u | wc -l)" = 12 ] || fails "expected twelve Tasks"
+[ "$(cat claims-* | wc -l)" = 12 ] || fails "expected each once"
+
 # ---- Artifacts ----
 printf '# Findings\n\nNothing *unusual*.\n' >report.md
 run tenon artifact write report.md --metadata '{"project": "apollo"}'

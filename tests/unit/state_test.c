@@ -146,19 +146,25 @@ static tn_value on_context(struct call *task) {
     return value_set_take(context, "runner_id", value_text("w"));
 }
 
-/* A new reference, or NULL and the kernel's error. */
-static tn_value call_tool(struct script *script, const char *name, tn_value input) {
-    static const struct call_ops ops = {.ended = on_ended, .context = on_context};
+static const struct call_ops tool_ops = {.ended = on_ended, .context = on_context};
+
+static struct callable *find_tool(const struct kernel *kernel, const char *name) {
     static const struct instance_scope scope = {.where = "a test"};
-    struct kernel *kernel = &script->kernel;
     struct component *component = NULL;
     struct callable *tool = NULL;
     struct error error = ERROR_INIT;
-    bool over = false;
     if (registry_resolve(kernel->host->registry, "tool", name, &component, &error) != TN_OK ||
         instance_new(component, value_object(), &scope, &tool, &error) != TN_OK)
         fail_msg("%s", error.message);
-    struct call *task = call_new(kernel->state.loop, tool, &ops, &over);
+    return tool;
+}
+
+/* A new reference, or NULL and the kernel's error. */
+static tn_value call_tool(struct script *script, const char *name, tn_value input) {
+    struct kernel *kernel = &script->kernel;
+    bool over = false;
+    struct callable *tool = find_tool(kernel, name);
+    struct call *task = call_new(kernel->state.loop, tool, &tool_ops, &over);
     over = call_start(task, input);
     loop_run(kernel->state.loop, kernel_over, &over);
     assert_true(over);
@@ -273,11 +279,47 @@ static void every_row_has_its_effect(void **user) {
     error_finish(&error);
 }
 
+/* ---- Cancelling ---- */
+
+/* The task ends as cancelled; what was asked of the store takes place. */
+static void a_cancelled_tool_ends(void **user) {
+    struct kernel kernel;
+    bool over = false;
+    (void)user;
+    kernel_open(&kernel, "memory");
+    struct callable *tool = find_tool(&kernel, "task.create");
+    tn_value input = value_set_take(value_object(), "task_type", value_text("work"));
+    struct call *task = call_new(kernel.state.loop, tool, &tool_ops, &over);
+    assert_false(call_start(task, input));
+    call_cancel(task);
+    loop_run(kernel.state.loop, kernel_over, &over);
+    assert_int_equal(call_outcome(task), CALL_CANCELLED);
+    call_free(task);
+    callable_unref(tool);
+    value_unref(input);
+    tn_value list = kernel_ask(&kernel, "task.list", "{}");
+    assert_int_equal(value_count(value_get(list, "tasks")), 1);
+    value_unref(list);
+    kernel_close(&kernel);
+}
+
+/* A host that goes while an operation is under way: it takes place, and nobody is told. */
+static void a_host_may_go_in_between(void **user) {
+    struct kernel kernel;
+    (void)user;
+    kernel_open(&kernel, "memory");
+    tn_value given = value_set_take(value_object(), "task_type", value_text("work"));
+    state_call(&kernel.state, state_find("task.create"), given, NULL, NULL);
+    state_maintain(&kernel.state, NULL, NULL);
+    value_unref(given);
+    kernel_close(&kernel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(corpus_over_memory),
-        cmocka_unit_test(corpus_over_sqlite),
-        cmocka_unit_test(every_row_has_its_effect),
+        cmocka_unit_test(corpus_over_memory),       cmocka_unit_test(corpus_over_sqlite),
+        cmocka_unit_test(every_row_has_its_effect), cmocka_unit_test(a_cancelled_tool_ends),
+        cmocka_unit_test(a_host_may_go_in_between),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
