@@ -11,7 +11,7 @@ static bool is_effect(const char *text, const char *effect) {
 }
 
 static bool leaves_no_trace(tn_value effect) {
-    static const char *const harmless[] = {"fs.read", "network.http", "secret", "clock", "random"};
+    static const char *const harmless[] = {"fs.read", "network.http", "secret", "clock", "random", "state.read"};
     for (size_t i = 0; value_is(effect, TN_STRING) && i < sizeof harmless / sizeof *harmless; i++)
         if (is_effect(value_chars(effect, NULL), harmless[i])) return true;
     return false;

@@ -3,7 +3,8 @@
  *
  * One call, with an operation's name and an object of arguments, gives what it results in; members marked ? may be left
  * out. A component may do what its manifest's effects declare: of each operation that changes something, `state.` and
- * its name with `_` for the dot ("state.task_create"); the others are free to all.
+ * its name with `_` for the dot ("state.task_create"); the others are free to all, and
+ * declare "state.read": what they give may be another the next time, so a replay takes it from the journal.
  *
  *   task.create     task_type payload? artifact_refs? idempotency_key?              -> Task
  *   task.get        task_id                                                         -> Task
@@ -19,9 +20,10 @@
  *   artifact.finish artifact_id                                                     -> Artifact without body
  *   artifact.abandon artifact_id                                                    -> {}
  *   artifact.read   artifact_id offset? length?; with either, `body` is bytes       -> Artifact
- *   artifact.search query? filter? limit? after?                                    -> {artifacts, more}, without
- * bodies memory.put      namespace key value ttl_seconds? text? vector?                  -> Memory memory.get namespace
- * key                                                   -> Memory, or null memory.delete   namespace key -> {}
+ *   artifact.search query? filter? limit? after?                                    -> {artifacts, more}; no bodies
+ *   memory.put      namespace key value ttl_seconds? text? vector?                  -> Memory
+ *   memory.get      namespace key                                                   -> Memory, or null
+ *   memory.delete   namespace key                                                   -> {}
  *   memory.search   namespace? filter? query? vector? limit? after?                 -> {memories, more}
  *   memory.namespaces namespace? depth? limit?                                      -> {namespaces, more}
  *
