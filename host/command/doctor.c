@@ -16,6 +16,8 @@
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
 #include "host/sandbox/sandbox.h"
+#include "host/store/collections.h"
+#include "host/store/store.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -195,6 +197,29 @@ static void print_rows(const struct report *report) {
         printf("\nno problems found\n");
 }
 
+/* Nothing is made by looking: a store that is not there yet stays so. */
+static void look_at_store(struct report *report, struct host *host) {
+    struct error error = ERROR_INIT;
+    struct stat file;
+    report->section = "store";
+    struct store *store = host_store(host, &error);
+    if (!store) {
+        row(report, WRONG, "store", "%s [%s]", error.message, error.code);
+    } else if (stat(store_path(store), &file) != 0) {
+        row(report, NOTE, "store", "%s: nothing has been kept yet", store_path(store));
+    } else {
+        tn_value of = value_set_take(value_object_reserve(1), "collection", value_text(STORE_THREADS)), count = NULL;
+        tn_value query = value_set_take(value_object_reserve(1), "count", of);
+        if (store_query_wait(store, query, &count, &error) == TN_OK)
+            row(report, FINE, "store", "%s: %lld threads", store_path(store),
+                value_is(count, TN_INT) ? (long long)value_to_int(count) : 0);
+        else
+            row(report, WRONG, "store", "%s [%s]", error.message, error.code);
+        value_unref(count);
+    }
+    error_finish(&error);
+}
+
 /* As the options say; else without what cannot be used of them. */
 static struct host *open_somehow(struct report *report, struct error *error) {
     const struct arguments *arguments = report->arguments;
@@ -225,6 +250,7 @@ int command_doctor(const struct arguments *arguments) {
         look_at_config(&report, host);
         look_at_path(&report, host);
         look_at_plugins(&report, host);
+        look_at_store(&report, host);
     } else {
         row(&report, WRONG, "host", "%s [%s]", error.message, error.code);
     }

@@ -246,6 +246,19 @@ wait $pid && code=0 || code=$?
 run tenon thread show taken
 expect_in out "status       done"
 
+# ---- What doctor sees ----
+run tenon doctor
+expect_in out "kept.db: "
+expect_in out " threads"
+printf 'no database' >broken.db
+printf 'store: {use: sqlite, path: ./broken.db}\n' >broken.yaml
+run tenon doctor --config broken.yaml
+expect_code 4
+expect_in out "broken.db"
+run tenon thread list --config broken.yaml
+expect_code 1
+[ "$(cat broken.db)" = "no database" ] || fails "a file that is no database was written to"
+
 # ---- What is old ----
 run tenon run count.yaml --thread exit --durability exit
 expect_code 0
