@@ -90,7 +90,7 @@ static const struct option thread_import_options[] = {
 };
 
 static const struct option thread_gc_options[] = {
-    {"older-than", 0, "DAYS", "days since the last change; needed", NULL},
+    {"older-than", 0, "DAYS", "days since the last change, instead of limits.thread_days", NULL},
     {"status", 0, "STATUS", "which threads; done", "running|interrupted|stopped|failed|cancelled|done"},
     {"dry-run", 0, NULL, "only say how many there are", NULL},
     {NULL, 0, NULL, NULL, NULL},

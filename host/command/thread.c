@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include "host/command/command.h"
 #include "host/command/run.h"
+#include "host/config/config.h"
 #include "host/engine/graph.h"
 #include "host/host.h"
 #include "host/loop/loop.h"
@@ -330,11 +331,16 @@ int command_thread_gc(const struct arguments *arguments) {
     int64_t days;
     char before[40];
     struct threads_removed removed = {0, 0};
-    if (!argument_given(arguments, "older-than"))
-        return command_fail(COMMAND_USAGE, "--older-than is missing: how many days a thread stays after its last step");
-    if (!argument_number(arguments, "older-than", 0, 36500, 0, &days)) return COMMAND_USAGE;
+    if (!argument_number(arguments, "older-than", 0, 36500, -1, &days)) return COMMAND_USAGE;
     struct host *host = open_host(arguments, &store);
     if (!host) return COMMAND_RUN_FAILED;
+    if (days < 0) days = config_limit(host->config, "thread_days", -1);
+    if (days < 0) {
+        host_free(host);
+        return command_fail(COMMAND_USAGE,
+                            "how many days does a thread stay after its last step? Say --older-than DAYS, "
+                            "or limits.thread_days in tenon.yaml");
+    }
     time_t then = (time_t)(loop_wall_ms(host->loop) / 1000 - days * 86400);
     struct tm parts;
     gmtime_r(&then, &parts);

@@ -39,6 +39,7 @@ struct diagnostics;
     LIMIT(concurrency, 1, 1000000, "Tasks of one run at once.")                                                        \
     LIMIT(workers, 1, 256, "Threads for components that block.")                                                       \
     LIMIT(recursion_limit, 1, 10000000, "Super-steps of one run.")                                                     \
+    LIMIT(thread_days, 0, 36500, "Days that a thread which is done stays: what `tenon thread gc` goes by.")            \
     LIMIT(interrupt_hours, 1, 876000, "Hours that a thread waits for an answer; a later one is refused.")
 
 /* A row of keys.def. */

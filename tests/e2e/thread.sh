@@ -274,3 +274,8 @@ run tenon thread list --status done
 expect_in err "no threads"
 run tenon thread gc
 expect_code 2
+expect_in err "limits.thread_days"
+run tenon run count.yaml --thread policy
+printf 'store: {use: sqlite, path: ./kept.db}\nlimits: {thread_days: 0}\n' >policy.yaml
+run tenon thread gc --config policy.yaml
+expect_in out "removed 1 thread,"
