@@ -148,6 +148,16 @@
     CODE(CONFLICT, true, "Other", "Somebody else changed the record, or holds the thread, at the same time.") \
     CODE(GRAPH_CHANGED, false, "Graph::InvalidGraph", \
          "The thread was begun with another version of the document; the message lists the differences.") \
+    CODE(FENCED, false, "Other", \
+         "Somebody else has taken the thread over, or removed it: the run that had it writes nothing more. What it " \
+         "had committed stays, and the other one goes on from there.") \
+    CODE(UNFINISHED, false, "Other", \
+         "The thread is not done, and was given new input. Resume it, or give up what it was at with --replace.") \
+    CODE(DONE, false, "Other", "The thread is done: there is nothing to resume. Give it new input.") \
+    CODE(EXPIRED, false, "Other", \
+         "The thread has waited for answers for longer than `limits.interrupt_hours` of tenon.yaml. Give it new " \
+         "input with --replace, or remove it.") \
+    CODE(EXISTS, false, "Other", "There is a thread of that id already.") \
     CODE(STORE, true, "Other", "The store could not read or write.") \
     CODE(SERIALIZATION, false, "Serialization", "A stored value cannot be read back.")
 /* clang-format on */

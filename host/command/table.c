@@ -61,6 +61,8 @@ static const struct option thread_list_options[] = {
     {"agent", 0, "NAME", "those of a document with this name", NULL},
     {"limit", 0, "N", "at most so many; 50", NULL},
     {"after", 0, "THREAD", "those that come after this one", NULL},
+    {"older-than", 0, "DAYS", "those that have not changed for so many days", NULL},
+    {"newer-than", 0, "DAYS", "those that have", NULL},
     {"json", 0, NULL, "print each as a line of JSON", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -90,7 +92,8 @@ static const struct option thread_import_options[] = {
 };
 
 static const struct option thread_gc_options[] = {
-    {"older-than", 0, "DAYS", "days since the last change, instead of limits.thread_days", NULL},
+    {"older-than", 0, "DAYS", "days since the last change", NULL},
+    {"keep", 0, "N", "the newest N of each agent stay", NULL},
     {"status", 0, "STATUS", "which threads; done", "running|interrupted|stopped|failed|cancelled|done"},
     {"dry-run", 0, NULL, "only say how many there are", NULL},
     {NULL, 0, NULL, NULL, NULL},
@@ -318,7 +321,8 @@ const struct command commands[] = {
     {"thread import", "FILE [THREAD]", "make a thread of an exported one", "`-` reads standard input.",
      "$ tenon thread import support-42.json again\n", thread_import_options, 1, 2, command_thread_import, false},
     {"thread gc", "", "remove threads that are old, and what nothing refers to",
-     "Threads that are done, or have another --status, and have not changed for so many days.",
+     "Threads that are done, or have another --status, as far as both --older-than and --keep let them go; and those\n"
+     "that have waited for an answer for longer than `limits.interrupt_hours` of tenon.yaml.",
      "$ tenon thread gc --older-than 30\n", thread_gc_options, 0, 0, command_thread_gc, false},
     {"check", "FILE…", "find mistakes in documents without running them",
      "Reports everything that is wrong, each with its position, what was expected and what to do.",

@@ -65,6 +65,26 @@ static bool read_seq(const struct arguments *arguments, int64_t *seq) {
     return argument_number(arguments, "at", 0, UINT32_MAX, THREAD_HEAD, seq);
 }
 
+/* An option in days before now, as a time of records: *out is `text`, or NULL where nothing is said. False: refused. */
+static bool read_days(const struct arguments *arguments, const struct host *host, const char *option, int64_t otherwise,
+                      char text[THREAD_TIME_MAX], const char **out) {
+    int64_t days;
+    struct tm parts;
+    *out = NULL;
+    if (!argument_number(arguments, option, 0, 36500, otherwise, &days)) return false;
+    if (days < 0) return true;
+    time_t then = (time_t)(loop_wall_ms(host->loop) / 1000 - days * 86400);
+    gmtime_r(&then, &parts);
+    strftime(text, THREAD_TIME_MAX, "%Y-%m-%dT%H:%M:%S.999Z", &parts);
+    *out = text;
+    return true;
+}
+
+/* As people see it: one that waits may have waited too long. */
+static const char *status_of(const struct host *host, tn_value record) {
+    return thread_check_wait(host, record, NULL) == TN_OK ? text_of(record, "status", "?") : "expired";
+}
+
 /* ---- list, show, history, state ---- */
 
 int command_thread_list(const struct arguments *arguments) {
@@ -74,8 +94,14 @@ int command_thread_list(const struct arguments *arguments) {
                                     .agent = argument_text(arguments, "agent"),
                                     .after = argument_text(arguments, "after")};
     if (!argument_number(arguments, "limit", 1, 10000, LIST_DEFAULT, &filter.limit)) return COMMAND_USAGE;
+    char before[THREAD_TIME_MAX], since[THREAD_TIME_MAX];
     struct host *host = open_host(arguments, &store);
     if (!host) return COMMAND_RUN_FAILED;
+    if (!read_days(arguments, host, "older-than", -1, before, &filter.before) ||
+        !read_days(arguments, host, "newer-than", -1, since, &filter.since)) {
+        host_free(host);
+        return COMMAND_USAGE;
+    }
     tn_value page = NULL;
     int32_t status = threads_list(store, &filter, &page, &error);
     tn_value threads = value_get(page, "threads"), more = value_get(page, "more");
@@ -85,7 +111,7 @@ int command_thread_list(const struct arguments *arguments) {
             run_print_line(record);
         else
             command_say(stdout, "%-24s %-12s step %-6lld %s  %s\n", text_of(record, "thread_id", "?"),
-                        text_of(record, "status", "?"), number_of(record, "step"), text_of(record, "updated_at", "?"),
+                        status_of(host, record), number_of(record, "step"), text_of(record, "updated_at", "?"),
                         text_of(record, "agent", ""));
     }
     if (status == TN_OK && value_count(threads) == 0) command_say(stderr, "no threads\n");
@@ -96,9 +122,10 @@ int command_thread_list(const struct arguments *arguments) {
     return finish(host, status, &error);
 }
 
-static void print_record(tn_value record) {
-    static const char *const members[] = {"status", "agent", "document", "created_at", "updated_at", "run_id"};
+static void print_record(const struct host *host, tn_value record) {
+    static const char *const members[] = {"agent", "document", "created_at", "updated_at", "run_id"};
     command_say(stdout, "%s\n", text_of(record, "thread_id", "?"));
+    command_say(stdout, "  %-12s %s\n", "status", status_of(host, record));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (*text_of(record, members[i], ""))
             command_say(stdout, "  %-12s %s\n", members[i], text_of(record, members[i], ""));
@@ -136,7 +163,7 @@ int command_thread_show(const struct arguments *arguments) {
     if (status == TN_OK && argument_given(arguments, "json"))
         run_print_line(record);
     else if (status == TN_OK)
-        print_record(record);
+        print_record(host, record);
     value_unref(record);
     return finish(host, status, &error);
 }
@@ -328,29 +355,31 @@ int command_thread_import(const struct arguments *arguments) {
 int command_thread_gc(const struct arguments *arguments) {
     struct store *store;
     struct error error = ERROR_INIT;
-    int64_t days;
-    char before[40];
+    char before[THREAD_TIME_MAX], expired[THREAD_TIME_MAX];
     struct threads_removed removed = {0, 0};
-    if (!argument_number(arguments, "older-than", 0, 36500, -1, &days)) return COMMAND_USAGE;
+    const char *status_given = argument_text(arguments, "status");
+    struct threads_policy policy = {.status = status_given ? status_given : "done",
+                                    .dry_run = argument_given(arguments, "dry-run")};
+    if (!argument_number(arguments, "keep", 0, INT32_MAX, -1, &policy.keep)) return COMMAND_USAGE;
     struct host *host = open_host(arguments, &store);
     if (!host) return COMMAND_RUN_FAILED;
-    if (days < 0) days = config_limit(host->config, "thread_days", -1);
-    if (days < 0) {
+    int64_t days = policy.keep < 0 ? config_limit(host->config, "thread_days", -1) : -1;
+    if (!read_days(arguments, host, "older-than", days, before, &policy.before)) {
+        host_free(host);
+        return COMMAND_USAGE;
+    }
+    policy.expired_before = thread_wait_limit(host, expired);
+    if (!policy.before && policy.keep < 0 && !policy.expired_before) {
         host_free(host);
         return command_fail(COMMAND_USAGE,
-                            "how many days does a thread stay after its last step? Say --older-than DAYS, "
-                            "or limits.thread_days in tenon.yaml");
+                            "nothing says which threads may go: say --older-than DAYS or --keep N, or set "
+                            "limits.interrupt_hours in tenon.yaml");
     }
-    time_t then = (time_t)(loop_wall_ms(host->loop) / 1000 - days * 86400);
-    struct tm parts;
-    gmtime_r(&then, &parts);
-    strftime(before, sizeof before, "%Y-%m-%dT%H:%M:%S.999Z", &parts);
-    bool dry_run = argument_given(arguments, "dry-run");
-    int32_t status = threads_collect(store, before, argument_text(arguments, "status"), dry_run, &removed, &error);
-    if (status == TN_OK && !dry_run) state_maintain(&(struct state){host->loop, store}, NULL, NULL);
+    int32_t status = threads_collect(store, &policy, &removed, &error);
+    if (status == TN_OK && !policy.dry_run) state_maintain(&(struct state){host->loop, store}, NULL, NULL);
     if (status == TN_OK)
         command_say(stdout, "%s %lld thread%s, and %lld description%s of graphs\n",
-                    dry_run ? "would remove" : "removed", (long long)removed.threads, removed.threads == 1 ? "" : "s",
-                    (long long)removed.graphs, removed.graphs == 1 ? "" : "s");
+                    policy.dry_run ? "would remove" : "removed", (long long)removed.threads,
+                    removed.threads == 1 ? "" : "s", (long long)removed.graphs, removed.graphs == 1 ? "" : "s");
     return finish(host, status, &error);
 }

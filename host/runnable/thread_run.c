@@ -27,19 +27,26 @@ static const char *text_of(tn_value object, const char *key) {
     return value_is(value, TN_STRING) ? value_chars(value, NULL) : "";
 }
 
-int32_t thread_check_wait(struct host *host, tn_value record, struct error *error) {
+const char *thread_wait_limit(const struct host *host, char out[THREAD_TIME_MAX]) {
     int64_t hours = config_limit(host->config, "interrupt_hours", 0);
-    if (!hours || strcmp(text_of(record, "status"), "interrupted") != 0) return TN_OK;
-    char before[32];
     struct tm parts;
+    if (!hours) return NULL;
     time_t then = (time_t)(loop_wall_ms(host->loop) / 1000 - hours * 3600);
     gmtime_r(&then, &parts);
-    strftime(before, sizeof before, "%Y-%m-%dT%H:%M:%S", &parts);
+    strftime(out, THREAD_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &parts);
+    return out;
+}
+
+int32_t thread_check_wait(const struct host *host, tn_value record, struct error *error) {
+    char text[THREAD_TIME_MAX];
+    const char *before = thread_wait_limit(host, text);
+    if (!before || strcmp(text_of(record, "status"), "interrupted") != 0) return TN_OK;
     if (strcmp(text_of(record, "updated_at"), before) >= 0) return TN_OK;
     return error_set(error, TN_INVALID, "EXPIRED",
                      "the thread `%s` has waited since %s, longer than the %lld hours of limits.interrupt_hours: its "
                      "interrupts have expired; give it new input with --replace, or remove it",
-                     text_of(record, "thread_id"), text_of(record, "updated_at"), (long long)hours);
+                     text_of(record, "thread_id"), text_of(record, "updated_at"),
+                     (long long)config_limit(host->config, "interrupt_hours", 0));
 }
 
 static int32_t check_status(const struct thread_request *request, tn_value record, struct error *error) {

@@ -45,7 +45,10 @@ struct thread_request {
 int32_t thread_prepare_wait(struct host *host, struct graph *graph, const struct thread_request *request,
                             struct run_options *options, struct error *error);
 /* EXPIRED where the thread, by its record, has waited for an answer longer than the operator's limit. */
-int32_t thread_check_wait(struct host *host, tn_value record, struct error *error);
+int32_t thread_check_wait(const struct host *host, tn_value record, struct error *error);
+/* Whoever has waited since before that, as records have times, has waited too long; `out`, or NULL: nobody has. */
+#define THREAD_TIME_MAX 40
+const char *thread_wait_limit(const struct host *host, char out[THREAD_TIME_MAX]);
 /* run_start or run_resume, whichever it is; *ended as theirs. */
 int32_t thread_begin(struct run *run, const struct thread_request *request, tn_value input, bool *ended,
                      struct error *error);

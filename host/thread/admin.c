@@ -26,8 +26,10 @@ int32_t threads_list(struct store *store, const struct threads_filter *filter, t
     tn_value where = value_object(), page = NULL;
     if (filter->status) where = value_set_take(where, "status", value_text(filter->status));
     if (filter->agent) where = value_set_take(where, "agent", value_text(filter->agent));
-    if (filter->before)
-        where = value_set_take(where, "updated_at", value_set_take(value_object(), "lt", value_text(filter->before)));
+    tn_value bounds = value_object();
+    if (filter->before) bounds = value_set_take(bounds, "lt", value_text(filter->before));
+    if (filter->since) bounds = value_set_take(bounds, "ge", value_text(filter->since));
+    if (value_count(bounds)) where = value_set_take(where, "updated_at", bounds);
     tn_value query = store_list(STORE_THREADS, NULL, NULL, filter->limit), list = value_ref(value_get(query, "list"));
     list = value_set_take(list, "where", where);
     list = value_set_take(list, "order", value_push_take(value_array(), value_text("updated_at")));
@@ -169,12 +171,10 @@ int32_t thread_answer(struct store *store, const char *id, tn_value answers, str
 
 /* ---- Removing ---- */
 
-/* `as_seen`: what must hold of its record still; or NULL. */
-static int32_t remove_all(struct session *session, const char *id, tn_value as_seen, struct error *error) {
+static int32_t remove_all(struct session *session, const char *id, struct error *error) {
     char key[THREAD_KEY_MAX];
     thread_key(key, id);
     tn_value drop = store_delete(STORE_THREADS, key);
-    if (as_seen) drop = store_if_where(drop, value_ref(as_seen));
     tn_value batch = value_push_take(value_array(), drop);
     return session_commit_take(session, value_concat_take(batch, thread_delete_rest(id)), NULL, error);
 }
@@ -185,87 +185,10 @@ static int32_t do_delete(struct session *session, void *user, tn_value *result, 
     (void)result;
     int32_t status = records_need_thread(session, asked->id, &found, error);
     value_unref(found);
-    return status == TN_OK ? remove_all(session, asked->id, NULL, error) : status;
+    return status == TN_OK ? remove_all(session, asked->id, error) : status;
 }
 
 int32_t thread_delete(struct store *store, const char *id, struct error *error) {
     struct asked asked = {.id = id};
     return store_perform_wait(store, do_delete, &asked, NULL, error);
-}
-
-/* ---- Collecting what is old ---- */
-
-struct collecting {
-    const char *before, *status;
-    bool dry_run;
-    struct threads_removed *removed;
-    tn_value used; /* {graph's hash: true} of threads that stay */
-    tn_value gone; /* ids */
-};
-
-static int32_t look_at(void *user, const char *key, tn_value record, struct error *error) {
-    struct collecting *collecting = user;
-    tn_value updated = value_get(record, "updated_at"), id = value_get(record, "thread_id");
-    (void)key, (void)error;
-    bool old = value_is(updated, TN_STRING) && strcmp(value_chars(updated, NULL), collecting->before) < 0;
-    if (old && value_is(id, TN_STRING) && value_text_is(value_get(record, "status"), collecting->status)) {
-        collecting->gone = value_push_take(collecting->gone, value_ref(id));
-        return TN_OK;
-    }
-    tn_value graph = value_get(record, "graph");
-    if (value_is(graph, TN_STRING))
-        collecting->used = value_set_key_take(collecting->used, value_ref(graph), value_bool(true));
-    return TN_OK;
-}
-
-static int32_t unused(void *user, const char *key, tn_value value, struct error *error) {
-    struct collecting *collecting = user;
-    (void)value, (void)error;
-    if (!value_get(collecting->used, key)) collecting->gone = value_push_take(collecting->gone, value_text(key));
-    return TN_OK;
-}
-
-/* Unless somebody has gone on with it since it was looked at. */
-static int32_t remove_old(struct session *session, const struct collecting *collecting, const char *id,
-                          struct error *error) {
-    struct error why = ERROR_INIT;
-    tn_value old = value_set_take(value_object(), "lt", value_text(collecting->before));
-    tn_value as_seen = value_set_take(value_object(), "updated_at", old);
-    as_seen = value_set_take(as_seen, "status", value_text(collecting->status));
-    int32_t status = remove_all(session, id, as_seen, &why);
-    value_unref(as_seen);
-    if (status != TN_OK && why.code && strcmp(why.code, "CONFLICT") == 0) {
-        status = TN_OK;
-        collecting->removed->threads--;
-    }
-    if (status != TN_OK) error_move(error, &why);
-    error_finish(&why);
-    return status;
-}
-
-static int32_t do_collect(struct session *session, void *user, tn_value *result, struct error *error) {
-    struct collecting *collecting = user;
-    (void)result;
-    int32_t status = session_each(session, STORE_THREADS, NULL, NULL, look_at, collecting, error);
-    collecting->removed->threads = (int64_t)value_count(collecting->gone);
-    for (size_t i = 0; status == TN_OK && !collecting->dry_run && i < value_count(collecting->gone); i++)
-        status = remove_old(session, collecting, value_chars(value_at(collecting->gone, i), NULL), error);
-    value_unref(collecting->gone);
-    collecting->gone = value_array();
-    if (status == TN_OK) status = session_each(session, STORE_GRAPHS, NULL, NULL, unused, collecting, error);
-    collecting->removed->graphs = (int64_t)value_count(collecting->gone);
-    for (size_t i = 0; status == TN_OK && !collecting->dry_run && i < value_count(collecting->gone); i++) {
-        tn_value drop = store_delete(STORE_GRAPHS, value_chars(value_at(collecting->gone, i), NULL));
-        status = session_commit_take(session, value_push_take(value_array(), drop), NULL, error);
-    }
-    return status;
-}
-
-int32_t threads_collect(struct store *store, const char *before, const char *status, bool dry_run,
-                        struct threads_removed *removed, struct error *error) {
-    struct collecting collecting = {before, status ? status : "done", dry_run, removed, value_object(), value_array()};
-    int32_t outcome = store_perform_wait(store, do_collect, &collecting, NULL, error);
-    value_unref(collecting.used);
-    value_unref(collecting.gone);
-    return outcome;
 }

@@ -14,6 +14,7 @@
 
 #include "adl/value/error.h"
 #include "adl/value/value.h"
+#include <stdbool.h>
 
 struct store;
 
@@ -21,7 +22,7 @@ struct store;
 
 struct threads_filter {
     const char *status, *agent; /* NULL: any */
-    const char *before;         /* updated before this time, ISO 8601; NULL: any */
+    const char *before, *since; /* updated before this time, not before that one, ISO 8601; NULL: any */
     const char *after;          /* a thread's id: those behind it in the order; NULL: from the first on */
     int64_t limit;
 };
@@ -56,11 +57,21 @@ int32_t thread_export(struct store *store, const char *id, tn_value *out, struct
  */
 int32_t thread_import(struct store *store, const char *id, tn_value exported, bool replace, struct error *error);
 
-/* Threads updated before `before` (ISO 8601) with that status (NULL: done), and graphs that nothing refers to. */
+struct threads_policy {
+    const char *before;         /* those updated before this time, ISO 8601; NULL: any */
+    int64_t keep;               /* of each agent, the newest so many stay; -1: none do */
+    const char *status;         /* of those that may go: "done" */
+    const char *expired_before; /* whoever has waited for answers since before that goes as well; NULL: nobody does */
+    bool dry_run;               /* they are counted, and stay */
+};
 struct threads_removed {
     int64_t threads, graphs;
 };
-int32_t threads_collect(struct store *store, const char *before, const char *status, bool dry_run,
-                        struct threads_removed *removed, struct error *error);
+/*
+ * Removes threads that `before` and `keep` both let go (none where neither says anything), and graphs that nothing
+ * refers to. A thread that somebody goes on with meanwhile stays.
+ */
+int32_t threads_collect(struct store *store, const struct threads_policy *policy, struct threads_removed *removed,
+                        struct error *error);
 
 #endif

@@ -223,3 +223,41 @@ ok tenon thread delete a
 for name in a/b a%2Fb 'a b' ä a0; do is "$name" interrupted '{"n":1,"log":[]}'; done
 ok tenon thread delete a/b ä
 for name in a%2Fb 'a b' a0; do is "$name" interrupted '{"n":1,"log":[]}'; done
+
+# ---- Old ones, and those that wait for too long ----
+for name in k1 k2 k3; do ok tenon run brief.yaml $nodes --thread "$name"; done
+carry k1 k1.json
+sed 's/"updated_at":"20[0-9]*/"updated_at":"2020/' k1.json >old.json
+ok tenon thread import old.json k0
+ok tenon thread list --older-than 300 --json && expect_in out '"thread_id":"k0"' && [ "$(wc -l <"$work/out")" = 1 ] || fails "one is old"
+ok tenon thread list --newer-than 300 && expect_in out k3 && expect_not_in out k0
+ok tenon thread gc --keep 100 --dry-run && expect_out "would remove 0 threads, and 0 descriptions of graphs"
+left=$(tenon thread list --json --status done --limit 1000 | wc -l)
+ok tenon thread gc --older-than 300 --keep 1 --dry-run && expect_in out "would remove 1 thread,"
+ok tenon thread gc --older-than 300 --keep 1 && expect_in out "removed 1 thread,"
+run tenon thread show k0
+expect_code 1
+[ "$(tenon thread list --json --status done --limit 1000 | wc -l)" = $((left - 1)) ] || fails "the others stay"
+ok tenon thread gc --keep 1
+ok tenon thread show k3
+run tenon thread show k1
+expect_code 1
+carry a0 a0.json
+sed 's/"updated_at":"20[0-9]*/"updated_at":"2020/' a0.json >old.json
+ok tenon thread import old.json late
+printf 'limits: {interrupt_hours: 24}\n' >>tenon.yaml
+ok tenon thread list --status interrupted && expect_in out "late                     expired"
+ok tenon thread show late && expect_in out "status       expired"
+run tenon thread answer late "$(id late q)=1"
+expect_code 1 && once "[EXPIRED]"
+run tenon run two.yaml $nodes --thread late --resume --answer "$(id late q)=1"
+expect_code 1 && once "[EXPIRED]"
+ok tenon thread gc && expect_in out "removed 1 thread,"
+run tenon thread show late
+expect_code 1
+ok tenon thread show a0
+for wrong in "list --older-than x" "list --limit 0" "gc --keep -1" "gc --older-than soon" "state a0 --at -1" "history a0 --limit 0"; do
+    # shellcheck disable=SC2086
+    run tenon thread $wrong
+    expect_code 2 && expect_in err "expected a whole number"
+done
