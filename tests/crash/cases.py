@@ -8,21 +8,18 @@ WAITS = 5
 
 
 class Case:
-    def __init__(self, name, document=None, turns=None, options=(), empty=False, stride=1, disturbed=None, times=12,
-                 duration=0.012, fails=False):
+    def __init__(self, name, document=None, turns=None, options=(), empty=False, disturbed=None, times=12, fails=False):
         self.name, self.document = name, document or name + ".yaml"
         self.turns = turns or [{"input": "{}"}]
         self.options = list(options)
         self.empty = empty  # the store is made in the first turn
-        self.stride = stride  # of writes
         self.disturbed = range(len(self.turns)) if disturbed is None else disturbed
         self.times = times  # points that are a time, in each turn
-        self.duration = duration  # of a turn, in seconds; nearly
         self.fails = fails  # until it has been tried often enough, in whatever turn that is
 
 
 CASES = [
-    Case("map", times=40, duration=0.03),
+    Case("map", times=40),
     Case("new", "chain.yaml", empty=True),
     Case("chain", turns=[{"input": "{}"}, {"input": '{"t": "again"}'}]),
     Case("exit", "chain.yaml", options=["--durability", "exit"]),
@@ -39,9 +36,11 @@ CASES = [
     Case("nested", turns=[{"input": "{}", "code": WAITS}, {"resume": ["ask"]}]),
     Case("inside", turns=[{"input": "{}", "code": WAITS}, {"resume": [], "code": WAITS}, {"resume": [], "code": WAITS},
                           {"resume": []}]),
-    Case("retry", times=20, duration=0.02),
+    Case("retry", times=20),
     Case("handled"),
     Case("heals", turns=[{"input": "{}", "code": 1}, {"resume": []}], fails=True),
     Case("broken", turns=[{"input": "{}", "code": 1}, {"resume": []}], fails=True),
     Case("turns", turns=[{"input": '{"said": "turn %d"}' % n} for n in range(60)], disturbed=range(0, 60, 4), times=4),
 ]
+
+HOSTS = Case("meet", times=8)

@@ -79,20 +79,23 @@ TN_NODE_BLOCKING(effect_blocking, "crash.effect_blocking", "As crash.effect, on 
 }
 
 /* Two named pipes: whoever reads the first knows that it has come here; it goes on when there is one in the second. */
-TN_NODE_BLOCKING(meet, "crash.meet", "As crash.effect, and then waits, where CRASH_REACHED and CRASH_GO say for whom.",
+TN_NODE_BLOCKING(meet, "crash.meet", "As crash.effect, but waits, where CRASH_REACHED and CRASH_GO say for whom.",
                  TN_EFFECTS("destructive"), (WRITE, out, "where the key goes")) {
     const char *reached = getenv("CRASH_REACHED"), *go = getenv("CRASH_GO");
-    char byte = '.';
+    char key[KEY_MAX], byte = '.';
     (void)input;
-    int32_t status = act(task, config->out, 0);
-    if (reached == NULL || go == NULL) return status;
-    int fd = open(reached, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write(fd, &byte, 1) != 1) abort();
-    (void)close(fd);
-    fd = open(go, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read(fd, &byte, 1) != 1) abort();
-    (void)close(fd);
-    return status;
+    key_of(task, "", key);
+    leave_line(key);
+    if (reached != NULL && go != NULL) {
+        int fd = open(reached, O_WRONLY | O_CLOEXEC);
+        if (fd < 0 || write(fd, &byte, 1) != 1) abort();
+        (void)close(fd);
+        fd = open(go, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || read(fd, &byte, 1) != 1) abort();
+        (void)close(fd);
+    }
+    tn_write_text(task, config->out, key);
+    return tn_done(task);
 }
 
 /* It fails by how often it has acted, so that an undisturbed run and one that is resumed both come through. */

@@ -48,9 +48,6 @@ class Thread:
     def of(self, collection):
         return self.records.get(collection, {})
 
-    def integrity(self):
-        return self.damage
-
     def interrupts(self):
         return self.record.get("interrupts") or []
 
