@@ -92,7 +92,7 @@ static const struct option thread_import_options[] = {
 };
 
 static const struct option thread_gc_options[] = {
-    {"older-than", 0, "DAYS", "days since the last change", NULL},
+    {"older-than", 0, "DAYS", "days since the last change, instead of limits.thread_days", NULL},
     {"keep", 0, "N", "the newest N of each agent stay", NULL},
     {"status", 0, "STATUS", "which threads; done", "running|interrupted|stopped|failed|cancelled|done"},
     {"dry-run", 0, NULL, "only say how many there are", NULL},

@@ -372,8 +372,8 @@ int command_thread_gc(const struct arguments *arguments) {
     if (!policy.before && policy.keep < 0 && !policy.expired_before) {
         host_free(host);
         return command_fail(COMMAND_USAGE,
-                            "nothing says which threads may go: say --older-than DAYS or --keep N, or set "
-                            "limits.interrupt_hours in tenon.yaml");
+                            "how many days does a thread stay after its last step? Say --older-than DAYS or --keep N, "
+                            "or limits.thread_days in tenon.yaml");
     }
     int32_t status = threads_collect(store, &policy, &removed, &error);
     if (status == TN_OK && !policy.dry_run) state_maintain(&(struct state){host->loop, store}, NULL, NULL);
