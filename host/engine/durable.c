@@ -293,6 +293,8 @@ void durable_end(struct run *run) {
     run->durable = NULL;
 }
 
+uint32_t durable_seq(const struct run *run) { return run->durable->seq; }
+
 bool durable_waits(const struct run *run) { return run->durable && run->durable->waiting; }
 
 bool durable_commit(struct run *run, const char *source) {

@@ -492,7 +492,9 @@ int32_t run_write_channels(struct run *run, tn_value input, struct error *error)
                              near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
         }
         uint64_t origin = value_hash(document->channels[channel].name);
-        if (run->step) origin = run_mix(origin, run->step); /* another invocation's messages are others */
+        /* Another invocation's messages are others; of a thread, though it took no step. */
+        uint32_t invocation = run->durable ? durable_seq(run) : run->step;
+        if (invocation) origin = run_mix(origin, invocation);
         int32_t status = state_write(&run->state, (uint32_t)channel, value_value_at(input, i), STATE_WRITER_INPUT,
                                      origin, NULL, error);
         if (status != TN_OK) return status;

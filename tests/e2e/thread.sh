@@ -95,6 +95,25 @@ expect_code 0
 run tenon thread show again
 expect_code 1
 
+# ---- Messages of two inputs are two, though no step was taken between them ----
+cat >said.yaml <<'YAML'
+version: "1.0"
+agent: {name: said}
+channels: [{name: m, type: reduce, reducer: messages}]
+nodes: [{id: a, type: set, config: {values: {m: "[]"}}}]
+edges:
+  - {from: START, type: conditional, conditions: [{expression: size(state.m) > 9, to: a}, {expression: default, to: END}]}
+  - {from: a, to: END}
+YAML
+for text in one two; do
+    run tenon run said.yaml --thread said --set "m=[{\"type\":\"user\",\"content\":\"$text\"}]"
+    expect_code 0
+done
+expect_in out '"content":"one"'
+expect_in out '"content":"two"'
+run tenon replay said
+expect_code 0
+
 # ---- A document that has changed ----
 sed 's/state.n + 1/state.n + 10/; s/id: b/id: c/; s/to: b/to: c/; s/from: b/from: c/' count.yaml >changed.yaml
 run tenon run changed.yaml --thread one
