@@ -44,3 +44,4 @@ CASES = [
 ]
 
 HOSTS = Case("meet", times=8)
+BESIDE = Case("beside")

@@ -19,8 +19,8 @@ hosts.py has several hosts at one thread.
     crash.py map                    a case
     crash.py map:0:half:17          a point: case, turn, what goes wrong, and at which write; its folders are kept
 
-Environment: TENON, CRASH_NODES and CRASH_SHIM are the files of the build. CRASH_STRIDE N takes each Nth write only; with
-as many as there are ways to go wrong, each write goes wrong in one of them. CRASH_SEED is for what is random.
+Environment: TENON, CRASH_NODES and CRASH_SHIM are the files of the build. CRASH_STRIDE N takes one write of N; by as many
+as there are ways to go wrong, each write goes wrong in one of them. CRASH_SEED is for what is random.
 """
 import concurrent.futures
 import os
@@ -31,14 +31,18 @@ import tempfile
 import time
 
 import hosts
-from cases import CASES, HOSTS
-from program import (KILLED, Wrong, compare, expect, finish, invocation, run_arguments, shim, start, tenon, undisturbed,
-                     was_hit)
+from cases import BESIDE, CASES, HOSTS
+from program import KILLED, Wrong, compare, expect, finish, invocation, run_arguments, shim, start, tenon, undisturbed
+from program import was_hit
 from thread import Thread, read_lines
 
 HOWS = ["before", "enospc", "half", "eio", "after"]
 ATTEMPTS = 50  # of resuming, until it must have come to its end
+
+# A large stride leaves out whole kinds of points, as one alone costs a run that is not hit any more.
 STRIDE = int(os.environ.get("CRASH_STRIDE", "1"))
+EACH = STRIDE // 15 | 1
+WITHIN = max(1, STRIDE // EACH)
 
 
 def seeded(*what):
@@ -117,8 +121,9 @@ def point(case, stands, turn, how, at, work, keep=False):
     compare(case, folder, stands[turn_then + 1], not follows)
     if follows:
         code, out, err = tenon(folder, invocation(case, folder, turn + 1))
-        expect((code, out) == (stands[turn + 2].code, stands[turn + 2].out), "next: exit code %d\n%s%s" % (code, out, err))
-        compare(case, folder, stands[turn + 2])
+        then = stands[turn + 2]
+        expect((code, out) == (then.code, then.out), "the next turn: exit code %d\n%s%s" % (code, out, err))
+        compare(case, folder, then)
     if not keep:
         shutil.rmtree(folder)
     return hit
@@ -128,9 +133,10 @@ def points(case, stands, turn, how, work):
     """All of one kind: how many there were, and what was wrong."""
     count, wrong = 0, []
     if how == "time":
-        places = range(1, case.times * len(HOWS) // max(STRIDE, len(HOWS)) + 1)
+        places = range(1, case.times * len(HOWS) // max(WITHIN, len(HOWS)) + 1)
     else:
-        places = range(HOWS.index(how) % STRIDE + 1, 1 << 30, STRIDE)
+        first = HOWS.index(how) * max(1, WITHIN // len(HOWS)) + turn
+        places = range(first % WITHIN + 1, 1 << 30, WITHIN)
     for at in places:
         try:
             hit = point(case, stands, turn, how, at, work)
@@ -144,16 +150,18 @@ def points(case, stands, turn, how, work):
 
 
 def submit_all(pool, cases, stands, work):
-    jobs = {}
+    jobs, kinds = {}, 0
     for case in cases:
-        if case is HOSTS:
+        if case in (HOSTS, BESIDE):
             rounds = case.times // STRIDE + 1
             jobs[pool.submit(hosts.contend, case, stands[case.name], work, rounds)] = "hosts"
             continue
         for turn in case.disturbed:
             near = stands[case.name][:turn + 3] if not case.fails else stands[case.name]
             for how in [*HOWS, "time"]:
-                jobs[pool.submit(points, case, near, turn, how, work)] = how
+                kinds += 1
+                if kinds % EACH == 0:
+                    jobs[pool.submit(points, case, near, turn, how, work)] = how
     return jobs
 
 
@@ -161,7 +169,7 @@ def main():
     # What is written outlives the process that wrote it wherever it is: no need to wait for a disk.
     work = tempfile.mkdtemp(prefix="tenon-crash-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
     chosen = sys.argv[1].split(":") if len(sys.argv) > 1 else []
-    cases = [case for case in [*CASES, HOSTS] if not chosen or case.name == chosen[0]]
+    cases = [case for case in [*CASES, HOSTS, BESIDE] if not chosen or case.name == chosen[0]]
     stands = {case.name: undisturbed(case, work) for case in cases}
     if len(chosen) == 4:
         point(cases[0], stands[chosen[0]], int(chosen[1]), chosen[2], int(chosen[3]), work, True)

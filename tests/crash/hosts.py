@@ -2,9 +2,10 @@
 import os
 import select
 import shutil
+import time
 
 from program import LIMIT_S, Wrong, compare, expect, finish, invocation, run_arguments, start, tenon
-from thread import read_lines
+from thread import Thread, read_lines
 
 
 def fifo(folder, name):
@@ -89,17 +90,34 @@ def both_begin(case, stands, folder):
         compare_done(case, folder, stands[1], 1)
 
 
+def not_repeated(case, stands, folder):
+    """Tasks of a step that have ended are not repeated, though one beside them has not."""
+    first = Host(folder, "first", invocation(case, folder, 0))
+    until = time.monotonic() + LIMIT_S
+    while len(Thread(folder).of("pending")) < 3:
+        expect(time.monotonic() < until, "the tasks that have ended are not in the store")
+    first.process.kill()
+    first.process.communicate()
+    ended = tenon(folder, run_arguments(case, "--resume"))
+    expect(ended[0] == 0 and ended[1] == stands[1].out, "resumed: exit code %d\n%s%s" % ended)
+    compare_done(case, folder, stands[1], 2)
+
+
 def contend(case, stands, work, rounds):
     """Gives how many points there were, and what was wrong."""
     count, wrong = 0, []
+    kinds = [(not_repeated, [])] if case.name == "beside" else [
+        (taken_over, [True]), (taken_over, [False]), (all_at_once, [4]), (both_begin, [])]
     for number in range(rounds):
-        for what, more in [(taken_over, [True]), (taken_over, [False]), (all_at_once, [4]), (both_begin, [])]:
-            folder = os.path.join(work, "hosts-%d" % count)
+        for what, more in kinds:
+            folder = os.path.join(work, "%s-hosts-%d" % (case.name, count))
             shutil.copytree(stands[0].folder, folder)
             count += 1
             try:
                 what(case, stands, folder, *more)
             except Wrong as error:
+                if len(wrong) == 3:
+                    return count, wrong
                 wrong.append("%s %s, round %d: %s" % (what.__name__, more, number, error))
             shutil.rmtree(folder)
     return count, wrong
