@@ -251,7 +251,7 @@ static void compare(struct durable *durable, const char *source, bool checkpoint
     run->planned_ms = replay_step(durable->replay, durable->seq++, made);
     durable->written = "running";
     value_unref(made);
-    if (replay_is_over(durable->replay)) run_cancel(run);
+    if (replay_is_left(durable->replay)) run_cancel(run);
 }
 
 /* ---- Called by the run ---- */

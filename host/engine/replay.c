@@ -10,7 +10,7 @@
 struct replay {
     tn_value checkpoints, journal, difference;
     uint32_t count;
-    bool over;
+    bool over, left;
 };
 
 struct replay *replay_new(tn_value checkpoints, tn_value journal) {
@@ -31,6 +31,17 @@ void replay_free(struct replay *replay) {
 void replay_pass(struct replay *replay) { replay->count++; }
 bool replay_diverged(const struct replay *replay) { return replay->difference != NULL; }
 bool replay_is_over(const struct replay *replay) { return replay->over || replay->difference; }
+bool replay_is_left(const struct replay *replay) { return replay->left || replay_is_over(replay); }
+
+bool replay_enter(struct replay *replay) {
+    static const char *const sources[] = {"input", "update", "fork"};
+    tn_value next =
+        replay->count < value_count(replay->checkpoints) ? value_at(replay->checkpoints, replay->count) : NULL;
+    replay->left = false;
+    for (size_t i = 0; next && i < sizeof sources / sizeof *sources; i++)
+        if (value_text_is(value_get(next, "source"), sources[i])) return true;
+    return false;
+}
 tn_value replay_difference(const struct replay *replay) { return replay->difference; }
 uint32_t replay_count(const struct replay *replay) { return replay->count; }
 
@@ -98,7 +109,11 @@ int64_t replay_step(struct replay *replay, uint32_t seq, tn_value made) {
     tn_value recorded = seq < value_count(replay->checkpoints) ? value_at(replay->checkpoints, seq) : NULL;
     tn_value now = recorded ? value_get(recorded, "now") : NULL;
     int64_t now_ms = 0;
-    if (replay->difference) return 0;
+    if (replay_is_left(replay)) return 0;
+    if (!value_text_is(value_get(made, "source"), "input") && replay_enter(replay)) {
+        replay->left = true; /* whoever ran it came so far, and something else was put in its place */
+        return 0;
+    }
     if (!recorded) { /* whoever ran it came so far, and no further */
         replay->over = true;
         return 0;

@@ -25,6 +25,9 @@ struct replay;
 struct replay *replay_new(tn_value checkpoints, tn_value journal);
 void replay_free(struct replay *replay); /* NULL is allowed */
 bool replay_diverged(const struct replay *replay);
+/* What is run is left where another invocation, or a change from outside, took its place before it had ended. */
+bool replay_is_left(const struct replay *replay);
+bool replay_enter(struct replay *replay); /* … and the next is begun: false where what comes next is no such thing */
 bool replay_is_over(const struct replay *replay); /* it has, or there are no more checkpoints to compare with */
 /* {seq, step, what, recorded, replayed}; borrowed; NULL while nothing is. */
 tn_value replay_difference(const struct replay *replay);

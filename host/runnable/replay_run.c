@@ -153,7 +153,8 @@ int32_t replay_run_wait(struct graph *graph, tn_value history, tn_value *report,
         tn_value input = value_text_is(source, "input") ? value_get(checkpoint, "input") : NULL;
         if (!input && seq == 0) break;
         status = invoke(&it, seq, input, error);
-        if (it.status != RUN_DONE && it.status != RUN_CANCELLED && it.status != RUN_INTERRUPTED) break;
+        bool ended = it.status == RUN_DONE || it.status == RUN_CANCELLED || it.status == RUN_INTERRUPTED;
+        if (!replay_enter(it.replay) && !ended) break; /* what failed was given up where something else comes next */
         if (replay_count(it.replay) == seq) break;
     }
     if (status == TN_OK) *report = report_of(&it);

@@ -8,7 +8,8 @@ WAITS = 5
 
 
 class Case:
-    def __init__(self, name, document=None, turns=None, options=(), empty=False, disturbed=None, times=12, fails=False):
+    def __init__(self, name, document=None, turns=None, options=(), empty=False, disturbed=None, times=12, fails=False,
+                 replaced=False):
         self.name, self.document = name, document or name + ".yaml"
         self.turns = turns or [{"input": "{}"}]
         self.options = list(options)
@@ -16,6 +17,7 @@ class Case:
         self.disturbed = range(len(self.turns)) if disturbed is None else disturbed
         self.times = times  # points that are a time, in each turn
         self.fails = fails  # until it has been tried often enough, in whatever turn that is
+        self.replaced = replaced  # by another invocation, where it was killed
 
 
 CASES = [
@@ -40,6 +42,7 @@ CASES = [
     Case("handled"),
     Case("heals", turns=[{"input": "{}", "code": 1}, {"resume": []}], fails=True),
     Case("broken", turns=[{"input": "{}", "code": 1}, {"resume": []}], fails=True),
+    Case("single", replaced=True),
     Case("turns", turns=[{"input": '{"said": "turn %d"}' % n} for n in range(60)], disturbed=range(0, 60, 4), times=4),
 ]
 

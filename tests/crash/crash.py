@@ -32,8 +32,8 @@ import time
 
 import hosts
 from cases import BESIDE, CASES, HOSTS
-from program import KILLED, Wrong, compare, expect, finish, invocation, run_arguments, shim, start, tenon, undisturbed
-from program import was_hit
+from program import KILLED, Wrong, compare, expect, finish, invocation, replay, run_arguments, shim, start, tenon
+from program import undisturbed, was_hit
 from thread import Thread, read_lines
 
 HOWS = ["before", "enospc", "half", "eio", "after"]
@@ -105,6 +105,23 @@ def resume(case, folder, turn, rng, before, stand):
     expect(not again, "done again, though the store knew of it: %s" % again)
 
 
+def replace(case, folder, rng):
+    """Another input in its place: what that one does is not taken for what was done for the first."""
+    before, more = read_lines(folder), shim(folder, "before", rng.randrange(1, 60))
+    code, out, err = tenon(folder, run_arguments(case, "--replace", "--input", "{}"), more)
+    if code == KILLED:
+        if Thread(folder).record["status"] == "done":
+            return
+        mode = ["--resume"] if len(read_lines(folder)) > len(before) else ["--replace", "--input", "{}"]
+        code, out, err = tenon(folder, run_arguments(case, *mode))
+    expect(code == 0, "replaced: exit code %d\n%s%s" % (code, out, err))
+    same = set(before) & set(read_lines(folder)[len(before):])
+    expect(not same, "keys are given twice: %s" % same)
+    thread = Thread(folder)
+    expect(thread.damage == "ok" and not thread.under_way(), "left behind: %s, %s" % (thread.under_way(), thread.damage))
+    replay(case, folder)
+
+
 def point(case, stands, turn, how, at, work, keep=False):
     """False where nothing went wrong any more."""
     folder = tempfile.mkdtemp(prefix="point-", dir=work)
@@ -114,6 +131,11 @@ def point(case, stands, turn, how, at, work, keep=False):
     if hit and keep:
         shutil.copytree(folder, folder + "-disturbed")
         print("kept:", folder)
+    if hit and case.replaced and Thread(folder).record:
+        replace(case, folder, rng)
+        if not keep:
+            shutil.rmtree(folder)
+        return True
     turn_then = len(stands) - 2 if hit and case.fails else turn
     if hit:
         resume(case, folder, turn, rng, stands[turn].thread, stands[turn_then + 1])
