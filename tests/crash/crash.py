@@ -19,8 +19,8 @@ hosts.py has several hosts at one thread.
     crash.py map                    a case
     crash.py map:0:half:17          a point: case, turn, what goes wrong, and at which write; its folders are kept
 
-Environment: TENON, CRASH_NODES and CRASH_SHIM are the files of the build. CRASH_STRIDE N takes one write of N; by as many
-as there are ways to go wrong, each write goes wrong in one of them. CRASH_SEED is for what is random.
+Environment: TENON, CRASH_NODES and CRASH_SHIM are the files of the build. CRASH_STRIDE N takes one write of N; by as
+many as there are ways to go wrong, each write goes wrong in one of them. CRASH_SEED is for what is random.
 """
 import concurrent.futures
 import os
@@ -118,7 +118,8 @@ def replace(case, folder, rng):
     same = set(before) & set(read_lines(folder)[len(before):])
     expect(not same, "keys are given twice: %s" % same)
     thread = Thread(folder)
-    expect(thread.damage == "ok" and not thread.under_way(), "left behind: %s, %s" % (thread.under_way(), thread.damage))
+    expect(thread.damage == "ok", "integrity_check: " + thread.damage)
+    expect(not thread.under_way(), "left behind: %s" % thread.under_way())
     replay(case, folder)
 
 
