@@ -18,9 +18,9 @@ struct task;
 
 /* Where the run's options, or the run around it, have a log. After run_restore, before run_start or run_resume. */
 void durable_begin(struct run *run);
-void durable_end(struct run *run);         /* with the run */
+void durable_end(struct run *run);           /* with the run */
 uint32_t durable_seq(const struct run *run); /* of its next checkpoint */
-bool durable_waits(const struct run *run); /* for a commit: the run must not advance */
+bool durable_waits(const struct run *run);   /* for a commit: the run must not advance */
 /*
  * What has changed, and what comes next; by a NULL source the run goes on from where it stood, and takes the thread
  * over. True: run_advance is called when it is written.
