@@ -5,15 +5,16 @@
 #include <string.h>
 
 const struct registry_interface interface_table[] = {
-    {TN_CORE_1, &interface_core, false},
-    {TN_VALUE_1, &interface_value, false},
-    {TN_TASK_1, &interface_task, false},
+    {TN_CORE_1, &interface_core, false, NULL},
+    {TN_VALUE_1, &interface_value, false, NULL},
+    {TN_TASK_1, &interface_task, false, NULL},
     /* Drafts. */
-    {TN_EVAL_DRAFT, &interface_eval, true},
-    {TN_GRAPH_DRAFT, &interface_graph, true},
-    {TN_REGISTRY_DRAFT, &registry_draft, true},
-    {TN_STATE_DRAFT, &interface_state, true},
-    {NULL, NULL, false},
+    {TN_EVAL_DRAFT, &interface_eval, true, NULL},
+    {TN_GRAPH_DRAFT, &interface_graph, true, NULL},
+    {TN_POLL_DRAFT, &interface_poll, true, interface_poll_ended},
+    {TN_REGISTRY_DRAFT, &registry_draft, true, NULL},
+    {TN_STATE_DRAFT, &interface_state, true, NULL},
+    {NULL, NULL, false, NULL},
 };
 
 const void *interface_find(const char *id) {

@@ -10,6 +10,7 @@
 #include <tenon.h>
 #include <tenon/eval.h>
 #include <tenon/graph.h>
+#include <tenon/poll.h>
 #include <tenon/registry.h>
 #include <tenon/state.h>
 
@@ -18,6 +19,8 @@ extern const tn_core_1 interface_core;
 extern const tn_task_1 interface_task;
 extern const tn_eval_draft interface_eval;
 extern const tn_graph_draft interface_graph;
+extern const tn_poll_draft interface_poll;
+void interface_poll_ended(struct plugin *plugin); /* [loop] ends all of its watches */
 extern const tn_state_draft interface_state;
 /* Where set, operations of the state kernel are what it makes of their names: in a process that has no store. */
 struct callable;

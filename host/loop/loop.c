@@ -32,7 +32,7 @@ struct loop {
     struct timers timers;
 
     _Atomic uint64_t holds;
-    uint64_t expected;
+    uint64_t expected, watches;
     void (*quiet)(void *user); /* NULL: nobody wants to know */
     void *quiet_user;
     int64_t quiet_ms, quiet_due_ms; /* due: 0 where it is not quiet, INT64_MAX where that has been told */
@@ -209,6 +209,13 @@ void loop_expect(struct loop *loop) { loop->expected++; }
 
 void loop_unexpect(struct loop *loop) { loop->expected--; }
 
+void loop_watch(struct loop *loop, bool on) {
+    if (on)
+        loop->watches++;
+    else
+        loop->watches--;
+}
+
 void loop_on_quiet(struct loop *loop, int64_t after_ms, void (*quiet)(void *user), void *user) {
     loop->quiet = quiet;
     loop->quiet_user = user;
@@ -267,6 +274,13 @@ void loop_fake_advance(struct loop *loop, int64_t ms) { loop->now_ms += ms; }
 
 /* ---- Turns ---- */
 
+/* With nothing referenced, libuv would look at nothing, and wait for nothing. */
+static void ask(struct loop *loop, uv_run_mode mode) {
+    uv_ref((uv_handle_t *)&loop->async);
+    uv_run(&loop->uv, mode);
+    uv_unref((uv_handle_t *)&loop->async);
+}
+
 /*
  * Looks for SPIN_US before it waits, where another process answers this one: waking up a sleeping processor takes
  * longer than most answers do. Where looking was in vain (one processor, a slow answer) it is done less and less often.
@@ -279,7 +293,7 @@ static bool spin(struct loop *loop) {
     }
     int64_t end = loop_clock_us(loop) + SPIN_US;
     do {
-        uv_run(&loop->uv, UV_RUN_NOWAIT);
+        ask(loop, UV_RUN_NOWAIT);
         if (loop->first || atomic_load_explicit(&loop->posted, memory_order_relaxed)) {
             loop->spin_fails = 0;
             return true;
@@ -307,9 +321,7 @@ static void wait_until(struct loop *loop, int64_t due_ms) {
         uv_update_time(&loop->uv);
         uv_timer_start(&loop->alarm, on_alarm, (uint64_t)wait, 0);
     }
-    uv_ref((uv_handle_t *)&loop->async); /* with nothing referenced, uv_run would not wait */
-    uv_run(&loop->uv, UV_RUN_ONCE);
-    uv_unref((uv_handle_t *)&loop->async);
+    ask(loop, UV_RUN_ONCE);
     uv_timer_stop(&loop->alarm);
 }
 
@@ -332,9 +344,9 @@ static bool turn(struct loop *loop) {
     any |= run_posted(loop);
     /* Not where libuv was just asked, or will be by waiting: a message in and a message out is one system call for it.
      */
-    bool ask = (any && !loop->asked) || loop->fake;
+    bool look = (any && !loop->asked) || loop->fake;
     loop->asked = false;
-    if (ask && uv_loop_alive(&loop->uv)) uv_run(&loop->uv, UV_RUN_NOWAIT);
+    if (look && (loop->watches || uv_loop_alive(&loop->uv))) ask(loop, UV_RUN_NOWAIT);
     return any;
 }
 
@@ -351,7 +363,7 @@ static bool idle(struct loop *loop) {
     }
     bool unseen = !timer && !held && !uv_loop_alive(&loop->uv);
     if (unseen && !loop->expected) return false;
-    if (unseen && loop->quiet && loop->quiet_due_ms != INT64_MAX)
+    if (unseen && !loop->watches && loop->quiet && loop->quiet_due_ms != INT64_MAX)
         wait_quietly(loop);
     else
         wait_until(loop, timer ? timer->due_ms : INT64_MAX);

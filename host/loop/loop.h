@@ -76,6 +76,12 @@ void loop_unexpect(struct loop *loop);
  */
 void loop_on_quiet(struct loop *loop, int64_t after_ms, void (*quiet)(void *user), void *user);
 
+/*
+ * [loop] Counted: while on, libuv has handles that keep nothing from ending, and are looked at all the same: by a busy
+ * loop as well, and a loop that waits for them is not quiet.
+ */
+void loop_watch(struct loop *loop, bool on);
+
 /* [loop] Counted: while on, an idle loop looks for a moment before it waits, for answers of other processes. */
 void loop_spin(struct loop *loop, bool on);
 

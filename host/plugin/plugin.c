@@ -50,10 +50,16 @@ void plugin_free(struct plugin *plugin) {
     mem_free(plugin);
 }
 
+static void let_go(struct plugin *plugin) {
+    for (const struct registry_interface *row = plugin->registry->options.interfaces; row && row->id; row++)
+        if (row->ended) row->ended(plugin);
+}
+
 int32_t plugin_refuse(struct plugin *plugin, int32_t status, struct error *error) {
     plugin->state = PLUGIN_REFUSED;
     error_finish(&plugin->refusal);
     error_copy(&plugin->refusal, error);
+    let_go(plugin);
     return status;
 }
 
@@ -67,6 +73,7 @@ void plugin_end(struct plugin *plugin) {
     plugin_quiesce(plugin);
     if (plugin->state == PLUGIN_QUIESCED && plugin->lifecycle && plugin->lifecycle->deinit)
         plugin->lifecycle->deinit(plugin->plugin->self);
+    let_go(plugin);
     if (plugin->state != PLUGIN_REFUSED) plugin->state = PLUGIN_UNLOADED;
     loader_forget(plugin);
 }
@@ -116,3 +123,6 @@ uint64_t plugin_tasks(const struct plugin *plugin) {
     return atomic_load_explicit(&plugin->tasks, memory_order_acquire);
 }
 _Atomic uint64_t *plugin_memory(struct plugin *plugin) { return &plugin->memory; }
+struct watches **plugin_watches(struct plugin *plugin) {
+    return &plugin->watches;
+}

@@ -71,5 +71,8 @@ uint64_t plugin_refs(const struct plugin *plugin);
 uint64_t plugin_tasks(const struct plugin *plugin);
 /* [any] Bytes of the host's allocator that it holds (tn_core_1.alloc). */
 _Atomic uint64_t *plugin_memory(struct plugin *plugin);
+/* [loop] The descriptors that it watches: interface/poll.c's; NULL to begin with. */
+struct watches;
+struct watches **plugin_watches(struct plugin *plugin);
 
 #endif

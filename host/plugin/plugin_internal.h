@@ -30,6 +30,7 @@ struct plugin {
     const tn_component_1 *components; /* NULL where it has none */
     const tn_lifecycle_1 *lifecycle;
     _Atomic uint64_t refs, tasks, memory;
+    struct watches *watches;
 };
 
 /* One component; `component` is what registry_resolve gives. Never freed before the registry. */

@@ -36,6 +36,9 @@ struct registry_interface {
     const char *id;
     const void *vtable; /* static for the registry's life */
     bool draft;         /* offered to bundled plugins, and to others where drafts are allowed */
+    /* [loop] The plugin has ended, or is refused: what it left behind is let go of. May be called again. May be NULL.
+     */
+    void (*ended)(struct plugin *plugin);
 };
 
 /* How plugins run in processes of their own: isolate/remote.h, or nothing. */

@@ -24,7 +24,7 @@ static const char *text_of(tn_value value, uint64_t *length) {
 
 static const tn_value_1 values = {.size = sizeof(tn_value_1), .get = value_get, .as_text = text_of};
 static const struct registry_interface interfaces[] = {
-    {TN_VALUE_1, &values, false}, {TN_EVAL_DRAFT, &values, true}, {NULL, NULL, false}};
+    {TN_VALUE_1, &values, false, NULL}, {TN_EVAL_DRAFT, &values, true, NULL}, {NULL, NULL, false, NULL}};
 static const struct registry_options options = {.interfaces = interfaces, .allow_drafts = true};
 
 /* "severity code" of each finding, sorted as found, against what is expected; messages have the file's name. */

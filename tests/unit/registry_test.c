@@ -52,9 +52,9 @@ static const tn_value_1 values = {.size = sizeof(tn_value_1), .get = value_get, 
 static const tn_core_1 core = {.size = sizeof(tn_core_1), .log = log_line};
 
 static const struct registry_interface interfaces[] = {
-    {TN_CORE_1, &core, false}, {TN_VALUE_1, &values, false},
-    {TN_TASK_1, &core, false}, {TN_REGISTRY_DRAFT, &registry_draft, true},
-    {NULL, NULL, false},
+    {TN_CORE_1, &core, false, NULL}, {TN_VALUE_1, &values, false, NULL},
+    {TN_TASK_1, &core, false, NULL}, {TN_REGISTRY_DRAFT, &registry_draft, true, NULL},
+    {NULL, NULL, false, NULL},
 };
 
 static struct registry *registry_of(bool drafts) {
