@@ -16,6 +16,7 @@
 #include "host/isolate/remote.h"
 #include "host/log.h"
 #include "host/loop/loop.h"
+#include "host/model/model.h"
 #include "host/pack/installed.h"
 #include "host/plugin/manifest.h"
 #include "host/plugin/plugin.h"
@@ -134,6 +135,8 @@ struct host *host_new(const struct host_options *options, struct error *error) {
         host->config = config_empty();
     else
         status = config_load(options->config_file, &host->config, error);
+    for (const char *const *model = options->models; status == TN_OK && model && *model; model++)
+        status = model_bind(host->config, *model, error);
     if (status == TN_OK) {
         log_set_level(config_log_level(host->config));
         host->concurrency_max = (uint32_t)config_limit(host->config, "concurrency", UINT32_MAX);

@@ -28,6 +28,7 @@ struct host_options {
     const char *config_file;         /* NULL: tenon.yaml, searched upwards from the working directory */
     bool no_config;                  /* read none */
     const char *const *isolate;      /* ids of plugins to run in processes of their own; NULL-terminated; NULL: none */
+    const char *const *models;       /* --model, see model_bind; NULL-terminated; NULL: none */
     bool check_plugins;              /* watch them for what the contract forbids: interface/guard.h */
     bool allow_drafts;               /* draft interfaces for plugins that are not bundled */
 };
@@ -38,6 +39,7 @@ struct host {
     struct config *config;
     struct catalog catalog; /* the registry, and files */
     struct graph *graphs;   /* what graph_open has given and is still in use */
+    struct graph *building; /* the innermost graph that is being built; NULL: none */
     struct store *store;    /* NULL until host_store is first asked for it */
     bool allow_drafts, check_plugins;
     tn_value isolate; /* the options' `isolate`, an array */

@@ -83,6 +83,10 @@ struct call_ops {
     tn_value (*recall)(struct call *call, const char *path, struct callable *callee);
     /* One has ended, and its caller is going to be told. True: an interrupt, and an answer can come. */
     bool (*record)(struct call *call, const char *path, struct call *ended);
+    /* Likewise. A model is about to be called: not TN_OK, with the error set, where its budget is used up. */
+    int32_t (*may_spend)(struct call *call, struct error *error);
+    /* A model has answered with `output`, now or, as `recall` had it, before: what that has used up. */
+    void (*spent)(struct call *call, tn_value output);
 };
 
 /* A write by index, in the order made. */

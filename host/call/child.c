@@ -128,6 +128,9 @@ static void tell(struct child *child) {
     struct error unsupported = ERROR_INIT;
     tn_value error = NULL;
     bool waits = record(call);
+    struct call *root = call_root(call);
+    if (child->model && call_outcome(call) == CALL_COMPLETED && root->ops->spent)
+        root->ops->spent(root, call_output(call));
     unlink_child(call);
     switch (call_outcome(call)) {
     case CALL_COMPLETED: child->done(child->user, TN_OK, call_output(call) ? call_output(call) : value_null()); break;

@@ -225,6 +225,8 @@ static void print_result_event(struct run *run) {
     event = value_set_take(event, "status", value_text(run_status_name(status)));
     event = value_set_take(event, "run_id", value_text(run_id(run)));
     event = value_set_take(event, "steps", value_int(run_steps(run)));
+    tn_value used = run_used(run);
+    if (used) event = value_set_take(event, "usage", used);
     event = value_set_take(event, "state", status == RUN_DONE ? run_result(run) : run_state(run));
     if (status == RUN_FAILED || status == RUN_CANCELLED)
         event = value_set_take(event, "error", error_to_value(run_error(run)));

@@ -58,15 +58,20 @@ int command_fail_error(int code, const struct error *error) {
                         error->code ? error->code : "", error->code ? "]" : "");
 }
 
+/* Everything that an option was given, NULL-terminated; mem_free it. */
+static const char **all_of(const struct arguments *arguments, const char *option) {
+    size_t count = argument_count(arguments, option);
+    const char **all = mem_zalloc((count + 1) * sizeof *all);
+    for (size_t i = 0; i < count; i++) all[i] = argument_at(arguments, option, i);
+    return all;
+}
+
 struct host *command_open(const struct arguments *arguments, struct error *error) {
-    size_t count = argument_count(arguments, "plugins");
-    const char **paths = mem_zalloc((count + 1) * sizeof *paths);
-    for (size_t i = 0; i < count; i++) paths[i] = argument_at(arguments, "plugins", i);
-    size_t isolated = argument_count(arguments, "isolate");
-    const char **isolate = mem_zalloc((isolated + 1) * sizeof *isolate);
-    for (size_t i = 0; i < isolated; i++) isolate[i] = argument_at(arguments, "isolate", i);
+    const char **paths = all_of(arguments, "plugins"), **isolate = all_of(arguments, "isolate");
+    const char **models = all_of(arguments, "model");
     struct host_options options = {.plugin_paths = paths,
                                    .isolate = isolate,
+                                   .models = models,
                                    .config_file = argument_text(arguments, "config"),
                                    .no_config = argument_given(arguments, "no-config"),
                                    .check_plugins = argument_given(arguments, "check-plugins"),
@@ -74,6 +79,7 @@ struct host *command_open(const struct arguments *arguments, struct error *error
     struct host *host = host_new(&options, error);
     mem_free((void *)paths);
     mem_free((void *)isolate);
+    mem_free((void *)models);
     return host;
 }
 

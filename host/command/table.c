@@ -10,6 +10,8 @@ const struct option global_options[] = {
     {"no-config", 0, NULL, "read no configuration", NULL},
     {"allow-drafts", 0, NULL, "let plugins that are not bundled use draft interfaces", NULL},
     {"isolate", 0, "ID", "run this plugin in a process of its own; may be repeated", NULL},
+    {"model", 'M', "[ROLE=]MODEL",
+     "bind a role (`default` where none is named) to provider:name, or JSON; may be repeated", NULL},
     {"check-plugins", 0, NULL, "watch plugins for what the contract forbids; fail where something is found", NULL},
     {"color", 0, "WHEN", "whether to use colours", "auto|always|never"},
     {"help", 'h', NULL, "explain, with an example", NULL},

@@ -231,6 +231,43 @@ static void read_models(struct reader *reader, const struct tree_node *node) {
     }
 }
 
+static bool is_price(struct reader *reader, const struct tree_node *node, const char *model) {
+    static const char *const members[] = {"input", "output", "cached", "cache_write"};
+    if (!is_mapping(reader, node, model, "a mapping with `input` and `output`")) return false;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        bool known = false;
+        struct nearest near;
+        size_t length;
+        const char *name = value_chars(item->key, &length);
+        nearest_init(&near, name, length);
+        for (size_t j = 0; j < sizeof members / sizeof *members; j++) {
+            nearest_offer(&near, members[j], strlen(members[j]));
+            known |= value_text_is(item->key, members[j]);
+        }
+        if (!known) {
+            unknown_key(reader, item, "a price", &near);
+            return false;
+        }
+        bool number = item->node->kind == TN_INT || item->node->kind == TN_DOUBLE;
+        if (!number || value_to_double(item->node->value) < 0) {
+            wrong_kind(reader, item->node, name, "a number of at least 0: what a million tokens cost");
+            return false;
+        }
+    }
+    return true;
+}
+
+static void read_prices(struct reader *reader, const struct tree_node *node) {
+    if (!is_mapping(reader, node, "prices", "a mapping of models to prices")) return;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        if (is_price(reader, item->node, value_chars(item->key, NULL)))
+            reader->config->prices =
+                value_set_key_take(reader->config->prices, value_ref(item->key), tree_to_value(item->node));
+    }
+}
+
 static bool is_command(const struct tree_node *node) {
     bool good = node && node->kind == TN_ARRAY && node->count > 0;
     for (uint32_t i = 0; good && i < node->count; i++) good = node->items[i].node->kind == TN_STRING;
@@ -356,8 +393,8 @@ static void read_log(struct reader *reader, const struct tree_node *node) {
 
 struct config *config_empty(void) {
     struct config *config = mem_zalloc(sizeof *config);
-    config->plugins = config->folders = config->models = config->secrets = config->limits = config->isolation =
-        value_object();
+    config->plugins = config->folders = config->models = config->prices = config->secrets = config->limits =
+        config->isolation = value_object();
     config->trust = value_array();
     config->log = CONFIG_LOG_UNSET;
     return config;
@@ -372,6 +409,7 @@ void config_free(struct config *config) {
     value_unref(config->folders);
     value_unref(config->isolation);
     value_unref(config->models);
+    value_unref(config->prices);
     value_unref(config->secrets);
     value_unref(config->limits);
     value_unref(config->trust);
@@ -460,9 +498,9 @@ static void config_overlay(struct config *under, const struct config *over) {
     struct {
         tn_value *under;
         tn_value over;
-    } parts[] = {{&under->plugins, over->plugins}, {&under->folders, over->folders},
-                 {&under->models, over->models},   {&under->secrets, over->secrets},
-                 {&under->limits, over->limits},   {&under->isolation, over->isolation}};
+    } parts[] = {{&under->plugins, over->plugins},    {&under->folders, over->folders}, {&under->models, over->models},
+                 {&under->secrets, over->secrets},    {&under->prices, over->prices},   {&under->limits, over->limits},
+                 {&under->isolation, over->isolation}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         tn_value both = overlaid(*parts[i].under, parts[i].over);
         value_unref(*parts[i].under);
@@ -602,6 +640,11 @@ tn_value config_model(const struct config *config, const char *role) {
     return config ? value_get(config->models, role) : NULL;
 }
 
+void config_bind_model_take(struct config *config, const char *role, tn_value binding) {
+    config->models = value_set_take(config->models, role, binding);
+}
+
+tn_value config_prices(const struct config *config) { return config ? config->prices : NULL; }
 tn_value config_plugin_sections(const struct config *config) { return config ? config->plugins : NULL; }
 tn_value config_store(const struct config *config) { return config ? config->store : NULL; }
 tn_value config_models(const struct config *config) { return config ? config->models : NULL; }

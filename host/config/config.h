@@ -86,6 +86,10 @@ tn_value config_plugin_sections(const struct config *config);         /* {id: se
 tn_value config_store(const struct config *config);                   /* {use, path, …}, the path absolute; or NULL */
 tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
 tn_value config_models(const struct config *config);                  /* {role: binding}; borrowed, may be NULL */
+/* --model: a role's binding from now on, whatever a file says. */
+void config_bind_model_take(struct config *config, const char *role, tn_value binding);
+/* What models cost per million tokens, {pattern: {input, output, cached?, cache_write?}}; borrowed, may be NULL. */
+tn_value config_prices(const struct config *config);
 int64_t config_limit(const struct config *config, const char *name, int64_t otherwise);
 int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN where nothing is said */
 

@@ -8,7 +8,9 @@
 #include "host/config/config.h"
 #include "host/engine/graph.h"
 #include "host/host.h"
+#include "host/model/model.h"
 #include "host/plugin/registry.h"
+#include "host/wildcard.h"
 #include <string.h>
 
 /* A component that is called reads no channels: it gets an input. */
@@ -22,53 +24,14 @@ static struct callable *component_callee(struct host *host, const char *kind, co
     return callable;
 }
 
-/* '*' stands for any run of characters. */
-static bool matches(const char *pattern, const char *name) {
-    for (; *pattern; pattern++, name++) {
-        if (*pattern == '*') {
-            if (!pattern[1]) return true;
-            for (; *name; name++)
-                if (matches(pattern + 1, name)) return true;
-            return matches(pattern + 1, name);
-        }
-        if (*pattern != *name) return false;
-    }
-    return !*name;
-}
-
 static bool tool_allowed(const struct document *document, const char *name) {
     if (!document->tools_given) return true;
     for (uint32_t i = 0; i < document->tool_count; i++)
-        if (matches(value_chars(document->tools[i].pattern, NULL), name)) return true;
+        if (wildcard_matches(value_chars(document->tools[i].pattern, NULL), name)) return true;
     return false;
 }
 
 /* ---- Models ---- */
-
-/* "openai:gpt-4o-mini", or {provider, model, …}: the provider's component with the rest as its config. */
-static struct callable *bound_model(struct host *host, tn_value binding, tn_value config, struct error *error) {
-    tn_value options = config ? value_ref(config) : value_object();
-    char *provider = NULL;
-    if (value_is(binding, TN_STRING)) {
-        size_t length;
-        const char *text = value_chars(binding, &length);
-        const char *colon = memchr(text, ':', length);
-        provider = colon ? mem_text_n(text, (size_t)(colon - text)) : mem_text(text);
-        if (colon)
-            options = value_set_take(options, "model", value_string(colon + 1, length - (size_t)(colon + 1 - text)));
-    } else if (value_is(binding, TN_OBJECT)) {
-        tn_value named = value_get(binding, "provider");
-        provider = mem_text(named && value_is(named, TN_STRING) ? value_chars(named, NULL) : "");
-        for (size_t i = 0, n = value_count(binding); i < n; i++)
-            if (!value_text_is(value_key_at(binding, i), "provider"))
-                options = value_set_key_take(options, value_ref(value_key_at(binding, i)),
-                                             value_ref(value_value_at(binding, i)));
-    }
-    struct callable *callable = component_callee(host, "model", provider ? provider : "", options, error);
-    mem_free(provider);
-    value_unref(options);
-    return callable;
-}
 
 /* A role's binding: the configuration's, else the document's; NULL where neither names it. */
 static tn_value role_binding(struct graph *graph, const char *role) {
@@ -83,15 +46,7 @@ static struct callable *model_callee(struct graph *graph, const char *name, tn_v
     tn_value named = binding ? NULL : value_text(name);
     if (!binding) binding = named;
     struct callable *callable = NULL;
-    if (value_is(binding, TN_ARRAY)) {
-        /* The first of the list whose provider can be had; the last one's refusal is the error. */
-        for (size_t i = 0, n = value_count(binding); !callable && i < n; i++) {
-            if (error) error_finish(error);
-            callable = bound_model(graph->host, value_at(binding, i), config, error);
-        }
-    } else {
-        callable = bound_model(graph->host, binding, config, error);
-    }
+    model_new(graph->host, name, binding, config, &callable, error);
     value_unref(named);
     return callable;
 }
@@ -101,7 +56,10 @@ struct callable *binding_callee(struct graph *graph, const char *kind, const cha
     if (strcmp(kind, "graph") == 0) {
         const struct source *source = graph->document->source;
         struct graph *inner = NULL;
-        graph_open(graph->host, source ? source_name(source) : NULL, name, graph->depth + 1, &inner, error);
+        if (config)
+            graph_open_value(graph, config, name, &inner, error);
+        else
+            graph_open(graph->host, source ? source_name(source) : NULL, name, graph->depth + 1, &inner, error);
         return inner ? &inner->callable : NULL;
     }
     if (strcmp(kind, "model") == 0) return model_callee(graph, name, config, error);

@@ -99,6 +99,8 @@ void run_free(struct run *run) {
     if (run->triggered.items != run->few_triggered) mem_free(run->triggered.items);
     mem_free(run->mapped.items);
     durable_end(run);
+    mem_free(run->used);
+    mem_free(run->settled);
     state_finish(&run->state);
     value_unref(run->options.loaded);
     mem_free((void *)(uintptr_t)run->options.document);
@@ -284,6 +286,7 @@ static bool finish_step(struct run *run) {
         return false;
     }
     plan_finish(run);
+    run_settle(run);
     run->interrupt_after = interrupts_after;
     run->told = 0;
     run->telling = run->options.modes || run->outer;
@@ -379,6 +382,13 @@ static bool begin_step(struct run *run) {
                   operators ? "limits.recursion_limit in tenon.yaml" : "recursion_limit");
         error_move(&run->error, &error);
         run->at_limit = true; /* with its plan: run_resume goes on from here */
+        finish(run, RUN_FAILED);
+        return false;
+    }
+    struct error budget = ERROR_INIT;
+    if (run->graph->document->budget && run_check_steps(run, &budget) != TN_OK) {
+        error_move(&run->error, &budget);
+        run->at_limit = true;
         finish(run, RUN_FAILED);
         return false;
     }

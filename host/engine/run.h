@@ -146,6 +146,8 @@ tn_value run_loaded(const struct run *run); /* of its options; borrowed */
 tn_value run_open(const struct run *run);
 const char *run_id(struct run *run);
 uint32_t run_steps(const struct run *run);
+/* What models have used up for it, runs inside included: model/usage.h's value; a new reference, NULL where nothing. */
+tn_value run_used(const struct run *run);
 struct graph *run_graph(const struct run *run);
 
 /* The run and task of a call that the engine started, or that was started inside one; NULL for others. */

@@ -53,7 +53,8 @@ struct task {
     uint32_t round;     /* how often it has been started anew, from the top: paths of its calls begin again */
     tn_value cached;    /* owned; an outcome that came from the cache: {writes: [[channel, value]], output} */
     tn_value cache_key; /* owned; where the outcome is to be put into the cache */
-    struct error error; /* TASK_FAILED */
+    struct usage *used, *kept; /* by models it called; of earlier rounds alone. NULL: nothing */
+    struct error error;        /* TASK_FAILED */
     struct loop_timer retry_timer;
     int64_t started_ms;
 };
@@ -113,6 +114,8 @@ struct run {
     uint64_t scope;             /* hash of the task around it; 0 for an outermost run */
     uint32_t outer_task;        /* the task around it, by index */
     struct durable *durable;    /* NULL where no log is written */
+    struct usage *used;         /* by models, runs inside included; NULL: nothing. spend.c */
+    struct usage *settled;      /* … until the last step that was committed */
     uint32_t nested_seq;        /* of a nested run that is restored: its checkpoints until then */
     int64_t planned_ms, now_ms; /* the wall clock when the next step was planned; in this step. 0: not yet asked for */
     struct run *nested, *next_nested; /* on the outermost run: all runs inside it, so that run_continue finds them */
@@ -169,6 +172,17 @@ tn_value run_interrupts_now(const struct run *run);    /* run_interrupts of one 
 /* {step, plan, joins?, deferred?, after?}: where it stands between two steps; a new reference. */
 tn_value run_position(const struct run *run);
 bool task_is_pure(const struct task *task); /* its component declares no effects */
+
+/* spend.c */
+int32_t task_may_spend(struct call *call, struct error *error);
+void task_spent(struct call *call, tn_value output);
+void task_settle(struct task *task); /* what it calls from now on is another round's */
+void run_settle(struct run *run);    /* the step is committed */
+tn_value
+task_kept(const struct task *task); /* what is saved of it: all, of one that is done; a new reference, or NULL */
+void task_restore_used(struct task *task, tn_value used);      /* as task_kept made it; NULL is nothing */
+void run_restore_used(struct run *run, tn_value used);         /* as of `settled` */
+int32_t run_check_steps(struct run *run, struct error *error); /* may it take one step more? */
 
 /* route.c */
 void plan_push_triggered(struct run *run, uint32_t node);

@@ -2,8 +2,9 @@
  * saved.c - a run as one value, and back: what a checkpoint, and a graph that waits inside another, are made of.
  *
  *     {version: 1, step, now?, state: {channel: value}, plan: [id | {node, edge?, item?, source, input?}],
- *      joins?: [member], deferred?: [id], after?: true, in_step?: true, tasks?: {index: TASK}}
- *     TASK  {done: {writes: [[channel, value]], output?}} | {failed: error} | {asked: {payload, schema?,
+ *      joins?: [member], deferred?: [id], used?: USAGE, after?: true, in_step?: true, tasks?: {index: TASK}}
+ *     USAGE what models have used up, as usage_to_value has it: of the steps before, and in a TASK of its own
+ *     TASK  {used?, done: {writes: [[channel, value]], output?}} | {failed: error} | {asked: {payload, schema?,
  * continuation?}} | {waits: true, children}, or how it is to be started: {approved?, answer?, attempt?, round?,
  * children?}
  *
@@ -12,6 +13,7 @@
  */
 #include "adl/value/memory.h"
 #include "host/engine/run_internal.h"
+#include "host/model/usage.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -68,6 +70,8 @@ tn_value task_save(const struct task *task) {
         entry =
             asked ? value_set_take(entry, "asked", value_ref(asked)) : value_set_take(entry, "waits", value_bool(true));
     }
+    tn_value used = task_kept(task);
+    if (used) entry = value_set_take(entry, "used", used);
     if (task->state == TASK_DONE) return entry; /* nothing of it is started again */
     if (task->resumed && task->state != TASK_INTERRUPTED)
         entry = value_set_take(entry, "answer", value_ref(task->answer));
@@ -88,6 +92,7 @@ tn_value run_position(const struct run *run) {
         if (run->deferred[i]) deferred = value_push_take(deferred, node_id(run, i));
     if (value_count(joins)) position = value_set_take(position, "joins", joins);
     if (value_count(deferred)) position = value_set_take(position, "deferred", deferred);
+    if (run->settled) position = value_set_take(position, "used", usage_to_value(run->settled));
     return run->interrupt_after ? value_set_take(position, "after", value_bool(true)) : position;
 }
 
@@ -225,6 +230,7 @@ static int32_t check_children(tn_value children, struct error *error) {
 int32_t task_restore(struct task *task, tn_value entry, struct error *error) {
     tn_value done = value_get(entry, "done"), failed = value_get(entry, "failed"), asked = value_get(entry, "asked");
     tn_value children = value_get(entry, "children");
+    task_restore_used(task, value_get(entry, "used"));
     if (done) return restore_outcome(task, done, error);
     if (asked && !value_is(asked, TN_OBJECT)) return misshapen(error, "an interrupt", "an object", asked);
     int32_t status = check_children(children, error);
@@ -341,6 +347,7 @@ int32_t run_restore(struct run *run, tn_value saved, struct error *error) {
     if (status != TN_OK) return status;
     restore_marks(run, value_get(saved, "joins"));
     run->interrupt_after = is_true(saved, "after");
+    run_restore_used(run, value_get(saved, "used"));
     run->planned_ms = number(saved, "now", 0);
     run->nested_seq = (uint32_t)number(saved, "checkpoints", 0);
     if (is_true(saved, "in_step")) {

@@ -40,6 +40,8 @@ void task_finish(struct task *task) {
     value_unref(task->children);
     value_unref(task->cached);
     value_unref(task->cache_key);
+    mem_free(task->used);
+    mem_free(task->kept);
     error_finish(&task->error);
 }
 
@@ -178,7 +180,9 @@ const struct call_ops task_call_ops = {.ended = task_ended,
                                        .context = context_of_call,
                                        .run_value = run_value_of_call,
                                        .recall = recall,
-                                       .record = record};
+                                       .record = record,
+                                       .may_spend = task_may_spend,
+                                       .spent = task_spent};
 
 /* ---- Cache ---- */
 
@@ -240,6 +244,7 @@ static void retry_due(struct loop_timer *timer) {
     run->retrying--;
     task->attempt++;
     task->round++;
+    task_settle(task);
     value_unref(task->children); /* what it calls, it calls again */
     task->children = NULL;
     error_finish(&task->error);
@@ -313,6 +318,7 @@ static void ended(struct task *task) {
         /* It goes on from its continuation: what it called until now is over. */
         task->waits = false;
         task->round++;
+        task_settle(task);
         value_unref(task->children);
         task->children = NULL;
         interrupted(task);

@@ -1,0 +1,112 @@
+/*
+ * spend.c - what models have used up for a run, and whether it may go on: `budget`.
+ *
+ * A task counts what the models that it calls say; its run, and the runs around that, count the same. Two sums are
+ * needed of each, because a step that is resumed calls again what it had called, and the journal answers: of a run what
+ * it had used at the last step that was committed, of a task what it had in rounds that are over. These are saved;
+ * the rest is counted anew as it is recalled.
+ */
+#include "adl/value/memory.h"
+#include "host/engine/run_internal.h"
+#include "host/log.h"
+#include "host/model/usage.h"
+#include <inttypes.h>
+
+static void count(struct usage **sum, const struct usage *more) {
+    if (!*sum) *sum = mem_zalloc(sizeof **sum);
+    usage_add(*sum, more);
+}
+
+static void copy(struct usage **to, const struct usage *from) {
+    if (!from) return;
+    if (!*to) *to = mem_zalloc(sizeof **to);
+    **to = *from;
+}
+
+static void count_outwards(struct run *run, const struct usage *more) {
+    for (; run; run = run->outer) count(&run->used, more);
+}
+
+/* ---- Counting ---- */
+
+void task_spent(struct call *call, tn_value output) {
+    struct task *task = call_owner(call);
+    struct usage more = {0};
+    usage_add_call(&more, value_get(output, "usage"));
+    count(&task->used, &more);
+    count_outwards(task->run, &more);
+}
+
+void task_settle(struct task *task) { copy(&task->kept, task->used); }
+
+void run_settle(struct run *run) { copy(&run->settled, run->used); }
+
+/* ---- Saving ---- */
+
+tn_value task_kept(const struct task *task) {
+    const struct usage *kept = task->state == TASK_DONE ? task->used : task->kept;
+    return kept ? usage_to_value(kept) : NULL;
+}
+
+void task_restore_used(struct task *task, tn_value used) {
+    struct usage kept;
+    if (!used) return;
+    usage_from_value(&kept, used);
+    copy(&task->used, &kept);
+    copy(&task->kept, &kept);
+    count_outwards(task->run, &kept);
+}
+
+void run_restore_used(struct run *run, tn_value used) {
+    struct usage settled;
+    if (!used) return;
+    usage_from_value(&settled, used);
+    count_outwards(run, &settled);
+    copy(&run->settled, &settled);
+}
+
+tn_value run_used(const struct run *run) { return run->used ? usage_to_value(run->used) : NULL; }
+
+/* ---- The budget ---- */
+
+static bool limit_of(const struct run *run, const char *key, double *limit) {
+    tn_value budget = run->graph->document->budget, value = budget ? value_get(budget, key) : NULL;
+    if (!value || !value_is_number(value)) return false;
+    *limit = value_to_double(value);
+    return true;
+}
+
+static int32_t check(const struct run *run, struct error *error) {
+    const char *name = value_chars(run->graph->document->name, NULL);
+    double limit;
+    if (limit_of(run, "tokens", &limit) && (double)usage_tokens(run->used) >= limit)
+        return error_set(error, TN_LIMIT, "BUDGET_EXCEEDED",
+                         "`%s` has used %" PRId64 " tokens in %" PRId64
+                         " calls of models, and its budget is %.0f; what was committed is kept: raise budget.tokens",
+                         name, usage_tokens(run->used), run->used->calls, limit);
+    if (limit_of(run, "cost", &limit) && run->used->cost >= limit)
+        return error_set(error, TN_LIMIT, "BUDGET_EXCEEDED",
+                         "`%s` has spent %.4g in %" PRId64
+                         " calls of models, and its budget is %.4g; what was committed is kept: raise budget.cost",
+                         name, run->used->cost, run->used->calls, limit);
+    if (limit_of(run, "cost", &limit) && !run->used->priced)
+        log_write(LOG_WARN, NULL, "`%s` has budget.cost, and the model that answered has no price in tenon.yaml", name);
+    return TN_OK;
+}
+
+int32_t task_may_spend(struct call *call, struct error *error) {
+    const struct run *run = ((struct task *)call_owner(call))->run;
+    int32_t status = TN_OK;
+    for (; run && status == TN_OK; run = run->outer)
+        if (run->used) status = check(run, error);
+    return status;
+}
+
+int32_t run_check_steps(struct run *run, struct error *error) {
+    double limit;
+    if (!limit_of(run, "steps", &limit) || run->step < limit) return TN_OK;
+    return error_set(error, TN_LIMIT, "BUDGET_EXCEEDED",
+                     "the run has taken %u super-steps, and its budget is %.0f; what was committed is kept: raise "
+                     "budget.steps",
+                     run->step, limit);
+}
