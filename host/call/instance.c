@@ -157,6 +157,12 @@ const uint32_t *instance_reads(const struct callable *callable, uint32_t *count)
     return instance->bindings.reads;
 }
 
+struct callable *instance_callee(const struct callable *callable, uint32_t index) {
+    if (!instance_is(callable)) return NULL;
+    const struct bindings *bindings = &((const struct instance *)callable)->bindings;
+    return index < bindings->callee_count ? bindings->callees[index].callable : NULL;
+}
+
 struct component *instance_component(const struct callable *callable) {
     return instance_is(callable) ? ((const struct instance *)callable)->component : NULL;
 }

@@ -41,6 +41,8 @@ int32_t instance_new(struct component *component, tn_value config, const struct 
 
 /* The state fields that the callable may read, each once: its cache key, and what a worker is given. Borrowed. */
 const uint32_t *instance_reads(const struct callable *callable, uint32_t *count);
+/* What it has bound to call, in that order; borrowed. NULL past the last one, and of what is no instance. */
+struct callable *instance_callee(const struct callable *callable, uint32_t index);
 /* Is this callable an instance, and of which component? NULL where it is something else. */
 struct component *instance_component(const struct callable *callable);
 

@@ -227,6 +227,7 @@ static void graph_free(struct callable *callable) {
     graph_unref(graph->newer);
     mem_free(graph->path);
     document_unref(graph->document);
+    value_unref(graph->value);
     if (graph->host->registry) registry_sweep(graph->host->registry);
     mem_free(graph);
 }
@@ -236,6 +237,11 @@ static const struct callable_ops graph_callable_ops = {
 
 int32_t graph_build(struct host *host, struct document *document, uint32_t depth, struct graph **out,
                     struct error *error) {
+    return graph_build_value(host, document, NULL, depth, out, error);
+}
+
+int32_t graph_build_value(struct host *host, struct document *document, tn_value value, uint32_t depth,
+                          struct graph **out, struct error *error) {
     if (depth > DOCUMENT_SUBGRAPH_DEPTH_MAX)
         return error_set(error, TN_LIMIT, "INVALID_GRAPH", "subgraphs are nested more than %u deep",
                          DOCUMENT_SUBGRAPH_DEPTH_MAX);
@@ -245,12 +251,17 @@ int32_t graph_build(struct host *host, struct document *document, uint32_t depth
     graph->depth = depth;
     graph->upgrades = registry_upgrades(host->registry);
     graph->document = document_ref(document);
+    graph->value = value_ref(value);
+    graph->around = host->building;
+    host->building = graph;
     graph->repeatable = graph->cacheable = true;
     graph->nodes = mem_zalloc((document->node_count + 1u) * sizeof *graph->nodes);
     lay_out_joins(graph);
     lay_out_routes(graph);
     int32_t status = build_reducers(graph, error);
     for (uint32_t i = 0; status == TN_OK && i < document->node_count; i++) status = build_node(graph, i, error);
+    host->building = graph->around;
+    graph->around = NULL;
     if (status != TN_OK) {
         graph_unref(graph);
         return status;
@@ -270,6 +281,15 @@ void graph_unref(struct graph *graph) {
 
 struct graph *graph_of_callable(struct callable *callable) {
     return callable->ops == &graph_callable_ops ? (struct graph *)callable : NULL;
+}
+
+struct graph *graph_inside(const struct graph *graph, uint32_t node, uint32_t index) {
+    struct callable *callee;
+    for (uint32_t i = 0; (callee = instance_callee(graph->nodes[node].callable, i)) != NULL; i++) {
+        struct graph *inside = graph_of_callable(callee);
+        if (inside && index-- == 0) return inside;
+    }
+    return NULL;
 }
 
 const char *graph_node_name(const struct graph *graph, int32_t node) {

@@ -58,6 +58,8 @@ struct graph {
     uint32_t depth;          /* graphs around it; bounded by DOCUMENT_SUBGRAPH_DEPTH_MAX */
     struct graph *next_open; /* the host's list of what graph_open gave */
     char *path;              /* its key there; NULL where graph_build made it */
+    tn_value value;          /* of a document that a component has made: as that gave it; else NULL */
+    struct graph *around;    /* while it is built: what is being built meanwhile (host.h, `building`) */
     struct graph *newer;     /* the same document with plugins that have been upgraded since; one reference, or NULL */
     char identity[SHA256_TEXT]; /* identity.h's; "" until it is asked for */
     uint64_t upgrades;          /* of the registry, when this was built */
@@ -82,6 +84,16 @@ int32_t graph_build(struct host *host, struct document *document, uint32_t depth
  */
 int32_t graph_open(struct host *host, const char *from, const char *path, uint32_t depth, struct graph **out,
                    struct error *error);
+/* graph_build of a document that a component has made, as the value `value`. */
+int32_t graph_build_value(struct host *host, struct document *document, tn_value value, uint32_t depth,
+                          struct graph **out, struct error *error);
+/*
+ * Checks and builds the document that a node of `around` has made: a graph of its own, with the roles and tools of
+ * `around` where it has none. Its places in messages are in its JSON, indented, as `PATH#name.json`. Inside itself it
+ * is refused.
+ */
+int32_t graph_open_value(struct graph *around, tn_value value, const char *name, struct graph **out,
+                         struct error *error);
 /* What an unchecked document is refused with: its first error, where it is, and its code. Returns TN_INVALID. */
 int32_t graph_refuse(struct error *error, const char *path, const struct diagnostics *found);
 /*
@@ -93,6 +105,8 @@ struct graph *graph_ref(struct graph *graph);
 void graph_unref(struct graph *graph);
 /* The graph that a callable is, borrowed; NULL where it is something else. */
 struct graph *graph_of_callable(struct callable *callable);
+/* The graphs that a node may call, in the order they were bound; borrowed. NULL past the last one. */
+struct graph *graph_inside(const struct graph *graph, uint32_t node, uint32_t index);
 
 /* "node `judge`", "START", "END": for messages. Borrowed from the document, or static. */
 const char *graph_node_name(const struct graph *graph, int32_t node);

@@ -62,28 +62,51 @@ static tn_value describe_edge(const struct graph *graph, const struct document_e
     return described;
 }
 
-static tn_value describe_document(const struct graph *graph, const struct document *document) {
-    struct graph seen = *graph;
-    seen.document = (struct document *)(uintptr_t)document;
+static tn_value describe_document(const struct graph *graph, const struct graph *built);
+
+/* What its node runs inside: the document that its config names, and those that its component has made. */
+static tn_value describe_inside_take(tn_value node, const struct graph *seen, const struct graph *built,
+                                     uint32_t index) {
+    struct document *named = document_subgraph(seen->document, index);
+    const struct graph *opened = NULL;
+    struct graph *inside;
+    tn_value made = value_array();
+    for (uint32_t i = 0; built && (inside = graph_inside(built, index, i)) != NULL; i++) {
+        if (inside->value)
+            made = value_push_take(made, describe_document(inside, inside));
+        else if (!opened)
+            opened = inside;
+    }
+    if (named) {
+        struct graph within = *seen;
+        within.document = named;
+        node = value_set_take(node, "graph", describe_document(&within, opened));
+    }
+    if (value_count(made)) return value_set_take(node, "graphs", made);
+    value_unref(made);
+    return node;
+}
+
+/* `built`: the graph that it was built into; NULL where it is only named. */
+static tn_value describe_document(const struct graph *graph, const struct graph *built) {
+    const struct document *document = graph->document;
     tn_value nodes = value_object_reserve(document->node_count), channels = value_object(), edges = value_array();
     for (uint32_t i = 0; i < document->node_count; i++) {
-        tn_value node = describe_node(&seen, i);
-        struct document *inside = document_subgraph(document, i);
-        if (inside) node = value_set_take(node, "graph", describe_document(&seen, inside));
+        tn_value node = describe_inside_take(describe_node(graph, i), graph, built, i);
         nodes = value_set_key_take(nodes, value_ref(document->nodes[i].id), node);
     }
     for (uint32_t i = 0; i < document->channel_count; i++)
         channels = value_set_key_take(channels, value_ref(document->channels[i].name),
                                       describe_channel(&document->channels[i]));
     for (uint32_t i = 0; i < document->edge_count; i++)
-        edges = value_push_take(edges, describe_edge(&seen, &document->edges[i]));
+        edges = value_push_take(edges, describe_edge(graph, &document->edges[i]));
     tn_value all = value_set_take(value_object_reserve(5), "nodes", nodes);
     all = value_set_take(all, "channels", channels);
     all = value_set_take(all, "edges", edges);
     return value_set_take(all, "strategy", value_int(document->strategy));
 }
 
-tn_value graph_description(struct graph *graph) { return describe_document(graph, graph->document); }
+tn_value graph_description(struct graph *graph) { return describe_document(graph, graph); }
 
 const char *graph_identity(struct graph *graph) {
     if (graph->identity[0]) return graph->identity;

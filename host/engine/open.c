@@ -1,11 +1,13 @@
 /*
- * open.c - documents by path: read, checked and built, once per host while anybody uses the graph.
+ * open.c - documents by path: read, checked and built, once per host while anybody uses the graph; and documents that
+ * a component has made, which are its own.
  *
  * A subgraph's mistakes have been reported by the check of the document that names it; here they only refuse. What was
  * found goes to the host's collection, if whoever opened the document has put one there.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/text/source.h"
+#include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/engine/graph.h"
 #include "host/host.h"
@@ -112,5 +114,70 @@ int32_t graph_open(struct host *host, const char *from, const char *path, uint32
     }
     value_unref(text);
     mem_free(resolved);
+    return status;
+}
+
+/* ---- Documents that components make ---- */
+
+static tn_value models_of(const struct document *document) {
+    tn_value models = value_object_reserve(document->model_count);
+    for (uint32_t i = 0; i < document->model_count; i++)
+        models =
+            value_set_key_take(models, value_ref(document->models[i].role), value_ref(document->models[i].binding));
+    return models;
+}
+
+static tn_value tools_of(const struct document *document) {
+    tn_value tools = value_array_reserve(document->tool_count);
+    for (uint32_t i = 0; i < document->tool_count; i++) {
+        const struct document_tool *tool = &document->tools[i];
+        bool bare = !tool->options || value_count(tool->options) == 0;
+        tn_value entry = value_ref(bare ? tool->pattern : tool->options);
+        tools = value_push_take(tools, bare ? entry : value_set_take(entry, "name", value_ref(tool->pattern)));
+    }
+    return tools;
+}
+
+/* With the roles and the tools of the document around it, where it says nothing of its own about them. */
+static tn_value complete(tn_value document, const struct document *around) {
+    tn_value whole = value_ref(document);
+    if (!value_get(document, "models") && around->model_count)
+        whole = value_set_take(whole, "models", models_of(around));
+    if (!value_get(document, "tools") && around->tools_given) whole = value_set_take(whole, "tools", tools_of(around));
+    return whole;
+}
+
+/* Beside the document around it, so that files are found; no file can be meant by it, and it says that it is JSON. */
+static char *name_within(const struct graph *around, const char *name) {
+    const struct source *source = around->document->source;
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    buffer_format(&text, "%s#%s.json", source ? source_name(source) : "", name);
+    return buffer_detach(&text, NULL);
+}
+
+int32_t graph_open_value(struct graph *around, tn_value value, const char *name, struct graph **out,
+                         struct error *error) {
+    struct host *host = around->host;
+    for (const struct graph *graph = host->building; graph; graph = graph->around)
+        if (graph->value && value_equal(graph->value, value))
+            return error_set(error, TN_INVALID, "INVALID_GRAPH",
+                             "`%s` is a document that is around this one already: it would run inside itself", name);
+    tn_value whole = complete(value, around->document);
+    char *text = json_text(whole, JSON_INDENTED), *path = name_within(around, name);
+    struct source *source = source_new(path, text, strlen(text));
+    struct diagnostics *found = diagnostics_new(), *outside = host->found;
+    host->found = NULL; /* it is no file of the user's: what is wrong with it refuses the node that made it */
+    struct document *document = document_read(source, &host->catalog, found);
+    int32_t status = diagnostics_errors(found)
+                         ? graph_refuse(error, path, found)
+                         : graph_build_value(host, document, value, around->depth + 1, out, error);
+    host->found = outside;
+    document_unref(document);
+    diagnostics_free(found);
+    source_unref(source);
+    mem_free(path);
+    mem_free(text);
+    value_unref(whole);
     return status;
 }

@@ -11,6 +11,7 @@ const struct registry_interface interface_table[] = {
     /* Drafts. */
     {TN_EVAL_DRAFT, &interface_eval, true, NULL},
     {TN_GRAPH_DRAFT, &interface_graph, true, NULL},
+    {TN_GRAPH_DRAFT_2, &interface_graph_2, true, NULL},
     {TN_POLL_DRAFT, &interface_poll, true, interface_poll_ended},
     {TN_REGISTRY_DRAFT, &registry_draft, true, NULL},
     {TN_STATE_DRAFT, &interface_state, true, NULL},

@@ -19,6 +19,7 @@ extern const tn_core_1 interface_core;
 extern const tn_task_1 interface_task;
 extern const tn_eval_draft interface_eval;
 extern const tn_graph_draft interface_graph;
+extern const tn_graph_draft_2 interface_graph_2;
 extern const tn_poll_draft interface_poll;
 void interface_poll_ended(struct plugin *plugin); /* [loop] ends all of its watches */
 extern const tn_state_draft interface_state;

@@ -44,8 +44,8 @@ static tn_value json(const char *text) {
 
 static void test_the_table(void **state) {
     (void)state;
-    static const char *const ids[] = {TN_CORE_1,      TN_VALUE_1,    TN_TASK_1,         TN_EVAL_DRAFT,
-                                      TN_GRAPH_DRAFT, TN_POLL_DRAFT, TN_REGISTRY_DRAFT, TN_STATE_DRAFT};
+    static const char *const ids[] = {TN_CORE_1,     TN_VALUE_1,        TN_TASK_1,      TN_EVAL_DRAFT,   TN_GRAPH_DRAFT,
+                                      TN_POLL_DRAFT, TN_REGISTRY_DRAFT, TN_STATE_DRAFT, TN_GRAPH_DRAFT_2};
     size_t rows = 0;
     while (interface_table[rows].id) rows++;
     assert_int_equal(rows, sizeof ids / sizeof *ids);
@@ -60,6 +60,7 @@ static void test_the_table(void **state) {
     assert_int_equal(interface_task.size, sizeof(tn_task_1));
     assert_int_equal(interface_eval.size, sizeof(tn_eval_draft));
     assert_int_equal(interface_graph.size, sizeof(tn_graph_draft));
+    assert_int_equal(interface_graph_2.size, sizeof(tn_graph_draft_2));
     assert_int_equal(interface_poll.size, sizeof(tn_poll_draft));
     assert_int_equal(registry_draft.size, sizeof(tn_registry_draft));
     assert_int_equal(interface_state.size, sizeof(tn_state_draft));
@@ -374,6 +375,13 @@ static void test_binding(void **state) {
     assert_int_not_equal(a, b);
     assert_int_equal(task_1->bind_call(last_binder, "graph", "open", NULL, &b), TN_INVALID); /* bind_document's */
     assert_int_equal(interface_graph.bind_document(last_binder, "open", &b), TN_OK);
+    assert_int_equal(interface_graph_2.bind_document(last_binder, "open", &a), TN_OK);
+    assert_int_equal(a, b);
+    tn_value made = value_object(), other = value_set_take(value_object(), "version", value_text("1.0"));
+    assert_int_equal(interface_graph_2.bind_value(last_binder, made, "open", &a), TN_OK);
+    assert_int_not_equal(a, b); /* a document that was made is none of that path */
+    assert_int_equal(interface_graph_2.bind_value(last_binder, other, "open", &b), TN_OK);
+    assert_int_not_equal(a, b);
     assert_int_equal(task_1->refuse(last_binder, "NO_TOPIC", "no topic"), TN_INVALID);
     assert_string_equal(error.message, "no topic");
     assert_int_equal(task_1->refuse(last_binder, NULL, NULL), TN_INVALID);
@@ -392,6 +400,16 @@ static void test_binding(void **state) {
     assert_int_equal(task_1->refuse(NULL, "X", "y"), TN_INVALID);
     assert_int_equal(interface_graph.bind_document(NULL, "x", &a), TN_INVALID);
     assert_int_equal(interface_graph.bind_document(last_binder, NULL, &a), TN_INVALID);
+    assert_int_equal(interface_graph_2.bind_value(NULL, made, "x", &a), TN_INVALID);
+    assert_int_equal(interface_graph_2.bind_value(last_binder, NULL, "x", &a), TN_INVALID);
+    assert_int_equal(interface_graph_2.bind_value(last_binder, made, NULL, &a), TN_INVALID);
+    assert_int_equal(interface_graph_2.bind_value(last_binder, made, "x", NULL), TN_INVALID);
+    assert_int_equal(interface_graph_2.bind_value(last_binder, made, "", &a), TN_INVALID);
+    tn_value list = value_array();
+    assert_int_equal(interface_graph_2.bind_value(last_binder, list, "x", &a), TN_INVALID);
+    value_unref(list);
+    value_unref(other);
+    value_unref(made);
     assert_int_equal(eval->bind_expression(NULL, "1", &a), TN_INVALID);
     assert_int_equal(eval->bind_template(last_binder, NULL, &a), TN_INVALID);
     assert_int_equal(eval->bind_schema(last_binder, NULL, &a), TN_INVALID);
