@@ -33,7 +33,7 @@
 #define MODEL_TEXT_MAX    67108864 /* bytes of one part, or of one call's arguments */
 #define MODEL_NAME_MAX    64       /* bytes of a tool's name, as services see it */
 #define MODEL_IDLE_MS     300000   /* without a byte: models think for minutes */
-#define MODEL_TOOLS_MAX   4096     /* of one request; more is INVALID_REQUEST */
+#define MODEL_TOOLS_MAX   1024     /* of one request; more is INVALID_REQUEST */
 #define MODEL_MESSAGE_MAX 400      /* bytes of the service's own words in an error */
 
 struct model_call;
