@@ -266,16 +266,22 @@ static void got_whole(struct model_call *call, tn_value end) {
     tn_release(json);
 }
 
+static bool sent_again(struct model_call *call, int64_t status, const char *code) {
+    bool fresh = !call->over && !call->eventful && (status != 0 || call->status == 0);
+    return fresh && call->model->provider->again != NULL && call->model->provider->again(call, status, code);
+}
+
 static void got_end(struct model_call *call, tn_value end) {
     int64_t status = tn_get_int(end, "status", call->status);
     call->status = status;
     if (call->head == NULL) call->head = tn_retain(end);
     if (status < 200 || status > 299) {
+        if (sent_again(call, status, "")) return;
         inside_fail_status(call, end);
         return;
     }
     if (call->whole) got_whole(call, end);
-    if (call->over) return;
+    if (call->over || call->exchange != 0) return; /* it asks for more */
     if (model_finished(call))
         inside_answer_end(call);
     else if (call->whole)
@@ -307,7 +313,7 @@ static void on_http(void *user, int32_t event, tn_value value) {
             got_end(call, value);
         else if (model_finished(call) && !call->whole)
             inside_answer_end(call); /* what was lost came after all that counts */
-        else
+        else if (!sent_again(call, 0, tn_get_text(value, "code", "")))
             inside_fail_http(call, value);
     }
     inside_leave(call);
@@ -365,12 +371,13 @@ void model_send(struct model_call *call, const struct model_request *request) {
     tn_value timeout = model_config(call, "timeout_ms");
     tn_builder *builder = tn.value->builder();
     call->whole = request->whole;
+    call->status = 0;
     tn.value->begin(builder, TN_OBJECT);
     put_url(call, builder, request->path);
     tn_put_text(builder, "method", "POST");
     if (request->query != NULL) tn_put(builder, "query", request->query);
     put_headers(call, builder, request);
-    tn_put_take(builder, "json", merged(request->body, model_option(call, "extra")));
+    tn_put_take(builder, "json", merged(request->body, request->merged ? NULL : model_option(call, "extra")));
     tn_put_text(builder, "receive", request->whole ? "whole" : "events");
     tn_put_begin(builder, "timeout", TN_OBJECT);
     for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {

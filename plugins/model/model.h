@@ -64,12 +64,18 @@ struct model_provider {
     void (*start)(struct model_call *call);
     /* One event of the stream. `name` is "" where it has none; json is NULL for the data "[DONE]". */
     void (*event)(struct model_call *call, const char *name, tn_value json);
-    /* The answer in one piece, of a request that was `whole`; it says model_finish, or model_embeddings. */
+    /* The answer in one piece, of a request that was `whole`; it says model_finish, or model_embeddings;
+     * or sends the next request. */
     void (*answer)(struct model_call *call, tn_value json);
     /* Reads the service's error body (NULL where it was not JSON): type, message, and a code that fits better. */
     void (*error)(struct model_call *call, tn_value body, struct model_failure *failure);
     void (*release)(struct model_call *call); /* frees what `own` holds; may be NULL */
-    bool embeds;                              /* else {embed} is UNSUPPORTED */
+    /*
+     * The exchange failed before anything was answered: by HTTP's status, or, where that is 0, by a code of
+     * tenon/http.h. True: it has been sent again, or will be, as with another token. May be NULL.
+     */
+    bool (*again)(struct model_call *call, int64_t status, const char *code);
+    bool embeds; /* else {embed} is UNSUPPORTED */
 };
 
 /* One task. Providers read it; what is below `own` is the library's. */
@@ -114,6 +120,7 @@ struct model_request {
     tn_value query;   /* or NULL */
     bool whole;       /* the answer in one piece, not events */
     bool keyless;     /* without the key: headers say who we are */
+    bool merged;      /* the body has `extra` in it already */
 };
 void model_send(struct model_call *call, const struct model_request *request);
 
