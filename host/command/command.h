@@ -108,6 +108,8 @@ int command_memory_put(const struct arguments *arguments);
 int command_memory_get(const struct arguments *arguments);
 int command_memory_search(const struct arguments *arguments);
 int command_memory_delete(const struct arguments *arguments);
+int command_model_list(const struct arguments *arguments);
+int command_model_test(const struct arguments *arguments);
 int command_plugin_list(const struct arguments *arguments);
 int command_plugin_show(const struct arguments *arguments);
 int command_plugin_new(const struct arguments *arguments);

@@ -101,6 +101,12 @@ static const struct option thread_gc_options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
+static const struct option model_test_options[] = {
+    {"prompt", 'p', "TEXT", "what to ask, instead of for the word OK", NULL},
+    {"json", 0, NULL, "print the message, its usage and the times as JSON", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
 static const struct option check_options[] = {
     {"json", 0, NULL, "print {\"diagnostics\": […]} on standard output, positions as in LSP", NULL},
     {"strict", 0, NULL, "warnings fail as well", NULL},
@@ -395,6 +401,14 @@ const struct command commands[] = {
      "$ tenon memory search users --query pizza\n", memory_search_options, 0, 1, command_memory_search, false},
     {"memory delete", "NAMESPACE KEY", "forget something", "It need not be there.",
      "$ tenon memory delete users/ada food\n", NULL, 2, 2, command_memory_delete, false},
+    {"model list", "", "list the providers of models, and what roles are bound to",
+     "A role of a document leads to what tenon.yaml or --model say, else to what the document says.",
+     "$ tenon model list\n", json_option, 0, 0, command_model_list, false},
+    {"model test", "[MODEL]", "ask a model something, to see whether it answers",
+     "MODEL is a role of tenon.yaml (`default` where none is named) or provider:name. Its answer is printed as it "
+     "comes,\n"
+     "and then how long it took and what it used. Nothing is tried again.",
+     "$ tenon model test openai:gpt-4o-mini\n", model_test_options, 0, 1, command_model_test, false},
     {"plugin list", "", "list plugins and the components they register",
      "Reads manifests only: no code of a plugin runs. Says which file each component comes from.",
      "$ tenon plugin list\n", json_option, 0, 0, command_plugin_list, false},

@@ -1,0 +1,68 @@
+# `tenon model`: providers, roles, whether a model answers; fallbacks, prices, --model.
+cat >tenon.yaml <<'Y'
+models:
+  default: {provider: scripted, replies: ["Hello {input}"], model: small}
+  busy:
+    - {provider: scripted, model: full, replies: [{message: "Wait", error: {code: OVERLOADED}}], cycle: true}
+    - {provider: scripted, model: spare, replies: ["From the spare one"]}
+  denied:
+    - {provider: scripted, model: locked, replies: [{error: {code: AUTH, message: "the key is wrong"}}]}
+    - {provider: scripted, model: spare, replies: [never]}
+  gone: [{provider: nobody}, {provider: scripted, replies: [here]}]
+prices:
+  "scripted:*": {input: 1000000, output: 2000000}
+  "scripted:spare": {input: 0, output: 0}
+Y
+
+run tenon model list
+expect_code 0 && expect_in out "  scripted " && expect_in out '  default          {"provider":"scripted"'
+run tenon model list --json
+expect_in out '"provider":"scripted","title":' && expect_in out '"roles":{"default":'
+
+# ---- An answer: as it comes, and what it took ----
+run tenon model test --prompt Ada
+expect_code 0 && expect_out "Hello Ada" && expect_in err "scripted:small: first words after " && expect_in err "tokens in"
+run tenon model test default --prompt Ada --json
+expect_code 0 && expect_in out '"model":"scripted:small"' && expect_in out '"content":"Hello Ada"'
+expect_in out '"input_tokens":1' && expect_in out '"output_tokens":3' && expect_in out '"cost":7.0'
+expect_in out '"finish_reason":"stop"'
+run tenon model test scripted --prompt echo --no-config
+expect_code 0 && expect_out "echo"
+run tenon model test --no-config
+expect_code 2 && expect_in err "which model?"
+run tenon model test scriptet:x
+expect_code 4 && expect_in err "scripted"
+
+# ---- The next one, where one cannot just now; not, where it never will ----
+run tenon model test busy --json
+expect_code 0 && expect_in out '"model":"scripted:spare"' && expect_in out '"content":"From the spare one"' && expect_in out '"cost":0.0'
+expect_in err 'models.busy: `scripted:full` failed (OVERLOADED); going on with `scripted:spare`'
+run tenon model test denied
+expect_code 1 && expect_in err 'the key is wrong' && expect_in err '[AUTH]'
+run tenon model test gone
+expect_code 0 && expect_in out here && expect_in err "models.gone: one to fall back on is left out"
+
+# ---- --model ----
+run tenon model test --model 'scripted:flag' --prompt hey
+expect_code 0 && expect_in err "scripted:flag:"
+run tenon model test denied -M 'denied={"provider": "scripted", "replies": ["let in"]}'
+expect_code 0 && expect_out "let in"
+run tenon model test -M '[{"provider": "scripted", "replies": ["first"]}, "scripted:b"]'
+expect_code 0 && expect_out "first"
+for wrong in "" "=x" "a=" '{"model": "x"}' "[]" '[[]]' '{'; do
+    run tenon model list -M "$wrong"
+    expect_code 4
+done
+expect_in err "PARSE"
+run tenon model list -M '{"model": "x"}'
+expect_in err 'expected [ROLE=]PROVIDER:NAME'
+
+# ---- tenon.yaml ----
+for prices in '{"a:b": 3}' '{"a:b": {input: -1}}' '{"a:b": {inptu: 1}}' '3'; do
+    echo "prices: $prices" >wrong.yaml
+    run tenon model list -c wrong.yaml
+    expect_code 4 && expect_in err "wrong.yaml:1:"
+done
+echo 'prices: {"a:b": {inptu: 1}}' >wrong.yaml
+run tenon model list -c wrong.yaml
+expect_in err 'did you mean `input`'
