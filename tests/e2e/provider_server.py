@@ -1,0 +1,380 @@
+#!/usr/bin/env python3
+"""A model service on this machine, in the wire format of whichever provider asks: for tests without network.
+
+    provider_server.py SCRIPT.json --port-file port --log requests.jsonl
+
+Which format is spoken is decided by the path that is asked for (WIRES, below: a provider is a row). SCRIPT is a list of
+replies, or {"replies": [...], "cycle": true}; each request takes the next one, the last is repeated. A reply:
+
+    {"text": "Hello", "reasoning": "hm", "calls": [{"name": "add", "arguments": {"a": 1}}], "usage": [12, 3],
+     "finish": "length", "match": "a text that the request must have in it, or the reply is passed over"}
+        said in the wire's own words, as a stream where the request asks for one
+    {"events": [{...}, ...]} or {"events_file": "recorded.chunks.txt"}    a recorded stream, framed as the service does
+    {"json": {...}} or {"json_file": "recorded.json"}                      a recorded answer in one piece
+    {"status": 429, "headers": {"retry-after": "1"}, "json": {...} or "body": "<html>", "content_type": "text/html"}
+
+and any of them may have a "fault", of what is sent as a stream:
+    cut             the connection is closed in the middle of an event
+    cut_clean       the body ends, as HTTP has it, in the middle of an event
+    cut_utf8        as cut, inside a character of several bytes
+    cut_before_end  ends cleanly before the event that says it is the end
+    wrong_order     the second event comes last but one, the first last
+    error           an error event of the wire's after half of the events, then the end
+    drip            a byte at a time
+    not_json        an event whose data is no JSON
+    html            200, and a page of HTML
+    hang            half of the events, then nothing until the client goes
+"""
+import argparse
+import http.server
+import json
+import os
+import socketserver
+import sys
+import threading
+
+WIRES = []  # (what the path ends with or contains, its functions)
+
+
+def wire(*paths):
+    def add(cls):
+        WIRES.append((paths, cls()))
+        return cls
+
+    return add
+
+
+def wire_of(path):
+    path = path.split("?")[0]
+    for paths, found in WIRES:
+        if any(part in path for part in paths):
+            return found
+    return None
+
+
+def pieces(text, size=4):
+    """A text as services stream it: in pieces of a few characters."""
+    return [text[i : i + size] for i in range(0, len(text), size)] or []
+
+
+class Wire:
+    """What a provider's row has; `reply` is one of the script, `request` the JSON that was sent."""
+
+    content_type = "text/event-stream"
+    done = b""  # what ends the stream after the last event
+
+    def wants_stream(self, path, request):
+        return bool(request.get("stream"))
+
+    def frame(self, event):
+        return b"data: " + json.dumps(event, ensure_ascii=False).encode() + b"\n\n"
+
+    def events(self, reply, request):
+        raise NotImplementedError
+
+    def whole(self, reply, request):
+        raise NotImplementedError
+
+    def error_event(self):
+        return {"error": {"type": "server_error", "code": "server_error", "message": "The server had an error"}}
+
+    def terminal(self, event):
+        """Whether the event says that the answer is at its end."""
+        return False
+
+
+@wire("/chat/completions")
+class Chat(Wire):
+    done = b"data: [DONE]\n\n"
+
+    def base(self, request, kind):
+        return {"id": "chatcmpl-1", "object": kind, "created": 1700000000, "model": request.get("model", "?")}
+
+    def usage(self, reply):
+        given, made = reply.get("usage", [10, 5])
+        return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
+
+    def finish(self, reply):
+        return reply.get("finish") or ("tool_calls" if reply.get("calls") else "stop")
+
+    def calls(self, reply):
+        return [
+            {
+                "id": call.get("id", f"call_{i}"),
+                "type": "function",
+                "function": {"name": call["name"], "arguments": json.dumps(call.get("arguments", {}))},
+            }
+            for i, call in enumerate(reply.get("calls", []))
+        ]
+
+    def events(self, reply, request):
+        def chunk(delta, finish=None):
+            choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+            return {**self.base(request, "chat.completion.chunk"), "choices": [choice]}
+
+        yield chunk({"role": "assistant", "content": ""})
+        for piece in pieces(reply.get("reasoning", "")):
+            yield chunk({"reasoning_content": piece})
+        for piece in pieces(reply.get("text", "")):
+            yield chunk({"content": piece})
+        for index, call in enumerate(self.calls(reply)):
+            text = call["function"]["arguments"]
+            call["function"]["arguments"] = ""
+            yield chunk({"tool_calls": [{"index": index, **call}]})
+            for piece in pieces(text):
+                yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+        yield chunk({}, self.finish(reply))
+        if (request.get("stream_options") or {}).get("include_usage"):
+            yield {**self.base(request, "chat.completion.chunk"), "choices": [], "usage": self.usage(reply)}
+
+    def whole(self, reply, request):
+        message = {"role": "assistant", "content": reply.get("text", ""), "refusal": None}
+        if reply.get("reasoning"):
+            message["reasoning_content"] = reply["reasoning"]
+        if reply.get("calls"):
+            message["tool_calls"] = self.calls(reply)
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self.finish(reply)}
+        return {**self.base(request, "chat.completion"), "choices": [choice], "usage": self.usage(reply)}
+
+    def terminal(self, event):
+        return bool(event.get("choices") and event["choices"][0].get("finish_reason"))
+
+
+@wire("/responses")
+class Responses(Wire):
+    def frame(self, event):
+        return b"event: " + event.get("type", "message").encode() + b"\n" + super().frame(event)
+
+    def items(self, reply):
+        made = []
+        if reply.get("reasoning"):
+            summary = [{"type": "summary_text", "text": reply["reasoning"]}]
+            made.append({"id": "rs_1", "type": "reasoning", "summary": summary, "encrypted_content": "gAAAA"})
+        if reply.get("text"):
+            part = {"type": "output_text", "text": reply["text"], "annotations": [], "logprobs": []}
+            item = {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": [part]}
+            made.append(item)
+        for i, call in enumerate(reply.get("calls", [])):
+            item = {"id": f"fc_{i}", "type": "function_call", "status": "completed", "name": call["name"]}
+            item["call_id"] = call.get("id", f"call_{i}")
+            item["arguments"] = json.dumps(call.get("arguments", {}))
+            made.append(item)
+        return made
+
+    def whole(self, reply, request, status="completed"):
+        given, made = reply.get("usage", [10, 5])
+        finish = reply.get("finish")
+        response = {"id": "resp_1", "object": "response", "created_at": 1700000000, "status": status, "error": None}
+        response["model"] = request.get("model", "?")
+        response["output"] = self.items(reply) if status == "completed" else []
+        response["incomplete_details"] = None
+        response["usage"] = None
+        if status == "completed":
+            response["usage"] = {"input_tokens": given, "output_tokens": made, "total_tokens": given + made}
+            if finish == "length":
+                response["status"] = "incomplete"
+                response["incomplete_details"] = {"reason": "max_output_tokens"}
+        return response
+
+    def events(self, reply, request):
+        yield {"type": "response.created", "response": self.whole(reply, request, "in_progress")}
+        for index, item in enumerate(self.items(reply)):
+            at = {"output_index": index, "item_id": item["id"]}
+            if item["type"] == "message":
+                part = item["content"][0]
+                yield {"type": "response.output_item.added", **at, "item": {**item, "content": []}}
+                yield {"type": "response.content_part.added", **at, "content_index": 0, "part": {**part, "text": ""}}
+                for piece in pieces(part["text"]):
+                    yield {"type": "response.output_text.delta", **at, "content_index": 0, "delta": piece}
+                yield {"type": "response.output_text.done", **at, "content_index": 0, "text": part["text"]}
+                yield {"type": "response.content_part.done", **at, "content_index": 0, "part": part}
+            elif item["type"] == "function_call":
+                yield {"type": "response.output_item.added", **at, "item": {**item, "arguments": ""}}
+                for piece in pieces(item["arguments"]):
+                    yield {"type": "response.function_call_arguments.delta", **at, "delta": piece}
+                done = {"arguments": item["arguments"], "name": item["name"]}
+                yield {"type": "response.function_call_arguments.done", **at, **done}
+            else:
+                yield {"type": "response.output_item.added", **at, "item": {**item, "summary": []}}
+                text = item["summary"][0]["text"]
+                for piece in pieces(text):
+                    yield {"type": "response.reasoning_summary_text.delta", **at, "summary_index": 0, "delta": piece}
+                yield {"type": "response.reasoning_summary_text.done", **at, "summary_index": 0, "text": text}
+            yield {"type": "response.output_item.done", **at, "item": item}
+        whole = self.whole(reply, request)
+        yield {"type": "response." + whole["status"], "response": whole}
+
+    def error_event(self):
+        return {"type": "error", "code": "server_error", "message": "The server had an error", "param": None}
+
+    def terminal(self, event):
+        return event.get("type") in ("response.completed", "response.incomplete")
+
+
+@wire("/embeddings")
+class Embeddings(Wire):
+    def whole(self, reply, request):
+        texts = request.get("input", [])
+        texts = [texts] if isinstance(texts, str) else texts
+        data = [{"object": "embedding", "index": i, "embedding": [len(text), i]} for i, text in enumerate(texts)]
+        usage = {"prompt_tokens": 3, "total_tokens": 3}
+        return {"object": "list", "data": data, "model": request.get("model"), "usage": usage}
+
+
+def recorded(reply):
+    """The events of a recorded stream, one JSON a line; None where the reply is not one."""
+    if "events" in reply:
+        return reply["events"]
+    if "events_file" not in reply:
+        return None
+    with open(reply["events_file"], encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.strip()]
+
+
+def stream_of(reply, spoken, request):
+    """The bytes of a stream with the reply's fault in it, and how the connection ends: clean, cut or hang."""
+    fault = reply.get("fault")
+    events = recorded(reply)
+    events = list(spoken.events(reply, request)) if events is None else list(events)
+    if fault == "cut_before_end":
+        ends = [i for i, event in enumerate(events) if spoken.terminal(event)]
+        return b"".join(spoken.frame(event) for event in events[: ends[0] if ends else -1]), "clean"
+    if fault == "wrong_order" and len(events) > 2:
+        events = events[2:] + [events[1], events[0]]
+    half = max(1, len(events) // 2)
+    if fault == "error":
+        events = events[:half] + [spoken.error_event()]
+    frames = [spoken.frame(event) for event in events]
+    if fault == "not_json":
+        frames.insert(half, b"data: {this is no JSON\n\n")
+    if fault == "hang":
+        return b"".join(frames[:half]), "hang"
+    whole = b"".join(frames) + (spoken.done if fault != "error" else b"")
+    if fault in ("cut", "cut_clean"):
+        return whole[: len(b"".join(frames[:half])) + len(frames[half]) // 2], "cut" if fault == "cut" else "clean"
+    if fault == "cut_utf8":
+        inside = next((i for i, byte in enumerate(whole) if byte & 0xC0 == 0x80), None)
+        if inside is None:
+            raise ValueError("cut_utf8 needs a reply with a character of several bytes")
+        return whole[:inside], "cut"
+    return whole, "clean"
+
+
+class Script:
+    def __init__(self, data):
+        self.replies = data["replies"] if isinstance(data, dict) else data
+        self.cycle = isinstance(data, dict) and data.get("cycle", False)
+        self.next = 0
+        self.lock = threading.Lock()
+
+    def take(self, text):
+        with self.lock:
+            for _ in range(len(self.replies)):
+                reply = self.replies[self.next]
+                last = self.next + 1 >= len(self.replies)
+                if not last or self.cycle:
+                    self.next = (self.next + 1) % len(self.replies)
+                if reply.get("match", "") in text:
+                    return reply
+            return {"status": 500, "json": {"error": {"message": "the script has no reply for this request"}}}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *arguments):
+        pass
+
+    def send_whole(self, status, headers, body):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_chunk(self, data):
+        self.wfile.write(b"%x\r\n" % len(data) + data + b"\r\n")
+        self.wfile.flush()
+
+    def send_stream(self, spoken, headers, data, end, drip):
+        self.send_response(200)
+        for name, value in {"content-type": spoken.content_type, **headers}.items():
+            self.send_header(name, value)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        size = 1 if drip else max(1, len(data))
+        for i in range(0, len(data), size):
+            self.send_chunk(data[i : i + size])
+        if end == "clean":
+            self.wfile.write(b"0\r\n\r\n")
+            return
+        if end == "hang":
+            self.connection.recv(1)  # until the client closes
+        self.close_connection = True
+
+    def do_POST(self):
+        length = int(self.headers.get("content-length") or 0)
+        text = self.rfile.read(length).decode("utf-8", "replace")
+        try:
+            request = json.loads(text) if text else {}
+        except ValueError:
+            request = {"not_json": text}
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        with self.server.lock, open(self.server.log, "a", encoding="utf-8") as log:
+            log.write(json.dumps({"path": self.path, "headers": headers, "json": request}) + "\n")
+        spoken = wire_of(self.path)
+        if spoken is None:
+            self.send_whole(404, {"content-type": "application/json"}, b'{"error": {"message": "no such path"}}')
+            return
+        self.reply(spoken, self.server.script.take(text), request)
+
+    def reply(self, spoken, reply, request):
+        headers, status = reply.get("headers", {}), reply.get("status", 200)
+        if "json_file" in reply:
+            with open(reply["json_file"], encoding="utf-8") as file:
+                reply = {**reply, "json": json.load(file)}
+        if reply.get("fault") == "html":
+            self.send_whole(200, {"content-type": "text/html"}, b"<html><body>Welcome</body></html>")
+        elif "body" in reply:
+            headers = {"content-type": reply.get("content_type", "text/plain"), **headers}
+            self.send_whole(status, headers, reply["body"].encode())
+        elif "json" in reply:
+            headers = {"content-type": "application/json", **headers}
+            self.send_whole(status, headers, json.dumps(reply["json"]).encode())
+        elif spoken.wants_stream(self.path, request):
+            data, end = stream_of(reply, spoken, request)
+            self.send_stream(spoken, headers, data, end, reply.get("fault") == "drip")
+        else:
+            headers = {"content-type": "application/json", **headers}
+            self.send_whole(status, headers, json.dumps(spoken.whole(reply, request)).encode())
+
+
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], (BrokenPipeError, ConnectionResetError)):
+            super().handle_error(request, client_address)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="A model service on this machine, for tests.")
+    parser.add_argument("script")
+    parser.add_argument("--port-file", required=True)
+    parser.add_argument("--log", required=True)
+    options = parser.parse_args()
+    server = Server(("127.0.0.1", 0), Handler)
+    with open(options.script, encoding="utf-8") as file:
+        server.script = Script(json.load(file))
+    server.log = options.log
+    server.lock = threading.Lock()
+    with open(options.port_file + ".new", "w", encoding="utf-8") as file:
+        file.write(str(server.server_port))
+    os.rename(options.port_file + ".new", options.port_file)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
