@@ -23,6 +23,7 @@
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
 #include "host/store/store.h"
+#include "host/tool/tool.h"
 #include "host/unknown.h"
 #include <string.h>
 
@@ -169,6 +170,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
 void host_free(struct host *host) {
     if (!host) return;
     store_close(host->store);
+    tools_free(host->tools);
     registry_free(host->registry);
     loop_free(host->loop);
     config_free(host->config);

@@ -22,6 +22,7 @@ struct graph;
 struct loop;
 struct registry;
 struct store;
+struct tools;
 
 struct host_options {
     const char *const *plugin_paths; /* searched first; NULL-terminated; NULL: none */
@@ -41,6 +42,7 @@ struct host {
     struct graph *graphs;   /* what graph_open has given and is still in use */
     struct graph *building; /* the innermost graph that is being built; NULL: none */
     struct store *store;    /* NULL until host_store is first asked for it */
+    struct tools *tools;    /* what the tool kernel keeps; NULL until tools_of is first asked for it */
     bool allow_drafts, check_plugins;
     tn_value isolate; /* the options' `isolate`, an array */
     /* `limits` of tenon.yaml: the most a run gets, whatever its document asks for; UINT32_MAX where nothing is said. */

@@ -128,7 +128,7 @@
          "No tool of that name, or it is not on the document's list `tools`.") \
     CODE(TOOL_FAILED, false, "Tool::ExecutionFailed", \
          "A tool failed. The model sees the failure as the call's result, unless the tool is marked fatal.") \
-    CODE(APPROVAL_DENIED, false, "Tool::ExecutionFailed", "Somebody, or a policy, refused the call of a tool.") \
+    CODE(TOOL_DENIED, false, "Tool::ExecutionFailed", "Somebody, or a policy, refused the call of a tool.") \
     /* Models and services. */ \
     CODE(API_REQUEST, true, "Model::ApiRequest", "A service could not be reached, or answered with a server error.") \
     CODE(OVERLOADED, true, "Model::ApiRequest", "The service says that it is overloaded; try again later.") \

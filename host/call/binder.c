@@ -21,6 +21,10 @@ void bindings_finish(struct bindings *bindings) {
         value_unref(bindings->callees[i].config);
         callable_unref(bindings->callees[i].callable);
     }
+    for (uint32_t i = 0; i < bindings->set_count; i++) {
+        value_unref(bindings->sets[i].names);
+        callable_unref(bindings->sets[i].set);
+    }
     for (uint32_t i = 0; i < bindings->expr_count; i++) {
         mem_free(bindings->exprs[i].text);
         expr_unref(bindings->exprs[i].expr);
@@ -37,6 +41,7 @@ void bindings_finish(struct bindings *bindings) {
     mem_free((void *)bindings->read_names);
     mem_free(bindings->writes);
     mem_free(bindings->callees);
+    mem_free(bindings->sets);
     mem_free(bindings->exprs);
     mem_free(bindings->templates);
     mem_free(bindings->schemas);
@@ -174,6 +179,36 @@ int32_t binder_call(struct tn_binder *binder, const char *kind, const char *name
     bindings->callees[bindings->callee_count] =
         (struct bound_callee){mem_text(kind), mem_text(name), value_ref(config), callable};
     *index = bindings->callee_count++;
+    return TN_OK;
+}
+
+int32_t binder_tools(struct tn_binder *binder, tn_value names, uint32_t *set) {
+    if (!binder || !set) return TN_INVALID;
+    struct bindings *bindings = binder->bindings;
+    const struct instance_scope *scope = binder->scope;
+    for (uint32_t i = 0; i < bindings->set_count; i++) {
+        tn_value known = bindings->sets[i].names;
+        if (known && names ? !value_identical(known, names) : known != names) continue;
+        *set = i;
+        return TN_OK;
+    }
+    int32_t status = check_room(binder, bindings->set_count, "sets of tools");
+    if (status != TN_OK) return status;
+    if (!scope->tools)
+        return binder_fail(binder, TN_UNSUPPORTED, "UNSUPPORTED", "it is to use tools, but %s can call nothing",
+                           scope->where);
+    struct error error = ERROR_INIT;
+    struct callable *made = NULL;
+    status = scope->tools(scope->self, names, &made, &error);
+    if (status != TN_OK) {
+        binder_fail(binder, status, error.code ? error.code : "NOT_FOUND", "the tools that it is to use: %s",
+                    error.message ? error.message : "they cannot be had");
+        error_finish(&error);
+        return status;
+    }
+    bindings->sets = grown(bindings->sets, bindings->set_count, sizeof *bindings->sets);
+    bindings->sets[bindings->set_count] = (struct bound_set){value_ref(names), made};
+    *set = bindings->set_count++;
     return TN_OK;
 }
 

@@ -29,6 +29,10 @@ struct bound_callee {
     tn_value config;   /* or NULL */
     struct callable *callable;
 };
+struct bound_set {
+    tn_value names; /* or NULL */
+    struct callable *set;
+};
 struct bound_expr {
     char *text;
     struct expr *expr;
@@ -47,10 +51,11 @@ struct bindings {
     char **read_names;
     uint32_t *writes; /* channels, each once */
     struct bound_callee *callees;
+    struct bound_set *sets; /* of tools */
     struct bound_expr *exprs;
     struct bound_template *templates;
     struct bound_schema *schemas;
-    uint32_t read_count, write_count, callee_count, expr_count, template_count, schema_count;
+    uint32_t read_count, write_count, callee_count, set_count, expr_count, template_count, schema_count;
     bool uses_run; /* an expression or a template mentions `run` */
     bool sealed;
 };
@@ -65,10 +70,11 @@ struct tn_binder {
     bool failed;         /* error is set */
 };
 
-/* All as in tn_task_1, tn_eval_draft and tn_graph_draft; NULL arguments are TN_INVALID. [loop] */
+/* All as in tn_task_1, tn_eval_draft, tn_graph_draft and tn_tool_draft; NULL arguments are TN_INVALID. [loop] */
 int32_t binder_read(struct tn_binder *binder, const char *name, uint32_t *index);
 int32_t binder_write(struct tn_binder *binder, const char *name, uint32_t *index);
 int32_t binder_call(struct tn_binder *binder, const char *kind, const char *name, tn_value config, uint32_t *index);
+int32_t binder_tools(struct tn_binder *binder, tn_value names, uint32_t *set);
 int32_t binder_refuse(struct tn_binder *binder, const char *code, const char *message);
 int32_t binder_expression(struct tn_binder *binder, const char *text, uint32_t *index);
 int32_t binder_template(struct tn_binder *binder, const char *text, uint32_t *index);

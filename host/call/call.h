@@ -25,6 +25,7 @@
 
 struct call;
 struct callable;
+struct component;
 struct loop;
 struct loop_work;
 
@@ -38,12 +39,24 @@ enum call_outcome { CALL_OPEN, CALL_COMPLETED, CALL_FAILED, CALL_CANCELLED, CALL
 
 /* ---- What can be invoked ---- */
 
+/* Whether what a call of it gives is kept with the task that made it, so that the call is not made again. */
+enum callable_memory {
+    CALLABLE_BY_EFFECTS, /* unless its component declares none: computed again it would be the same */
+    CALLABLE_KEPT,
+    CALLABLE_FORGOTTEN
+};
+
 struct callable_ops {
     /* As tn_component_1: not TN_OK means it failed at once (call_fail was not called). */
     int32_t (*start)(struct callable *callable, struct call *call, tn_value input);
     void (*cancel)(struct callable *callable, struct call *call); /* may be NULL */
     void (*ready)(struct callable *callable, struct call *call);  /* may be NULL */
     void (*free)(struct callable *callable);
+    enum callable_memory memory;
+    /* The component whose effects it has, where it is no instance itself. May be NULL. */
+    struct component *(*component)(const struct callable *callable);
+    /* It stands before another callable, which its one call calls: what that gives is kept as this one's alone. */
+    bool stands_before;
     /* For callables whose calls end by code that is not the host's, so that an end may never come: */
     bool outside;
     /* A call has really ended, abandoned ones included, be it late. May be NULL. */

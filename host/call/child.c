@@ -209,6 +209,7 @@ int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_va
     call->touched = true;
     call->depth = parent->depth + 1;
     call->on_worker = on;
+    if (parent->children_ms) call_timeout(call, parent->children_ms, 0);
     call->parent = parent;
     call->next = parent->children;
     if (call->next) call->next->previous = call;

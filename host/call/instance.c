@@ -164,7 +164,8 @@ struct callable *instance_callee(const struct callable *callable, uint32_t index
 }
 
 struct component *instance_component(const struct callable *callable) {
-    return instance_is(callable) ? ((const struct instance *)callable)->component : NULL;
+    if (instance_is(callable)) return ((const struct instance *)callable)->component;
+    return callable->ops->component ? callable->ops->component(callable) : NULL;
 }
 
 tn_value instance_plain_context(const struct call *call) {

@@ -29,6 +29,8 @@ struct instance_scope {
     int32_t (*channel)(void *self, const char *name); /* channel to write, or -1 */
     /* A component or graph (kind "graph") to call: a new reference, or NULL with error set. */
     struct callable *(*callee)(void *self, const char *kind, const char *name, tn_value config, struct error *error);
+    /* The set of tools of these names (NULL: all there are): a callable, see tool/set.h. May be NULL. */
+    int32_t (*tools)(void *self, tn_value names, struct callable **out, struct error *error);
     /* Names for "did you mean": calls offer for each field. May be NULL. */
     void (*each_field)(void *self, void (*offer)(void *user, const char *name), void *user);
     /* The name of a field that each_field does not offer, where fields come to be by being asked for. May be NULL. */
@@ -43,7 +45,7 @@ int32_t instance_new(struct component *component, tn_value config, const struct 
 const uint32_t *instance_reads(const struct callable *callable, uint32_t *count);
 /* What it has bound to call, in that order; borrowed. NULL past the last one, and of what is no instance. */
 struct callable *instance_callee(const struct callable *callable, uint32_t index);
-/* Is this callable an instance, and of which component? NULL where it is something else. */
+/* The component that this callable is an instance of, or stands before one of; NULL where it is something else. */
 struct component *instance_component(const struct callable *callable);
 
 #endif

@@ -72,6 +72,7 @@ struct call {
     struct call *next, *previous; /* among the parent's children; next alone: among the free */
     struct worker *on_worker;     /* where a blocking callee of call_wait is to run */
     int64_t total_ms, idle_ms;    /* 0: none */
+    int64_t children_ms;          /* the total_ms of calls that its task makes; 0: none */
     struct loop_timer total, idle, grace;
     uint32_t depth;
     uint32_t made;    /* calls that its task has made */

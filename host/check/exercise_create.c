@@ -11,6 +11,9 @@
 #include "host/call/instance.h"
 #include "host/check/exercise_internal.h"
 #include "host/interface/guard.h"
+#include "host/plugin/plugin.h"
+#include "host/plugin/registry.h"
+#include "host/tool/set.h"
 #include <malloc.h>
 #include <string.h>
 
@@ -56,9 +59,19 @@ static struct callable *any_callee(void *self, const char *kind, const char *nam
     return &made->callable;
 }
 
+/* There are none, whatever is asked for: what a check calls must not do anything. */
+static int32_t any_tools(void *self, tn_value names, struct callable **out, struct error *error) {
+    (void)names;
+    return tool_set_new(self, NULL, value_array(), out, error);
+}
+
 struct callable *exercise_make(struct component *component, tn_value config, struct error *error) {
-    static const struct instance_scope scope = {
-        .field = any_name, .channel = any_name, .callee = any_callee, .where = "a check"};
+    const struct instance_scope scope = {.self = registry_user(plugin_registry(component->plugin)),
+                                         .field = any_name,
+                                         .channel = any_name,
+                                         .callee = any_callee,
+                                         .tools = any_tools,
+                                         .where = "a check"};
     struct callable *callable = NULL;
     return instance_new(component, config, &scope, &callable, error) == TN_OK ? callable : NULL;
 }

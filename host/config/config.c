@@ -417,6 +417,7 @@ void config_free(struct config *config) {
     mem_free(config);
 }
 
+    config->tools = value_object();
 struct config *config_read(const char *name, const char *text, size_t length, struct diagnostics *found) {
     struct source *source = source_new(name, text, length);
     const char *slash = strrchr(name, '/');
@@ -434,6 +435,7 @@ struct config *config_read(const char *name, const char *text, size_t length, st
 
 /* ---- Files ---- */
 
+    value_unref(config->tools);
 /* The text of a file, mem_free it; NULL with error set, or, where it does not exist and need not, without. */
 static char *read_file(const char *path, bool needed, size_t *length, struct error *error) {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -657,3 +659,7 @@ int64_t config_limit(const struct config *config, const char *name, int64_t othe
 int32_t config_log_level(const struct config *config) {
     return config && config->log != CONFIG_LOG_UNSET ? config->log : TN_LOG_WARN;
 }
+tn_value config_tool_approval(const struct config *config) {
+    return config ? value_get(config->tools, "approval") : NULL;
+}
+

@@ -93,6 +93,8 @@ tn_value config_prices(const struct config *config);
 int64_t config_limit(const struct config *config, const char *name, int64_t otherwise);
 int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN where nothing is said */
 
+/* Whether tools may be used, {pattern or "effect:PATTERN": "auto" | "ask" | "deny"}; borrowed, NULL: nothing is said. */
+tn_value config_tool_approval(const struct config *config);
 /* Whether `text` is a public key as we write it: 32 bytes in base64. */
 bool config_is_key(const char *text);
 /* The key in a .pub file, which is one line. NOT_FOUND (IO), or INVALID_CONFIG where it has anything else. */

@@ -20,6 +20,8 @@ struct config {
     tn_value limits;    /* name -> integer */
     tn_value isolation; /* id or "*" -> "process" | "none" */
     tn_value store;     /* {use, path, …}; NULL where nothing is said */
+    tn_value http;      /* {use}; NULL where nothing is said */
+    tn_value tools;     /* key of the section `tools` -> its value; audit absolute */
     tn_value trust;     /* of packs: public keys in base64, and absolute paths of files with one */
     int32_t log;        /* TN_LOG_…, or CONFIG_LOG_UNSET */
 };

@@ -10,7 +10,7 @@
 #include "host/host.h"
 #include "host/model/model.h"
 #include "host/plugin/registry.h"
-#include "host/wildcard.h"
+#include "host/tool/use.h"
 #include <string.h>
 
 /* A component that is called reads no channels: it gets an input. */
@@ -22,13 +22,6 @@ static struct callable *component_callee(struct host *host, const char *kind, co
     if (registry_resolve(host->registry, kind, id, &component, error) != TN_OK) return NULL;
     instance_new(component, config ? config : value_object(), &nothing, &callable, error);
     return callable;
-}
-
-static bool tool_allowed(const struct document *document, const char *name) {
-    if (!document->tools_given) return true;
-    for (uint32_t i = 0; i < document->tool_count; i++)
-        if (wildcard_matches(value_chars(document->tools[i].pattern, NULL), name)) return true;
-    return false;
 }
 
 /* ---- Models ---- */
@@ -51,6 +44,20 @@ static struct callable *model_callee(struct graph *graph, const char *name, tn_v
     return callable;
 }
 
+/* ---- Tools ---- */
+
+static struct callable *tool_callee(struct graph *graph, const char *name, tn_value config, struct error *error) {
+    tn_value entries = tool_entries(graph->document);
+    struct callable *callable = NULL;
+    if (tool_entries_have(entries, name))
+        tool_bind(graph->host, entries, name, config, false, &callable, error);
+    else
+        error_set(error, TN_NOT_FOUND, "TOOL_NOT_FOUND",
+                  "the tool `%s` is not on the document's list `tools`; add it there to allow it", name);
+    value_unref(entries);
+    return callable;
+}
+
 struct callable *binding_callee(struct graph *graph, const char *kind, const char *name, tn_value config,
                                 struct error *error) {
     if (strcmp(kind, "graph") == 0) {
@@ -63,10 +70,6 @@ struct callable *binding_callee(struct graph *graph, const char *kind, const cha
         return inner ? &inner->callable : NULL;
     }
     if (strcmp(kind, "model") == 0) return model_callee(graph, name, config, error);
-    if (strcmp(kind, "tool") == 0 && !tool_allowed(graph->document, name)) {
-        error_set(error, TN_NOT_FOUND, "TOOL_NOT_FOUND",
-                  "the tool `%s` is not on the document's list `tools`; add it there to allow it", name);
-        return NULL;
-    }
+    if (strcmp(kind, "tool") == 0) return tool_callee(graph, name, config, error);
     return component_callee(graph->host, kind, name, config, error);
 }

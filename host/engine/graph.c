@@ -15,6 +15,8 @@
 #include "host/engine/nested.h"
 #include "host/host.h"
 #include "host/plugin/registry.h"
+#include "host/tool/policy.h"
+#include "host/tool/set.h"
 #include <string.h>
 
 /* ---- Routes ---- */
@@ -132,11 +134,22 @@ static struct callable *scope_callee(void *self, const char *kind, const char *n
     return callee;
 }
 
+/* A model chooses among them, and what it has called is not called again by itself. */
+static int32_t scope_tools(void *self, tn_value names, struct callable **out, struct error *error) {
+    struct graph *graph = self;
+    tn_value entries = tool_entries(graph->document);
+    int32_t status = tool_set_new(graph->host, entries, names, out, error);
+    value_unref(entries);
+    if (status == TN_OK) graph->callees_cacheable = false;
+    return status;
+}
+
 static struct instance_scope scope_of(struct graph *graph, const char *where) {
     return (struct instance_scope){.self = graph,
                                    .field = scope_field,
                                    .channel = scope_channel,
                                    .callee = scope_callee,
+                                   .tools = scope_tools,
                                    .each_field = scope_each_field,
                                    .where = where};
 }

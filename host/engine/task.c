@@ -123,6 +123,7 @@ static tn_value not_recorded(void) {
 
 /* Computed again it would be the same; everything else happens once. */
 static bool is_pure(struct callable *callable) {
+    if (callable->ops->memory != CALLABLE_BY_EFFECTS) return callable->ops->memory == CALLABLE_FORGOTTEN;
     const struct component *component = instance_component(callable);
     return component && value_is(component->info->effects, TN_ARRAY) && value_count(component->info->effects) == 0;
 }
@@ -139,17 +140,30 @@ static tn_value recall(struct call *call, const char *path, struct callable *cal
 
 bool task_is_pure(const struct task *task) { return is_pure(node_of(task)->callable); }
 
+/* It ended because of a call that it made, which waits: with the answer, it is made again. */
+static bool waits_inside(const struct task *task, const char *path, const struct error *error) {
+    size_t length = strlen(path);
+    if (!error->code || strcmp(error->code, "INTERRUPTED") != 0) return false;
+    for (size_t i = 0; i < value_count(task->children); i++) {
+        const char *below = value_chars(value_key_at(task->children, i), NULL);
+        if (strncmp(below, path, length) == 0 && below[length] == '.' &&
+            value_get(value_value_at(task->children, i), "asked"))
+            return true;
+    }
+    return false;
+}
+
 static bool record(struct call *call, const char *path, struct call *child) {
     struct task *task = call_owner(call);
     tn_value entry = NULL;
+    bool kept = !is_pure(call_callable(child)) && !call_callable(call_parent(child))->ops->stands_before;
     switch (call_outcome(child)) {
     case CALL_COMPLETED:;
         tn_value output = call_output(child);
-        if (!is_pure(call_callable(child)))
-            entry = value_set_take(value_object_reserve(1), "output", output ? value_ref(output) : value_null());
+        if (kept) entry = value_set_take(value_object_reserve(1), "output", output ? value_ref(output) : value_null());
         break;
     case CALL_FAILED:
-        if (!is_pure(call_callable(child)))
+        if (kept && !waits_inside(task, path, call_error(child)))
             entry = value_set_take(value_object_reserve(1), "error", error_to_value(call_error(child)));
         break;
     case CALL_INTERRUPTED:

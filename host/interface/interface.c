@@ -15,6 +15,7 @@ const struct registry_interface interface_table[] = {
     {TN_POLL_DRAFT, &interface_poll, true, interface_poll_ended},
     {TN_REGISTRY_DRAFT, &registry_draft, true, NULL},
     {TN_STATE_DRAFT, &interface_state, true, NULL},
+    {TN_TOOL_DRAFT, &interface_tool, true, NULL},
     {NULL, NULL, false, NULL},
 };
 

@@ -13,6 +13,7 @@
 #include <tenon/poll.h>
 #include <tenon/registry.h>
 #include <tenon/state.h>
+#include <tenon/tool.h>
 
 extern const tn_value_1 interface_value;
 extern const tn_core_1 interface_core;
@@ -23,6 +24,7 @@ extern const tn_graph_draft_2 interface_graph_2;
 extern const tn_poll_draft interface_poll;
 void interface_poll_ended(struct plugin *plugin); /* [loop] ends all of its watches */
 extern const tn_state_draft interface_state;
+extern const tn_tool_draft interface_tool;
 /* Where set, operations of the state kernel are what it makes of their names: in a process that has no store. */
 struct callable;
 extern struct callable *(*interface_state_elsewhere)(const char *operation);

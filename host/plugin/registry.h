@@ -126,6 +126,8 @@ int32_t registry_resolve(struct registry *registry, const char *kind, const char
  * time are loaded, as far as that is safe for somebody who only asks (bundled, or in a process of their own).
  */
 const struct component_info *registry_find(void *registry, const char *kind, const char *id, size_t length);
+/* Loads the plugins that add components of the kind at run time; those that cannot be loaded are logged. */
+void registry_load_dynamic(struct registry *registry, const char *kind);
 /* What is known of it without loading anything; NULL where nothing is. */
 const struct component_info *registry_known(const struct registry *registry, const char *kind, const char *id);
 /* Fills find, each, plugin_version, each_plugin and self (the registry); leaves the files to the caller. */

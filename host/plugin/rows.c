@@ -259,6 +259,11 @@ static void load_dynamic(struct registry *registry, const char *kind, bool only_
     }
 }
 
+void registry_load_dynamic(struct registry *registry, const char *kind) {
+    load_dynamic(registry, kind, true);  /* says what went wrong */
+    load_dynamic(registry, kind, false); /* whoever asks means to use them */
+}
+
 const struct component_info *registry_known(const struct registry *registry, const char *kind, const char *id) {
     const struct row *row = row_find(registry, kind, id, strlen(id));
     return row ? &row->info : NULL;
