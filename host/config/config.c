@@ -395,6 +395,7 @@ struct config *config_empty(void) {
     struct config *config = mem_zalloc(sizeof *config);
     config->plugins = config->folders = config->models = config->prices = config->secrets = config->limits =
         config->isolation = value_object();
+    config->tools = value_object();
     config->trust = value_array();
     config->log = CONFIG_LOG_UNSET;
     return config;
@@ -412,12 +413,12 @@ void config_free(struct config *config) {
     value_unref(config->prices);
     value_unref(config->secrets);
     value_unref(config->limits);
+    value_unref(config->tools);
     value_unref(config->trust);
     value_unref(config->store);
     mem_free(config);
 }
 
-    config->tools = value_object();
 struct config *config_read(const char *name, const char *text, size_t length, struct diagnostics *found) {
     struct source *source = source_new(name, text, length);
     const char *slash = strrchr(name, '/');
@@ -435,7 +436,6 @@ struct config *config_read(const char *name, const char *text, size_t length, st
 
 /* ---- Files ---- */
 
-    value_unref(config->tools);
 /* The text of a file, mem_free it; NULL with error set, or, where it does not exist and need not, without. */
 static char *read_file(const char *path, bool needed, size_t *length, struct error *error) {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -646,6 +646,10 @@ void config_bind_model_take(struct config *config, const char *role, tn_value bi
     config->models = value_set_take(config->models, role, binding);
 }
 
+tn_value config_tool_approval(const struct config *config) {
+    return config ? value_get(config->tools, "approval") : NULL;
+}
+
 tn_value config_prices(const struct config *config) { return config ? config->prices : NULL; }
 tn_value config_plugin_sections(const struct config *config) { return config ? config->plugins : NULL; }
 tn_value config_store(const struct config *config) { return config ? config->store : NULL; }
@@ -659,7 +663,3 @@ int64_t config_limit(const struct config *config, const char *name, int64_t othe
 int32_t config_log_level(const struct config *config) {
     return config && config->log != CONFIG_LOG_UNSET ? config->log : TN_LOG_WARN;
 }
-tn_value config_tool_approval(const struct config *config) {
-    return config ? value_get(config->tools, "approval") : NULL;
-}
-
