@@ -74,6 +74,7 @@ extern const size_t environment_count;
 
 /* Each returns the exit code. */
 int command_run(const struct arguments *arguments);
+int command_chat(const struct arguments *arguments);
 int command_replay(const struct arguments *arguments);
 int command_test(const struct arguments *arguments);
 int command_thread_list(const struct arguments *arguments);
@@ -178,6 +179,7 @@ void command_print_diagnostics(const struct arguments *arguments, struct diagnos
 /* True once after Ctrl-C (SIGINT) or SIGTERM; a second one ends the process. */
 bool command_interrupted(void);
 bool command_terminated(void); /* SIGTERM has come: end when it is convenient; a second one counts as an interrupt */
+void command_forget_interrupt(void); /* Ctrl-C has been heeded: the next one is a first one again */
 void command_watch_signals(struct host *host);
 /* The same, and sets *flag at the first. */
 void command_watch_signals_flag(struct host *host, _Atomic bool *flag);

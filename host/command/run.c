@@ -28,7 +28,6 @@ static bool is_of_plugin(const struct error *error) {
     return false;
 }
 
-/* Opens FILE as a graph; *code says why not. */
 /* Is the document itself right, and only plugins that it needs cannot be used? */
 static bool all_of_plugins(const struct diagnostics *found) {
     for (size_t i = 0; i < diagnostics_count(found); i++) {
@@ -38,7 +37,7 @@ static bool all_of_plugins(const struct diagnostics *found) {
     return true;
 }
 
-static struct graph *open_graph(const struct arguments *arguments, struct host *host, int *code) {
+struct graph *command_open_graph(const struct arguments *arguments, struct host *host, int *code) {
     struct error error = ERROR_INIT;
     struct source *source = command_source(operand_at(arguments, 0), &error);
     if (!source) {
@@ -232,7 +231,7 @@ int command_run(const struct arguments *arguments) {
     const char *config = argument_text(arguments, "run-config");
     tn_value given = config ? command_json(config, "--run-config", &error) : value_object();
     if (!given || run_options_read(&options, given, &error) != TN_OK) code = command_fail_error(COMMAND_USAGE, &error);
-    struct graph *graph = code ? NULL : open_graph(arguments, host, &code);
+    struct graph *graph = code ? NULL : command_open_graph(arguments, host, &code);
     if (graph) {
         code = argument_given(arguments, "batch") ? run_batch(arguments, host, graph, &options)
                                                   : run_single(arguments, host, graph, &options);

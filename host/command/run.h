@@ -15,6 +15,8 @@ int run_single(const struct arguments *arguments, struct host *host, struct grap
 tn_value command_input(const struct arguments *arguments, struct error *error);
 /* {id: answer} of operands ID=VALUE, from the one at `first` on; likewise. */
 tn_value command_answers(const struct arguments *arguments, size_t first, struct error *error);
+/* The document that the first operand names, as a graph; NULL: said on standard error, *code is what to end with. */
+struct graph *command_open_graph(const struct arguments *arguments, struct host *host, int *code);
 void run_print_line(tn_value value); /* as compact JSON, on standard output */
 
 #endif

@@ -75,7 +75,9 @@ struct host *command_open(const struct arguments *arguments, struct error *error
                                    .config_file = argument_text(arguments, "config"),
                                    .no_config = argument_given(arguments, "no-config"),
                                    .check_plugins = argument_given(arguments, "check-plugins"),
-                                   .allow_drafts = argument_given(arguments, "allow-drafts")};
+                                   .allow_drafts = argument_given(arguments, "allow-drafts"),
+                                   .record_dir = argument_text(arguments, "record"),
+                                   .replay_dir = argument_text(arguments, "replay")};
     struct host *host = host_new(&options, error);
     mem_free((void *)paths);
     mem_free((void *)isolate);
@@ -221,6 +223,7 @@ static void on_signal(int number) {
 }
 
 bool command_interrupted(void) { return interrupts > 0; }
+void command_forget_interrupt(void) { interrupts = 0; }
 
 static volatile sig_atomic_t terminations;
 

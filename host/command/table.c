@@ -12,6 +12,8 @@ const struct option global_options[] = {
     {"isolate", 0, "ID", "run this plugin in a process of its own; may be repeated", NULL},
     {"model", 'M', "[ROLE=]MODEL",
      "bind a role (`default` where none is named) to provider:name, or JSON; may be repeated", NULL},
+    {"record", 0, "DIR", "write every exchange over HTTP into this folder, without secrets", NULL},
+    {"replay", 0, "DIR", "answer requests over HTTP from this folder, without network", NULL},
     {"check-plugins", 0, NULL, "watch plugins for what the contract forbids; fail where something is found", NULL},
     {"color", 0, "WHEN", "whether to use colours", "auto|always|never"},
     {"help", 'h', NULL, "explain, with an example", NULL},
@@ -36,6 +38,16 @@ static const struct option run_options_table[] = {
     {"accept-changes", 0, NULL, "go on although the document has changed since the thread began", NULL},
     {"durability", 0, "WHEN", "what is written: every step before the next (sync), or the end alone", "sync|exit"},
     {"quiet", 'q', NULL, "no live view, no warnings", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct option chat_options[] = {
+    {"thread", 't', "ID", "keep the conversation in this thread, or go on with it", NULL},
+    {"channel", 0, "NAME", "where what is said goes, and the answer is found; messages", NULL},
+    {"input", 'i', "JSON", "other channels, before the first turn: JSON or @FILE", NULL},
+    {"set", 's', "PATH=VALUE", "a part of that, as for `tenon run`; may be repeated", NULL},
+    {"json", 0, NULL, "print events as JSON lines, and {\"type\":\"turn\", …} after each turn", NULL},
+    {"quiet", 'q', NULL, "no warnings", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -285,6 +297,12 @@ const struct command commands[] = {
      "A batch prints {\"output\": …} or {\"error\": …} for each line, and fails where one did.",
      "$ tenon run samples/hello/hello.yaml --set name=Ada\n{\"name\":\"Ada\",\"greeting\":\"Hello, Ada!\"}\n",
      run_options_table, 1, 1, command_run, false},
+    {"chat", "FILE", "talk to a document",
+     "Each line is a user's message in the channel `messages`, and a run; the answer is printed as it comes, and the\n"
+     "tools that were called on standard error. What must be approved is asked. Ctrl-C gives an answer up. Lines from "
+     "a\n"
+     "pipe are answered one after the other.",
+     "$ tenon chat assistant.yaml --thread ada\n", chat_options, 1, 1, command_chat, false},
     {"replay", "THREAD", "run a thread once more from its journal, and compare",
      "Nothing outside is called: what tools, models and other components with effects gave is what they gave then, and "
      "so\n"
@@ -479,6 +497,8 @@ const size_t exit_code_count = sizeof exit_codes / sizeof *exit_codes;
 
 const struct variable environment[] = {
     {"TENON_PLUGIN_PATH", "Folders, separated by colons, in which plugins are looked for."},
+    {"TENON_HTTP_RECORD", "A folder, as for `--record`, where neither that nor `--replay` is given."},
+    {"TENON_HTTP_REPLAY", "A folder, as for `--replay`, where neither that nor `--record` is given."},
     {"TENON_PROGRAM", "The program that runs isolated plugins, instead of this one."},
     {"XDG_CONFIG_HOME", "Where `tenon/tenon.yaml`, the user's configuration, is; `~/.config`."},
     {"XDG_DATA_HOME", "Where `tenon/plugins` and `tenon/packs`, the user's, are; `~/.local/share`."},

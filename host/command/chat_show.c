@@ -1,0 +1,185 @@
+/*
+ * chat_show.c - words, tool calls and their results, on a terminal or into a pipe.
+ *
+ * The same message may be told more than once: by the node inside an agent, and by the agent. Tool calls are known by
+ * their ids; text is shown as it is streamed, and what was not streamed is shown when the turn is over.
+ */
+#include "host/command/chat_show.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/command/command.h"
+#include <stdio.h>
+#include <string.h>
+
+#define SHOWN_MAX 240 /* bytes of arguments and results that are shown */
+#define SAID_MAX  (1u << 20)
+
+void chat_show_init(struct chat_show *show, bool colour) {
+    *show = (struct chat_show){.colour = colour, .calls = value_object()};
+    buffer_init(&show->said, SAID_MAX);
+}
+
+void chat_show_finish(struct chat_show *show) {
+    buffer_finish(&show->said);
+    value_unref(show->last);
+    value_unref(show->calls);
+}
+
+void chat_show_line(struct chat_show *show) {
+    if (!show->inside) return;
+    putchar('\n');
+    fflush(stdout);
+    show->inside = false;
+}
+
+/* ---- Text ---- */
+
+tn_value chat_text(tn_value message) {
+    tn_value content = value_get(message, "content");
+    if (!content || value_is(content, TN_STRING)) return content ? value_ref(content) : value_text("");
+    struct buffer text;
+    buffer_init(&text, SAID_MAX);
+    for (size_t i = 0; value_is(content, TN_ARRAY) && i < value_count(content); i++) {
+        tn_value part = value_at(content, i), words = value_get(part, "text"), type = value_get(part, "type");
+        if (value_text_is(type, "text") && value_is(words, TN_STRING))
+            buffer_text(&text, value_chars(words, NULL));
+        else if (value_is(type, TN_STRING) && !value_text_is(type, "reasoning") && !value_text_is(type, "source"))
+            buffer_format(&text, "[%s]", value_chars(type, NULL));
+    }
+    tn_value joined = value_string_lossy(buffer_cstr(&text), text.length);
+    buffer_finish(&text);
+    return joined;
+}
+
+static void say(struct chat_show *show, tn_value words) {
+    size_t length;
+    const char *text = value_chars(words, &length);
+    if (length == 0) return;
+    command_say(stdout, "%s", text);
+    fflush(stdout);
+    show->inside = text[length - 1] != '\n';
+    buffer_append(&show->said, text, length);
+}
+
+static void answer_over(struct chat_show *show) {
+    chat_show_line(show);
+    if (show->said.length) {
+        value_unref(show->last);
+        show->last = value_string_lossy(buffer_cstr(&show->said), show->said.length);
+    }
+    buffer_clear(&show->said);
+}
+
+/* ---- Notes beside the text ---- */
+
+static const char *dim(const struct chat_show *show) { return show->colour ? "\033[2m" : ""; }
+static const char *plain(const struct chat_show *show) { return show->colour ? "\033[0m" : ""; }
+
+/* One line, cut between characters. */
+static void note(struct chat_show *show, const char *mark, const char *name, const char *text) {
+    size_t length = strlen(text), cut = length;
+    chat_show_line(show);
+    if (cut > SHOWN_MAX) {
+        cut = SHOWN_MAX;
+        while (cut && ((unsigned char)text[cut] & 0xc0) == 0x80) cut--;
+    }
+    fputs(dim(show), stderr);
+    char *one_line = mem_text_n(text, cut);
+    for (char *at = one_line; *at; at++)
+        if (*at == '\n' || *at == '\r' || *at == '\t') *at = ' ';
+    command_say(stderr, "%s %s %s%s", mark, name, one_line, cut < length ? "…" : "");
+    mem_free(one_line);
+    fprintf(stderr, "%s\n", plain(show));
+}
+
+/* Whether it is told for the first time. */
+static bool is_new(struct chat_show *show, const char *mark, tn_value id) {
+    if (!value_is(id, TN_STRING)) return true;
+    tn_value key = value_format("%s%s", mark, value_chars(id, NULL));
+    bool fresh = !value_get_key(show->calls, key);
+    show->calls = value_set_key_take(show->calls, key, value_bool(true));
+    return fresh;
+}
+
+static void show_call(struct chat_show *show, tn_value call) {
+    tn_value name = value_get(call, "name"), arguments = value_get(call, "arguments");
+    if (!is_new(show, "", value_get(call, "id"))) return;
+    char *text = arguments ? json_text(arguments, JSON_COMPACT) : mem_text("");
+    note(show, "→", value_is(name, TN_STRING) ? value_chars(name, NULL) : "?", text);
+    mem_free(text);
+}
+
+static void show_message(struct chat_show *show, tn_value message) {
+    tn_value type = value_get(message, "type"), calls = value_get(message, "tool_calls");
+    for (size_t i = 0; value_is(calls, TN_ARRAY) && i < value_count(calls); i++) show_call(show, value_at(calls, i));
+    if (!value_text_is(type, "tool") || !is_new(show, "=", value_get(message, "tool_call_id"))) return;
+    tn_value text = chat_text(message), name = value_get(message, "name");
+    bool failed = value_text_is(value_get(message, "status"), "error");
+    note(show, failed ? "✗" : "←", value_is(name, TN_STRING) ? value_chars(name, NULL) : "", value_chars(text, NULL));
+    value_unref(text);
+}
+
+/* ---- Events ---- */
+
+static void show_delta(struct chat_show *show, tn_value delta) {
+    tn_value content = value_get(delta, "content"), reset = value_get(delta, "reset");
+    if (value_is(content, TN_STRING)) say(show, content);
+    if (reset) {
+        tn_value model = value_get(reset, "model");
+        buffer_clear(&show->said);
+        note(show, "↻", "begun again", value_is(model, TN_STRING) ? value_chars(model, NULL) : "");
+    }
+    if (value_get(delta, "done")) answer_over(show);
+}
+
+static void show_writes(struct chat_show *show, tn_value writes) {
+    for (size_t i = 0; value_is(writes, TN_OBJECT) && i < value_count(writes); i++) {
+        tn_value written = value_value_at(writes, i);
+        if (value_is(written, TN_OBJECT)) show_message(show, written);
+        for (size_t k = 0; value_is(written, TN_ARRAY) && k < value_count(written); k++)
+            if (value_is(value_at(written, k), TN_OBJECT)) show_message(show, value_at(written, k));
+    }
+}
+
+void chat_show_event(struct chat_show *show, tn_value event) {
+    tn_value delta = value_get(event, "delta"), writes = value_get(event, "writes");
+    if (delta) show_delta(show, delta);
+    if (writes) show_writes(show, writes);
+    if (value_text_is(value_get(event, "event"), "retry")) {
+        tn_value message = value_get(value_get(event, "error"), "message");
+        buffer_clear(&show->said);
+        note(show, "↻", "tried again:", value_is(message, TN_STRING) ? value_chars(message, NULL) : "");
+    }
+}
+
+void chat_show_rest(struct chat_show *show, tn_value messages, size_t from) {
+    answer_over(show);
+    for (size_t i = from; value_is(messages, TN_ARRAY) && i < value_count(messages); i++) {
+        tn_value message = value_at(messages, i), text;
+        if (!value_text_is(value_get(message, "type"), "ai") || value_get(message, "tool_calls")) continue;
+        text = chat_text(message);
+        if (!show->last || !value_equal(show->last, text)) {
+            say(show, text);
+            chat_show_line(show);
+        }
+        value_unref(text);
+    }
+    buffer_clear(&show->said);
+    value_unref(show->last);
+    show->last = NULL;
+}
+
+void chat_show_history(tn_value messages) {
+    for (size_t i = 0; value_is(messages, TN_ARRAY) && i < value_count(messages); i++) {
+        tn_value message = value_at(messages, i), type = value_get(message, "type"), calls, text;
+        if (!value_is(type, TN_STRING)) continue;
+        text = chat_text(message);
+        command_say(stderr, "%-6s %s\n", value_chars(type, NULL), value_chars(text, NULL));
+        calls = value_get(message, "tool_calls");
+        for (size_t k = 0; value_is(calls, TN_ARRAY) && k < value_count(calls); k++) {
+            tn_value name = value_get(value_at(calls, k), "name");
+            if (value_is(name, TN_STRING)) command_say(stderr, "       → %s\n", value_chars(name, NULL));
+        }
+        value_unref(text);
+    }
+}

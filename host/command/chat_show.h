@@ -1,0 +1,39 @@
+/*
+ * chat_show.h - what a conversation shows of a run: words as they come on standard output, tools on standard error.
+ *
+ *     chat_show_init(&show, colour);
+ *     chat_show_event(&show, event);          // of CHAT_MODES
+ *     chat_show_rest(&show, messages, from);  // what no model has streamed
+ *     chat_show_finish(&show);
+ */
+#ifndef TENON_HOST_COMMAND_CHAT_SHOW_H
+#define TENON_HOST_COMMAND_CHAT_SHOW_H
+
+#include "adl/value/buffer.h"
+#include "adl/value/value.h"
+#include "host/engine/run.h"
+#include <stdbool.h>
+
+#define CHAT_MODES ((unsigned)(RUN_MODE_MESSAGES | RUN_MODE_UPDATES | RUN_MODE_TASKS))
+
+struct chat_show {
+    bool colour;
+    bool inside;        /* the line on standard output is begun */
+    struct buffer said; /* since the last end of an answer */
+    tn_value last;      /* the last whole text that was streamed; owned, or NULL */
+    tn_value calls;     /* {tool call id: …} that have been shown, results with a `=` before; owned */
+};
+
+void chat_show_init(struct chat_show *show, bool colour);
+void chat_show_finish(struct chat_show *show);
+void chat_show_event(struct chat_show *show, tn_value event);
+/* Answers among messages[from…] that were not streamed, as a node made them from something else. */
+void chat_show_rest(struct chat_show *show, tn_value messages, size_t from);
+/* Ends a line that is begun. */
+void chat_show_line(struct chat_show *show);
+/* The conversation so far, for people. */
+void chat_show_history(tn_value messages);
+/* A message's text; a new reference. */
+tn_value chat_text(tn_value message);
+
+#endif
