@@ -11,6 +11,8 @@
 #include "host/call/worker.h"
 #include "host/config/config.h"
 #include "host/files.h"
+#include "host/http/http.h"
+#include "host/http/recording.h"
 #include "host/interface/guard.h"
 #include "host/interface/interface.h"
 #include "host/isolate/remote.h"
@@ -25,6 +27,7 @@
 #include "host/store/store.h"
 #include "host/tool/tool.h"
 #include "host/unknown.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* What a plugin is told of the configuration: its section, with secrets in place. */
@@ -32,7 +35,9 @@ static int32_t plugin_config(void *user, const char *plugin_id, tn_value *out, s
     const struct host *host = user;
     tn_value section = config_plugin(host->config, plugin_id);
     if (!section) return TN_OK;
-    return config_reveal(host->config, section, out, error);
+    int32_t status = config_reveal(host->config, section, out, error);
+    if (status == TN_OK) http_learn_secrets(host->http, section, *out);
+    return status;
 }
 
 static const char *plugin_folder(void *user, const char *plugin_id) {
@@ -119,6 +124,25 @@ static int32_t check_isolate(const struct host *host, struct error *error) {
     return TN_OK;
 }
 
+static const char *option_or(const char *option, const char *variable) {
+    if (option) return option;
+    const char *value = getenv(variable);
+    return value && *value ? value : NULL;
+}
+
+/* What is said on the command line is not changed by what a shell has around it. */
+static int32_t open_recordings(struct host *host, const struct host_options *options, struct error *error) {
+    const char *record =
+        options->replay_dir ? options->record_dir : option_or(options->record_dir, "TENON_HTTP_RECORD");
+    const char *replay =
+        options->record_dir ? options->replay_dir : option_or(options->replay_dir, "TENON_HTTP_REPLAY");
+    if (record && replay)
+        return error_set(error, TN_INVALID, "INVALID_INPUT",
+                         "to record (%s) and to replay (%s) do not go together; give one of them", record, replay);
+    if (replay) return replayer_open(replay, &host->http_replay, error);
+    return record ? recorder_open(record, &host->http_record, error) : TN_OK;
+}
+
 static void warn(void *user, const char *message) {
     (void)user;
     log_write(LOG_WARN, NULL, "%s", message);
@@ -149,11 +173,13 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     }
     if (status == TN_OK) {
         loop_enter(host->loop);
+        host->http = http_new(host);
         struct registry_options registry_options;
         host_registry_options(host, &registry_options);
         host->registry = registry_new(&registry_options);
         status = find_plugins(host, options, error);
         if (status == TN_OK) status = check_isolate(host, error);
+        if (status == TN_OK) status = open_recordings(host, options, error);
         if (status == TN_OK) unknown_plugins(host, warn, NULL);
     }
     if (status != TN_OK) {

@@ -19,8 +19,11 @@
 struct config;
 struct diagnostics;
 struct graph;
+struct http;
 struct loop;
+struct recorder;
 struct registry;
+struct replayer;
 struct store;
 struct tools;
 
@@ -32,17 +35,25 @@ struct host_options {
     const char *const *models;       /* --model, see model_bind; NULL-terminated; NULL: none */
     bool check_plugins;              /* watch them for what the contract forbids: interface/guard.h */
     bool allow_drafts;               /* draft interfaces for plugins that are not bundled */
+    /*
+     * Folders: every exchange over HTTP is written there, or answered from there, without network (http/recording.h);
+     * not both. NULL: what the environment says by TENON_HTTP_RECORD and TENON_HTTP_REPLAY, else none.
+     */
+    const char *record_dir, *replay_dir;
 };
 
 struct host {
     struct loop *loop;
     struct registry *registry;
     struct config *config;
-    struct catalog catalog; /* the registry, and files */
-    struct graph *graphs;   /* what graph_open has given and is still in use */
-    struct graph *building; /* the innermost graph that is being built; NULL: none */
-    struct store *store;    /* NULL until host_store is first asked for it */
-    struct tools *tools;    /* what the tool kernel keeps; NULL until tools_of is first asked for it */
+    struct catalog catalog;       /* the registry, and files */
+    struct graph *graphs;         /* what graph_open has given and is still in use */
+    struct graph *building;       /* the innermost graph that is being built; NULL: none */
+    struct http *http;            /* for plugins: interface/http.c */
+    struct recorder *http_record; /* NULL: nothing is recorded */
+    struct replayer *http_replay; /* NULL: requests go out */
+    struct store *store;          /* NULL until host_store is first asked for it */
+    struct tools *tools;          /* what the tool kernel keeps; NULL until tools_of is first asked for it */
     bool allow_drafts, check_plugins;
     tn_value isolate; /* the options' `isolate`, an array */
     /* `limits` of tenon.yaml: the most a run gets, whatever its document asks for; UINT32_MAX where nothing is said. */

@@ -268,7 +268,7 @@ static void read_prices(struct reader *reader, const struct tree_node *node) {
     }
 }
 
-static bool is_command(const struct tree_node *node) {
+static bool is_texts(const struct tree_node *node) {
     bool good = node && node->kind == TN_ARRAY && node->count > 0;
     for (uint32_t i = 0; good && i < node->count; i++) good = node->items[i].node->kind == TN_STRING;
     return good;
@@ -288,10 +288,16 @@ static void read_secret(struct reader *reader, const struct tree_item *item) {
     }
     const struct tree_node *env = tree_get(node, "env"), *file = tree_get(node, "file"),
                            *command = tree_get(node, "command");
-    bool good = node->kind == TN_OBJECT && node->count == 1 &&
-                ((env && env->kind == TN_STRING) || (file && file->kind == TN_STRING) || is_command(command));
+    const struct tree_node *hosts = tree_get(node, "hosts");
+    bool good = node->kind == TN_OBJECT && node->count == 1 + (hosts != NULL) &&
+                ((env && env->kind == TN_STRING) || (file && file->kind == TN_STRING) || is_texts(command));
     if (!good) {
         wrong_kind(reader, node, name, "one of {env: NAME}, {file: PATH} and {command: [PROGRAM, ARGUMENT…]}");
+        return;
+    }
+    if (hosts && (!is_texts(hosts) || hosts->count > CONFIG_HOSTS_MAX)) {
+        wrong_kind(reader, hosts, "hosts",
+                   "a list of hosts, as in [api.acme.example, \"*.acme.example\"]; 100 at most");
         return;
     }
     tn_value row = tree_to_value(node);
@@ -335,6 +341,23 @@ static void read_store(struct reader *reader, const struct tree_node *node) {
     }
     value_unref(reader->config->store);
     reader->config->store = section;
+}
+
+static void read_http(struct reader *reader, const struct tree_node *node) {
+    const struct tree_node *use = node->kind == TN_STRING ? node : tree_get(node, "use");
+    if (node->kind != TN_STRING &&
+        !is_mapping(reader, node, "http", "the name of a plugin that provides HTTP, or a mapping with `use`"))
+        return;
+    for (uint32_t i = 0; node->kind == TN_OBJECT && i < node->count; i++) {
+        struct nearest near;
+        nearest_init(&near, value_chars(node->items[i].key, NULL), strlen(value_chars(node->items[i].key, NULL)));
+        nearest_offer(&near, "use", 3);
+        if (!value_text_is(node->items[i].key, "use")) unknown_key(reader, &node->items[i], "`http`", &near);
+    }
+    if (use && use->kind != TN_STRING) wrong_kind(reader, use, "http.use", "the name of a plugin that provides HTTP");
+    if (!use || use->kind != TN_STRING) return;
+    value_unref(reader->config->http);
+    reader->config->http = value_set_take(value_object(), "use", value_ref(use->value));
 }
 
 static void read_limits(struct reader *reader, const struct tree_node *node) {
@@ -416,6 +439,7 @@ void config_free(struct config *config) {
     value_unref(config->tools);
     value_unref(config->trust);
     value_unref(config->store);
+    value_unref(config->http);
     mem_free(config);
 }
 
@@ -523,6 +547,10 @@ static void config_overlay(struct config *under, const struct config *over) {
     if (over->store) {
         value_unref(under->store);
         under->store = value_ref(over->store);
+    }
+    if (over->http) {
+        value_unref(under->http);
+        under->http = value_ref(over->http);
     }
     if (over->log != CONFIG_LOG_UNSET) under->log = over->log;
 }
@@ -653,6 +681,7 @@ tn_value config_tool_approval(const struct config *config) {
 tn_value config_prices(const struct config *config) { return config ? config->prices : NULL; }
 tn_value config_plugin_sections(const struct config *config) { return config ? config->plugins : NULL; }
 tn_value config_store(const struct config *config) { return config ? config->store : NULL; }
+tn_value config_http(const struct config *config) { return config ? config->http : NULL; }
 tn_value config_models(const struct config *config) { return config ? config->models : NULL; }
 
 int64_t config_limit(const struct config *config, const char *name, int64_t otherwise) {

@@ -8,7 +8,8 @@
  *     packs:
  *       trust: [~/keys/acme.pub]              # whose signature makes a pack trusted; or the key itself, in base64
  *     models: {planner: "openai:gpt-4o", default: {provider: ollama, model: llama3}}
- *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}
+ *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}; and `hosts`
+ *     http: {use: http}
  *     store: {use: sqlite, path: ./state/tenon.db}
  *     limits: {concurrency: 64, workers: 16}
  *     log: info
@@ -55,6 +56,7 @@ const struct config_key *config_key_at(size_t index);
 #define CONFIG_PATHS_MAX   100u        /* entries of plugins.path */
 #define CONFIG_PARENTS_MAX 64u         /* folders searched upwards */
 #define CONFIG_TRUST_MAX   1000u       /* entries of packs.trust */
+#define CONFIG_HOSTS_MAX   100u        /* hosts of a secret */
 #define CONFIG_KEY_TEXT    45          /* bytes of a public key's text, with the NUL */
 
 struct config *config_empty(void);
@@ -84,17 +86,19 @@ bool config_unisolated(const struct config *config, const char *plugin_id);
 tn_value config_isolation(const struct config *config); /* {id or "*": "process" | "none"}; borrowed, may be NULL */
 tn_value config_plugin_sections(const struct config *config);         /* {id: section}; borrowed, may be NULL */
 tn_value config_store(const struct config *config);                   /* {use, path, …}, the path absolute; or NULL */
+tn_value config_http(const struct config *config);                    /* {use}; or NULL */
 tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
 tn_value config_models(const struct config *config);                  /* {role: binding}; borrowed, may be NULL */
 /* --model: a role's binding from now on, whatever a file says. */
 void config_bind_model_take(struct config *config, const char *role, tn_value binding);
 /* What models cost per million tokens, {pattern: {input, output, cached?, cache_write?}}; borrowed, may be NULL. */
 tn_value config_prices(const struct config *config);
+/* Whether tools may be used, {pattern or "effect:PATTERN": "auto" | "ask" | "deny"}; borrowed, NULL: nothing is said.
+ */
+tn_value config_tool_approval(const struct config *config);
 int64_t config_limit(const struct config *config, const char *name, int64_t otherwise);
 int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN where nothing is said */
 
-/* Whether tools may be used, {pattern or "effect:PATTERN": "auto" | "ask" | "deny"}; borrowed, NULL: nothing is said. */
-tn_value config_tool_approval(const struct config *config);
 /* Whether `text` is a public key as we write it: 32 bytes in base64. */
 bool config_is_key(const char *text);
 /* The key in a .pub file, which is one line. NOT_FOUND (IO), or INVALID_CONFIG where it has anything else. */
@@ -110,6 +114,10 @@ bool config_trusts(const struct config *config, const char *key, struct error *e
  * SECRET_NOT_FOUND; no message ever has the text. A command is waited for: [loop], and [worker] where that matters.
  */
 int32_t config_secret(const struct config *config, const char *name, tn_value *out, struct error *error);
+/* Nothing says where it is but an environment variable, and there is none: whoever can do without it does. */
+bool config_secret_absent(const struct config *config, const char *name);
+/* Where it may be sent to: an array of "host", "host:port" and "*.domain"; NULL where nothing is said. Borrowed. */
+tn_value config_secret_hosts(const struct config *config, const char *name);
 /* `value` with every {secret: NAME} in it replaced by its text; a new reference. */
 int32_t config_reveal(const struct config *config, tn_value value, tn_value *out, struct error *error);
 

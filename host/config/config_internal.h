@@ -16,7 +16,7 @@ struct config {
     tn_value folders;   /* id -> folder of the file that has its section */
     tn_value models;    /* role -> binding */
     tn_value prices;    /* "provider:model", or a pattern -> {input, output, cached?, cache_write?} */
-    tn_value secrets;   /* name -> {env} | {file} | {command}; paths absolute */
+    tn_value secrets;   /* name -> {env} | {file} | {command}, and hosts?; paths absolute */
     tn_value limits;    /* name -> integer */
     tn_value isolation; /* id or "*" -> "process" | "none" */
     tn_value store;     /* {use, path, …}; NULL where nothing is said */

@@ -125,6 +125,16 @@ int32_t config_secret(const struct config *config, const char *name, tn_value *o
     return from_environment(name, env ? value_chars(env, NULL) : name, out, error);
 }
 
+bool config_secret_absent(const struct config *config, const char *name) {
+    tn_value row = config ? value_get(config->secrets, name) : NULL, env = value_get(row, "env");
+    if (value_get(row, "command") || value_get(row, "file")) return false;
+    return getenv(env ? value_chars(env, NULL) : name) == NULL;
+}
+
+tn_value config_secret_hosts(const struct config *config, const char *name) {
+    return config ? value_get(value_get(config->secrets, name), "hosts") : NULL;
+}
+
 static tn_value revealed(const struct config *config, tn_value value, struct error *error) {
     if (value_is(value, TN_OBJECT)) {
         tn_value name = value_count(value) == 1 ? value_get(value, "secret") : NULL, secret = NULL;

@@ -7,6 +7,7 @@
  */
 #include "adl/value/memory.h"
 #include "host/host.h"
+#include "host/http/http.h"
 #include "host/interface/interface.h"
 #include "host/log.h"
 #include "host/loop/loop.h"
@@ -30,7 +31,10 @@ static struct loop *loop_of(const tn_host *host) {
 
 static void log_line(const tn_host *host, int32_t level, const char *message) {
     const struct plugin *plugin = plugin_of(host);
-    log_write(level, plugin ? plugin_id(plugin) : "?", "%s", message ? message : "");
+    const struct host *owner = plugin ? registry_user(plugin_registry(plugin)) : NULL;
+    char *safe = owner && message ? http_scrub_line(owner->http, message) : NULL;
+    log_write(level, plugin ? plugin_id(plugin) : "?", "%s", safe ? safe : message ? message : "");
+    mem_free(safe);
 }
 
 static int64_t wall_ms(const tn_host *host) {

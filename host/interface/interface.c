@@ -12,6 +12,7 @@ const struct registry_interface interface_table[] = {
     {TN_EVAL_DRAFT, &interface_eval, true, NULL},
     {TN_GRAPH_DRAFT, &interface_graph, true, NULL},
     {TN_GRAPH_DRAFT_2, &interface_graph_2, true, NULL},
+    {TN_HTTP_DRAFT, &interface_http, true, interface_http_ended},
     {TN_POLL_DRAFT, &interface_poll, true, interface_poll_ended},
     {TN_REGISTRY_DRAFT, &registry_draft, true, NULL},
     {TN_STATE_DRAFT, &interface_state, true, NULL},

@@ -10,10 +10,13 @@
 #include <tenon.h>
 #include <tenon/eval.h>
 #include <tenon/graph.h>
+#include <tenon/http.h>
 #include <tenon/poll.h>
 #include <tenon/registry.h>
 #include <tenon/state.h>
 #include <tenon/tool.h>
+
+struct callable;
 
 extern const tn_value_1 interface_value;
 extern const tn_core_1 interface_core;
@@ -21,12 +24,18 @@ extern const tn_task_1 interface_task;
 extern const tn_eval_draft interface_eval;
 extern const tn_graph_draft interface_graph;
 extern const tn_graph_draft_2 interface_graph_2;
+extern const tn_http_draft interface_http;
+void interface_http_ended(struct plugin *plugin); /* [loop] cancels all of its exchanges */
+/* Where set, exchanges are its, and `send_wait` is an operation of that name: in a process that has no network. */
+extern const tn_http_draft *interface_http_elsewhere;
+#define INTERFACE_HTTP_SEND "http.send"
+/* [loop] One request of the plugin's as a callable, for one call; its output is END's value. */
+struct callable *interface_http_call(struct plugin *plugin);
 extern const tn_poll_draft interface_poll;
 void interface_poll_ended(struct plugin *plugin); /* [loop] ends all of its watches */
 extern const tn_state_draft interface_state;
 extern const tn_tool_draft interface_tool;
 /* Where set, operations of the state kernel are what it makes of their names: in a process that has no store. */
-struct callable;
 extern struct callable *(*interface_state_elsewhere)(const char *operation);
 
 /* Ends with a row whose id is NULL. */

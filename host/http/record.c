@@ -1,0 +1,280 @@
+/*
+ * record.c - writing exchanges down: kept until they end, without secrets, a file each.
+ *
+ * A secret may lie across two pieces of a body: they are looked through as one. A file is written beside its name and
+ * renamed, so that a recording is whole or not there. A run does not fail because it cannot be recorded: that is said,
+ * and it goes on.
+ */
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/http/recording_internal.h"
+#include "host/http/request.h"
+#include "host/http/secrets.h"
+#include "host/log.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <tenon/http.h>
+#include <unistd.h>
+
+#define SLUG_MAX 80
+
+struct recorder {
+    char *folder;
+    uint32_t last; /* the number of the newest one */
+    bool full;     /* that there is no room for more has been said */
+};
+
+struct recording {
+    struct recorder *record;
+    uint32_t number;
+    char *plugin;
+    tn_value request, head, data, end; /* head, end: NULL before; data: an array */
+    int32_t ended;                     /* TN_HTTP_END, TN_HTTP_FAILED; 0: cancelled */
+};
+
+/* ---- The folder ---- */
+
+static int32_t make_folder(const char *folder, struct error *error) {
+    char path[PATH_MAX];
+    size_t length = strlen(folder);
+    if (!length || length >= sizeof path)
+        return error_set(error, TN_INVALID, "IO", "--record: `%.200s` is no name of a folder", folder);
+    memcpy(path, folder, length + 1);
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            return error_set(error, TN_ERROR, "IO", "--record: cannot make the folder %s: %s", path, strerror(errno));
+        *slash = '/';
+    }
+    struct stat status;
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return error_set(error, TN_ERROR, "IO", "--record: cannot make the folder %s: %s", path, strerror(errno));
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode) || access(path, W_OK) != 0)
+        return error_set(error, TN_ERROR, "IO", "--record: %s is no folder that can be written to", path);
+    return TN_OK;
+}
+
+int32_t recorder_open(const char *folder, struct recorder **out, struct error *error) {
+    int32_t status = make_folder(folder, error);
+    if (status != TN_OK) return status;
+    struct recorder *record = mem_zalloc(sizeof *record);
+    record->folder = mem_text(folder);
+    DIR *directory = opendir(folder);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        char *end;
+        unsigned long number = strtoul(entry->d_name, &end, 10);
+        if (end != entry->d_name && *end == '-' && number > record->last && number <= RECORD_FILES_MAX)
+            record->last = (uint32_t)number;
+    }
+    if (directory) closedir(directory);
+    *out = record;
+    return TN_OK;
+}
+
+void recorder_free(struct recorder *record) {
+    if (!record) return;
+    mem_free(record->folder);
+    mem_free(record);
+}
+
+/* ---- One exchange ---- */
+
+struct recording *recording_new_take(struct recorder *record, const char *plugin, tn_value request) {
+    if (record->last >= RECORD_FILES_MAX) {
+        if (!record->full)
+            log_write(LOG_WARN, NULL,
+                      "%s has %u recordings, the most there may be; the run goes on, and is not recorded",
+                      record->folder, RECORD_FILES_MAX);
+        record->full = true;
+        value_unref(request);
+        return NULL;
+    }
+    struct recording *recording = mem_zalloc(sizeof *recording);
+    recording->record = record;
+    recording->number = ++record->last;
+    recording->plugin = mem_text(plugin);
+    recording->request = request;
+    recording->data = value_array();
+    return recording;
+}
+
+void recording_event(struct recording *recording, int32_t event, tn_value value) {
+    if (!recording) return;
+    if (event == TN_HTTP_HEAD) {
+        recording->head = value_ref(value);
+    } else if (event == TN_HTTP_DATA) {
+        recording->data = value_push_take(recording->data, value_ref(value));
+    } else {
+        recording->end = value_ref(value);
+        recording->ended = event;
+    }
+}
+
+/* ---- Its file ---- */
+
+static tn_value readable_take(tn_value bytes) {
+    size_t length;
+    if (!value_is(bytes, TN_BYTES)) return bytes;
+    const char *data = value_data(bytes, &length);
+    tn_value text = value_string(data, length);
+    if (!text) return bytes;
+    value_unref(bytes);
+    return text;
+}
+
+/* Pieces of bytes without secrets, wherever these lie; what a secret was across stays with the first piece. */
+static tn_value scrub_pieces(tn_value pieces, struct secrets *secrets) {
+    struct buffer whole, piece;
+    size_t length;
+    tn_value made = value_array_reserve(value_count(pieces));
+    buffer_init(&whole, SIZE_MAX);
+    buffer_init(&piece, SIZE_MAX);
+    for (size_t i = 0; i < value_count(pieces); i++) {
+        const char *data = value_data(value_at(pieces, i), &length);
+        buffer_append(&whole, data, length);
+    }
+    size_t at = 0, end = 0, found = 0, size = 0;
+    const char *name = NULL;
+    bool more = secrets_next(secrets, whole.data, whole.length, SECRETS_SCRUB_MIN, &found, &size, &name);
+    for (size_t i = 0; i < value_count(pieces); i++) {
+        value_data(value_at(pieces, i), &length);
+        end += length;
+        buffer_clear(&piece);
+        while (at < end) {
+            size_t stop = more && found < end ? found : end;
+            if (stop > at) buffer_append(&piece, whole.data + at, stop - at);
+            at = stop;
+            if (!more || at != found || at >= end) continue;
+            buffer_format(&piece, "{secret:%s}", name);
+            at = found += size;
+            more = secrets_next(secrets, whole.data, whole.length, SECRETS_SCRUB_MIN, &found, &size, &name);
+        }
+        made = value_push_take(made, readable_take(value_bytes(buffer_cstr(&piece), piece.length)));
+    }
+    buffer_finish(&whole);
+    buffer_finish(&piece);
+    return made;
+}
+
+static tn_value data_of(const struct recording *recording, struct secrets *secrets) {
+    if (value_is(value_at(recording->data, 0), TN_BYTES)) return scrub_pieces(recording->data, secrets);
+    return secrets_scrub(secrets, recording->data, SECRETS_SCRUB_MIN);
+}
+
+/* What END has beside what HEAD had. */
+static tn_value end_of(const struct recording *recording, struct secrets *secrets) {
+    static const char *const members[] = {"body", "attempts", "ms"};
+    tn_value made = value_object_reserve(3);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        tn_value member = value_get(recording->end, members[i]);
+        if (!member) continue;
+        made = value_set_take(made, members[i], readable_take(secrets_scrub(secrets, member, SECRETS_SCRUB_MIN)));
+    }
+    return made;
+}
+
+static tn_value response_of(const struct recording *recording, struct secrets *secrets) {
+    tn_value made = value_object_reserve(5), head = recording->head;
+    if (head) {
+        tn_value attempt = value_get(head, "attempt");
+        made = value_set_take(made, "status", value_ref(value_get(head, "status")));
+        made = value_set_take(made, "headers", request_redact_headers(value_get(head, "headers"), secrets));
+        if (attempt) made = value_set_take(made, "attempt", value_ref(attempt));
+    }
+    if (value_count(recording->data)) made = value_set_take(made, "data", data_of(recording, secrets));
+    if (recording->ended == TN_HTTP_END) return value_set_take(made, "end", end_of(recording, secrets));
+    if (recording->ended == TN_HTTP_FAILED)
+        return value_set_take(made, "failed", secrets_scrub(secrets, recording->end, SECRETS_SCRUB_MIN));
+    return value_set_take(made, "cancelled", value_bool(true));
+}
+
+/* "000001-POST-api.acme.example-v1-chat": of the redacted URL's host and path. */
+static void write_name(struct buffer *out, const struct recording *recording) {
+    const char *url = value_chars(value_get(recording->request, "url"), NULL), *rest = strstr(url, "://");
+    buffer_format(out, "%06u-%s-", recording->number, value_chars(value_get(recording->request, "method"), NULL));
+    rest = rest ? rest + 3 : url;
+    size_t length = strcspn(rest, "?{");
+    bool gap = false;
+    for (size_t i = 0, used = 0; i < length && used < SLUG_MAX; i++) {
+        char c = rest[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_';
+        if (plain && gap) buffer_char(out, '-');
+        if (plain) buffer_char(out, c);
+        used += (size_t)plain + (size_t)(plain && gap);
+        gap = !plain;
+    }
+    buffer_text(out, ".json");
+}
+
+static bool write_all(int descriptor, const char *data, size_t length) {
+    while (length) {
+        ssize_t wrote = write(descriptor, data, length);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) return false;
+        data += wrote;
+        length -= (size_t)wrote;
+    }
+    return true;
+}
+
+static bool write_file(const char *path, const char *text, size_t length) {
+    char part[PATH_MAX];
+    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    int descriptor = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (descriptor < 0) return false;
+    bool written = write_all(descriptor, text, length);
+    int why = errno;
+    if (close(descriptor) != 0 && written) {
+        written = false;
+        why = errno;
+    }
+    if (written && rename(part, path) != 0) {
+        written = false;
+        why = errno;
+    }
+    if (!written) unlink(part);
+    errno = why;
+    return written;
+}
+
+static void recording_write(const struct recording *recording, struct secrets *secrets) {
+    struct buffer text, path;
+    tn_value file = value_set_take(value_object_reserve(4), "format", value_text(RECORDING_FORMAT));
+    file = value_set_take(file, "plugin", value_text(recording->plugin));
+    file = value_set_take(file, "request", value_ref(recording->request));
+    file = value_set_take(file, "response", response_of(recording, secrets));
+    buffer_init(&text, RECORD_FILE_MAX);
+    buffer_init(&path, PATH_MAX);
+    buffer_format(&path, "%s/", recording->record->folder);
+    write_name(&path, recording);
+    json_write(&text, file, JSON_INDENTED);
+    buffer_char(&text, '\n');
+    if (text.overflow)
+        log_write(LOG_WARN, NULL, "%s: not recorded: it is longer than %u MiB; the run goes on", buffer_cstr(&path),
+                  RECORD_FILE_MAX >> 20);
+    else if (!write_file(buffer_cstr(&path), text.data, text.length))
+        log_write(LOG_WARN, NULL, "%s: not recorded: %s; the run goes on", buffer_cstr(&path), strerror(errno));
+    buffer_finish(&text);
+    buffer_finish(&path);
+    value_unref(file);
+}
+
+void recording_finish(struct recording *recording, struct secrets *secrets) {
+    if (!recording) return;
+    recording_write(recording, secrets);
+    value_unref(recording->request);
+    value_unref(recording->head);
+    value_unref(recording->data);
+    value_unref(recording->end);
+    mem_free(recording->plugin);
+    mem_free(recording);
+}

@@ -1,0 +1,247 @@
+/*
+ * secrets.c - the list of secrets that have been fetched, and the search for them.
+ *
+ * A secret is searched for as it is, percent-encoded, and as JSON writes it. The list only grows, and is short; the
+ * lock is for log lines, which come from any thread.
+ */
+#include "host/http/secrets.h"
+#include "adl/value/buffer.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/config/config.h"
+#include "host/http/url.h"
+#include <pthread.h>
+#include <string.h>
+
+#define FORMS           3
+#define SCRUB_DEPTH_MAX 64 /* of a value that comes back */
+
+struct secret {
+    struct secret *next;
+    char *name;
+    char *forms[FORMS]; /* NULL where it is the same as the first */
+    size_t lengths[FORMS];
+    int64_t fetched_ms;
+    bool doubted, fetched; /* fetched: not only learnt */
+};
+
+struct secrets {
+    const struct config *config;
+    struct secret *first; /* changed by the loop, under the lock */
+    pthread_mutex_t lock;
+};
+
+struct secrets *secrets_new(const struct config *config) {
+    struct secrets *secrets = mem_zalloc(sizeof *secrets);
+    secrets->config = config;
+    pthread_mutex_init(&secrets->lock, NULL);
+    return secrets;
+}
+
+static void wipe(struct secret *secret) {
+    for (int i = 0; i < FORMS; i++) {
+        if (secret->forms[i]) explicit_bzero(secret->forms[i], secret->lengths[i]);
+        mem_free(secret->forms[i]);
+        secret->forms[i] = NULL;
+    }
+}
+
+void secrets_free(struct secrets *secrets) {
+    if (!secrets) return;
+    for (struct secret *secret = secrets->first, *next; secret; secret = next) {
+        next = secret->next;
+        wipe(secret);
+        mem_free(secret->name);
+        mem_free(secret);
+    }
+    pthread_mutex_destroy(&secrets->lock);
+    mem_free(secrets);
+}
+
+/* ---- The list ---- */
+
+static void add_form(struct secret *secret, int form, struct buffer *text, size_t skip) {
+    size_t length = text->length - 2 * skip;
+    bool same = form > 0 && length == secret->lengths[0] && memcmp(text->data + skip, secret->forms[0], length) == 0;
+    if (!same && length) {
+        secret->forms[form] = mem_text_n(text->data + skip, length);
+        secret->lengths[form] = length;
+    }
+    if (text->data) explicit_bzero(text->data, text->length);
+    buffer_finish(text);
+}
+
+static void set_text(struct secret *secret, const char *text, size_t length) {
+    struct buffer form;
+    wipe(secret);
+    buffer_init(&form, SIZE_MAX);
+    buffer_append(&form, text, length);
+    add_form(secret, 0, &form, 0);
+    buffer_init(&form, SIZE_MAX);
+    url_escape(&form, text, length);
+    add_form(secret, 1, &form, 0);
+    buffer_init(&form, SIZE_MAX);
+    json_write_string(&form, text, length);
+    add_form(secret, 2, &form, 1); /* without its quotes */
+}
+
+static struct secret *find(const struct secrets *secrets, const char *name) {
+    struct secret *secret = secrets->first;
+    while (secret && strcmp(secret->name, name) != 0) secret = secret->next;
+    return secret;
+}
+
+static struct secret *keep(struct secrets *secrets, const char *name, tn_value text) {
+    struct secret *secret = find(secrets, name);
+    size_t length;
+    const char *chars = value_chars(text, &length);
+    pthread_mutex_lock(&secrets->lock);
+    if (!secret) {
+        secret = mem_zalloc(sizeof *secret);
+        secret->name = mem_text(name);
+        secret->next = secrets->first;
+        secrets->first = secret;
+    }
+    set_text(secret, chars, length);
+    pthread_mutex_unlock(&secrets->lock);
+    return secret;
+}
+
+int32_t secrets_get(struct secrets *secrets, const char *name, int64_t now_ms, tn_value *out, struct error *error) {
+    struct secret *secret = find(secrets, name);
+    if (secret && secret->fetched && !(secret->doubted && now_ms - secret->fetched_ms >= SECRETS_AGAIN_MS)) {
+        *out = value_text_n(secret->forms[0] ? secret->forms[0] : "", secret->lengths[0]);
+        return TN_OK;
+    }
+    int32_t status = config_secret(secrets->config, name, out, error);
+    if (status != TN_OK) return status;
+    secret = keep(secrets, name, *out);
+    secret->fetched = true;
+    secret->doubted = false;
+    secret->fetched_ms = now_ms;
+    return TN_OK;
+}
+
+bool secrets_absent(const struct secrets *secrets, const char *name) {
+    return config_secret_absent(secrets->config, name);
+}
+
+void secrets_doubt(struct secrets *secrets, const char *name) {
+    struct secret *secret = find(secrets, name);
+    if (secret) secret->doubted = true;
+}
+
+void secrets_learn(struct secrets *secrets, tn_value section, tn_value revealed) {
+    tn_value name = value_count(section) == 1 ? value_get(section, "secret") : NULL;
+    if (value_is(name, TN_STRING) && value_is(revealed, TN_STRING)) {
+        if (!find(secrets, value_chars(name, NULL))) keep(secrets, value_chars(name, NULL), revealed);
+        return;
+    }
+    bool object = value_is(section, TN_OBJECT);
+    if (section == revealed || value_kind(section) != value_kind(revealed) || (!object && !value_is(section, TN_ARRAY)))
+        return;
+    for (size_t i = 0; i < value_count(section) && i < value_count(revealed); i++)
+        secrets_learn(secrets, object ? value_value_at(section, i) : value_at(section, i),
+                      object ? value_value_at(revealed, i) : value_at(revealed, i));
+}
+
+/* ---- The search ---- */
+
+/* The longest form of any secret that begins at `at`. */
+static const struct secret *match(const struct secrets *secrets, const char *at, size_t left, size_t min,
+                                  size_t *length) {
+    const struct secret *best = NULL;
+    *length = 0;
+    for (const struct secret *secret = secrets->first; secret; secret = secret->next) {
+        if (secret->lengths[0] < min) continue;
+        for (int i = 0; i < FORMS; i++) {
+            size_t size = secret->forms[i] ? secret->lengths[i] : 0;
+            if (size <= *length || size > left || memcmp(at, secret->forms[i], size) != 0) continue;
+            best = secret;
+            *length = size;
+        }
+    }
+    return best;
+}
+
+static bool occurs(const struct secrets *secrets, const char *text, size_t length, size_t min) {
+    for (const struct secret *secret = secrets->first; secret; secret = secret->next) {
+        if (secret->lengths[0] < min) continue;
+        for (int i = 0; i < FORMS; i++)
+            if (secret->forms[i] && memmem(text, length, secret->forms[i], secret->lengths[i])) return true;
+    }
+    return false;
+}
+
+/* False: nothing was found, and nothing written. */
+static bool replace(const struct secrets *secrets, const char *text, size_t length, size_t min, struct buffer *out) {
+    if (!occurs(secrets, text, length, min)) return false;
+    for (size_t i = 0, size; i < length;) {
+        const struct secret *secret = match(secrets, text + i, length - i, min, &size);
+        if (secret)
+            buffer_format(out, "{secret:%s}", secret->name);
+        else
+            buffer_char(out, text[i]);
+        i += secret ? size : 1;
+    }
+    return true;
+}
+
+static tn_value scrub_chars(const struct secrets *secrets, tn_value value, size_t min) {
+    struct buffer out;
+    size_t length;
+    bool bytes = value_is(value, TN_BYTES);
+    const char *chars = bytes ? value_data(value, &length) : value_chars(value, &length);
+    tn_value result = NULL;
+    buffer_init(&out, SIZE_MAX);
+    if (replace(secrets, chars, length, min, &out))
+        result = bytes ? value_bytes(out.data, out.length) : value_string_lossy(buffer_cstr(&out), out.length);
+    buffer_finish(&out);
+    return result ? result : value_ref(value);
+}
+
+static tn_value scrub(const struct secrets *secrets, tn_value value, size_t min, int depth) {
+    if (value_is(value, TN_STRING) || value_is(value, TN_BYTES)) return scrub_chars(secrets, value, min);
+    bool object = value_is(value, TN_OBJECT);
+    if (!object && !value_is(value, TN_ARRAY)) return value_ref(value);
+    if (depth == SCRUB_DEPTH_MAX) return value_null(); /* nothing that has not been looked at */
+    tn_value all = value_ref(value);
+    for (size_t i = 0; i < value_count(value); i++) {
+        tn_value item = object ? value_value_at(value, i) : value_at(value, i);
+        tn_value safe = scrub(secrets, item, min, depth + 1);
+        if (safe == item)
+            value_unref(safe);
+        else if (object)
+            all = value_set_key_take(all, value_ref(value_key_at(value, i)), safe);
+        else
+            all = value_replace_take(all, i, safe);
+    }
+    return all;
+}
+
+tn_value secrets_scrub(struct secrets *secrets, tn_value value, size_t min) {
+    return secrets->first ? scrub(secrets, value, min, 0) : value_ref(value);
+}
+
+bool secrets_next(const struct secrets *secrets, const char *text, size_t length, size_t min, size_t *at, size_t *size,
+                  const char **name) {
+    if (!length || !occurs(secrets, text, length, min)) return false;
+    for (; *at < length; (*at)++) {
+        const struct secret *secret = match(secrets, text + *at, length - *at, min, size);
+        if (!secret) continue;
+        *name = secret->name;
+        return true;
+    }
+    return false;
+}
+
+char *secrets_scrub_line(struct secrets *secrets, const char *line) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    pthread_mutex_lock(&secrets->lock);
+    bool found = replace(secrets, line, strlen(line), SECRETS_SCRUB_MIN, &out);
+    pthread_mutex_unlock(&secrets->lock);
+    char *safe = found ? buffer_detach(&out, NULL) : NULL;
+    buffer_finish(&out);
+    return safe;
+}
