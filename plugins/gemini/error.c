@@ -1,0 +1,84 @@
+/*
+ * error.c - Google's errors: {error: {code, message, status, details: [{@type, …}]}}, alone or as the one item of an
+ * array, as the body of a status or, after 200, of a chunk.
+ *
+ * The status word tells more than HTTP's number. A quota that is used up says when to come back in a RetryInfo, beside
+ * or instead of a Retry-After.
+ */
+#include "gemini.h"
+
+#include <stdlib.h>
+
+static const char *const codes[][2] = {{"UNAUTHENTICATED", "AUTH"},
+                                       {"PERMISSION_DENIED", "AUTH"},
+                                       {"RESOURCE_EXHAUSTED", "RATE_LIMITED"},
+                                       {"INVALID_ARGUMENT", "INVALID_REQUEST"},
+                                       {"FAILED_PRECONDITION", "INVALID_REQUEST"},
+                                       {"OUT_OF_RANGE", "INVALID_REQUEST"},
+                                       {"NOT_FOUND", "INVALID_REQUEST"},
+                                       {"ALREADY_EXISTS", "INVALID_REQUEST"},
+                                       {"UNIMPLEMENTED", "UNSUPPORTED"},
+                                       {"DEADLINE_EXCEEDED", "TIMEOUT"},
+                                       {"UNAVAILABLE", "OVERLOADED"},
+                                       {"INTERNAL", "OVERLOADED"},
+                                       {"ABORTED", "OVERLOADED"},
+                                       {"CANCELLED", "OVERLOADED"},
+                                       {"UNKNOWN", "OVERLOADED"},
+                                       {"DATA_LOSS", "OVERLOADED"}};
+
+/* For a body that has a number and no word. */
+static const struct {
+    int64_t number;
+    const char *code;
+} numbers[] = {{400, "INVALID_REQUEST"}, {401, "AUTH"},       {403, "AUTH"},       {404, "INVALID_REQUEST"},
+               {429, "RATE_LIMITED"},    {500, "OVERLOADED"}, {503, "OVERLOADED"}, {504, "TIMEOUT"}};
+
+/* "34.4s" in ms; -1 where it is no such thing. */
+static int64_t duration_ms(const char *text) {
+    char *stop = NULL;
+    double seconds = text != NULL ? strtod(text, &stop) : -1;
+    if (text == NULL || stop == text || strcmp(stop, "s") != 0 || !(seconds >= 0)) return -1;
+    return seconds < 86400 ? (int64_t)(seconds * 1000 + 0.5) : 86400000;
+}
+
+static bool has(const char *text, const char *words) { return strstr(text, words) != NULL; }
+
+static bool is_too_long(const char *message) {
+    bool tokens = has(message, "token count") || has(message, "number of tokens") || has(message, "input tokens");
+    return tokens && (has(message, "exceed") || has(message, "only supports up to") || has(message, "too long"));
+}
+
+static void read_details(tn_value details, struct model_failure *failure) {
+    for (uint64_t i = 0, count = tn.value->kind(details) == TN_ARRAY ? tn.value->count(details) : 0; i < count; i++) {
+        tn_value detail = tn.value->at(details, i);
+        const char *type = tn_get_text(detail, "@type", ""), *reason = tn_get_text(detail, "reason", "");
+        if (has(type, "google.rpc.RetryInfo")) {
+            int64_t wait = duration_ms(tn_get_text(detail, "retryDelay", NULL));
+            if (wait >= 0) failure->retry_after_ms = wait;
+        }
+        /* A key that is none is an invalid argument, for the service. */
+        if (has(type, "google.rpc.ErrorInfo") && strncmp(reason, "API_KEY_", 8) == 0) failure->code = "AUTH";
+    }
+}
+
+void gemini_error(struct model_call *call, tn_value body, struct model_failure *failure) {
+    const struct gemini *gemini = call->model->own;
+    tn_value error = tn.value->get(tn.value->kind(body) == TN_ARRAY ? tn.value->at(body, 0) : body, "error");
+    if (error == NULL) return;
+    const char *status = tn_get_text(error, "status", NULL), *message = tn_get_text(error, "message", "");
+    int64_t number = tn_get_int(error, "code", 0);
+    for (size_t i = 0; status == NULL && i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].number == number) failure->code = numbers[i].code;
+    for (size_t i = 0; status != NULL && i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(codes[i][0], status) == 0) failure->code = codes[i][1];
+    if (failure->status == 0 && number >= 400 && number <= 599) failure->status = number;
+    failure->type = tn.value->get(error, "status");
+    failure->message = tn.value->get(error, "message");
+    read_details(tn.value->get(error, "details"), failure);
+    if (strcmp(failure->code, "INVALID_REQUEST") == 0 && is_too_long(message)) failure->code = "CONTEXT_LENGTH";
+    if (strcmp(failure->code, "AUTH") != 0 || gemini->project == NULL) return;
+    model_fail(call, "AUTH",
+               "gemini (Vertex) does not accept who is asking (%s): look at the credentials, at the roles they have in "
+               "the project `%s`, and whether the Vertex AI API is enabled there",
+               status != NULL ? status : "no reason given", tn_chars(gemini->project, NULL));
+}
