@@ -88,7 +88,8 @@ struct holdings {
 struct holdings exercise_holdings(const struct exercised *it);
 
 /* exercise_run.c */
-bool exercise_harmless(const struct exercised *it); /* declares that it has no effects: may be run */
+bool exercise_harmless(const struct exercised *it); /* declares no effects but `clock` and `random`: may be run */
+bool exercise_pure(const struct exercised *it);     /* declares no effects: gives one output for one input */
 void exercise_reads(struct exercised *it);          /* makes the state anew */
 tn_value exercise_input(struct exercised *it);      /* a new reference */
 /*
