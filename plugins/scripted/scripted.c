@@ -199,7 +199,14 @@ static tn_value filled_message(const struct scripted *scripted, const struct tur
     return filled;
 }
 
-/* The message as it is told: with its model and finish_reason, and an id for every call. */
+static bool is_told(const char *name) {
+    static const char *const told[] = {"tool_calls", "model", "finish_reason", "usage"};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        if (strcmp(name, told[i]) == 0) return true;
+    return false;
+}
+
+/* The message as it is told, but for its usage: with its model and finish_reason, and an id for every call. */
 static tn_value whole_message(const struct scripted *scripted, tn_value message, int64_t number, const char *finish) {
     tn_builder *builder = tn.value->builder();
     tn_value calls = tn_message_calls(message);
@@ -207,9 +214,7 @@ static tn_value whole_message(const struct scripted *scripted, tn_value message,
     for (uint64_t i = 0, count = tn.value->count(message); i < count; i++) {
         tn_value key, value;
         if (tn.value->entry(message, i, &key, &value) != TN_OK) break;
-        const char *name = tn_chars(key, NULL);
-        if (strcmp(name, "tool_calls") != 0 && strcmp(name, "model") != 0 && strcmp(name, "finish_reason") != 0)
-            tn_put(builder, name, value);
+        if (!is_told(tn_chars(key, NULL))) tn_put(builder, tn_chars(key, NULL), value);
     }
     if (calls != NULL) tn_put_begin(builder, "tool_calls", TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++) {
@@ -261,7 +266,10 @@ static int32_t answer_prepare(struct answer *answer, const struct turn *turn, tn
     filled = filled_message(scripted, turn, written, &too_long);
     if (filled != NULL) message = whole_message(scripted, filled, turn->number, finish);
     if (message != NULL) usage = count_usage(count_input(turn->messages, tools), count_message(message), given);
-    if (usage != NULL) {
+    tn_value told = usage != NULL ? tn.value->set(message, "usage", usage) : NULL;
+    tn_release(message);
+    message = told;
+    if (message != NULL) {
         answer->error = tn_retain(error);
         if (error == NULL) answer->result = result_of(message, usage, finish);
         speech_init(&answer->speech, message, error == NULL ? finish : NULL, usage, scripted->chunk);
