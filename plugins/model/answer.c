@@ -48,8 +48,8 @@ bool inside_answer_init(struct model_call *call) {
     return call->answer != NULL;
 }
 
-void inside_answer_free(struct model_answer *answer) {
-    if (answer == NULL) return;
+/* What it has been told so far; the deltas that wait stay. */
+static void answer_clear(struct model_answer *answer) {
     for (uint64_t i = 0; i < answer->part_count; i++) {
         inside_free(answer->parts[i].text.data);
         tn_release(answer->parts[i].value);
@@ -61,13 +61,23 @@ void inside_answer_free(struct model_answer *answer) {
         tn_release(answer->calls[i].name);
         tn_release(answer->calls[i].extra);
     }
+    tn_release(answer->extra);
+    tn_release(answer->model);
+    tn_release(answer->embeddings);
+    answer->extra = answer->model = answer->embeddings = NULL;
+    answer->part_count = answer->call_count = 0;
+    answer->open = false;
+    answer->reason = NULL;
+    answer->usage = MODEL_USAGE_NONE;
+}
+
+void inside_answer_free(struct model_answer *answer) {
+    if (answer == NULL) return;
+    answer_clear(answer);
     for (uint64_t i = answer->next; i < answer->waiting_count; i++) tn_release(answer->waiting[i]);
     inside_free(answer->parts);
     inside_free(answer->calls);
     inside_free(answer->waiting);
-    tn_release(answer->extra);
-    tn_release(answer->model);
-    tn_release(answer->embeddings);
     inside_free(answer);
 }
 
@@ -389,6 +399,21 @@ void model_usage(struct model_call *call, const struct model_usage *usage) {
 
 void model_finish(struct model_call *call, const char *reason) {
     if (!call->over) call->answer->reason = reason;
+}
+
+void model_reset(struct model_call *call, const char *code) {
+    struct model_answer *answer = call->answer;
+    bool said = answer->part_count > 0 || answer->call_count > 0;
+    if (call->over || answer->ended) return;
+    answer_clear(answer);
+    if (!said) return;
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn_put_begin(builder, "reset", TN_OBJECT);
+    tn_put_text(builder, "code", code);
+    tn.value->end(builder);
+    tn.value->end(builder);
+    emit_take(call, tn.value->finish(builder));
 }
 
 bool model_finished(const struct model_call *call) { return call->answer->reason != NULL; }

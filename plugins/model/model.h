@@ -205,6 +205,8 @@ int64_t model_count(tn_value object, const char *key);
  */
 void model_finish(struct model_call *call, const char *reason);
 bool model_finished(const struct model_call *call);
+/* The service begins its answer anew: all that it told is as if it had not been. The delta {reset: {code}} says so. */
+void model_reset(struct model_call *call, const char *code);
 /* Ends a call that embeds: an array of arrays of numbers. */
 void model_embeddings(struct model_call *call, tn_value embeddings);
 
