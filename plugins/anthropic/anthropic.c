@@ -1,0 +1,96 @@
+/*
+ * anthropic.c - the plugin `tenon.anthropic`: Claude, by Anthropic's Messages API.
+ *
+ * What is common to all models over HTTP is in plugins/model; here is the provider's table and what its errors mean.
+ */
+#include "anthropic.h"
+
+TN_PLUGIN("tenon.anthropic", "0.1.0", "Claude, by Anthropic's Messages API")
+
+void anthropic_put(tn_builder *builder, const char *key, tn_value value) {
+    if (tn.value->kind(value) > TN_NULL) tn_put(builder, key, value);
+}
+
+bool anthropic_is(tn_value object, const char *type) { return strcmp(tn_get_text(object, "type", ""), type) == 0; }
+
+/* ---- Errors ---- */
+
+static const struct {
+    const char *type, *code;
+} classes[] = {
+    {"authentication_error", "AUTH"},
+    {"permission_error", "AUTH"},
+    {"billing_error", "AUTH"},
+    {"rate_limit_error", "RATE_LIMITED"},
+    {"overloaded_error", "OVERLOADED"},
+    {"api_error", "OVERLOADED"},
+    {"timeout_error", "TIMEOUT"},
+    {"not_found_error", "INVALID_REQUEST"},
+    {"request_too_large", "CONTEXT_LENGTH"},
+    {"invalid_request_error", "INVALID_REQUEST"},
+};
+
+/* The service has no type of its own for what is too long: its words say it. */
+static bool says_too_long(const char *message) {
+    static const char *const words[] = {"prompt is too long", "exceed context limit", "context window",
+                                        "maximum context length"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(message, words[i]) != NULL) return true;
+    return false;
+}
+
+static void anthropic_error(struct model_call *call, tn_value body, struct model_failure *failure) {
+    tn_value error = tn.value->get(body, "error");
+    const char *type = tn_get_text(error, "type", "");
+    const char *cause = tn_get_text(tn.value->get(error, "details"), "error_code", "");
+    (void)call;
+    failure->type = tn.value->get(error, "type");
+    failure->message = tn.value->get(error, "message");
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (strcmp(classes[i].type, type) == 0) failure->code = classes[i].code;
+    if (strcmp(failure->code, "INVALID_REQUEST") == 0 && says_too_long(tn_get_text(error, "message", "")))
+        failure->code = "CONTEXT_LENGTH";
+    if (strstr(cause, "spend_limit") != NULL) failure->retryable = 0; /* of a month, or a contract */
+}
+
+/* ---- The provider ---- */
+
+/* {anthropic-version, anthropic-beta?} */
+static tn_value headers_of(const struct model_call *call) {
+    tn_value betas = model_config(call, "beta");
+    char joined[2048] = "";
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn_put_text(builder, "anthropic-version", "2023-06-01");
+    for (uint64_t i = 0, used = 0; i < tn.value->count(betas); i++) {
+        const char *beta = tn_chars(tn.value->at(betas, i), NULL);
+        if (beta == NULL || used + strlen(beta) + 2 > sizeof joined) continue; /* the schema keeps them short */
+        used += (uint64_t)snprintf(joined + used, sizeof joined - used, "%s%s", used > 0 ? "," : "", beta);
+    }
+    if (joined[0] != '\0') tn_put_text(builder, "anthropic-beta", joined);
+    tn.value->end(builder);
+    return tn.value->finish(builder);
+}
+
+static void anthropic_start(struct model_call *call) {
+    tn_value body = anthropic_request(call), headers = headers_of(call);
+    struct model_request request = {
+        .path = "/messages", .body = body, .headers = headers, .whole = !model_streams(call)};
+    model_send(call, &request);
+    tn_release(body);
+    tn_release(headers);
+}
+
+static const struct model_provider anthropic = {.name = "anthropic",
+                                                .base_url = "https://api.anthropic.com/v1",
+                                                .secret = "ANTHROPIC_API_KEY",
+                                                .key_header = "x-api-key",
+                                                .key_prefix = "",
+                                                .call_size = sizeof(struct reading),
+                                                .start = anthropic_start,
+                                                .event = anthropic_event,
+                                                .answer = anthropic_answer,
+                                                .error = anthropic_error,
+                                                .release = anthropic_release};
+
+MODEL_COMPONENT(anthropic, "anthropic", &anthropic)
