@@ -197,7 +197,11 @@ void host_free(struct host *host) {
     if (!host) return;
     store_close(host->store);
     tools_free(host->tools);
+    http_close(host->http); /* while plugins are there, which may still say something of their exchanges */
     registry_free(host->registry);
+    http_free(host->http);
+    recorder_free(host->http_record);
+    replayer_free(host->http_replay);
     loop_free(host->loop);
     config_free(host->config);
     value_unref(host->isolate);

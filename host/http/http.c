@@ -16,6 +16,7 @@
 #include "host/http/recording.h"
 #include "host/http/request.h"
 #include "host/http/secrets.h"
+#include "host/interface/interface.h"
 #include "host/log.h"
 #include "host/loop/loop.h"
 #include "host/plugin/plugin.h"
@@ -150,16 +151,21 @@ static void give(struct exchange *exchange) {
 static bool deliver(struct exchange *exchange, int32_t event, tn_value value) {
     uint32_t generation = exchange->generation;
     recording_event(exchange->recording, event, value);
+    void *before = interface_enter(exchange->plugin);
     exchange->handler(exchange->user, event, value);
+    interface_leave(before);
     return exchange->generation == generation && exchange->plugin;
 }
 
 static void deliver_last(struct exchange *exchange, int32_t event, tn_value value) {
     tn_http_handler handler = exchange->handler;
     void *user = exchange->user;
+    const struct plugin *plugin = exchange->plugin;
     recording_event(exchange->recording, event, value);
     give(exchange);
+    void *before = interface_enter(plugin);
     handler(user, event, value);
+    interface_leave(before);
 }
 
 static void fail_with_take(struct exchange *exchange, tn_value object) {

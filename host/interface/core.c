@@ -134,8 +134,12 @@ static void post_give(struct post *post) {
 static void post_run(struct post *post) {
     void (*function)(void *) = post->taken_back ? NULL : post->function;
     void *argument = post->argument;
+    const struct plugin *plugin = post->plugin;
     post_give(post);
-    if (function) function(argument);
+    if (!function) return;
+    void *before = interface_enter(plugin);
+    function(argument);
+    interface_leave(before);
 }
 
 static void post_due(struct loop_timer *timer) {

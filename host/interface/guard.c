@@ -30,6 +30,8 @@ struct guarded {
     const tn_lifecycle_1 *inner_lifecycle;
     tn_store_draft stores;
     const tn_store_draft *inner_stores;
+    tn_http_draft http;
+    const tn_http_draft *inner_http;
     _Atomic int64_t references;
 };
 
@@ -280,10 +282,34 @@ static int32_t t_write(tn_task task, uint32_t index, tn_value value) {
     return interface_task.write(task, index, value);
 }
 
+/* What a call ends in is the plugin's again. */
+struct guarded_done {
+    struct guarded *guarded;
+    tn_call_done done;
+    void *user;
+};
+
+static void on_done(void *user, int32_t status, tn_value result) {
+    struct guarded_done *waits = user;
+    struct guarded *before = current;
+    current = last = waits->guarded;
+    waits->done(waits->user, status, result);
+    current = before;
+    mem_free(waits);
+}
+
+static struct guarded_done *done_new(tn_call_done done, void *user) {
+    struct guarded_done *waits = mem_alloc(sizeof *waits);
+    *waits = (struct guarded_done){whose(), done, user};
+    return waits;
+}
+
 static int32_t t_call(tn_task task, uint32_t callee, tn_value input, tn_call_done done, void *user) {
     used(input, "call");
-    int32_t status = interface_task.call(task, callee, input, done, user);
+    struct guarded_done *waits = done ? done_new(done, user) : NULL;
+    int32_t status = interface_task.call(task, callee, input, done ? on_done : NULL, waits);
     if (status == TN_WRONG_THREAD) wrong_thread("call");
+    if (status != TN_OK) mem_free(waits);
     return status;
 }
 
@@ -323,8 +349,10 @@ static int32_t e_fail_with(tn_task task, tn_value error) {
 
 static int32_t s_invoke(tn_task task, const char *operation, tn_value arguments, tn_call_done done, void *user) {
     used(arguments, "invoke");
-    int32_t status = interface_state.invoke(task, operation, arguments, done, user);
+    struct guarded_done *waits = done ? done_new(done, user) : NULL;
+    int32_t status = interface_state.invoke(task, operation, arguments, done ? on_done : NULL, waits);
     if (status == TN_WRONG_THREAD) wrong_thread("invoke");
+    if (status != TN_OK) mem_free(waits);
     return status;
 }
 
@@ -335,6 +363,40 @@ static int32_t s_invoke_wait(tn_task task, const char *operation, tn_value argum
     if (result && (status == TN_OK || status == TN_FAILED)) taken(*result);
     return status;
 }
+
+/* ---- tenon.http, from both sides ---- */
+
+static int32_t h_send_wait(const void *self, tn_task task, tn_value request, tn_value *result) {
+    used(request, "send_wait");
+    int32_t status = interface_http.send_wait(self, task, request, result);
+    if (status == TN_WRONG_THREAD) wrong_thread("send_wait");
+    if (result && (status == TN_OK || status == TN_FAILED)) taken(*result);
+    return status;
+}
+
+static int32_t h_send(const void *self, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange) {
+    used(request, "send");
+    int32_t status = interface_http.send(self, request, handler, user, exchange);
+    if (status == TN_WRONG_THREAD) wrong_thread("send");
+    return status;
+}
+
+/* A function of one that provides it. */
+#define PROVIDES(name, parameters, arguments)                                                                          \
+    static int32_t p_##name parameters {                                                                               \
+        struct guarded *guarded = (struct guarded *)(uintptr_t)self, *before = current;                                \
+        self = guarded->inner->self;                                                                                   \
+        current = last = guarded;                                                                                      \
+        int32_t status = guarded->inner_http->name arguments;                                                          \
+        current = before;                                                                                              \
+        return status;                                                                                                 \
+    }
+
+PROVIDES(send, (const void *self, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange),
+         (self, request, handler, user, exchange))
+PROVIDES(pause, (const void *self, uint64_t exchange), (self, exchange))
+PROVIDES(resume, (const void *self, uint64_t exchange), (self, exchange))
+PROVIDES(cancel, (const void *self, uint64_t exchange), (self, exchange))
 
 /* ---- The plugin's side ---- */
 
@@ -524,6 +586,7 @@ static int32_t s_maintain(tn_store *store, tn_value *result, tn_value *error) {
 static const void *offer(void *self, const char *id) {
     struct guarded *guarded = self;
     if (strcmp(id, TN_STORE_DRAFT) == 0) return guarded->inner_stores ? &guarded->stores : NULL;
+    if (strcmp(id, TN_HTTP_DRAFT) == 0) return guarded->inner_http ? &guarded->http : NULL;
     if (strcmp(id, TN_COMPONENT_1) == 0) return guarded->inner_components ? &guarded->components : NULL;
     if (strcmp(id, TN_LIFECYCLE_1) == 0) return &guarded->lifecycle;
     return guarded->inner->get(guarded->inner->self, id);
@@ -534,7 +597,8 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *end) {
     const tn_component_1 *components = end->get(end->self, TN_COMPONENT_1);
     const tn_lifecycle_1 *lifecycle = end->get(end->self, TN_LIFECYCLE_1);
     const tn_store_draft *stores = end->get(end->self, TN_STORE_DRAFT);
-    if (stores && stores->size != sizeof *stores) return end;
+    const tn_http_draft *http = end->get(end->self, TN_HTTP_DRAFT);
+    if ((stores && stores->size != sizeof *stores) || (http && http->size != sizeof *http)) return end;
     if ((components && (components->size != sizeof *components || !components->create || !components->start ||
                         !components->destroy)) ||
         (lifecycle && lifecycle->size != sizeof *lifecycle))
@@ -548,6 +612,15 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *end) {
     guarded->inner_components = components;
     guarded->inner_lifecycle = lifecycle;
     guarded->inner_stores = stores;
+    guarded->inner_http = http;
+    if (http)
+        guarded->http = (tn_http_draft){sizeof(tn_http_draft),
+                                        0,
+                                        http->send ? p_send : NULL,
+                                        http->pause ? p_pause : NULL,
+                                        http->resume ? p_resume : NULL,
+                                        http->cancel ? p_cancel : NULL,
+                                        NULL};
     if (stores)
         guarded->stores = (tn_store_draft){sizeof(tn_store_draft), 0, s_open, s_close, s_commit, s_query, s_maintain};
     guarded->components = (tn_component_1){sizeof(tn_component_1), 0, c_create, c_start, c_cancel, c_ready, c_destroy};
@@ -556,6 +629,15 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *end) {
 }
 
 /* ---- The host's side ---- */
+
+static void *enter_plugin(const struct plugin *plugin) {
+    struct guarded *guarded = all, *before = current;
+    while (guarded && guarded->plugin != plugin) guarded = guarded->next;
+    if (guarded) current = last = guarded;
+    return before;
+}
+
+static void leave_plugin(void *before) { current = before; }
 
 int64_t guard_references(const struct plugin *plugin) {
     for (const struct guarded *guarded = all; guarded; guarded = guarded->next)
@@ -580,7 +662,10 @@ const struct registry_interface *guard_table(void) {
     static tn_eval_draft eval;
     static tn_core_1 core;
     static tn_state_draft state;
+    static tn_http_draft http;
+    static const struct interface_watch watch = {enter_plugin, leave_plugin};
     static struct registry_interface table[32];
+    interface_watch = &watch;
     if (table[0].id) return table;
     value = interface_value;
     value.retain = v_retain, value.release = v_release, value.kind = v_kind, value.as_bool = v_as_bool;
@@ -599,6 +684,8 @@ const struct registry_interface *guard_table(void) {
     eval.evaluate = e_evaluate, eval.render = e_render, eval.validate = e_validate, eval.fail_with = e_fail_with;
     state = interface_state;
     state.invoke = s_invoke, state.invoke_wait = s_invoke_wait;
+    http = interface_http;
+    http.send = h_send, http.send_wait = h_send_wait;
     size_t count = 0;
     for (const struct registry_interface *row = interface_table; row->id && count < 31; row++, count++) {
         table[count] = *row;
@@ -607,6 +694,7 @@ const struct registry_interface *guard_table(void) {
         if (row->vtable == &interface_core) table[count].vtable = &core;
         if (row->vtable == &interface_eval) table[count].vtable = &eval;
         if (row->vtable == &interface_state) table[count].vtable = &state;
+        if (row->vtable == &interface_http) table[count].vtable = &http;
     }
     return table;
 }

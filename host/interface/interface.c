@@ -20,6 +20,8 @@ const struct registry_interface interface_table[] = {
     {NULL, NULL, false, NULL},
 };
 
+const struct interface_watch *interface_watch;
+
 const void *interface_find(const char *id) {
     for (const struct registry_interface *row = interface_table; row->id; row++)
         if (strcmp(row->id, id) == 0) return row->vtable;

@@ -38,6 +38,19 @@ extern const tn_tool_draft interface_tool;
 /* Where set, operations of the state kernel are what it makes of their names: in a process that has no store. */
 extern struct callable *(*interface_state_elsewhere)(const char *operation);
 
+/* Check mode (guard.h): told when a plugin is called back, by a post, a watch or an exchange. NULL: nobody is. */
+struct interface_watch {
+    void *(*enter)(const struct plugin *plugin);
+    void (*leave)(void *before);
+};
+extern const struct interface_watch *interface_watch;
+static inline void *interface_enter(const struct plugin *plugin) {
+    return interface_watch ? interface_watch->enter(plugin) : NULL;
+}
+static inline void interface_leave(void *before) {
+    if (interface_watch) interface_watch->leave(before);
+}
+
 /* Ends with a row whose id is NULL. */
 extern const struct registry_interface interface_table[];
 /* The vtable of an id, or NULL; drafts as well: for the host's own components. */

@@ -22,6 +22,7 @@ struct watch {
     int32_t events;
     tn_poll_ready ready;
     void *user;
+    const struct plugin *plugin;
 };
 
 struct slot {
@@ -89,7 +90,9 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
         can = watch->events | TN_POLL_CLOSED;
         uv_poll_start(poll, uv_events(watch->events), on_ready);
     }
+    void *before = interface_enter(watch->plugin);
     watch->ready(watch->user, can);
+    interface_leave(before);
 }
 
 static void on_closed(uv_handle_t *handle) { mem_free(handle); }
@@ -121,6 +124,7 @@ static int32_t watch(const tn_host *host, int32_t descriptor, int32_t events, tn
         return failed == UV_EPERM ? TN_UNSUPPORTED : TN_INVALID;
     }
     uv_unref((uv_handle_t *)&made->poll);
+    made->plugin = plugin;
     made->loop = loop;
     made->events = events;
     made->ready = ready;

@@ -160,7 +160,7 @@ static void add_asker(const char *id, const char *effects) {
     "{\"plugin\":{\"id\":\"" id "\",\"version\":\"1.0.0\",\"title\":\"HTTP\",\"provides\":[\"" TN_HTTP_DRAFT "\"]}}"
 
 struct stage {
-    const char *config, *effects, *record, *replay;
+    const char *config, *effects, *record, *replay, *use;
     bool no_provider;
 };
 
@@ -175,22 +175,18 @@ static void begin(const struct stage *stage) {
     buffer_init(&told, SIZE_MAX);
     buffer_init(&logged, SIZE_MAX);
     log_set_sink(on_log, NULL);
-    if (stage->config) {
-        snprintf(path, sizeof path, "%s/tenon.yaml", folder);
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        fputs(stage->config, file);
-        assert_int_equal(fclose(file), 0);
-    }
-    host = host_new(&(struct host_options){.no_config = !stage->config,
-                                           .config_file = stage->config ? path : NULL,
-                                           .allow_drafts = true,
-                                           .record_dir = stage->record,
-                                           .replay_dir = stage->replay},
-                    &error);
+    snprintf(path, sizeof path, "%s/tenon.yaml", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "http: %s\n%s", stage->use ? stage->use : "test.fake", stage->config ? stage->config : "");
+    assert_int_equal(fclose(file), 0);
+    host = host_new(
+        &(struct host_options){
+            .config_file = path, .allow_drafts = true, .record_dir = stage->record, .replay_dir = stage->replay},
+        &error);
     if (!host) fail_msg("%s", error.message);
     loop_fake_clock(host->loop);
-    if (!stage->no_provider) add_plugin(PROVIDER("test.http"), &provider);
+    if (!stage->no_provider) add_plugin(PROVIDER("test.fake"), &provider);
     add_asker("test.asks", stage->effects ? stage->effects : "[\"network.http:acme.example\",\"secret:KEY\"]");
 }
 
@@ -362,7 +358,7 @@ static void faults(void **state) {
         {"{\"url\":\"http://acme.example\",\"body\":1}", "`body`: found int"},
         {"{\"url\":\"http://acme.example\",\"body\":\"\",\"json\":1}", "there is a `body` as well"},
         {"{\"url\":\"http://acme.example\",\"receive\":\"all\"}", "\"whole\", \\\"bytes\\\""},
-        {"{\"url\":\"http://acme.example\",\"timeout\":{\"idle\":1}}", "did you mean `idle_ms`"},
+        {"{\"url\":\"http://acme.example\",\"timeout\":{\"idel_ms\":1}}", "did you mean `idle_ms`"},
         {"{\"url\":\"http://acme.example\",\"timeout\":{\"idle_ms\":0}}",
          "`timeout.idle_ms`: found 0, expected a whole number from 1"},
         {"{\"url\":\"http://acme.example\",\"retry\":{}}", "`max_attempts` is missing"},
