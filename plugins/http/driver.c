@@ -1,0 +1,138 @@
+/*
+ * driver.c - what libcurl wants watched is, and what is ready it is told; one posted call is its timer.
+ *
+ * The number of a watch is kept as libcurl's pointer for the socket. The timer is lazy: where libcurl wants to be
+ * called later than the call that is posted, that one comes, finds it too early, and is posted again.
+ */
+#include "driver.h"
+#include "transfer.h"
+
+static struct {
+    CURLM *multi;
+    void (*settle)(void);
+    uint64_t timer, wake;   /* posted calls, 0: none */
+    int64_t timer_due, due; /* when it comes, and when libcurl wants it; -1: not at all */
+} driver;
+
+/* ---- The timer ---- */
+
+static void post_timer(int64_t now);
+
+static void on_time(void *argument) {
+    int running, late;
+    (void)argument;
+    int64_t now = now_ms();
+    driver.timer = 0;
+    late = driver.due >= 0 && now >= driver.due;
+    if (late) {
+        driver.due = -1;
+        (void)curl_multi_socket_action(driver.multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    }
+    if (driver.due >= 0) post_timer(now);
+    if (late) driver.settle();
+}
+
+static void post_timer(int64_t now) {
+    if (driver.timer != 0 && driver.timer_due <= driver.due) return;
+    if (driver.timer != 0) (void)tn.core->unpost(tn.host, driver.timer);
+    driver.timer_due = driver.due;
+    driver.timer = tn.core->post(tn.host, driver.due > now ? (uint64_t)(driver.due - now) : 0, on_time, NULL);
+}
+
+static int on_timer(CURLM *multi, long timeout_ms, void *user) {
+    (void)multi, (void)user;
+    int64_t now = now_ms();
+    driver.due = timeout_ms < 0 ? -1 : now + timeout_ms;
+    if (driver.due >= 0) {
+        post_timer(now);
+    } else if (driver.timer != 0) {
+        (void)tn.core->unpost(tn.host, driver.timer);
+        driver.timer = 0;
+    }
+    return 0;
+}
+
+/* ---- Sockets ---- */
+
+static void on_ready(void *user, int32_t events) {
+    int running, bits = 0;
+    if ((events & TN_POLL_READ) != 0) bits |= CURL_CSELECT_IN;
+    if ((events & TN_POLL_WRITE) != 0) bits |= CURL_CSELECT_OUT;
+    if (bits == 0) bits = CURL_CSELECT_IN; /* reading says what has happened */
+    (void)curl_multi_socket_action(driver.multi, (curl_socket_t)(intptr_t)user, bits, &running);
+    driver.settle();
+}
+
+static void cannot_watch(CURL *easy, int32_t status) {
+    void *transfer = NULL;
+    if (easy != NULL) (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
+    if (transfer != NULL) transfer_break(transfer, status);
+}
+
+static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, void *watched) {
+    uint64_t watch = (uint64_t)(uintptr_t)watched;
+    (void)user;
+    if (what == CURL_POLL_REMOVE) {
+        if (watch != 0) (void)poll_draft->unwatch(tn.host, watch);
+        return 0;
+    }
+    int32_t events =
+        ((what & CURL_POLL_IN) != 0 ? TN_POLL_READ : 0) | ((what & CURL_POLL_OUT) != 0 ? TN_POLL_WRITE : 0);
+    if (watch != 0) {
+        (void)poll_draft->change(tn.host, watch, events);
+        return 0;
+    }
+    int32_t status = poll_draft->watch(tn.host, socket, events, on_ready, (void *)(intptr_t)socket, &watch);
+    if (status == TN_OK)
+        (void)curl_multi_assign(driver.multi, socket, (void *)(uintptr_t)watch);
+    else
+        cannot_watch(easy, status);
+    return 0;
+}
+
+/* ---- Handles ---- */
+
+bool driver_open(void (*settle)(void)) {
+    driver.settle = settle;
+    driver.due = -1;
+    driver.multi = curl_multi_init();
+    if (driver.multi == NULL) return false;
+    (void)curl_multi_setopt(driver.multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    (void)curl_multi_setopt(driver.multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    (void)curl_multi_setopt(driver.multi, CURLMOPT_MAXCONNECTS, (long)settings.connections);
+    (void)curl_multi_setopt(driver.multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+    return true;
+}
+
+void driver_close(void) {
+    (void)curl_multi_cleanup(driver.multi);
+    driver.multi = NULL;
+    if (driver.timer != 0) (void)tn.core->unpost(tn.host, driver.timer);
+    if (driver.wake != 0) (void)tn.core->unpost(tn.host, driver.wake);
+    driver.timer = driver.wake = 0;
+}
+
+bool driver_add(CURL *easy) { return curl_multi_add_handle(driver.multi, easy) == CURLM_OK; }
+
+void driver_remove(CURL *easy) { (void)curl_multi_remove_handle(driver.multi, easy); }
+
+static void on_wake(void *argument) {
+    (void)argument;
+    driver.wake = 0;
+    driver.settle();
+}
+
+void driver_wake(void) {
+    if (driver.wake == 0) driver.wake = tn.core->post(tn.host, 0, on_wake, NULL);
+}
+
+CURL *driver_ended(CURLcode *code) {
+    int left;
+    const CURLMsg *message;
+    while ((message = curl_multi_info_read(driver.multi, &left)) != NULL)
+        if (message->msg == CURLMSG_DONE) {
+            *code = message->data.result;
+            return message->easy_handle;
+        }
+    return NULL;
+}

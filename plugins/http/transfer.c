@@ -1,0 +1,319 @@
+/*
+ * transfer.c - options, callbacks, codes.
+ *
+ * Handles are kept for the next transfer: making one costs more than all the rest. Time limits are the owner's, which
+ * knows of pauses; libcurl is told of the one for connecting as well, so that it tries all addresses within it.
+ */
+#include "transfer.h"
+#include "driver.h"
+
+#define KEPT_MAX     64
+#define READ_BYTES   16384 /* at once, of a body that is wanted whole or as bytes */
+#define STREAM_BYTES 4096  /* of events and lines: there may be thousands of streams */
+
+static CURL *kept[KEPT_MAX];
+static uint32_t kept_count;
+
+/* ---- What comes ---- */
+
+static size_t stop(struct transfer *transfer, tn_value why) {
+    if (transfer->why == NULL)
+        transfer->why = why;
+    else
+        tn_release(why);
+    return 0; /* not all of it: libcurl ends the transfer */
+}
+
+static size_t on_header(char *data, size_t size, size_t count, void *user) {
+    struct transfer *transfer = user;
+    size_t length = size * count;
+    long status = 0;
+    transfer->active_ms = now_ms();
+    if (transfer->headed) return length; /* trailers */
+    if (length > 5 && memcmp(data, "HTTP/", 5) == 0) {
+        transfer->head.length = 0;
+        transfer->head_lines = 0;
+        return length;
+    }
+    while (length > 0 && (data[length - 1] == '\n' || data[length - 1] == '\r')) length--;
+    if (length == 0) {
+        (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+        transfer->status = status;
+        transfer->headed = status >= 200;
+        if (transfer->headed) transfer->noticed(transfer);
+        return size * count;
+    }
+    if (++transfer->head_lines > REQUEST_HEADERS_MAX || transfer->head.length + length > REQUEST_HEADER_MAX)
+        return stop(transfer, failure("LIMIT", "%s: the answer has more than %d headers, or %d bytes of them",
+                                      transfer->request->origin, REQUEST_HEADERS_MAX, REQUEST_HEADER_MAX));
+    if (!bytes_add(&transfer->head, data, length) || !bytes_add(&transfer->head, "\n", 1))
+        return stop(transfer, failure_memory());
+    return size * count;
+}
+
+static size_t on_body(char *data, size_t size, size_t count, void *user) {
+    struct transfer *transfer = user;
+    size_t length = size * count;
+    bool full = transfer->piecemeal && transfer->body.length - transfer->taken >= TRANSFER_HELD;
+    if (transfer->hold || full) {
+        transfer->held = true;
+        return CURL_WRITEFUNC_PAUSE;
+    }
+    transfer->active_ms = now_ms();
+    transfer->received += length;
+    if (transfer->discard) return transfer->received <= DISCARD_MAX ? length : 0;
+    if (transfer->received > (uint64_t)transfer->request->max_bytes)
+        return stop(transfer, failure("LIMIT", "%s: the body has more than the %lld bytes of `max_bytes`",
+                                      transfer->request->origin, (long long)transfer->request->max_bytes));
+    if (!bytes_add(&transfer->body, data, length)) return stop(transfer, failure_memory());
+    if (transfer->piecemeal) transfer->noticed(transfer);
+    return length;
+}
+
+static int on_connected(void *user, char *ip, char *own_ip, int port, int own_port) {
+    struct transfer *transfer = user;
+    (void)ip, (void)own_ip, (void)port, (void)own_port;
+    transfer->connected = true;
+    transfer->active_ms = now_ms();
+    transfer->noticed(transfer);
+    return CURL_PREREQFUNC_OK;
+}
+
+bool transfer_is_sending(struct transfer *transfer) {
+    curl_off_t sent = 0;
+    if (transfer->easy != NULL) (void)curl_easy_getinfo(transfer->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    bool more = (int64_t)sent > transfer->uploaded;
+    transfer->uploaded = (int64_t)sent;
+    return more;
+}
+
+void transfer_break(struct transfer *transfer, int32_t status) {
+    transfer->broken = true;
+    (void)stop(transfer, failure("LIMIT", "%s: its connection cannot be watched (status %d); there are too many",
+                                 transfer->request->origin, (int)status));
+    transfer->noticed(transfer);
+}
+
+/* ---- Options ---- */
+
+#define SET(option, value) (void)curl_easy_setopt(easy, option, value)
+
+static void set_body(CURL *easy, const struct request *request) {
+    bool head = strcmp(request->method, "HEAD") == 0;
+    if (head) SET(CURLOPT_NOBODY, 1L);
+    if (!head) SET(CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)request->max_bytes);
+    if (request->body != NULL) {
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_length);
+        SET(CURLOPT_POSTFIELDS, (const char *)request->body);
+    }
+    if (!head && strcmp(request->method, request->body != NULL ? "POST" : "GET") != 0)
+        SET(CURLOPT_CUSTOMREQUEST, request->method);
+}
+
+static void set_connection(CURL *easy, const struct request *request) {
+    bool http2 = settings.http2 && request->https;
+    SET(CURLOPT_HTTP_VERSION, http2 ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
+    SET(CURLOPT_PIPEWAIT, http2 ? 1L : 0L);
+#if LIBCURL_VERSION_NUM >= 0x075500
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+    SET(CURLOPT_QUICK_EXIT, 1L); /* a name that is being resolved is not waited for */
+#endif
+    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)request->connect_ms);
+    SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    SET(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    if (settings.proxy != NULL) SET(CURLOPT_PROXY, settings.proxy);
+    if (settings.no_proxy != NULL) SET(CURLOPT_NOPROXY, settings.no_proxy);
+    if (settings.ca_bundle != NULL) {
+        SET(CURLOPT_CAINFO, settings.ca_bundle);
+        SET(CURLOPT_PROXY_CAINFO, settings.ca_bundle);
+    }
+    if (settings.user_agent != NULL) SET(CURLOPT_USERAGENT, settings.user_agent);
+}
+
+static void set_callbacks(CURL *easy, struct transfer *transfer) {
+    bool stream = transfer->request->receive == RECEIVE_EVENTS || transfer->request->receive == RECEIVE_LINES;
+    SET(CURLOPT_PRIVATE, transfer);
+    SET(CURLOPT_ERRORBUFFER, transfer->message);
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_BUFFERSIZE, stream ? (long)STREAM_BYTES : (long)READ_BYTES);
+    SET(CURLOPT_ACCEPT_ENCODING, "");
+    SET(CURLOPT_HEADERFUNCTION, on_header);
+    SET(CURLOPT_HEADERDATA, transfer);
+    SET(CURLOPT_WRITEFUNCTION, on_body);
+    SET(CURLOPT_WRITEDATA, transfer);
+    SET(CURLOPT_PREREQFUNCTION, on_connected);
+    SET(CURLOPT_PREREQDATA, transfer);
+}
+
+/* ---- Beginning and ending ---- */
+
+tn_value transfer_begin(struct transfer *transfer) {
+    CURL *easy = kept_count > 0 ? kept[--kept_count] : curl_easy_init();
+    if (easy == NULL) return failure_memory();
+    transfer->easy = easy;
+    transfer->began_ms = transfer->active_ms = now_ms();
+    SET(CURLOPT_URL, transfer->request->url);
+    SET(CURLOPT_HTTPHEADER, transfer->request->headers);
+    set_callbacks(easy, transfer);
+    set_connection(easy, transfer->request);
+    set_body(easy, transfer->request);
+    if (driver_add(easy)) return NULL;
+    curl_easy_cleanup(easy);
+    transfer->easy = NULL;
+    return failure_memory();
+}
+
+void transfer_end(struct transfer *transfer) {
+    CURL *easy = transfer->easy;
+    if (easy == NULL) return;
+    driver_remove(easy);
+    transfer->easy = NULL;
+    transfer->held = false;
+    if (kept_count == KEPT_MAX) {
+        curl_easy_cleanup(easy);
+        return;
+    }
+    curl_easy_reset(easy);
+    kept[kept_count++] = easy;
+}
+
+void transfer_finish(struct transfer *transfer) {
+    transfer_end(transfer);
+    bytes_finish(&transfer->head);
+    bytes_finish(&transfer->body);
+    tn_release(transfer->why);
+    *transfer = (struct transfer){.request = transfer->request, .noticed = transfer->noticed};
+}
+
+void transfer_go_on(struct transfer *transfer) {
+    if (!transfer->held || transfer->easy == NULL) return;
+    transfer->held = false;
+    transfer->active_ms = now_ms();
+    (void)curl_easy_pause(transfer->easy, CURLPAUSE_CONT);
+}
+
+struct transfer *transfer_of(CURL *easy) {
+    void *transfer = NULL;
+    (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
+    return transfer;
+}
+
+void transfers_close(void) {
+    while (kept_count > 0) curl_easy_cleanup(kept[--kept_count]);
+}
+
+/* ---- Codes ---- */
+
+#define CONNECTS(code)                                                                                                 \
+    { code, "CONNECT", true, true }
+#define FAILS_TLS(code)                                                                                                \
+    { code, "TLS", false, true }
+#define LOSES(code)                                                                                                    \
+    { code, "CONNECTION_LOST", true, false }
+
+/* `said`: libcurl's own text goes into the message: it names addresses and certificates, and nothing of a request. */
+static const struct {
+    CURLcode code;
+    const char *name;
+    bool retryable, said;
+} codes[] = {
+    CONNECTS(CURLE_COULDNT_RESOLVE_PROXY),
+    CONNECTS(CURLE_COULDNT_RESOLVE_HOST),
+    CONNECTS(CURLE_COULDNT_CONNECT),
+    CONNECTS(CURLE_PROXY),
+    CONNECTS(CURLE_INTERFACE_FAILED),
+    FAILS_TLS(CURLE_SSL_CONNECT_ERROR),
+    FAILS_TLS(CURLE_PEER_FAILED_VERIFICATION),
+    FAILS_TLS(CURLE_SSL_CACERT_BADFILE),
+    FAILS_TLS(CURLE_SSL_CERTPROBLEM),
+    FAILS_TLS(CURLE_SSL_CIPHER),
+    FAILS_TLS(CURLE_SSL_ISSUER_ERROR),
+    FAILS_TLS(CURLE_SSL_PINNEDPUBKEYNOTMATCH),
+    FAILS_TLS(CURLE_SSL_INVALIDCERTSTATUS),
+    FAILS_TLS(CURLE_SSL_ENGINE_NOTFOUND),
+    FAILS_TLS(CURLE_SSL_ENGINE_INITFAILED),
+    FAILS_TLS(CURLE_SSL_CLIENTCERT),
+    FAILS_TLS(CURLE_USE_SSL_FAILED),
+    LOSES(CURLE_GOT_NOTHING),
+    LOSES(CURLE_SEND_ERROR),
+    LOSES(CURLE_RECV_ERROR),
+    LOSES(CURLE_PARTIAL_FILE),
+    LOSES(CURLE_HTTP2),
+    LOSES(CURLE_HTTP2_STREAM),
+    {CURLE_FILESIZE_EXCEEDED, "LIMIT", false, false},
+    {CURLE_OUT_OF_MEMORY, "LIMIT", false, false},
+};
+
+tn_value transfer_failure(struct transfer *transfer, CURLcode code) {
+    const char *name = "PROTOCOL", *said = curl_easy_strerror(code), *origin = transfer->request->origin;
+    bool retryable = false;
+    if (transfer->why != NULL) return tn_retain(transfer->why);
+    if (code == CURLE_OPERATION_TIMEDOUT)
+        return failure_timeout("connect", "no connection could be made", transfer->request->connect_ms);
+    if (code == CURLE_FILESIZE_EXCEEDED)
+        return failure("LIMIT", "%s: the body has more than the %lld bytes of `max_bytes`", origin,
+                       (long long)transfer->request->max_bytes);
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        if (codes[i].code != code) continue;
+        name = codes[i].name;
+        retryable = codes[i].retryable;
+        if (codes[i].said && transfer->message[0] != '\0') said = transfer->message;
+    }
+    /* What libcurl cannot read it calls a failure to receive. */
+    if (code == CURLE_RECV_ERROR && strstr(transfer->message, "chunked") != NULL) {
+        name = "PROTOCOL";
+        retryable = false;
+        said = "the body is not encoded as its headers say";
+    }
+    tn_value made = failure(name, "%s: %s", origin, said);
+    return retryable ? failure_retryable_take(made) : made;
+}
+
+/* ---- Headers ---- */
+
+static tn_value with_header(tn_value headers, const char *line, size_t length) {
+    char name[256];
+    const char *colon = memchr(line, ':', length);
+    size_t name_length = colon != NULL ? (size_t)(colon - line) : 0;
+    if (name_length == 0 || name_length >= sizeof name) return tn_retain(headers);
+    for (size_t i = 0; i < name_length; i++)
+        name[i] = (char)(line[i] >= 'A' && line[i] <= 'Z' ? line[i] + 32 : line[i]);
+    while (name_length > 0 && name[name_length - 1] == ' ') name_length--;
+    name[name_length] = '\0';
+    const char *from = colon + 1, *end = line + length;
+    while (from < end && (*from == ' ' || *from == '\t')) from++;
+    while (end > from && (end[-1] == ' ' || end[-1] == '\t')) end--;
+    tn_value before = tn.value->get(headers, name), text, longer;
+    struct bytes joined = BYTES_INIT;
+    uint64_t before_length = 0;
+    const char *before_text = tn_chars(before, &before_length);
+    bool fits = before_text == NULL || (bytes_add(&joined, before_text, before_length) && bytes_text(&joined, ", "));
+    fits = fits && bytes_add(&joined, from, (size_t)(end - from));
+    text = fits ? text_lossy(joined.data, joined.length) : NULL;
+    longer = text != NULL ? tn.value->set(headers, name, text) : NULL;
+    tn_release(text);
+    bytes_finish(&joined);
+    return longer != NULL ? longer : tn_retain(headers); /* its name is no text */
+}
+
+tn_value transfer_headers(const struct transfer *transfer) {
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn.value->end(builder);
+    tn_value headers = tn.value->finish(builder);
+    const char *at = transfer->head.data, *end = at != NULL ? at + transfer->head.length : at;
+    while (headers != NULL && at < end) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        tn_value longer = with_header(headers, at, (size_t)(line_end - at));
+        tn_release(headers);
+        headers = longer;
+        at = line_end + 1;
+    }
+    return headers;
+}
