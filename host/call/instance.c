@@ -149,6 +149,30 @@ int32_t instance_new(struct component *component, tn_value config, const struct 
     return TN_OK;
 }
 
+int32_t instance_new_called(struct component *component, tn_value config, const struct instance_scope *scope,
+                            struct callable **out, struct error *error) {
+    const struct component_info *info = component->info;
+    tn_value whole = config ? value_ref(config) : value_object();
+    if (info->config) {
+        tn_value filled = schema_with_defaults(info->config, whole);
+        value_unref(whole);
+        whole = filled;
+    }
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    int32_t status = TN_OK;
+    if (info->config && schema_validate(info->config, whole, &errors) != TN_OK) {
+        const char *pointer = errors.count ? errors.items[0].pointer : "";
+        status = error_set(error, TN_INVALID, "INVALID_CONFIG", "the configuration of the %s `%s`: %s%s%s%s",
+                           info->kind, info->id, pointer, *pointer ? ": " : "",
+                           errors.count ? errors.items[0].message : "it does not fit its schema",
+                           errors.count > 1 ? " (and more)" : "");
+    }
+    schema_errors_finish(&errors);
+    if (status == TN_OK) status = instance_new(component, whole, scope, out, error);
+    value_unref(whole);
+    return status;
+}
+
 const uint32_t *instance_reads(const struct callable *callable, uint32_t *count) {
     *count = 0;
     if (!instance_is(callable)) return NULL;

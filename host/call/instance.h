@@ -41,6 +41,13 @@ struct instance_scope {
 int32_t instance_new(struct component *component, tn_value config, const struct instance_scope *scope,
                      struct callable **out, struct error *error);
 
+/*
+ * The same of a component that another one calls: its config has not been looked at by a document's check, so that it
+ * is validated here, with INVALID_CONFIG and everything that does not fit, and the schema's defaults are filled in.
+ */
+int32_t instance_new_called(struct component *component, tn_value config, const struct instance_scope *scope,
+                            struct callable **out, struct error *error);
+
 /* The state fields that the callable may read, each once: its cache key, and what a worker is given. Borrowed. */
 const uint32_t *instance_reads(const struct callable *callable, uint32_t *count);
 /* What it has bound to call, in that order; borrowed. NULL past the last one, and of what is no instance. */

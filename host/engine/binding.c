@@ -20,7 +20,7 @@ static struct callable *component_callee(struct host *host, const char *kind, co
     struct component *component;
     struct callable *callable = NULL;
     if (registry_resolve(host->registry, kind, id, &component, error) != TN_OK) return NULL;
-    instance_new(component, config ? config : value_object(), &nothing, &callable, error);
+    instance_new_called(component, config, &nothing, &callable, error);
     return callable;
 }
 

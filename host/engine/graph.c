@@ -14,6 +14,7 @@
 #include "host/engine/cache.h"
 #include "host/engine/nested.h"
 #include "host/host.h"
+#include "host/model/model.h"
 #include "host/plugin/registry.h"
 #include "host/tool/policy.h"
 #include "host/tool/set.h"
@@ -103,6 +104,11 @@ static void lay_out_joins(struct graph *graph) {
 /* What a node calls, it does: a subgraph with a destructive node inside must not be repeated either. */
 static void count_effects(struct graph *graph, struct callable *callee) {
     const struct graph *inner = graph_of_callable(callee);
+    if (model_provider(callee, 0)) { /* any of them may be the one that is asked */
+        struct callable *provider;
+        for (uint32_t i = 0; (provider = model_provider(callee, i)) != NULL; i++) count_effects(graph, provider);
+        return;
+    }
     const struct component *component = inner ? NULL : instance_component(callee);
     graph->callees_repeatable &= inner ? inner->repeatable : component && component_repeatable(component->info);
     graph->callees_cacheable &= inner ? inner->cacheable : component && component_cacheable(component->info);

@@ -260,6 +260,11 @@ static void model_free(struct callable *callable) {
 static const struct callable_ops model_ops = {
     .start = model_start, .cancel = model_cancel, .ready = model_ready, .free = model_free};
 
+struct callable *model_provider(const struct callable *callable, uint32_t index) {
+    const struct model *model = (const struct model *)callable;
+    return callable->ops == &model_ops && index < model->count ? model->providers[index].callable : NULL;
+}
+
 /* ---- Making one ---- */
 
 /* "openai:gpt-4o-mini" as {provider, model}; objects as they are. A new reference. */
@@ -285,7 +290,7 @@ static int32_t provider_new(struct host *host, tn_value binding, tn_value config
     tn_value model = value_get(options, "model");
     struct component *component;
     int32_t status = registry_resolve(host->registry, "model", id, &component, error);
-    if (status == TN_OK) status = instance_new(component, options, &nothing, &out->callable, error);
+    if (status == TN_OK) status = instance_new_called(component, options, &nothing, &out->callable, error);
     if (status == TN_OK) {
         struct buffer name;
         buffer_init(&name, SIZE_MAX);

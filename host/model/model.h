@@ -31,6 +31,10 @@ struct host;
 int32_t model_new(struct host *host, const char *name, tn_value binding, tn_value config, struct callable **out,
                   struct error *error);
 
+/* The providers' components that a model stands for, in order; borrowed. NULL past the last one, and of what is none.
+ */
+struct callable *model_provider(const struct callable *callable, uint32_t index);
+
 /*
  * Binds a role from now on, as `--model` says it: "planner=openai:gpt-4o", or without a role "openai:gpt-4o", which
  * binds `default`. Instead of provider:model it may be JSON: a mapping with options, or a list to fall back along.
