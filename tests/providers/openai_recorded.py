@@ -1,0 +1,215 @@
+"""Recorded answers of OpenAI's and of compatible services: every one gives the right message, tool calls, usage and
+finish reason, in pieces and whole; and cut at every byte.
+
+What is right is worked out from the recording here, from the last event where that has all of it: not in the way that
+the plugin does it from the events. The golden files hold the rest (the order of parts, extra)."""
+import glob
+import json
+import os
+
+import drive as d
+
+USAGE = {"input": ("prompt_tokens", "input_tokens"), "output": ("completion_tokens", "output_tokens")}
+
+
+def tokens(usage):
+    if not usage:
+        return None
+    read = {name: next((usage[key] for key in keys if key in usage), 0) for name, keys in USAGE.items()}
+    spent = usage.get("completion_tokens_details") or usage.get("output_tokens_details") or {}
+    given = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
+    reasoning = spent.get("reasoning_tokens")
+    if reasoning and read["input"] + read["output"] + reasoning == usage["total_tokens"]:
+        read["output"] += reasoning  # counted beside
+    told = {"input_tokens": read["input"], "output_tokens": read["output"], "total_tokens": usage["total_tokens"]}
+    more = {"cached_tokens": given.get("cached_tokens"), "reasoning_tokens": reasoning}
+    more["cache_write_tokens"] = given.get("cache_write_tokens")
+    return {**told, **{key: value for key, value in more.items() if value is not None}}
+
+
+def merged_chat(events):
+    """One answer in one piece, out of the pieces of chat."""
+    message, finish, usage = {"content": "", "reasoning_content": "", "tool_calls": []}, None, None
+    for event in events:
+        usage = event.get("usage") or usage
+        for choice in event["choices"]:
+            delta = choice.get("delta") or {"content": choice.get("text")}
+            for key in ("content", "reasoning_content"):
+                message[key] += delta.get(key) or ""
+            for call in delta.get("tool_calls") or []:
+                while len(message["tool_calls"]) <= call["index"]:
+                    message["tool_calls"].append({"function": {"arguments": ""}})
+                into = message["tool_calls"][call["index"]]
+                into["id"] = call.get("id") or into.get("id")
+                into["function"]["name"] = call["function"].get("name") or into["function"].get("name")
+                into["function"]["arguments"] += call["function"].get("arguments") or ""
+            finish = choice.get("finish_reason") or finish
+    return {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
+
+
+def right_chat(whole):
+    choice = whole["choices"][0]
+    message = choice.get("message") or {"content": choice["text"]}
+    calls = [
+        (call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
+        for call in message.get("tool_calls") or []
+    ]
+    reasoning = message.get("reasoning_content") or ""
+    return message["content"] or "", reasoning, calls, 0, 0, choice["finish_reason"], tokens(whole.get("usage"))
+
+
+def right_responses(response, events):
+    items = response["output"] or [e["item"] for e in events or [] if e["type"] == "response.output_item.done"]
+    text, reasoning, calls, images, sources = "", "", [], 0, 0
+    for item in items:
+        if item["type"] == "message":
+            for part in item["content"]:
+                text += part["text"]
+                sources += len(part["annotations"])
+        elif item["type"] == "reasoning":
+            reasoning += "".join(part["text"] for part in item["summary"])
+        elif item["type"] == "function_call":
+            calls.append((item["call_id"], item["name"], json.loads(item["arguments"])))
+        elif item["type"] == "custom_tool_call":
+            calls.append((item["call_id"], item["name"], {"input": item["input"]}))
+        elif item["type"] == "image_generation_call":
+            images += 1
+    finish = "tool_calls" if calls else "stop"
+    return text, reasoning, calls, images, sources, finish, tokens(response["usage"])
+
+
+def check_answer(name, result, right):
+    text, reasoning, calls, images, sources, finish, usage = right
+    if not d.check("output" in result, f"{name}: {result.get('error')}"):
+        return
+    output = result["output"]
+    message = output["message"]
+    made = [(call["id"], call["name"], call["arguments"]) for call in message.get("tool_calls", [])]
+    kinds = [part["type"] for part in d.parts_of(message)]
+    d.check(d.text_of(message) == text, f"{name}: the text is {d.text_of(message)!r}, expected {text!r}")
+    d.check(d.text_of(message, "reasoning") == reasoning, f"{name}: reasoning")
+    d.check(made == calls, f"{name}: the tool calls are {made}, expected {calls}")
+    d.check(kinds.count("image") == images, f"{name}: images")
+    d.check(kinds.count("source") == sources, f"{name}: {kinds.count('source')} sources, expected {sources}")
+    d.check(output["finish_reason"] == finish, f"{name}: finish_reason {output['finish_reason']}, expected {finish}")
+    d.check(output.get("usage") == usage, f"{name}: usage {output.get('usage')}, expected {usage}")
+
+
+def framed(kind, events):
+    if kind == "responses":
+        return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+    return "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
+
+
+def lines_of(path):
+    """Each line's JSON, and whether every line was some: one recording has lines without their last brace."""
+    events, sound = [], True
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if not line.strip():
+                continue
+            try:
+                events.append(json.loads(line))
+            except ValueError:
+                sound = False
+                events.append(json.loads(line.rstrip() + "}"))
+    return events, sound
+
+
+def case(kind, exchange, **more):
+    config = {"model": "recorded", "api": "responses" if kind == "responses" else "chat"}
+    config["stream"] = "stream" in exchange
+    messages = [{"type": "user", "content": "?"}]
+    found = {"component": "openai", "config": config, "input": {"messages": messages}, "exchanges": [exchange]}
+    return {**found, **more}
+
+
+def turns_of(events):
+    """A recording may hold several answers, one after the other."""
+    turns = []
+    for event in events:
+        if not turns or event.get("type") == "response.created":
+            turns.append([])
+        turns[-1].append(event)
+    return turns
+
+
+ERRORS = {  # the recording: the status that it came with, and what it is for us
+    "reasoning-model-legacy-parameter-error": (400, "INVALID_REQUEST", False),
+    "reasoning-model-temperature-error": (400, "INVALID_REQUEST", False),
+    "gpt-image-response-format-error": (400, "INVALID_REQUEST", False),
+    "openai-error.1": (429, "RATE_LIMITED", False),
+}
+
+
+def main():
+    root = d.suites("providers")
+    names, cases, rights = [], [], []
+    for folder in ("openai", "openai-compatible"):
+        for path in sorted(glob.glob(os.path.join(root, folder, "*", "*"))):
+            kind, name = os.path.basename(os.path.dirname(path)), os.path.basename(path)
+            if name.endswith(".chunks.txt"):
+                events, sound = lines_of(path)
+                for turn, part in enumerate(turns_of(events)):
+                    failed = kind == "responses" and part[-1]["type"] == "response.failed"
+                    right = None
+                    if not failed and kind == "responses":
+                        right = right_responses(part[-1]["response"], part)
+                    elif not failed:
+                        right = right_chat(merged_chat(part))
+                    stream = framed(kind, part)
+                    names.append(f"{folder}/{kind}/{name[:-len('.txt')]}" + (f".turn{turn + 1}" if turn else ""))
+                    cases.append(case(kind, {"stream": stream}, cuts=not failed))
+                    rights.append(right)
+                    # A host that takes two deltas at a time gives the same.
+                    names.append("")
+                    cases.append(case(kind, {"stream": stream}, room=2))
+                    rights.append(right)
+                if not sound:  # as it was recorded, it is no stream that can be read
+                    with open(path, encoding="utf-8") as file:
+                        lines = [line.strip() for line in file if line.strip()]
+                    names.append(f"{folder}/{kind}/{name[:-len('.txt')]}.as_recorded")
+                    cases.append(case(kind, {"stream": "".join(f"event: x\ndata: {line}\n\n" for line in lines)}))
+                    rights.append(None)
+                continue
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            stem = name[: -len(".json")]
+            status = ERRORS.get(stem, (200,))[0]
+            names.append(f"{folder}/{kind}/{stem}")
+            cases.append(case(kind, {"status": status, "body": text, "headers": {"content-type": "application/json"}}))
+            whole = json.loads(text)
+            right = None
+            if status == 200:
+                right = right_responses(whole, None) if kind == "responses" else right_chat(whole)
+            rights.append(right)
+    d.check(len(names) > 60, f"only {len(names)} recordings")
+    before = None
+    for name, result, right in zip(names, d.Drive("openai")(cases), rights):
+        if name == "":
+            slow, deltas = before, result["deltas"]
+            d.check(result.get("output") == slow.get("output"), "with back-pressure another message")
+            d.check(deltas == slow["deltas"], "with back-pressure other deltas")
+            d.check("output" not in result or result["paused"] > 0 or len(deltas) < 5, "never paused")
+            continue
+        before = result
+        d.check_golden("openai", name, result)
+        d.check_deltas(name, result)
+        if "cuts" in result:
+            d.check_cuts(name, result)
+        if right is not None:
+            check_answer(name, result, right)
+        else:
+            stem = name.split("/")[-1]
+            code, retryable = ERRORS.get(stem, (0, "INVALID_RESPONSE", True))[1:]
+            if stem == "openai-error.1.chunks":
+                code, retryable = "RATE_LIMITED", False
+            error = result.get("error", {})
+            d.check(error.get("code") == code, f"{name}: {error}, expected {code}")
+            d.check(error.get("retryable") is retryable, f"{name}: retryable {error.get('retryable')}")
+            d.check(error.get("detail", {}).get("provider") == "openai", f"{name}: detail {error.get('detail')}")
+    print(f"{len(names)} cases")
+    d.finish()
+
+
+main()
