@@ -281,6 +281,8 @@ void remote_close(const tn_plugin *end) {
         process_free(remote->process);
         remote->process = NULL;
     }
+    remote_http_end(remote);
+    mem_free((void *)remote->crossings);
     while (remote->instances) instance_free(remote->instances);
     for (uint32_t i = 0; i < remote->task_count; i++)
         loop_timer_stop(remote->host->loop, &remote_task_at(remote, i)->deadline);

@@ -44,6 +44,8 @@ struct remote {
     struct task **tasks; /* blocks of 64: tasks do not move */
     uint32_t task_count, free_task, open;
     uint32_t asked; /* calls of its tasks that have not ended */
+    struct crossing *
+        *crossings; /* exchanges over HTTP, by number: TASK_BUCKETS lists; NULL while there has been none */
     uint32_t deaths, recent_deaths;
     int64_t first_death_ms, restart_ms;
     struct error why; /* of the last death */
@@ -66,6 +68,13 @@ void remote_give_room(struct remote *remote, struct task *task, int64_t number, 
 /* A process's callbacks (process.h); `user` is the remote. */
 void remote_hear(void *user, tn_value message);
 bool remote_hear_at_once(void *user, tn_value message);
+
+/* ---- remote_http.c: its exchanges ---- */
+
+/* What the child says of one; false: it is nothing of that kind. */
+bool remote_http_hear(struct remote *remote, const char *method, tn_value params);
+/* The process is gone: cancels all. */
+void remote_http_end(struct remote *remote);
 
 /* ---- remote_process.c: its start and its end ---- */
 

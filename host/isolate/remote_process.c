@@ -53,6 +53,7 @@ static void on_ended(void *user, const struct error *why) {
     for (struct instance *instance = remote->instances; instance; instance = instance->next) instance->lost = true;
     error_finish(&remote->why);
     error_copy(&remote->why, &error);
+    remote_http_end(remote);
     fail_tasks(remote, &error);
     error_finish(&error);
     process_free(process);

@@ -167,7 +167,11 @@ static void on_call(struct remote *remote, struct task *task, int64_t number, tn
     int64_t callee = number_of(params, "callee", -1);
     tn_value operation = value_get(params, "operation"), input = value_get(params, "input");
     int32_t status = TN_LIMIT;
-    if (remote->asked < PROTOCOL_CALLS && value_is(operation, TN_STRING))
+    if (remote->asked < PROTOCOL_CALLS && value_text_is(operation, INTERFACE_HTTP_SEND)) {
+        struct callable *request = interface_http_call(remote->plugin);
+        status = call_child(task->token, request, false, input, on_called, asked);
+        callable_unref(request);
+    } else if (remote->asked < PROTOCOL_CALLS && value_is(operation, TN_STRING))
         status = interface_state.invoke(task->token, value_chars(operation, NULL), input, on_called, asked);
     else if (remote->asked < PROTOCOL_CALLS)
         status = interface_task.call(task->token, callee < 0 || callee > UINT32_MAX ? UINT32_MAX : (uint32_t)callee,
@@ -180,7 +184,7 @@ static void on_call(struct remote *remote, struct task *task, int64_t number, tn
         tell_called(asked, status, "CANCELLED", "the call was cancelled");
     else if (status == TN_NOT_FOUND)
         tell_called(asked, status, "NOT_FOUND",
-                    operation ? "the state kernel has no `operation` of that name"
+                    operation ? "there is no `operation` of that name"
                               : "`callee` is no index of `calls`, which `create` answered with");
     else
         tell_called(asked, status, status == TN_LIMIT ? "LIMIT" : "NODE_EXECUTION",
@@ -238,7 +242,7 @@ void remote_hear(void *user, tn_value message) {
         on_log(remote, params);
     } else if (strcmp(method, "add") == 0 || strcmp(method, "remove") == 0) {
         on_registry(remote, method, params);
-    } else {
+    } else if (!remote_http_hear(remote, method, params)) {
         tn_value which = value_get(params, "task");
         int64_t number = value_is(which, TN_INT) ? value_to_int(which) : -1;
         struct task *task = task_find(remote, number);
