@@ -40,6 +40,36 @@ static int32_t plugin_config(void *user, const char *plugin_id, tn_value *out, s
     return status;
 }
 
+/* ---- Components that come soon ---- */
+
+#define EXPECT_MS 60000 /* waited for at most, for what a plugin says that it will add */
+
+struct expecting {
+    struct loop_timer timer;
+    const struct host *host;
+    bool late;
+};
+
+static void expect_late(struct loop_timer *timer) { ((struct expecting *)(void *)timer)->late = true; }
+
+static bool expect_done(void *user) {
+    const struct expecting *expecting = user;
+    return expecting->late || !registry_expecting(expecting->host->registry);
+}
+
+/* Nothing of ours runs meanwhile that could be waiting for this very document: only from outside the loop. */
+static void expect_wait(void *user) {
+    const struct host *host = user;
+    struct expecting expecting = {.host = host};
+    if (loop_running(host->loop)) return;
+    loop_timer_start(host->loop, &expecting.timer, EXPECT_MS, expect_late);
+    (void)loop_run(host->loop, expect_done, &expecting);
+    loop_timer_stop(host->loop, &expecting.timer);
+    if (expecting.late)
+        log_write(LOG_WARN, NULL, "a plugin says that it will add components, and has not done so within %d s",
+                  EXPECT_MS / 1000);
+}
+
 static const char *plugin_folder(void *user, const char *plugin_id) {
     const struct host *host = user;
     return config_plugin_folder(host->config, plugin_id);
@@ -93,6 +123,7 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .config = plugin_config,
                                      .folder = plugin_folder,
                                      .isolation = &isolation,
+                                     .wait = expect_wait,
                                      .user = host};
 }
 

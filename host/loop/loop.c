@@ -370,6 +370,8 @@ static bool idle(struct loop *loop) {
     return true;
 }
 
+bool loop_running(const struct loop *loop) { return loop->running; }
+
 bool loop_run(struct loop *loop, bool (*done)(void *user), void *user) {
     loop_enter(loop);
     bool outer = loop->running, is_done;

@@ -51,6 +51,7 @@ bool loop_here(const struct loop *loop); /* [any] is this the loop's thread? */
  * ever make it so (no work, no timer, no hold, no active handle). NULL done: until loop_stop, or nothing is left.
  */
 bool loop_run(struct loop *loop, bool (*done)(void *user), void *user);
+bool loop_running(const struct loop *loop); /* [loop] inside loop_run, or what it calls */
 void loop_wake(struct loop *loop); /* [any] makes loop_run look at done() soon */
 void loop_stop(struct loop *loop); /* [any] makes loop_run return false soon */
 

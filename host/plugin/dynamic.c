@@ -70,4 +70,12 @@ static int32_t draft_remove(const tn_host *host, const char *kind, const char *i
     return plugin && kind && id ? registry_remove_component(plugin, kind, id, NULL) : TN_INVALID;
 }
 
+static int32_t draft_expect(const tn_host *host, int32_t more) {
+    struct plugin *plugin = plugin_of(host);
+    if (!plugin || (more != 0 && more != 1)) return TN_INVALID;
+    plugin->expecting = more == 1;
+    return TN_OK;
+}
+
+const tn_expect_draft registry_expect_draft = {sizeof(tn_expect_draft), 0, draft_expect};
 const tn_registry_draft registry_draft = {sizeof(tn_registry_draft), 0, draft_add, draft_remove};

@@ -17,6 +17,7 @@ struct plugin {
     bool program;         /* no shared object: a program */
     bool isolated;        /* runs in a process of its own; every program does */
     bool counted;         /* it is in the loader's list of objects in use */
+    bool expecting;       /* it will add components soon, it says */
     tn_value manifest;    /* one reference; id, version and title point into it */
     const char *id, *version, *title;
     uint64_t device, inode;

@@ -62,6 +62,10 @@ struct registry_options {
     /* The folder that names of files in that section are relative to; NULL in and out are allowed: they stay. */
     const char *(*folder)(void *user, const char *plugin_id);
     const struct isolation *isolation; /* NULL: every plugin runs in this process */
+    /*
+     * Lets time pass until registry_expecting is false, or it has been long enough. May be NULL: nobody waits.
+     */
+    void (*wait)(void *user);
     void *user;                        /* registry_user gives it back: how interfaces find their host */
 };
 
@@ -137,9 +141,12 @@ void registry_catalog(struct registry *registry, struct catalog *catalog);
 
 /* The draft's vtable, for the table of interfaces. */
 extern const tn_registry_draft registry_draft;
+extern const tn_expect_draft registry_expect_draft;
 /* A component of a kind that the plugin's manifest declares dynamic. TN_INVALID, TN_LIMIT. */
 int32_t registry_add_component(struct plugin *plugin, tn_value component, struct error *error);
 int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error);
+/* Whether a plugin has said that it will add components soon (tenon.expect). */
+bool registry_expecting(const struct registry *registry);
 /* Grows with every component or plugin that comes or goes: what was derived from the catalog is then out of date. */
 uint64_t registry_generation(const struct registry *registry);
 

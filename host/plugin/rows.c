@@ -246,6 +246,14 @@ static bool is_dynamic(const struct plugin *plugin, const char *kind) {
     return false;
 }
 
+bool registry_expecting(const struct registry *registry) {
+    for (size_t i = 0; i < registry->plugin_count; i++) {
+        const struct plugin *plugin = registry->plugins[i];
+        if (plugin->expecting && plugin->state == PLUGIN_LOADED && !plugin->replaced) return true;
+    }
+    return false;
+}
+
 /* Loads every plugin that adds components of the kind at run time, and has not been loaded. */
 static void load_dynamic(struct registry *registry, const char *kind, bool only_asked) {
     for (size_t i = 0; i < registry->plugin_count; i++) {
@@ -257,6 +265,7 @@ static void load_dynamic(struct registry *registry, const char *kind, bool only_
         if (plugin_load(plugin, &error) != TN_OK && only_asked) log_write(LOG_ERROR, NULL, "%s", error.message);
         error_finish(&error);
     }
+    if (registry->options.wait && registry_expecting(registry)) registry->options.wait(registry->options.user);
 }
 
 void registry_load_dynamic(struct registry *registry, const char *kind) {

@@ -46,7 +46,7 @@ static void test_the_table(void **state) {
     (void)state;
     static const char *const ids[] = {TN_CORE_1,        TN_VALUE_1,    TN_TASK_1,         TN_EVAL_DRAFT,
                                       TN_GRAPH_DRAFT,   TN_POLL_DRAFT, TN_REGISTRY_DRAFT, TN_STATE_DRAFT,
-                                      TN_GRAPH_DRAFT_2, TN_TOOL_DRAFT};
+                                      TN_GRAPH_DRAFT_2, TN_HTTP_DRAFT, TN_TOOL_DRAFT,     TN_EXPECT_DRAFT};
     size_t rows = 0;
     while (interface_table[rows].id) rows++;
     assert_int_equal(rows, sizeof ids / sizeof *ids);
@@ -62,8 +62,10 @@ static void test_the_table(void **state) {
     assert_int_equal(interface_eval.size, sizeof(tn_eval_draft));
     assert_int_equal(interface_graph.size, sizeof(tn_graph_draft));
     assert_int_equal(interface_graph_2.size, sizeof(tn_graph_draft_2));
+    assert_int_equal(interface_http.size, sizeof(tn_http_draft));
     assert_int_equal(interface_poll.size, sizeof(tn_poll_draft));
     assert_int_equal(registry_draft.size, sizeof(tn_registry_draft));
+    assert_int_equal(registry_expect_draft.size, sizeof(tn_expect_draft));
     assert_int_equal(interface_state.size, sizeof(tn_state_draft));
 }
 

@@ -1,0 +1,273 @@
+/*
+ * child.c - posix_spawn, a pidfd, and the way to an end.
+ *
+ * The children that are to end are on a list; a timer takes each to the next step: SIGTERM, SIGKILL. Signals go to the
+ * process group, which has the child's number as long as the child is not waited for.
+ */
+#include "child.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct child {
+    struct child *next; /* of those that are to end */
+    pid_t pid;
+    int pidfd;
+    uint64_t watch, timer;
+    int step; /* signals sent */
+    bool ending, gone;
+    child_ended ended;
+    void *user;
+};
+
+static struct child *ending;
+
+/* ---- The end ---- */
+
+static void describe(const siginfo_t *info, char *how, size_t size) {
+    if (info->si_code == CLD_EXITED)
+        (void)snprintf(how, size, "it ended with status %d", info->si_status);
+    else
+        (void)snprintf(how, size, "it was killed by signal %d (%s)", info->si_status, strsignal(info->si_status));
+}
+
+static bool reap(struct child *child, char *how, size_t size) {
+    siginfo_t info = {0};
+    if (child->gone) return true;
+    if (waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED | WNOHANG) != 0 && errno == ECHILD)
+        (void)snprintf(how, size, "it has ended"); /* somebody else waited for it */
+    else if (info.si_pid == 0)
+        return false;
+    else
+        describe(&info, how, size);
+    child->gone = true;
+    return true;
+}
+
+static void child_free(struct child *child) {
+    if (child->watch != 0) (void)mcp_poll->unwatch(tn.host, child->watch);
+    if (child->timer != 0) (void)tn.core->unpost(tn.host, child->timer);
+    if (child->pidfd >= 0) (void)close(child->pidfd);
+    give(child);
+}
+
+static void leave(struct child *child) {
+    struct child **at = &ending;
+    while (*at != child) at = &(*at)->next;
+    *at = child->next;
+    child_free(child);
+}
+
+static void on_pidfd(void *user, int32_t events) {
+    struct child *child = user;
+    char how[96];
+    (void)events;
+    if (!reap(child, how, sizeof how)) return;
+    if (child->ending) {
+        leave(child);
+        return;
+    }
+    (void)mcp_poll->unwatch(tn.host, child->watch);
+    child->watch = 0;
+    child->ended(child->user, how);
+}
+
+static void send_next_signal(struct child *child) {
+    int signal_number = child->step++ == 0 ? SIGTERM : SIGKILL;
+    (void)kill(-child->pid, signal_number);
+    (void)kill(child->pid, signal_number);
+}
+
+static void next_step(void *argument) {
+    struct child *child = argument;
+    child->timer = 0;
+    send_next_signal(child);
+    if (child->step < 2) child->timer = tn.core->post(tn.host, MCP_GRACE_MS, next_step, child);
+}
+
+void child_end(struct child *child) {
+    if (child == NULL) return;
+    if (child->gone) {
+        child_free(child);
+        return;
+    }
+    child->ending = true;
+    child->next = ending;
+    ending = child;
+    child->timer = tn.core->post(tn.host, MCP_GRACE_MS, next_step, child);
+}
+
+static int64_t now_ms(void) { return tn.core->monotonic_ns(tn.host) / 1000000; }
+
+void child_end_all(void) {
+    char how[96];
+    for (int step = 0; ending != NULL && step < 3; step++) {
+        int64_t until = now_ms() + MCP_GRACE_MS;
+        while (ending != NULL) {
+            struct pollfd item = {.fd = ending->pidfd, .events = POLLIN};
+            int64_t left = until - now_ms();
+            if (poll(&item, 1, left > 0 ? (int)left : 0) <= 0 && left <= 0) break;
+            if (reap(ending, how, sizeof how)) leave(ending);
+        }
+        if (step < 2)
+            for (struct child *child = ending; child != NULL; child = child->next) send_next_signal(child);
+    }
+    while (ending != NULL) leave(ending); /* not even SIGKILL: it hangs in the kernel */
+}
+
+/* ---- The start ---- */
+
+static void free_words(char **words) {
+    for (char **word = words; word != NULL && *word != NULL; word++) give(*word);
+    give(words);
+}
+
+static char **read_command(tn_value command) {
+    uint64_t count = tn.value->count(command);
+    char **words = take((count + 1) * sizeof *words);
+    for (uint64_t i = 0; words != NULL && i < count; i++) {
+        words[i] = copy_text(tn_chars(tn.value->at(command, i), NULL));
+        if (words[i] != NULL) continue;
+        free_words(words);
+        return NULL;
+    }
+    return words;
+}
+
+static bool overridden(tn_value env, const char *entry) {
+    char name[256];
+    size_t length = strcspn(entry, "=");
+    if (length >= sizeof name) return false;
+    memcpy(name, entry, length);
+    name[length] = '\0';
+    return tn.value->get(env, name) != NULL;
+}
+
+/* NAME=VALUE, or NULL. */
+static char *join(const char *name, const char *value) {
+    size_t first = strlen(name), second = strlen(value);
+    char *made = take(first + second + 2);
+    if (made == NULL) return NULL;
+    memcpy(made, name, first);
+    made[first] = '=';
+    memcpy(made + first + 1, value, second);
+    return made;
+}
+
+static char **read_environment(tn_value env) {
+    uint64_t count = 0, more = tn.value->count(env), used = 0;
+    while (environ != NULL && environ[count] != NULL) count++;
+    char **words = take((count + more + 1) * sizeof *words);
+    bool good = words != NULL;
+    for (uint64_t i = 0; good && i < count; i++) {
+        if (overridden(env, environ[i])) continue;
+        words[used] = copy_text(environ[i]);
+        good = words[used++] != NULL;
+    }
+    for (uint64_t i = 0; good && i < more; i++) {
+        tn_value key, value;
+        good = tn.value->entry(env, i, &key, &value) == TN_OK && tn_chars(value, NULL) != NULL;
+        if (good) words[used] = join(tn_chars(key, NULL), tn_chars(value, NULL));
+        good = good && words[used++] != NULL;
+    }
+    if (good) return words;
+    free_words(words);
+    return NULL;
+}
+
+/* All pipes are close-on-exec; spawn's dup2 makes the child's ends survive. */
+static bool open_pipes(int pipes[3][2]) {
+    for (int i = 0; i < 3; i++) pipes[i][0] = pipes[i][1] = -1;
+    for (int i = 0; i < 3; i++)
+        if (pipe2(pipes[i], O_CLOEXEC) != 0) return false;
+    return true;
+}
+
+static void close_pipes(int pipes[3][2]) {
+    for (int i = 0; i < 3; i++) {
+        if (pipes[i][0] >= 0) (void)close(pipes[i][0]);
+        if (pipes[i][1] >= 0) (void)close(pipes[i][1]);
+    }
+}
+
+static int run(pid_t *pid, char **words, char **environment, const char *cwd, int pipes[3][2]) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawnattr_init(&attributes);
+    int error = posix_spawn_file_actions_adddup2(&actions, pipes[0][0], 0);
+    if (error == 0) error = posix_spawn_file_actions_adddup2(&actions, pipes[1][1], 1);
+    if (error == 0) error = posix_spawn_file_actions_adddup2(&actions, pipes[2][1], 2);
+    if (error == 0 && cwd != NULL) error = posix_spawn_file_actions_addchdir_np(&actions, cwd);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &all);
+    (void)posix_spawnattr_setpgroup(&attributes, 0);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    if (error == 0) error = posix_spawnp(pid, words[0], &actions, &attributes, words, environment);
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+static bool watch(struct child *child) {
+    child->pidfd = pidfd_open(child->pid, 0);
+    return child->pidfd >= 0 &&
+           mcp_poll->watch(tn.host, child->pidfd, TN_POLL_READ, on_pidfd, child, &child->watch) == TN_OK;
+}
+
+static void keep_ours(int pipes[3][2], int ends[3]) {
+    for (int i = 0; i < 3; i++) {
+        int ours = i == 0 ? 1 : 0;
+        ends[i] = pipes[i][ours];
+        pipes[i][ours] = -1;
+        (void)fcntl(ends[i], F_SETFL, O_NONBLOCK);
+    }
+}
+
+struct child *child_new(const struct child_options *options, child_ended ended, void *user, int ends[3], char *why,
+                        size_t size) {
+    struct child *child = take(sizeof *child);
+    char **words = read_command(options->command), **environment = read_environment(options->env);
+    int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+    bool good = child != NULL && words != NULL && environment != NULL;
+    if (!good) (void)snprintf(why, size, "there is no memory left");
+    if (good && !open_pipes(pipes)) {
+        (void)snprintf(why, size, "no pipe can be opened: %s", strerror(errno));
+        good = false;
+    }
+    if (good) {
+        child->pidfd = -1;
+        child->ended = ended;
+        child->user = user;
+        int error = run(&child->pid, words, environment, options->cwd, pipes);
+        if (error != 0)
+            (void)snprintf(why, size, "`%s` cannot be started%s%s: %s", words[0], options->cwd != NULL ? " in " : "",
+                           options->cwd != NULL ? options->cwd : "", strerror(error));
+        good = error == 0;
+        if (good && !watch(child)) {
+            (void)snprintf(why, size, "`%s` cannot be watched: %s", words[0], strerror(errno));
+            (void)kill(-child->pid, SIGKILL);
+            (void)kill(child->pid, SIGKILL);
+            (void)waitpid(child->pid, NULL, 0);
+            good = false;
+        }
+    }
+    if (good) keep_ours(pipes, ends);
+    close_pipes(pipes);
+    free_words(words);
+    free_words(environment);
+    if (good) return child;
+    if (child != NULL) child_free(child);
+    return NULL;
+}

@@ -1,0 +1,83 @@
+/*
+ * elicit.c - questions of a server, and their answers.
+ *
+ * The schema is the server's own, or null: who declines answers nothing. It goes to the host as it is; where it does
+ * not compile, the host refuses the interrupt, and the task fails with that.
+ */
+#include "elicit.h"
+
+static bool is_url(tn_value params) { return value_is(tn.value->get(params, "mode"), "url"); }
+
+tn_value elicit_payload(tn_value params, const char *server, const char *tool) {
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn_put_text(builder, "question", tn_get_text(params, "message", "The server asks for something."));
+    tn_put_text(builder, "server", server);
+    tn_put_text(builder, "tool", tool);
+    tn_put_text(builder, "mode", is_url(params) ? "url" : "form");
+    if (is_url(params))
+        tn_put(builder, "url", tn.value->get(params, "url"));
+    else if (tn.value->get(params, "requestedSchema") != NULL)
+        tn_put(builder, "schema", tn.value->get(params, "requestedSchema"));
+    tn.value->end(builder);
+    return tn.value->finish(builder);
+}
+
+tn_value elicit_schema(tn_value params) {
+    tn_value form = tn.value->get(params, "requestedSchema");
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn_put_begin(builder, "anyOf", TN_ARRAY);
+    if (!is_url(params) && tn.value->kind(form) == TN_OBJECT) {
+        tn_put(builder, NULL, form);
+    } else {
+        tn_put_begin(builder, NULL, TN_OBJECT);
+        tn_put_bool(builder, "const", 1);
+        tn.value->end(builder);
+    }
+    tn_put_begin(builder, NULL, TN_OBJECT);
+    tn_put_text(builder, "type", "null");
+    tn.value->end(builder);
+    tn.value->end(builder);
+    tn.value->end(builder);
+    return tn.value->finish(builder);
+}
+
+static void put_content(tn_builder *builder, tn_value params, tn_value answer) {
+    tn_value properties = value_in(params, "requestedSchema", "properties");
+    tn_put_begin(builder, "content", TN_OBJECT);
+    for (uint64_t i = 0, count = tn.value->count(properties); i < count; i++) {
+        tn_value key, schema;
+        if (tn.value->entry(properties, i, &key, &schema) != TN_OK) break;
+        const char *name = tn_chars(key, NULL);
+        tn_value value = tn.value->get(answer, name);
+        if (value == NULL) value = tn.value->get(schema, "default");
+        if (value != NULL) tn_put(builder, name, value);
+    }
+    for (uint64_t i = 0, count = tn.value->count(answer); i < count; i++) {
+        tn_value key, value;
+        if (tn.value->entry(answer, i, &key, &value) != TN_OK) break;
+        if (tn.value->get(properties, tn_chars(key, NULL)) == NULL) tn_put(builder, tn_chars(key, NULL), value);
+    }
+    tn.value->end(builder);
+}
+
+tn_value elicit_result(tn_value params, tn_value answer) {
+    bool form = !is_url(params) && tn.value->kind(answer) == TN_OBJECT;
+    bool accepted = form || (is_url(params) && value_true(answer));
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn_put_text(builder, "action", accepted ? "accept" : "decline");
+    if (form) put_content(builder, params, answer);
+    tn.value->end(builder);
+    return tn.value->finish(builder);
+}
+
+bool elicit_same(tn_value params, tn_value others) {
+    static const char *const members[] = {"mode", "message", "requestedSchema", "url"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        tn_value a = tn.value->get(params, members[i]), b = tn.value->get(others, members[i]);
+        if ((a == NULL) != (b == NULL) || (a != NULL && !tn.value->equal(a, b))) return false;
+    }
+    return true;
+}

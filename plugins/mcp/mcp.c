@@ -1,0 +1,192 @@
+/*
+ * mcp.c - the plugin `tenon.mcp`: servers of the Model Context Protocol, whose tools are tools of Tenon.
+ *
+ *     plugins:
+ *       config:
+ *         tenon.mcp:
+ *           servers:
+ *             files: {command: [npx, -y, "@modelcontextprotocol/server-filesystem", /data]}
+ *             web: {url: "https://mcp.example/mcp", headers: {authorization: ["Bearer ", {secret: EXAMPLE_KEY}]}}
+ *
+ * init starts the servers, on the loop, and says that more components are coming until each has told what it has, or
+ * has failed. One component is always there: `mcp.servers`, which says how they all are.
+ */
+#include "call.h"
+#include "stdio.h"
+
+TN_EASY_HIDDEN struct tn_easy tn;
+TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
+TN_EASY_HIDDEN const tn_poll_draft *mcp_poll;
+TN_EASY_HIDDEN const tn_http_draft *mcp_http;
+TN_EASY_HIDDEN const tn_registry_draft *mcp_registry;
+
+static const tn_expect_draft *expecting; /* NULL where the host cannot wait */
+static struct server *servers;
+static uint32_t unsettled; /* servers whose tools are not known yet */
+
+/* ---- Servers ---- */
+
+void servers_settled(struct server *server) {
+    (void)server;
+    if (unsettled > 0 && --unsettled == 0 && expecting != NULL) (void)expecting->expect(tn.host, 0);
+}
+
+bool servers_have(const char *id, const struct server *besides) {
+    for (const struct server *server = servers; server != NULL; server = server->next) {
+        if (server == besides) continue;
+        for (const struct tool *tool = server->tools; tool != NULL; tool = tool->next)
+            if (strcmp(tool->id, id) == 0) return true;
+    }
+    return false;
+}
+
+static void forget(void) {
+    struct server *leaving = servers;
+    servers = NULL;
+    unsettled = 0;
+    while (leaving != NULL) {
+        struct server *server = leaving;
+        leaving = server->next;
+        server_free(server);
+    }
+}
+
+static bool is_eager(const struct server *server) {
+    return !value_is(tn.value->get(server->config, "connect"), "on_demand");
+}
+
+static int32_t init(void *self, tn_value config) {
+    tn_value list = tn.value->get(config, "servers");
+    struct server **last = &servers;
+    (void)self;
+    for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
+        tn_value name, entry;
+        if (tn.value->entry(list, i, &name, &entry) != TN_OK) break;
+        *last = server_new(tn_chars(name, NULL), entry);
+        if (*last == NULL) {
+            forget();
+            return TN_NO_MEMORY;
+        }
+        if (is_eager(*last))
+            unsettled++;
+        else
+            (*last)->settled = true;
+        last = &(*last)->next;
+    }
+    if (unsettled > 0 && expecting != NULL) (void)expecting->expect(tn.host, 1);
+    for (struct server *server = servers; server != NULL; server = server->next)
+        if (is_eager(server)) server_connect(server);
+    return TN_OK;
+}
+
+static void deinit(void *self) {
+    (void)self;
+    forget();
+    stdio_end_all();
+}
+
+/* ---- mcp.servers ---- */
+
+static void complete_about(tn_task task) {
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn_put_begin(builder, "servers", TN_ARRAY);
+    for (const struct server *server = servers; server != NULL; server = server->next)
+        tn_put_take(builder, NULL, server_about(server));
+    tn.value->end(builder);
+    tn.value->end(builder);
+    tn_value about = tn.value->finish(builder);
+    if (about != NULL)
+        (void)tn.task->complete(task, about);
+    else
+        (void)tn_fail(task, "NO_MEMORY", "there is no memory left");
+    tn_release(about);
+}
+
+static int32_t start_servers(tn_task task, tn_value input) {
+    const char *name = tn_get_text(input, "connect", NULL);
+    struct server *server = servers;
+    while (name != NULL && server != NULL && strcmp(server->name, name) != 0) server = server->next;
+    if (name != NULL && server == NULL)
+        return tn_fail(task, "NOT_FOUND", "`connect`: no server of this name is configured");
+    if (name != NULL) {
+        if (server->state == SERVER_IDLE) server->failures = 0; /* somebody asks for it: no rest first */
+        server_connect(server);
+    }
+    complete_about(task);
+    return TN_OK;
+}
+
+/* ---- Components: an instance is a tool, and what its server's questions to a model go to ---- */
+
+struct instance {
+    struct tool *tool; /* NULL: mcp.servers */
+    uint32_t model;
+};
+
+static struct tool *find_tool(const char *id) {
+    for (struct server *server = servers; server != NULL; server = server->next)
+        for (struct tool *tool = server->tools; tool != NULL; tool = tool->next)
+            if (strcmp(tool->id, id) == 0) return tool;
+    return NULL;
+}
+
+static int32_t create(void *self, const char *id, tn_value config, tn_binder *binder, void **out) {
+    struct tool *tool = strcmp(id, "mcp.servers") != 0 ? find_tool(id) : NULL;
+    uint32_t model = TN_UNBOUND;
+    (void)self, (void)config;
+    if (tool == NULL && strcmp(id, "mcp.servers") != 0)
+        return tn.task->refuse(binder, "NOT_FOUND", "its server does not have this tool any more");
+    const char *role = tool != NULL ? server_sampling(tool->server) : NULL;
+    if (role != NULL) {
+        int32_t status = tn.task->bind_call(binder, "model", role, NULL, &model);
+        if (status != TN_OK) return status;
+    }
+    struct instance *instance = take(sizeof *instance);
+    if (instance == NULL) return TN_NO_MEMORY;
+    instance->tool = tool != NULL ? tool_ref(tool) : NULL;
+    instance->model = model;
+    *out = instance;
+    return TN_OK;
+}
+
+static int32_t start(void *self, tn_task task, tn_value input) {
+    const struct instance *instance = self;
+    int32_t status =
+        instance->tool != NULL ? call_start(instance->tool, task, input, instance->model) : start_servers(task, input);
+    return status == TN_FAILED ? TN_OK : status; /* the task has been ended */
+}
+
+static void cancel(void *self, tn_task task) {
+    const struct instance *instance = self;
+    if (instance->tool != NULL) call_cancel(instance->tool->server, task);
+}
+
+static void destroy(void *self) {
+    struct instance *instance = self;
+    tool_unref(instance->tool);
+    give(instance);
+}
+
+static const tn_component_1 components = {sizeof(tn_component_1), 0, create, start, cancel, NULL, destroy};
+static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, init, NULL, deinit};
+
+/* ---- Entry ---- */
+
+static const void *get(void *self, const char *id) {
+    (void)self;
+    if (strcmp(id, TN_COMPONENT_1) == 0) return &components;
+    return strcmp(id, TN_LIFECYCLE_1) == 0 ? &lifecycle : NULL;
+}
+
+TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
+    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, get};
+    if (tn_easy_entry(host) == NULL) return NULL; /* it fills `tn` */
+    mcp_poll = tn_easy_interface(host, TN_POLL_DRAFT, sizeof *mcp_poll);
+    mcp_http = tn_easy_interface(host, TN_HTTP_DRAFT, sizeof *mcp_http);
+    mcp_registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof *mcp_registry);
+    expecting = tn_easy_interface(host, TN_EXPECT_DRAFT, sizeof *expecting);
+    if (mcp_poll != NULL && mcp_registry != NULL) return &plugin;
+    tn.core->log(host, TN_LOG_ERROR, "declined: the host does not offer " TN_POLL_DRAFT " and " TN_REGISTRY_DRAFT);
+    return NULL;
+}
