@@ -130,11 +130,18 @@ def history(drive):
     return cases, told
 
 
+def is_kept(item):
+    """Not reasoning that nobody could read, nor a message that says nothing."""
+    if item["type"] == "message":
+        return any(part["text"] for part in item["content"])
+    return item["type"] != "reasoning" or item.get("encrypted_content")
+
+
 def check_history(told, requests):
-    """What goes back is what came, in its order: each item of the answer, but for reasoning nobody could read."""
+    """What goes back is what came, in its order."""
     for (name, output), request in zip(told, requests):
         back = request["json"]["input"][1:]
-        come = [item["type"] for item in output if item["type"] != "reasoning" or item.get("encrypted_content")]
+        come = [item["type"] for item in output if is_kept(item)]
         gone = [item.get("type", "message") for item in back[:-1]]
         come, gone = [[kind for kind in kinds if not kind.endswith("_output")] for kinds in (come, gone)]
         d.check(come == gone, f"{name}: {come} came, and {gone} went back")
