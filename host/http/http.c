@@ -318,7 +318,7 @@ static void on_head(struct exchange *exchange, tn_value value) {
     exchange->status = number_of(value, "status", 0);
     if (exchange->status == 401) doubt_secrets(exchange);
     tn_value location = value_get(value_get(value, "headers"), "location");
-    if (is_redirect(exchange->status) && location && exchange->redirects > 0) {
+    if (is_redirect(exchange->status) && location && exchange->request.redirects > 0) {
         mem_free(exchange->location);
         exchange->location = mem_text(value_chars(location, NULL));
         return;
@@ -338,10 +338,15 @@ static void on_data(struct exchange *exchange, tn_value value) {
 static void follow(struct exchange *exchange) {
     struct error error = ERROR_INIT;
     char *location = exchange->location;
+    int32_t status = TN_ERROR;
     exchange->location = NULL;
-    exchange->redirects--;
-    int32_t status = sending_redirect(&exchange->sending, exchange->status, location, exchange->plugin,
-                                      exchange->http->secrets, &error);
+    if (exchange->redirects-- == 0)
+        error_set(&error, status, "PROTOCOL",
+                  "the server redirects more than %lld times, which is all that is followed",
+                  (long long)exchange->request.redirects);
+    else
+        status = sending_redirect(&exchange->sending, exchange->status, location, exchange->plugin,
+                                  exchange->http->secrets, &error);
     mem_free(location);
     if (status == TN_OK)
         send_leg(exchange);
