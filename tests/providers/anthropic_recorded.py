@@ -231,4 +231,5 @@ def main():
     d.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
