@@ -61,14 +61,21 @@ static void blocked(struct model_call *call, tn_value feedback, const char *reas
 
 /* ---- Function calls ---- */
 
+static void no_memory(struct model_call *call) {
+    model_fail(call, "LIMIT", "there is no memory left for a call's arguments");
+}
+
 /* The call that was streamed is whole. */
 static void end_partial(struct model_call *call) {
     struct gemini_call *own = call->own;
-    if (own->partial == NULL) return;
+    if (own->partial == NULL || call->over) return;
     tn_value arguments = partial_value(own->partial);
     partial_free(own->partial);
     own->partial = NULL;
-    model_tool_call(call, own->call_index, NULL, NULL, arguments);
+    if (arguments == NULL)
+        no_memory(call);
+    else
+        model_tool_call(call, own->call_index, NULL, NULL, arguments);
     tn_release(arguments);
 }
 
@@ -100,7 +107,7 @@ static void got_function(struct model_call *call, tn_value function, tn_value si
     }
     if (own->partial == NULL) own->partial = partial_new();
     if (own->partial == NULL) {
-        model_fail(call, "LIMIT", "there is no memory left for a call's arguments");
+        no_memory(call);
         return;
     }
     const char *why = NULL;

@@ -61,7 +61,8 @@ static struct fake {
     tn_value emitted; /* an array */
     uint32_t room;    /* chunks that emit will still take */
     char refusal[512];
-    char missing[64]; /* an interface that get does not give */
+    char missing[64];                    /* an interface that get does not give */
+    const void *(*more)(const char *id); /* interfaces of the test's own; may be NULL */
     bool started;
     const tn_component_1 *components;
     void *self, *instance;
@@ -407,7 +408,8 @@ static const void *fake_interface(void *self, const char *id) {
     if (strcmp(id, TN_CORE_1) == 0) return &fake_core;
     if (strcmp(id, TN_TASK_1) == 0) return &fake_tasks;
     if (strcmp(id, TN_EVAL_DRAFT) == 0) return &fake_eval;
-    return strcmp(id, TN_GRAPH_DRAFT) == 0 ? &fake_graph : NULL;
+    if (strcmp(id, TN_GRAPH_DRAFT) == 0) return &fake_graph;
+    return fake.more ? fake.more(id) : NULL;
 }
 static const tn_host fake_host = {sizeof(tn_host), 0, NULL, fake_interface};
 

@@ -1,0 +1,176 @@
+/*
+ * fake_http.h - tenon.http for plugins under test: requests are kept, and answered by the test.
+ *
+ * Over fake_host.h. Nothing is sent anywhere. Exchanges are numbered from 0 in the order of their requests; what a test
+ * says of one goes to its handler at once, unless it was paused: then it waits for resume. Streams go through the real
+ * parser of server-sent events, cut where the test wants.
+ *
+ *     fake_http_begin();                                      // before fake_create
+ *     fake_start("{…}");
+ *     fake_is(fake_http_request(0), "{\"url\": …}");
+ *     fake_http_stream(0, "data: {}\r\n\r\n", length, 1);     // a byte at a time, with its head
+ *     fake_http_end(0, 200, NULL);
+ *     fake_http_finish();                                     // before fake_finish
+ */
+#ifndef TENON_TESTS_FAKE_HTTP_H
+#define TENON_TESTS_FAKE_HTTP_H
+
+#include "plugins/http/parse/sse.h"
+#include "tests/unit/fake_host.h"
+#include <tenon/http.h>
+
+#define FAKE_EXCHANGES_MAX 64
+
+static struct fake_http {
+    struct fake_exchange {
+        tn_value request;
+        tn_http_handler handler;
+        void *user;
+        bool open, paused, cancelled, headed;
+        tn_value waiting[4096]; /* of a paused one: {event, value} */
+        uint32_t waiting_count;
+    } exchanges[FAKE_EXCHANGES_MAX];
+    uint32_t count;
+    int32_t status; /* that send gives instead of TN_OK */
+} fake_http;
+
+static struct fake_exchange *fake_exchange_of(uint64_t token) {
+    bool known = token > 0 && token <= fake_http.count && fake_http.exchanges[token - 1].open;
+    return known ? &fake_http.exchanges[token - 1] : NULL;
+}
+
+static int32_t fake_http_send(const void *self, tn_value request, tn_http_handler handler, void *user,
+                              uint64_t *exchange) {
+    assert_ptr_equal(self, &fake_host);
+    if (fake_http.status != TN_OK) return fake_http.status;
+    assert_true(fake_http.count < FAKE_EXCHANGES_MAX);
+    struct fake_exchange *made = &fake_http.exchanges[fake_http.count++];
+    *made = (struct fake_exchange){.request = value_ref(request), .handler = handler, .user = user, .open = true};
+    *exchange = fake_http.count;
+    return TN_OK;
+}
+
+/* Gives on what waits, as long as it may. */
+static void fake_http_flow(struct fake_exchange *exchange) {
+    uint32_t done = 0;
+    while (done < exchange->waiting_count && exchange->open && !exchange->paused) {
+        tn_value waiting = exchange->waiting[done++];
+        int64_t event = 0;
+        value_as_int(value_get(waiting, "event"), &event);
+        if (event == TN_HTTP_END || event == TN_HTTP_FAILED) exchange->open = false;
+        exchange->handler(exchange->user, (int32_t)event, value_get(waiting, "value"));
+        value_unref(waiting);
+    }
+    memmove(exchange->waiting, exchange->waiting + done, (exchange->waiting_count - done) * sizeof(tn_value));
+    exchange->waiting_count -= done;
+}
+
+static int32_t fake_http_pause(const void *self, uint64_t token) {
+    struct fake_exchange *exchange = fake_exchange_of(token);
+    (void)self;
+    if (!exchange) return TN_STALE;
+    exchange->paused = true;
+    return TN_OK;
+}
+
+static void fake_http_flow_posted(void *argument) { fake_http_flow(argument); }
+
+/* What waits comes a moment later, as from a socket. */
+static int32_t fake_http_resume(const void *self, uint64_t token) {
+    struct fake_exchange *exchange = fake_exchange_of(token);
+    (void)self;
+    if (!exchange) return TN_STALE;
+    exchange->paused = false;
+    fake_post(NULL, 0, fake_http_flow_posted, exchange);
+    return TN_OK;
+}
+
+static int32_t fake_http_cancel(const void *self, uint64_t token) {
+    struct fake_exchange *exchange = fake_exchange_of(token);
+    (void)self;
+    if (!exchange) return TN_STALE;
+    exchange->open = false;
+    exchange->cancelled = true;
+    return TN_OK;
+}
+
+static int32_t fake_http_wait(const void *self, tn_task task, tn_value request, tn_value *result) {
+    (void)self, (void)task, (void)request, (void)result;
+    return TN_WRONG_THREAD;
+}
+
+static const void *fake_http_interface(const char *id) {
+    static const tn_http_draft http = {
+        sizeof(tn_http_draft), 0, fake_http_send, fake_http_pause, fake_http_resume, fake_http_cancel, fake_http_wait};
+    return strcmp(id, TN_HTTP_DRAFT) == 0 ? &http : NULL;
+}
+
+static inline void fake_http_begin(void) { fake.more = fake_http_interface; }
+
+static inline tn_value fake_http_request(uint32_t index) {
+    assert_true(index < fake_http.count);
+    return fake_http.exchanges[index].request;
+}
+
+/* Takes `value`. */
+static void fake_http_give(uint32_t index, int32_t event, tn_value value) {
+    struct fake_exchange *exchange = &fake_http.exchanges[index];
+    assert_true(index < fake_http.count && exchange->waiting_count < 4096);
+    tn_value waiting = value_set_take(value_object(), "event", value_int(event));
+    exchange->waiting[exchange->waiting_count++] = value_set_take(waiting, "value", value);
+    fake_http_flow(exchange);
+}
+
+static tn_value fake_http_head_value(int64_t status, const char *type) {
+    tn_value headers = value_set_take(value_object(), "content-type", value_text(type));
+    tn_value head = value_set_take(value_object(), "status", value_int(status));
+    return value_set_take(value_set_take(head, "headers", headers), "attempt", value_int(1));
+}
+
+static inline void fake_http_head(uint32_t index, int64_t status, const char *type) {
+    fake_http.exchanges[index].headed = true;
+    fake_http_give(index, TN_HTTP_HEAD, fake_http_head_value(status, type));
+}
+
+/* `step` bytes at a time; what is no whole event at the end is lost, as it is when a stream ends. */
+static inline void fake_http_stream(uint32_t index, const char *bytes, size_t length, size_t step) {
+    struct sse sse = SSE_INIT;
+    fake_http_head(index, 200, "text/event-stream");
+    for (size_t from = 0; from < length; from += step) {
+        const char *at = bytes + from, *end = bytes + (length - from < step ? length : from + step);
+        while (sse_next(&sse, &at, end) == PARSE_FOUND) {
+            const char *name = sse.event.length > 0 ? bytes_cstr(&sse.event) : "message";
+            tn_value event = value_set_take(value_object(), "event", value_text(name));
+            tn_value data = value_string_lossy(sse.data.data ? sse.data.data : "", sse.data.length);
+            fake_http_give(index, TN_HTTP_DATA, value_set_take(event, "data", data));
+        }
+    }
+    sse_finish(&sse);
+}
+
+/* `body` may be NULL: it was given piece by piece. */
+static inline void fake_http_end(uint32_t index, int64_t status, const char *body) {
+    if (!fake_http.exchanges[index].headed) fake_http_head(index, status, "application/json");
+    tn_value end = fake_http_head_value(status, body ? "application/json" : "text/event-stream");
+    if (body) end = value_set_take(end, "body", value_bytes(body, strlen(body)));
+    fake_http_give(index, TN_HTTP_END, value_set_take(end, "ms", value_int(1)));
+}
+
+static inline void fake_http_fail(uint32_t index, const char *code, bool retryable) {
+    tn_value error = value_set_take(value_object(), "code", value_text(code));
+    error = value_set_take(error, "message", value_text("the test says so"));
+    fake_http_give(index, TN_HTTP_FAILED, value_set_take(error, "retryable", value_bool(retryable)));
+}
+
+/* Forgets everything. Every exchange must have ended, or been cancelled. */
+static inline void fake_http_finish(void) {
+    for (uint32_t i = 0; i < fake_http.count; i++) {
+        struct fake_exchange *exchange = &fake_http.exchanges[i];
+        assert_false(exchange->open);
+        for (uint32_t k = 0; k < exchange->waiting_count; k++) value_unref(exchange->waiting[k]);
+        value_unref(exchange->request);
+    }
+    memset(&fake_http, 0, sizeof fake_http);
+}
+
+#endif
