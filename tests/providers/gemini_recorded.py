@@ -148,7 +148,7 @@ def main():
         if name == "":
             d.check(result.get("output") == before.get("output"), "with back-pressure another message")
             d.check(result["deltas"] == before["deltas"], "with back-pressure other deltas")
-                d.check(result["paused"] > 0 or len(result["deltas"]) < 4, "never paused")
+            d.check(result["paused"] > 0 or len(result["deltas"]) < 4, "never paused")
             continue
         before = result
         d.check_golden("gemini", name, result)
