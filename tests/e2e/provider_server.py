@@ -221,6 +221,65 @@ class Embeddings(Wire):
         return {"object": "list", "data": data, "model": request.get("model"), "usage": usage}
 
 
+@wire("/messages")
+class Messages(Wire):
+    STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
+
+    def frame(self, event):
+        return b"event: " + event.get("type", "message").encode() + b"\n" + super().frame(event)
+
+    def blocks(self, reply):
+        made = []
+        if reply.get("reasoning"):
+            made.append({"type": "thinking", "thinking": reply["reasoning"], "signature": "c2lnbmVk"})
+        if reply.get("text"):
+            made.append({"type": "text", "text": reply["text"], "citations": None})
+        for i, call in enumerate(reply.get("calls", [])):
+            use = {"type": "tool_use", "id": call.get("id", f"toolu_{i}"), "name": call["name"]}
+            made.append({**use, "input": call.get("arguments", {})})
+        return made
+
+    def whole(self, reply, request):
+        given, made = reply.get("usage", [10, 5])
+        stop = self.STOPS[reply.get("finish") or ("tool_calls" if reply.get("calls") else "stop")]
+        message = {"id": "msg_1", "type": "message", "role": "assistant", "model": request.get("model", "?")}
+        usage = {"input_tokens": given, "output_tokens": made, "cache_read_input_tokens": 0}
+        usage["cache_creation_input_tokens"] = 0
+        return {**message, "content": self.blocks(reply), "stop_reason": stop, "stop_sequence": None, "usage": usage}
+
+    def events(self, reply, request):
+        whole = self.whole(reply, request)
+        begun = {**whole, "content": [], "stop_reason": None, "usage": {**whole["usage"], "output_tokens": 1}}
+        yield {"type": "message_start", "message": begun}
+        for index, block in enumerate(whole["content"]):
+            empty = {"text": "", "thinking": "", "signature": "", "input": {}}
+            start = {key: empty.get(key, value) for key, value in block.items()}
+            yield {"type": "content_block_start", "index": index, "content_block": start}
+            if index == 0:
+                yield {"type": "ping"}
+            for delta in self.deltas(block):
+                yield {"type": "content_block_delta", "index": index, "delta": delta}
+            yield {"type": "content_block_stop", "index": index}
+        usage = {"output_tokens": whole["usage"]["output_tokens"]}
+        delta = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+        yield {"type": "message_delta", "delta": delta, "usage": usage}
+        yield {"type": "message_stop"}
+
+    def deltas(self, block):
+        if block["type"] == "tool_use":
+            return [{"type": "input_json_delta", "partial_json": piece} for piece in pieces(json.dumps(block["input"]))]
+        if block["type"] == "thinking":
+            made = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"])]
+            return made + [{"type": "signature_delta", "signature": block["signature"]}]
+        return [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
+
+    def error_event(self):
+        return {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+
+    def terminal(self, event):
+        return event.get("type") == "message_stop"
+
+
 def recorded(reply):
     """The events of a recorded stream, one JSON a line; None where the reply is not one."""
     if "events" in reply:
