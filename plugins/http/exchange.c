@@ -258,6 +258,7 @@ static void take_head(struct exchange *exchange) {
     struct transfer *transfer = &exchange->transfer;
     if (!transfer->headed || exchange->headers != NULL) return;
     exchange->headers = transfer_headers(transfer);
+    transfer->judged = true;
     transfer->piecemeal = give_is_piecemeal(exchange);
     if (redirect_of(exchange) != NULL && transfer->request->redirects > 0) transfer->discard = true;
 }
@@ -266,6 +267,9 @@ static void on_ended(struct exchange *exchange, CURLcode code) {
     struct transfer *transfer = &exchange->transfer;
     take_head(exchange);
     bool discarded = code == CURLE_WRITE_ERROR && transfer->discard && transfer->why == NULL;
+    /* To libcurl an answer that is cut within its headers has ended well. */
+    if (code == CURLE_OK && !transfer->headed) code = CURLE_GOT_NOTHING;
+    if (code == CURLE_OK && transfer->why != NULL) code = CURLE_WRITE_ERROR;
     if (code != CURLE_OK && !discarded) {
         tn_value why = transfer_failure(transfer, code);
         leave_the_wire(exchange);
@@ -321,8 +325,11 @@ static void go_on(struct exchange *exchange) {
         end_with(exchange, OUTCOME_FAILED, why);
         return;
     }
-    if (!exchange->paused) transfer_go_on(transfer);
-    if (transfer->easy != NULL) set_clock(exchange);
+    CURLcode code = exchange->paused ? CURLE_OK : transfer_go_on(transfer);
+    if (code != CURLE_OK)
+        on_ended(exchange, code);
+    else if (transfer->easy != NULL)
+        set_clock(exchange);
 }
 
 void exchanges_settle(void) {

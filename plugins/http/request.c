@@ -43,7 +43,7 @@ static tn_value check_members(tn_value object, const char *where, const char *co
         (void)tn.value->entry(object, i, &key, NULL);
         while (*at != NULL && strcmp(*at, tn_chars(key, NULL)) != 0) at++;
         if (*at == NULL)
-            return failure("INVALID_INPUT", "%s has no member `%.60s`; tenon/http.h has those that there are", where,
+            return failure("INVALID_INPUT", "`%s` has no member `%.60s`; tenon/http.h has those that there are", where,
                            tn_chars(key, NULL));
     }
     return NULL;
@@ -175,13 +175,14 @@ static const char *no_url(CURLUcode code) {
 static tn_value take_url(CURLU *handle, const char *text, struct request *out) {
     char *scheme = NULL, *host = NULL, *port = NULL, *whole = NULL;
     tn_value why = NULL;
-    if (curl_url_get(handle, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
-        curl_url_get(handle, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
-        curl_url_get(handle, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) != CURLUE_OK ||
-        (text == NULL && curl_url_get(handle, CURLUPART_URL, &whole, 0) != CURLUE_OK)) {
-        why = failure_memory();
-    } else if (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0) {
+    bool known = curl_url_get(handle, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+                 (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0);
+    if (!known) {
         why = failure("INVALID_INPUT", "`url` %s", no_url(CURLUE_UNSUPPORTED_SCHEME));
+    } else if (curl_url_get(handle, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
+               curl_url_get(handle, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) != CURLUE_OK ||
+               (text == NULL && curl_url_get(handle, CURLUPART_URL, &whole, 0) != CURLUE_OK)) {
+        why = failure_memory();
     } else {
         out->https = strcmp(scheme, "https") == 0;
         out->url = strdup(text != NULL ? text : whole);
@@ -370,7 +371,7 @@ tn_value request_read(tn_value value, struct request *out) {
                             .initial_ms = INITIAL_MS,
                             .max_ms = RETRY_MAX_MS,
                             .max_bytes = TN_HTTP_BODY_MAX};
-    tn_value why = check_members(value, "a request", known);
+    tn_value why = check_members(value, "request", known);
     if (why == NULL) why = read_url(tn.value->get(value, "url"), tn.value->get(value, "query"), out);
     if (why == NULL) why = read_headers(tn.value->get(value, "headers"), out);
     if (why == NULL) why = read_body(tn.value->get(value, "body"), tn.value->get(value, "json"), out);

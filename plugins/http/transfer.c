@@ -54,7 +54,7 @@ static size_t on_header(char *data, size_t size, size_t count, void *user) {
 static size_t on_body(char *data, size_t size, size_t count, void *user) {
     struct transfer *transfer = user;
     size_t length = size * count;
-    bool full = transfer->piecemeal && transfer->body.length - transfer->taken >= TRANSFER_HELD;
+    bool full = (transfer->piecemeal || !transfer->judged) && transfer->body.length - transfer->taken >= TRANSFER_HELD;
     if (transfer->hold || full) {
         transfer->held = true;
         return CURL_WRITEFUNC_PAUSE;
@@ -191,11 +191,12 @@ void transfer_finish(struct transfer *transfer) {
     *transfer = (struct transfer){.request = transfer->request, .noticed = transfer->noticed};
 }
 
-void transfer_go_on(struct transfer *transfer) {
-    if (!transfer->held || transfer->easy == NULL) return;
+CURLcode transfer_go_on(struct transfer *transfer) {
+    if (!transfer->held || transfer->easy == NULL) return CURLE_OK;
     transfer->held = false;
     transfer->active_ms = now_ms();
-    (void)curl_easy_pause(transfer->easy, CURLPAUSE_CONT);
+    /* What libcurl had kept comes at once; that it was not taken is said here alone. */
+    return curl_easy_pause(transfer->easy, CURLPAUSE_CONT);
 }
 
 struct transfer *transfer_of(CURL *easy) {

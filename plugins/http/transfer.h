@@ -16,10 +16,12 @@ struct transfer {
     CURL *easy; /* NULL: not begun, or over */
     const struct request *request;
     void (*noticed)(struct transfer *transfer);
-    bool hold;      /* the owner's: read no more */
-    bool held;      /* libcurl waits for transfer_go_on */
-    bool piecemeal; /* the owner's: the body is taken piece by piece */
-    bool discard;   /* the owner's: nobody wants the body */
+    bool hold; /* the owner's: read no more */
+    bool held; /* libcurl waits for transfer_go_on */
+    /* The owner's, once it has looked at the head: until then no more than TRANSFER_HELD is read behind it. */
+    bool judged;
+    bool piecemeal; /* the body is taken piece by piece */
+    bool discard;   /* nobody wants the body */
     bool connected, headed, broken;
     int64_t began_ms, active_ms; /* active: when the last byte went or came */
     int64_t status, uploaded;
@@ -37,7 +39,8 @@ tn_value transfer_begin(struct transfer *transfer);
 /* Ends what has begun; what has come stays until transfer_finish. */
 void transfer_end(struct transfer *transfer);
 void transfer_finish(struct transfer *transfer);
-void transfer_go_on(struct transfer *transfer);                 /* reads again, where it was held */
+/* Reads again, where it was held. Not CURLE_OK: it has ended so. */
+CURLcode transfer_go_on(struct transfer *transfer);
 void transfer_break(struct transfer *transfer, int32_t status); /* the host does not watch its socket */
 /* Bytes have gone since it was last asked. */
 bool transfer_is_sending(struct transfer *transfer);

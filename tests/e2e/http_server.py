@@ -23,6 +23,7 @@ counts = {}  # how often a route was asked, by key
 closed = set()  # keys of connections whose client has gone
 sent = {}  # bytes that were sent, by key
 stuck = set()  # keys of connections that take no more
+named = {}  # connections
 seen = []  # "METHOD path" of every request, in order
 
 
@@ -174,6 +175,8 @@ def silence(request):
 
 def begins(request):
     """An event, and then nothing; ?plain: a body of a known length instead."""
+    with lock:
+        named[request.key] = request.connection
     if "plain" in request.query:
         request.head(200, "Content-Length: 100", "Content-Type: text/plain")
         request.send(b"beginning")
@@ -181,6 +184,13 @@ def begins(request):
         request.stream("text/event-stream")
         request.chunk(b"data: first\n\n")
     request.wait_for_end()
+
+
+def hang_up(request):
+    """Cuts the connection of that name."""
+    with lock:
+        named[request.key].shutdown(socket.SHUT_RDWR)
+    request.answer(200, "done")
 
 
 def cut(request):
@@ -273,7 +283,6 @@ def redirect(request):
     if len(request.parts) > 1:
         left = int(request.parts[1])
         to = f"/redirect/{left - 1}" if left > 1 else "/echo"
-    to = to.replace("OTHER", f"http://127.0.0.1:{ports['other']}")
     request.answer(int(request.query.get("status", "302")), "go on", "Location: " + to)
 
 

@@ -34,7 +34,7 @@
 
 #define FIXTURE_UNUSED __attribute__((unused))
 #define TRACE_MAX      64
-#define GOT_MAX        64
+#define GOT_MAX        4096
 #define SAFETY_S       60 /* a test that waits so long waits for ever */
 
 /* An exchange as its handler has seen it. Freed by fixture_end. */
@@ -220,6 +220,14 @@ FIXTURE_UNUSED static bool fixture_run(bool (*done)(void *user), void *user) {
     return is_done;
 }
 
+static bool fixture_second_look(void *user) { return (*(int *)user)++ > 0; }
+
+/* Whatever the loop has to do once, waiting for it where that is nothing. */
+FIXTURE_UNUSED static void fixture_turn(void) {
+    int looks = 0;
+    (void)fixture_run(fixture_second_look, &looks);
+}
+
 FIXTURE_UNUSED static void wait_for(struct got *got) { assert_true(fixture_run(fixture_is_over, got)); }
 
 /* Sent, and waited for. */
@@ -230,7 +238,15 @@ FIXTURE_UNUSED static struct got *exchange(const char *request) {
     return got;
 }
 
-FIXTURE_UNUSED static int64_t status_of(const struct got *got) { return value_to_int(value_get(got->end, "status")); }
+FIXTURE_UNUSED static const char *text_at(tn_value value, const char *key) {
+    tn_value found = value_get(value, key);
+    return value_is(found, TN_STRING) ? value_chars(found, NULL) : "";
+}
+
+FIXTURE_UNUSED static int64_t status_of(const struct got *got) {
+    if (!got->end) fail_msg("%s: %s", text_at(got->error, "code"), text_at(got->error, "message"));
+    return value_to_int(value_get(got->end, "status"));
+}
 
 /* The body of an END, as a NUL-terminated text; "" where there is none. */
 FIXTURE_UNUSED static const char *body_of(const struct got *got) {
@@ -253,11 +269,6 @@ FIXTURE_UNUSED static tn_value echo_of(const struct got *got) {
     const char *text = body_of(got);
     assert_int_equal(json_read(text, strlen(text), NULL, &echo, NULL), TN_OK);
     return echo;
-}
-
-FIXTURE_UNUSED static const char *text_at(tn_value value, const char *key) {
-    tn_value found = value_get(value, key);
-    return value_is(found, TN_STRING) ? value_chars(found, NULL) : "";
 }
 
 FIXTURE_UNUSED static const char *header_of(const struct got *got, const char *name) {
