@@ -1,0 +1,303 @@
+"""The provider `openai` in hand-made cases: errors and what they are classed as, streams in a wrong order, servers that
+are only nearly compatible, tool names, keys, cancelling; and with them what plugins/model/ does for every provider."""
+import json
+import re
+
+import drive as d
+
+HELLO = {"messages": "Hello"}
+
+
+def chat(*deltas, finish="stop", done=True, usage=None):
+    events = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    if finish:
+        events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    if usage:
+        events.append({"choices": [], "usage": usage})
+    return sse(*events) + ("data: [DONE]\n\n" if done else "")
+
+
+def sse(*events):
+    texts = [event if isinstance(event, str) else json.dumps(event) for event in events]
+    return "".join(f"data: {text}\n\n" for text in texts)
+
+
+def call(index, **more):
+    function = {key: more.pop(key) for key in ("name", "arguments") if key in more}
+    return {"tool_calls": [{"index": index, **more, "function": function}]}
+
+
+def case(exchange, given=None, config=None, **more):
+    exchanges = exchange if isinstance(exchange, list) else [exchange]
+    config = {"model": "m", **(config or {})}
+    return {"component": "openai", "config": config, "input": given or HELLO, "exchanges": exchanges, **more}
+
+
+def responses(*events, **more):
+    return case({"stream": sse(*events)}, config={"api": "responses"}, **more)
+
+
+def refused(status, body, headers=None):
+    body = body if isinstance(body, str) else json.dumps(body)
+    return case({"status": status, "body": body, "headers": {"x-request-id": "req_7", **(headers or {})}})
+
+
+def said(code=None, type=None, message="So it is."):
+    return {"error": {"message": message, "type": type, "param": None, "code": code}}
+
+
+# (name, case, code, what the error has to be: members, or texts that the message has)
+ERRORS = [
+    ("a wrong key", refused(401, said("invalid_api_key", message="Incorrect API key provided: sk-proj-123.")), "AUTH",
+     {"retryable": False, "detail.status": 401, "detail.type": "invalid_api_key", "detail.request_id": "req_7",
+      "detail.provider": "openai", "says": ["api_key", "OPENAI_API_KEY"], "not": ["sk-proj", "Incorrect"]}),
+    ("not allowed", refused(403, said()), "AUTH", {"retryable": False}),
+    ("too many", refused(429, said("rate_limit_exceeded"), {"retry-after": "7"}), "RATE_LIMITED",
+     {"retryable": True, "retry_after_ms": 7000, "says": ["So it is."]}),
+    ("too many, in ms", refused(429, said(), {"retry-after": "7", "retry-after-ms": "150.5"}), "RATE_LIMITED",
+     {"retry_after_ms": 150}),
+    ("too many, by a date", refused(429, said(), {"retry-after": "Thu, 01 Jan 1970 00:01:30 GMT"}), "RATE_LIMITED",
+     {"retry_after_ms": 90000}),
+    ("too many, for ever", refused(429, said(), {"retry-after": "1e30"}), "RATE_LIMITED", {"retry_after_ms": 86400000}),
+    ("too many, soon", refused(429, said(), {"retry-after": "soon"}), "RATE_LIMITED", {"retry_after_ms": None}),
+    ("no money", refused(429, said("insufficient_quota", "insufficient_quota"), {"retry-after": "1"}), "RATE_LIMITED",
+     {"retryable": False, "retry_after_ms": None}),
+    ("too long", refused(400, said("context_length_exceeded", "invalid_request_error")), "CONTEXT_LENGTH",
+     {"retryable": False, "says": ["trim"]}),
+    ("too long, of vLLM", refused(400, {"object": "error", "type": "BadRequestError", "code": 400,
+     "message": "This model's maximum context length is 4096 tokens."}), "CONTEXT_LENGTH", {}),
+    ("too long, of llama.cpp", refused(400, {"error": {"code": 400, "type": "exceed_context_size_error",
+     "message": "the request exceeds the available context size"}}), "CONTEXT_LENGTH", {}),
+    ("a wrong option", refused(400, said("unsupported_parameter")), "INVALID_REQUEST", {"retryable": False}),
+    ("no such model", refused(404, {"error": "model 'm' not found"}), "INVALID_REQUEST", {"says": ["model 'm' not found"]}),
+    ("cannot be processed", refused(422, {"detail": "bad"}), "INVALID_REQUEST", {"says": ["bad"]}),
+    ("busy", refused(503, said("service_unavailable")), "OVERLOADED", {"retryable": True}),
+    ("overloaded", refused(529, "{}"), "OVERLOADED", {"retryable": True}),
+    ("a proxy's page", refused(502, "<html><h1>502 Bad Gateway</h1></html>", {"content-type": "text/html"}),
+     "OVERLOADED", {"retryable": True, "not": ["<html>"]}),
+    ("elsewhere", refused(302, ""), "INVALID_RESPONSE", {}),
+    ("too slow", refused(408, ""), "TIMEOUT", {"retryable": True}),
+    ("a page", case({"stream": "<html>\n", "headers": {"content-type": "text/html"}}), "INVALID_RESPONSE",
+     {"says": ["text/html", "base_url"]}),
+    ("not JSON, whole", case({"body": "<html>"}, config={"stream": False}), "INVALID_RESPONSE", {}),
+    ("not JSON, an event", case({"stream": chat({"content": "a"}, finish=None, done=False) + "data: {x\n\n"}),
+     "INVALID_RESPONSE", {"retryable": True}),
+    ("nothing", case({"stream": ""}), "INVALID_RESPONSE", {}),
+    ("only the end", case({"stream": "data: [DONE]\n\n"}), "INVALID_RESPONSE", {}),
+    ("no end", case({"stream": chat({"content": "a"}, finish=None, done=False)}), "INVALID_RESPONSE",
+     {"says": ["before its end"]}),
+    ("an event of another kind", case({"stream": sse("[1]")}), "INVALID_RESPONSE", {}),
+    ("more after the end", case({"stream": chat({"content": "a"}) + chat({"content": "b"})}), "INVALID_RESPONSE", {}),
+    ("a call without a name", case({"stream": chat(call(0, id="c", arguments="{}"), finish="tool_calls")}),
+     "INVALID_RESPONSE", {"says": ["name"]}),
+    ("an error in the stream", case({"stream": chat({"content": "a"}, finish=None, done=False) +
+     sse(said(type="server_error"))}), "OVERLOADED", {"retryable": True, "says": ["So it is."]}),
+    ("an error in the stream, by number", case({"stream": sse({"error": {"code": 429, "message": "Slow down"}})}),
+     "RATE_LIMITED", {"retryable": True}),
+    ("an error in one piece", case({"body": json.dumps(said("context_length_exceeded"))}, config={"stream": False}),
+     "CONTEXT_LENGTH", {}),
+    ("no connection", case({"failed": {"code": "CONNECT", "message": "refused", "retryable": True}}), "CONNECT",
+     {"retryable": True, "detail.provider": "openai", "detail.status": None}),
+    ("lost at once", case({"failed": {"code": "CONNECTION_LOST", "message": "x", "retryable": True}}), "CONNECT",
+     {"retryable": True}),
+    ("lost later", case({"status": 200, "stream": chat({"content": "a"}, finish=None, done=False),
+     "failed": {"code": "CONNECTION_LOST", "message": "x", "retryable": True}}), "INVALID_RESPONSE", {"retryable": True}),
+    ("in no time", case({"failed": {"code": "TIMEOUT", "message": "x", "retryable": True}}), "TIMEOUT",
+     {"retryable": True}),
+    ("no secret", case({"failed": {"code": "SECRET_NOT_FOUND", "message": "there is no secret OPENAI_API_KEY"}}),
+     "AUTH", {"retryable": False, "says": ["OPENAI_API_KEY"], "detail.type": "SECRET_NOT_FOUND"}),
+    ("not allowed here", case({"failed": {"code": "PERMISSION_DENIED", "message": "no"}}), "PERMISSION_DENIED", {}),
+    ("its own key, repeated", case({"status": 400, "body": json.dumps(said(message="key hunter22 is odd; Bearer abc"))},
+     config={"api_key": "hunter22"}), "INVALID_REQUEST", {"not": ["hunter22", "abc"], "says": ["is odd"]}),
+    ("too much to say", refused(400, said(message="ä" * 4000)), "INVALID_REQUEST", {"shorter": 1200, "says": ["…"]}),
+    ("messages that are none", case({}, {"messages": [{"type": "user", "content": "a"}, {"content": "b"}]}),
+     "INVALID_REQUEST", {"says": ["messages[1]"]}),
+    ("messages of another kind", case({}, {"messages": 7}), "INVALID_REQUEST", {"says": ["an int"]}),
+    ("a tool without a name", case({}, {"messages": "a", "tools": [{"description": "x"}]}), "INVALID_REQUEST",
+     {"says": ["tools[0]"]}),
+    ("a part that is none", case({}, {"messages": [{"type": "user", "content": [{"type": "film"}]}]}),
+     "INVALID_REQUEST", {"says": ["film"]}),
+    ("an image of nothing", case({}, {"messages": [{"type": "user", "content": [{"type": "image"}]}]}),
+     "INVALID_REQUEST", {"says": ["`url`"]}),
+    ("an image of nonsense", case({}, {"messages": [{"type": "user", "content": [{"type": "image", "data": "?!"}]}]}),
+     "INVALID_REQUEST", {}),
+    ("nothing to embed", case({}, {"embed": []}), "INVALID_REQUEST", {}),
+    ("too few embeddings", case({"body": '{"data": []}'}, {"embed": ["a"]}), "INVALID_RESPONSE", {}),
+    ("embeddings that are none", case({"body": '{"data": [{"index": 0}]}'}, {"embed": ["a"]}), "INVALID_RESPONSE", {}),
+    ("images of chat", case({}, config={"modalities": ["text", "image"]}), "UNSUPPORTED", {"says": ["api: responses"]}),
+    ("stop of responses", case({}, config={"api": "responses", "stop": ["a"]}), "UNSUPPORTED", {"says": ["api: chat"]}),
+    ("responses: an error", responses({"type": "error", "code": "server_error", "message": "Oh"}), "OVERLOADED", {}),
+    ("responses: failed", responses({"type": "response.failed", "response": {"status": "failed", "error":
+     {"code": "rate_limit_exceeded", "message": "Oh"}}}), "RATE_LIMITED", {"says": ["Oh"]}),
+    ("responses: out of order", responses({"type": "response.output_text.delta", "delta": "b", "sequence_number": 3},
+     {"type": "response.output_text.delta", "delta": "a", "sequence_number": 2}), "INVALID_RESPONSE", {}),
+    ("responses: no such call", responses({"type": "response.function_call_arguments.delta", "output_index": 4,
+     "delta": "{"}), "INVALID_RESPONSE", {"says": ["has not begun"]}),
+    ("responses: no end", responses({"type": "response.output_text.delta", "delta": "a"}), "INVALID_RESPONSE", {}),
+    ("cancelled", case({"stream": chat({"content": "a"}, {"content": "b"})}, cancel_after=1), "CANCELLED", {}),
+    ("cancelled while it waits", case({"stream": chat(*[{"content": "a"}] * 9)}, cancel_after=4, room=2), "CANCELLED", {}),
+    ("more calls than there are", case({"stream": chat(*[call(i, id=f"c{i}", name="f") for i in range(1025)])}),
+     "INVALID_RESPONSE", {"says": ["1024"]}),
+]
+
+TOOLS = ["a.b", "a_b", "a/b", "ok", "1st", "x" * 80, "é", "-"]
+
+
+# (name, case, what the output has to be: members of the message, and finish_reason and usage)
+ANSWERS = [
+    ("an end without [DONE]", case({"stream": chat({"content": "a"}, done=False)}), {"content": "a"}),
+    ("an end that only [DONE] tells", case({"stream": chat({"content": "a"}, finish=None)}),
+     {"content": "a", "finish_reason": "other"}),
+    ("nothing said", case({"stream": chat()}), {"content": "", "finish_reason": "stop"}),
+    ("too long", case({"stream": chat({"content": "a"}, finish="length")}), {"finish_reason": "length"}),
+    ("filtered", case({"stream": chat({"content": "a"}, finish="content_filter")}), {"finish_reason": "content_filter"}),
+    ("for a reason nobody knows", case({"stream": chat({"content": "a"}, finish="bored")}), {"finish_reason": "other"}),
+    ("declined", case({"stream": chat({"refusal": "I ca"}, {"refusal": "n't"})}),
+     {"content": [{"type": "refusal", "text": "I can't"}], "finish_reason": "content_filter"}),
+    ("reasoning", case({"stream": chat({"reasoning": "h"}, {"reasoning": "m"}, {"content": "a"})}),
+     {"content": [{"type": "reasoning", "text": "hm"}, {"type": "text", "text": "a"}]}),
+    ("kept alive", case({"stream": ": hm\n\ndata:\n\n" + chat({"content": "a"}), "headers": {}}), {"content": "a"}),
+    ("CRLF", case({"stream": chat({"content": "a"}).replace("\n", "\r\n")}), {"content": "a"}),
+    ("two calls, interleaved", case({"stream": chat(call(0, id="c0", name="f", arguments='{"a"'),
+     call(1, id="c1", name="g", arguments=""), call(0, arguments=": 1}"), call(1, arguments='{"b":2}'),
+     finish="tool_calls")}),
+     {"content": "", "finish_reason": "tool_calls",
+      "tool_calls": [{"id": "c0", "name": "f", "arguments": {"a": 1}}, {"id": "c1", "name": "g", "arguments": {"b": 2}}]}),
+    ("two calls, both 0", case({"stream": chat(call(0, id="c0", name="f", arguments="{}"),
+     call(0, id="c1", name="f", arguments='{"a": 1}'), finish="stop")}),
+     {"finish_reason": "tool_calls",
+      "tool_calls": [{"id": "c0", "name": "f", "arguments": {}}, {"id": "c1", "name": "f", "arguments": {"a": 1}}]}),
+    ("arguments that are broken", case({"stream": chat(call(0, id="c", name="f", arguments='{"a": '), finish="length")}),
+     {"tool_calls": [{"id": "c", "name": "f", "arguments": '{"a": '}], "finish_reason": "length"}),
+    ("arguments that are a text", case({"stream": chat(call(0, id="c", name="f", arguments='"{}"'))}),
+     {"tool_calls": [{"id": "c", "name": "f", "arguments": '"{}"'}]}),
+    ("arguments that are none", case({"stream": chat(call(0, id="c", name="f"), call(0, arguments="null"))}),
+     {"tool_calls": [{"id": "c", "name": "f", "arguments": {}}]}),
+    ("arguments as an object", case({"stream": chat(call(0, id="c", name="f", arguments={"a": 1}))}),
+     {"tool_calls": [{"id": "c", "name": "f", "arguments": {"a": 1}}]}),
+    ("calls that are not there", case({"stream": chat({"content": "a"}, finish="tool_calls")}), {"finish_reason": "stop"}),
+    ("usage", case({"stream": chat({"content": "a"}, usage={"prompt_tokens": 5, "completion_tokens": 2,
+     "total_tokens": 7, "prompt_tokens_details": {"cached_tokens": 3}})}),
+     {"usage": {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7, "cached_tokens": 3}}),
+    ("usage without a sum", case({"stream": chat(usage={"prompt_tokens": 5, "completion_tokens": 2})}),
+     {"usage": {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}}),
+    ("no usage", case({"stream": chat({"content": "a"})}), {"usage": None}),
+    ("usage that is nonsense", case({"stream": chat(usage={"prompt_tokens": -5, "completion_tokens": "x"})}), {"usage": None}),
+    ("the connection lost behind the end", case({"status": 200, "stream": chat({"content": "a"}, done=False),
+     "failed": {"code": "CONNECTION_LOST", "message": "x", "retryable": True}}), {"content": "a"}),
+    ("other choices", case({"stream": sse({"choices": [{"index": 1, "delta": {"content": "b"}},
+     {"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}]})}), {"content": "a"}),
+    ("an image", case({"stream": chat({"images": [{"type": "image_url", "image_url":
+     {"url": "data:image/png;base64,iVBORw0K"}}]})}),
+     {"content": [{"type": "image", "media_type": "image/png", "data": "iVBORw0K"}]}),
+    ("a citation", case({"body": json.dumps({"choices": [{"message": {"content": "a", "annotations": [{"type":
+     "url_citation", "url_citation": {"url": "https://a", "title": "A"}}]}, "finish_reason": "stop"}]})},
+     config={"stream": False}),
+     {"content": [{"type": "text", "text": "a"}, {"type": "source", "url": "https://a", "title": "A", "extra": {"openai":
+      {"type": "url_citation", "url_citation": {"url": "https://a", "title": "A"}}}}]}),
+    ("logprobs", case({"stream": sse(*[{"choices": [{"index": 0, "delta": {"content": t}, "logprobs": {"content":
+     [{"token": t}]}, "finish_reason": f}]} for t, f in (("a", None), ("b", "stop"))])}),
+     {"content": "ab", "extra": {"openai": {"logprobs": [{"token": "a"}, {"token": "b"}]}}}),
+    ("a content of parts", case({"body": json.dumps({"choices": [{"message": {"content": [{"type": "text", "text": "a"}]},
+     "finish_reason": "stop"}]})}, config={"stream": False}), {"content": "a"}),
+    ("responses: declined", responses({"type": "response.refusal.delta", "delta": "No."},
+     {"type": "response.completed", "response": {"status": "completed", "output": []}}),
+     {"content": [{"type": "refusal", "text": "No."}], "finish_reason": "content_filter"}),
+    ("responses: too long", responses({"type": "response.output_text.delta", "delta": "a"}, {"type": "response.incomplete",
+     "response": {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []}}),
+     {"content": "a", "finish_reason": "length"}),
+    ("responses: without deltas", responses({"type": "response.completed", "response": {"status": "completed", "output":
+     [{"type": "message", "content": [{"type": "output_text", "text": "a", "annotations": []}]}]}}), {"content": "a"}),
+    ("responses: arguments at once", responses({"type": "response.output_item.done", "output_index": 0, "item": {"type":
+     "function_call", "call_id": "c", "name": "f", "arguments": '{"a":1}'}}, {"type": "response.completed", "response":
+     {"status": "completed", "output": []}}), {"tool_calls": [{"id": "c", "name": "f", "arguments": {"a": 1}}]}),
+]
+
+
+def member(value, path):
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def check_error(name, result, code, expected):
+    error = result.get("error")
+    if not d.check(error is not None, f"{name}: no error, but {json.dumps(result.get('output'))}"):
+        return
+    d.check(error["code"] == code, f"{name}: {error}, expected {code}")
+    for key, value in expected.items():
+        if key in ("says", "not"):
+            for text in value:
+                d.check((text in error["message"]) is (key == "says"), f"{name}: {key} {text!r}: {error['message']}")
+        elif key == "shorter":
+            d.check(len(error["message"].encode()) < value, f"{name}: {len(error['message'])} characters")
+        else:
+            d.check(member(error, key) == value, f"{name}: {key} is {member(error, key)!r}, expected {value!r}")
+
+
+def check_answer(name, result, expected):
+    output = result.get("output")
+    if not d.check(output is not None, f"{name}: {result.get('error')}"):
+        return
+    d.check_deltas(name, result)
+    for key, value in expected.items():
+        found = output["message"].get(key)
+        d.check(found == value, f"{name}: {key} is {json.dumps(found)}, expected {json.dumps(value)}")
+
+
+def check_names(drive):
+    """Every tool has a name of its own that the service takes, and comes back under the name that it had."""
+    tools = [{"name": name} for name in TOOLS]
+    asked = case({"stream": chat()}, {"messages": "a", "tools": tools})
+    sent = [t["function"]["name"] for t in drive([asked])[0]["requests"][0]["json"]["tools"]]
+    d.check(len(set(sent)) == len(TOOLS), f"names: {sent}")
+    for mine, theirs in zip(TOOLS, sent):
+        fine = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", theirs) is not None
+        d.check(fine, f"the name {theirs!r} for {mine!r}")
+    d.check(sent[1] == "a_b" and sent[3] == "ok", f"names that need no change: {sent}")
+    calls = [call(i, id=f"c{i}", name=name, arguments="{}") for i, name in enumerate([*sent, "unknown"])]
+    back = drive([case({"stream": chat(*calls)}, {"messages": "a", "tools": tools})])[0]["output"]["message"]["tool_calls"]
+    d.check([c["name"] for c in back] == [*TOOLS, "unknown"], f"names that came back: {[c['name'] for c in back]}")
+    ids = drive([case({"stream": chat(call(0, name="ok"), call(1, name="ok"))})] * 2)
+    made = [[c["id"] for c in result["output"]["message"]["tool_calls"]] for result in ids]
+    d.check(made[0] == made[1] and len(set(made[0])) == 2 and all(made[0]), f"ids that were made: {made}")
+
+
+def check_keys(drive):
+    """OpenAI's own key goes to OpenAI, and to nobody else."""
+    there = {"base_url": "http://localhost:11434/v1/"}
+    rows = [
+        ({}, "https://api.openai.com/v1/chat/completions", ["Bearer ", {"secret": "OPENAI_API_KEY"}]),
+        (there, "http://localhost:11434/v1/chat/completions", None),
+        ({"base_url": "https://api.openai.com.example/v1"}, "https://api.openai.com.example/v1/chat/completions", None),
+        ({"base_url": "http://api.openai.com/v1"}, "http://api.openai.com/v1/chat/completions", None),
+        ({**there, "api_key": {"secret": "X"}}, "http://localhost:11434/v1/chat/completions", ["Bearer ", {"secret": "X"}]),
+        ({"headers": {"authorization": "mine"}}, "https://api.openai.com/v1/chat/completions", "mine"),
+    ]
+    for (config, url, key), result in zip(rows, drive([case({"stream": chat()}, config=row[0]) for row in rows])):
+        request = result["requests"][0]
+        d.check(request["url"] == url, f"{config}: {request['url']}")
+        d.check(request["headers"].get("authorization") == key, f"{config}: {request['headers']}")
+    config = {**there, "max_tokens": 5, "timeout_ms": {"idle": 9}, "extra": {"top_k": 3, "stream_options": None}}
+    given = {"messages": [{"type": "developer", "content": "a"}], "options": {"extra": {"top_k": 4}}}
+    request = drive([case({"stream": chat()}, given, config)])[0]["requests"][0]
+    d.check(request["json"]["max_tokens"] == 5 and "max_completion_tokens" not in request["json"], "max_tokens there")
+    d.check(request["json"]["messages"][0]["role"] == "system", "developer there")
+    d.check(request["json"]["top_k"] == 4 and request["json"]["stream_options"] is None, f"extra: {request['json']}")
+    d.check(request["timeout"] == {"idle_ms": 9}, f"timeout: {request['timeout']}")
+
+
+def main():
+    drive = d.Drive("openai")
+    results = drive([row[1] for row in ERRORS])
+    for (name, _, code, expected), result in zip(ERRORS, results):
+        check_error(name, result, code, expected)
+    for (name, _, expected), result in zip(ANSWERS, drive([row[1] for row in ANSWERS])):
+        check_answer(name, result, expected)
+    check_names(drive)
+    check_keys(drive)
+    print(f"{len(ERRORS)} errors, {len(ANSWERS)} answers")
+    d.finish()
+
+
+main()
