@@ -54,6 +54,7 @@ static const struct member plugin_members[] = {
     {"optional", SHAPE_TEXTS, false},
     {"provides", SHAPE_TEXTS, false},
     {"dynamic", SHAPE_TEXTS, false},
+    {"effects", SHAPE_TEXTS, false},
     {"isolation", SHAPE_ISOLATION, false},
     {"config", SHAPE_SCHEMA, false},
 };

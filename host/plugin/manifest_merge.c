@@ -72,7 +72,7 @@ static tn_value merged(struct merge *merge, const char *where, const char *membe
         }
         return all;
     }
-    static const char *const set_members[] = {"requires", "optional", "provides", "dynamic"};
+    static const char *const set_members[] = {"requires", "optional", "provides", "dynamic", "effects"};
     for (size_t i = 0; sets && i < sizeof set_members / sizeof *set_members; i++)
         if (strcmp(member, set_members[i]) == 0 && value_is(a, TN_ARRAY) && value_is(b, TN_ARRAY))
             return united(merge, member, a, b);

@@ -143,6 +143,13 @@ static void read_effect(struct sandbox_plan *plan, const char *effect) {
 
 static void grant_limit(void *user, const char *path) { grant(user, path, SANDBOX_READ); }
 
+static void read_effects(struct sandbox_plan *plan, tn_value list) {
+    for (size_t i = 0; i < value_count(list); i++) {
+        const char *effect = value_chars(value_at(list, i), NULL);
+        if (effect) read_effect(plan, effect);
+    }
+}
+
 void sandbox_plan_init(struct sandbox_plan *plan, tn_value manifest, const char *path, bool program) {
     char folder[PATH_MAX];
     tn_value components = value_get(manifest, "components");
@@ -155,13 +162,9 @@ void sandbox_plan_init(struct sandbox_plan *plan, tn_value manifest, const char 
         slash[slash == folder] = 0;
         grant(plan, folder, SANDBOX_READ);
     }
-    for (size_t i = 0; i < value_count(components); i++) {
-        tn_value list = value_get(value_at(components, i), "effects");
-        for (size_t j = 0; j < value_count(list); j++) {
-            const char *effect = value_chars(value_at(list, j), NULL);
-            if (effect) read_effect(plan, effect);
-        }
-    }
+    read_effects(plan, value_get(value_get(manifest, "plugin"), "effects"));
+    for (size_t i = 0; i < value_count(components); i++)
+        read_effects(plan, value_get(value_at(components, i), "effects"));
     if (plan->program || plan->spawn) GRANT_ALL(plan, for_programs);
     if (plan->spawn) GRANT_ALL(plan, for_children);
     if (plan->network) GRANT_ALL(plan, for_network);
