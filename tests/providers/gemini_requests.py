@@ -1,0 +1,100 @@
+"""What the provider `gemini` sends, against the types of Google's own SDK.
+
+The requests are those of tests/corpus/gemini/requests.txt, which gemini_test holds the plugin to; and those of the next
+turn after each recorded answer. The SDK has types for all that is in a request, and none for the request itself: it is
+made of them here, as the service's reference has it."""
+import glob
+import json
+import os
+
+import drive as d
+from sdk import Sdk
+
+PACKAGE = "@google/genai@2.32.0"
+WIRE = """
+import type {
+  Content, GenerateContentConfig, GenerationConfig, SafetySetting, Tool, ToolConfig,
+} from "./node_modules/@google/genai/dist/genai";
+
+export interface GenerateContentRequest {
+  contents: Content[];
+  systemInstruction?: Content;
+  tools?: Tool[];
+  toolConfig?: ToolConfig;
+  safetySettings?: SafetySetting[];
+  generationConfig?: GenerationConfig & Pick<GenerateContentConfig, "imageConfig" | "thinkingConfig">;
+  cachedContent?: string;
+  labels?: Record<string, string>;
+}
+
+export interface BatchEmbedContentsRequest {
+  requests: {
+    model: string;
+    content: Content;
+    taskType?: string;
+    title?: string;
+    outputDimensionality?: number;
+  }[];
+}
+"""
+
+
+def corpus(path):
+    """(name, request) of every case that has one; the form is tests/unit/corpus.h's."""
+    found, name, section = [], None, None
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("=== "):
+                name, section = line[4:].strip(), None
+            elif line.startswith("--- "):
+                section = line[4:].strip()
+                if section == "request":
+                    found.append([name, ""])
+            elif section == "request":
+                found[-1][1] += line
+    return [(name, json.loads(text)) for name, text in found]
+
+
+def history():
+    """The request of the next turn after each recorded answer."""
+    first, names = [], []
+    for path in sorted(glob.glob(os.path.join(d.suites("providers", "google", "generate-content"), "*.chunks.txt"))):
+        with open(path, encoding="utf-8") as file:
+            stream = "".join(f"data: {line.strip()}\r\n\r\n" for line in file if line.strip())
+        config = {"model": "gemini-3-pro-preview"}
+        exchanges = [{"stream": stream}]
+        first.append({"component": "gemini", "config": config, "input": {"messages": "?"}, "exchanges": exchanges})
+        names.append(os.path.basename(path))
+    drive, turns = d.Drive("gemini"), []
+    for result in drive(first):
+        message = result["output"]["message"]
+        answers = [{"type": "tool", "tool_call_id": c["id"], "content": "{}"} for c in message.get("tool_calls", [])]
+        messages = ["?", message, *answers, "Go on"]
+        exchange = {"body": "{}"}
+        turns.append({**first[0], "input": {"messages": messages}, "exchanges": [exchange]})
+    return [(name, result["requests"][0]["json"]) for name, result in zip(names, drive(turns))]
+
+
+def main():
+    sdk = Sdk(PACKAGE)
+    types = os.path.join(os.path.dirname(sdk.modules), "wire.ts")
+    with open(types, "w", encoding="utf-8") as file:
+        file.write(WIRE)
+    requests = corpus(os.path.join(d.HERE, "..", "corpus", "gemini", "requests.txt"))
+    asked = [(name, request) for name, request in requests if "contents" in request]
+    embedded = [(name, request) for name, request in requests if "requests" in request]
+    d.check(len(asked) >= 15 and embedded, f"only {len(asked)} requests in the corpus")
+    sdk.check(types, "GenerateContentRequest", asked + history())
+    sdk.check(types, "BatchEmbedContentsRequest", embedded)
+    wrong = [
+        {"contents": [{"role": "user", "parts": [{"text": 5}]}]},
+        {"contents": [], "generationConfig": {"thinkingConfig": {"thinkingLevel": "low-ish"}}},
+        {"contents": [], "toolConfig": {"functionCallingConfig": {"mode": "REQUIRED"}}},
+        {"contents": [], "tools": [{"function_declarations": []}]},
+    ]
+    for request, verdict in zip(wrong, sdk.judge(types, "GenerateContentRequest", wrong)):
+        d.check(verdict != "ok", f"the types allow {request}")
+    d.finish()
+
+
+main()
