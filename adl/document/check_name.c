@@ -5,6 +5,7 @@
  * plugin was reported, and nothing more is said.
  */
 #include "adl/document/reader.h"
+#include "adl/value/wildcard.h"
 #include <string.h>
 
 /* ---- What was meant ---- */
@@ -101,27 +102,6 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
 
 bool is_pattern(const char *text, size_t length) { return memchr(text, '*', length) != NULL; }
 
-/* `*` is any part of a name. The last star so far is the only one that ever has to give more. */
-bool pattern_matches(const char *pattern, size_t pattern_length, const char *text) {
-    const char *end = pattern + pattern_length, *star = NULL, *retry = NULL;
-    while (*text) {
-        if (pattern < end && *pattern == '*') {
-            star = ++pattern;
-            retry = text;
-        } else if (pattern < end && *pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star) {
-            pattern = star;
-            text = ++retry;
-        } else {
-            return false;
-        }
-    }
-    while (pattern < end && *pattern == '*') pattern++;
-    return pattern == end;
-}
-
 struct pattern {
     const char *text;
     size_t length;
@@ -130,7 +110,7 @@ struct pattern {
 
 static bool match_tool(void *user, const struct component_info *component) {
     struct pattern *pattern = user;
-    pattern->matched = pattern_matches(pattern->text, pattern->length, component->id);
+    pattern->matched = wildcard_matches_n(pattern->text, pattern->length, component->id);
     return !pattern->matched;
 }
 
@@ -140,13 +120,15 @@ static bool tool_allowed(const struct reader *reader, const char *text) {
     for (uint32_t i = 0; i < document->tool_count; i++) {
         size_t length;
         const char *pattern = value_chars(document->tools[i].pattern, &length);
-        if (pattern_matches(pattern, length, text)) return true;
+        if (wildcard_matches_n(pattern, length, text)) return true;
     }
     return !document->tools_given || !reader->tools_whole;
 }
 
 static void check_pattern(struct reader *reader, const char *text, size_t length, struct span span) {
     struct pattern pattern = {text, length, false};
+    /* Asking for a name that nobody's manifest has brings in the plugins that add tools at run time. */
+    (void)reader->catalog->find(reader->catalog->self, "tool", text, length);
     reader->catalog->each(reader->catalog->self, "tool", match_tool, &pattern);
     if (pattern.matched || reader->plugin_missing) return;
     report(reader, ADL_W106, span, "no tool that is installed fits `%.*s`", length > 80 ? 80 : (int)length, text);

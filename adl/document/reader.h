@@ -202,7 +202,6 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
 /* `pointer` NULL: it is on the document's own list, which allows it. */
 void check_tool_name(struct reader *reader, const char *text, size_t length, struct span span, uint32_t node,
                      const char *pointer);
-bool pattern_matches(const char *pattern, size_t pattern_length, const char *text);
 bool is_pattern(const char *text, size_t length);
 
 /* ---- check_expr.c ---- */

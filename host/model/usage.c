@@ -2,7 +2,7 @@
  * usage.c - adding up what providers say.
  */
 #include "host/model/usage.h"
-#include "host/wildcard.h"
+#include "adl/value/wildcard.h"
 #include <math.h>
 
 static int64_t tokens(tn_value object, const char *key) {

@@ -4,7 +4,7 @@
 #include "host/tool/policy.h"
 #include "adl/document/document.h"
 #include "adl/document/duration.h"
-#include "host/wildcard.h"
+#include "adl/value/wildcard.h"
 #include <string.h>
 
 #define EFFECT_PREFIX      "effect:"

@@ -6,8 +6,10 @@
  */
 #include "host/tool/set.h"
 #include "adl/document/catalog.h"
+#include "adl/document/effects.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
+#include "adl/value/wildcard.h"
 #include "host/call/call.h"
 #include "host/config/config.h"
 #include "host/host.h"
@@ -15,7 +17,6 @@
 #include "host/plugin/registry.h"
 #include "host/tool/tool.h"
 #include "host/tool/use.h"
-#include "host/wildcard.h"
 #include <string.h>
 #include <tenon/tool.h>
 
@@ -134,6 +135,19 @@ static int32_t start(struct callable *callable, struct call *call, tn_value inpu
     return tool_use_start(call, request);
 }
 
+static void use(struct callable *callable, tn_value input, struct callable_use *out) {
+    const struct tool_set *set = set_of(callable);
+    tn_value name = value_get(input, "name");
+    const char *text = name && value_is(name, TN_STRING) ? value_chars(name, NULL) : "";
+    const struct component_info *info = holds(set, text) ? registry_known(set->host->registry, "tool", text) : NULL;
+    struct tool_policy policy;
+    if (!info) return;
+    policy_in(set, info, &policy);
+    if (policy.max_calls) out->counted = info->id;
+    out->unrepeatable = !component_repeatable(info);
+    tool_policy_finish(&policy);
+}
+
 static void set_free(struct callable *callable) {
     struct tool_set *set = set_of(callable);
     value_unref(set->entries);
@@ -142,8 +156,12 @@ static void set_free(struct callable *callable) {
     mem_free(set);
 }
 
-static const struct callable_ops set_ops = {
-    .start = start, .cancel = tool_use_cancel, .free = set_free, .memory = CALLABLE_KEPT, .stands_before = true};
+static const struct callable_ops set_ops = {.start = start,
+                                            .cancel = tool_use_cancel,
+                                            .free = set_free,
+                                            .use = use,
+                                            .memory = CALLABLE_KEPT,
+                                            .stands_before = true};
 
 /* ---- Making ---- */
 

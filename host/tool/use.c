@@ -27,6 +27,7 @@ struct use {
     struct callable *instance;
     tn_value arguments;
     struct tool_policy policy;
+    int64_t begun_ms;   /* when the tool was called */
     const char *agreed; /* static: who did; NULL where nobody was asked */
 };
 
@@ -73,6 +74,17 @@ static int32_t check_result(const struct use *use, tn_value result, struct error
     return tool_validate(info->output, result, TOOL_RESULT, info->id, error);
 }
 
+/* Its time was up, as far as the policy gave it any: that is said of the tool, and not of some task. */
+static void say_timeout(const struct use *use, struct error *error) {
+    bool timed = use->policy.timeout_ms && error->code && strcmp(error->code, "TIMEOUT") == 0;
+    if (!timed || loop_now_ms(call_loop(use->call)) - use->begun_ms < use->policy.timeout_ms) return;
+    tn_value more = value_ref(error->more);
+    error_set(error, TN_FAILED, "TIMEOUT", "the tool `%s` did not end within %lld ms", use->component->info->id,
+              (long long)use->policy.timeout_ms);
+    value_unref(error->more);
+    error->more = more;
+}
+
 static void on_done(void *user, int32_t status, tn_value result) {
     struct use *use = user;
     struct error error = ERROR_INIT;
@@ -81,6 +93,7 @@ static void on_done(void *user, int32_t status, tn_value result) {
         return;
     }
     if (status == TN_FAILED) error_from_value(&error, result);
+    say_timeout(use, &error);
     if (status == TN_CANCELLED) error_set(&error, TN_CANCELLED, "CANCELLED", "the call of the tool was cancelled");
     fail_take(use, &error);
 }
@@ -88,6 +101,7 @@ static void on_done(void *user, int32_t status, tn_value result) {
 /* Its turn has come. */
 static void begin(struct use *use) {
     struct error error = ERROR_INIT;
+    use->begun_ms = loop_now_ms(call_loop(use->call));
     use->call->children_ms = use->policy.timeout_ms;
     int32_t status =
         call_child_on(use->token, use->instance, false, use->arguments, on_done, use, use->call->on_worker);
@@ -204,6 +218,21 @@ static int32_t hear(struct use *use, tn_value answer, struct error *error) {
                      use->component->info->id, why ? ": " : "", why ? value_chars(reason, NULL) : "");
 }
 
+/* ---- So many in one run ---- */
+
+/* What the call uses has been counted when it was made. */
+static int32_t check_count(const struct use *use, struct error *error) {
+    struct call *root = call_root(use->call);
+    const char *id = use->component->info->id;
+    if (!use->policy.max_calls || !root->ops->used || root == use->call) return TN_OK;
+    int64_t used = root->ops->used(root, id);
+    if (used <= use->policy.max_calls) return TN_OK;
+    return error_set(
+        error, TN_LIMIT, "LIMIT",
+        "the tool `%s` may be called %u time%s in one run (`max_calls`), and it has been; go on without it", id,
+        use->policy.max_calls, use->policy.max_calls == 1 ? "" : "s");
+}
+
 /* ---- The beginning ---- */
 
 static int32_t check(struct use *use, struct error *error) {
@@ -228,6 +257,7 @@ int32_t tool_use_start(struct call *call, struct tool_request request) {
     call_set_data(call, use);
     if (check(use, &error) != TN_OK) return fail_take(use, &error);
     tn_value answer = call_resumed(call) ? value_get(call_input(call), "answer") : NULL;
+    if (!answer && check_count(use, &error) != TN_OK) return fail_take(use, &error);
     if (answer) {
         if (hear(use, answer, &error) != TN_OK) return fail_take(use, &error);
     } else if (use->policy.approval == TOOL_ASK) {
@@ -246,7 +276,7 @@ struct bound {
     struct component *component;
     struct callable *instance;
     tn_value entries;
-    bool chosen;
+    bool chosen, counted;
 };
 
 static int32_t bound_start(struct callable *callable, struct call *call, tn_value input) {
@@ -269,6 +299,12 @@ static void bound_free(struct callable *callable) {
     mem_free(bound);
 }
 
+static void bound_use(struct callable *callable, tn_value input, struct callable_use *out) {
+    const struct bound *bound = (const struct bound *)callable;
+    (void)input;
+    if (bound->counted) out->counted = bound->component->info->id;
+}
+
 static struct component *bound_component(const struct callable *callable) {
     return ((const struct bound *)callable)->component;
 }
@@ -282,6 +318,7 @@ static const struct callable_ops checked_ops = {.start = bound_start,
 static const struct callable_ops guarded_ops = {.start = bound_start,
                                                 .cancel = tool_use_cancel,
                                                 .free = bound_free,
+                                                .use = bound_use,
                                                 .component = bound_component,
                                                 .memory = CALLABLE_KEPT,
                                                 .stands_before = true};
@@ -297,7 +334,7 @@ int32_t tool_bind(struct host *host, tn_value entries, const char *name, tn_valu
     if (status != TN_OK) return status;
     const struct component_info *info = component->info;
     tool_policy_of(entries, config_tool_approval(host->config), info->id, info->effects, chosen, &policy);
-    bool plain = tool_policy_is_plain(&policy);
+    bool plain = tool_policy_is_plain(&policy), counted = policy.max_calls > 0;
     tool_policy_finish(&policy);
     if (plain && !info->output) {
         *out = instance;
@@ -310,6 +347,7 @@ int32_t tool_bind(struct host *host, tn_value entries, const char *name, tn_valu
     bound->instance = instance;
     bound->entries = value_ref(entries);
     bound->chosen = chosen;
+    bound->counted = counted;
     *out = &bound->callable;
     return TN_OK;
 }

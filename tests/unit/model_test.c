@@ -2,8 +2,8 @@
  * model_test.c - wildcards, usage and prices: what outsiders say about tokens is added up without harm.
  */
 #include "adl/value/json.h"
+#include "adl/value/wildcard.h"
 #include "host/model/usage.h"
-#include "host/wildcard.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
