@@ -88,13 +88,8 @@ static tn_value content_of(tn_value result) {
 
 static tn_value error_content(tn_value error) {
     struct text out = {0};
-    tn_value violations = tn.value->get(tn.value->get(error, "detail"), "violations");
     text_format(&out, "%s: %s", tn_get_text(error, "code", "ERROR"),
                 tn_get_text(error, "message", "the tool failed, and does not say why"));
-    for (uint64_t i = 0, count = tn.value->count(violations); count > 1 && i < count; i++) {
-        tn_value violation = tn.value->at(violations, i);
-        text_format(&out, "\n- %s: %s", tn_get_text(violation, "pointer", ""), tn_get_text(violation, "message", ""));
-    }
     return text_take(&out);
 }
 

@@ -23,8 +23,13 @@
 
 #define FIXTURE_UNUSED __attribute__((unused))
 
+/* Hosts have the nodes for agents, and the model with preset replies, as well. */
+FIXTURE_UNUSED static bool fixture_agents;
+
 FIXTURE_UNUSED static struct host *host_for_tests(void) {
-    static const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN, NULL};
+    const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN,
+                                 fixture_agents ? TENON_STORE_PLUGINS "/agents.so" : NULL,
+                                 TENON_STORE_PLUGINS "/scripted.so", NULL};
     struct error error = ERROR_INIT;
     struct host *host =
         host_new(&(struct host_options){.plugin_paths = paths, .no_config = true, .allow_drafts = true}, &error);
