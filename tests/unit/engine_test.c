@@ -281,6 +281,18 @@ static void test_corpus(void **state) {
     }
 }
 
+static void test_agents(void **state) {
+    static const char *const files[] = {"llm", "tools", "agent"};
+    (void)state;
+    fixture_agents = true;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "tests/corpus/agents/%s.txt", files[i]);
+        corpus_each(path, check_case, NULL);
+    }
+    fixture_agents = false;
+}
+
 /* ---- Order: ten thousand tasks of one step, that end in any order, and their join ---- */
 
 static tn_value numbers(int64_t count) {
@@ -399,7 +411,7 @@ static int remove_folder(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpus), cmocka_unit_test(test_order),
-                                       cmocka_unit_test(test_gives_way)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpus), cmocka_unit_test(test_agents),
+                                       cmocka_unit_test(test_order), cmocka_unit_test(test_gives_way)};
     return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }
