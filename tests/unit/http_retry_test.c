@@ -1,5 +1,5 @@
 /* tenon.http: attempts, redirects, timeouts, and waiting for a place. */
-#include "tests/unit/http_fixture.h"
+#include "tests/unit/http_client_fixture.h"
 #include <netinet/in.h>
 #include <sys/socket.h>
 

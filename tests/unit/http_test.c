@@ -1,5 +1,5 @@
 /* tenon.http against a server of its own: requests, bodies, streams, pausing, cancelling, what breaks. */
-#include "tests/unit/http_fixture.h"
+#include "tests/unit/http_client_fixture.h"
 
 static int setup(void **state) {
     (void)state;
