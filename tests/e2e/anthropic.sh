@@ -1,0 +1,94 @@
+# The provider `anthropic` over a real connection: an answer with everything, tools and back, each way that a stream can
+# break, 429 and then an answer, and the key, which nobody sees.
+command -v python3 >/dev/null || skips "there is no python3"
+[ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
+
+# serve SCRIPT: a model service in the background; $port is where.
+serve() {
+    rm -f port requests
+    echo "$1" >script.json
+    python3 "$SOURCE/tests/e2e/provider_server.py" script.json --port-file port --log requests &
+    server=$!
+    for _ in $(seq 200); do
+        [ -e port ] && break
+        sleep 0.05
+    done
+    port=$(cat port)
+    cat >tenon.yaml <<Y
+models:
+  claude:
+    provider: anthropic
+    model: claude-test
+    base_url: http://127.0.0.1:$port/v1
+    api_key: {secret: ANTHROPIC_API_KEY}
+    timeout_ms: {idle: 400}
+  once: {provider: anthropic, model: claude-test, base_url: "http://127.0.0.1:$port/v1", api_key: none, stream: false}
+Y
+}
+stop() {
+    kill "$server" 2>/dev/null || true
+    wait "$server" 2>/dev/null || true
+}
+trap 'stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
+export ANTHROPIC_API_KEY=sk-ant-0123456789
+
+# ---- An answer ----
+everything='{"reasoning": "Hm, ü", "text": "Grüß Gott", "calls": [{"name": "add", "arguments": {"a": 1}}], "usage": [12, 3]}'
+serve "[$everything]"
+for role in claude once; do
+    run tenon model test $role --prompt Hi --json
+    expect_code 0 && expect_in out '"text":"Grüß Gott"' && expect_in out '"text":"Hm, ü"'
+    expect_in out '"tool_calls":[{"id":"toolu_0","name":"add","arguments":{"a":1}}]'
+    expect_in out '"input_tokens":12,"output_tokens":3,"total_tokens":15' && expect_in out '"finish_reason":"tool_calls"'
+    expect_not_in err "$ANTHROPIC_API_KEY"
+done
+grep -q '"x-api-key": "sk-ant-0123456789"' requests || fails "the key was not sent"
+grep -q '"x-api-key": "none"' requests || fails "the key of the configuration was not sent"
+grep -q '"anthropic-version": "2023-06-01"' requests || fails "no version was sent"
+stop
+
+# ---- Broken ----
+# breaks FAULT CODE: of a stream, and what comes of it
+breaks() {
+    serve "[{\"text\": \"Grüß Gott, wie geht es?\", \"fault\": \"$1\"}]"
+    run tenon model test claude --prompt Hi --json
+    stop
+    expect_code 1 && expect_in err "$2"
+    expect_not_in err "$ANTHROPIC_API_KEY"
+}
+for fault in cut cut_clean cut_utf8 cut_before_end wrong_order not_json html; do breaks $fault INVALID_RESPONSE; done
+breaks error OVERLOADED
+breaks hang TIMEOUT
+serve '[{"text": "Grüß Gott", "fault": "drip"}]'
+run tenon model test claude --prompt Hi
+expect_code 0 && expect_out "Grüß Gott"
+stop
+
+# ---- An error, and what it says ----
+refused='{"status": 401, "headers": {"request-id": "req_9"}, "json": {"type": "error", "error":
+    {"type": "authentication_error", "message": "invalid x-api-key sk-ant-0123456789"}}}'
+serve "[$refused]"
+run tenon model test claude --prompt Hi --json
+expect_code 1 && expect_in err "AUTH" && expect_in err "authentication_error" && expect_not_in err "$ANTHROPIC_API_KEY"
+stop
+
+# ---- 429, then an answer; tools and back ----
+cat >agent.yaml <<'Y'
+version: "1.0"
+agent: {name: agent}
+channels:
+  - {name: messages, type: append}
+  - {name: answer, type: last_value}
+nodes:
+  - {id: ask, type: llm, config: {model: claude, messages_key: messages, output_key: answer}, retry: {max_attempts: 3, initial: 1ms}}
+edges:
+  - {from: START, to: ask}
+  - {from: ask, to: END}
+Y
+late='{"status": 429, "headers": {"retry-after-ms": "1"}, "json": {"type": "error", "error": {"type": "rate_limit_error", "message": "slow"}}}'
+serve "[$late, {\"text\": \"Here\", \"fault\": \"cut\"}, {\"text\": \"Here I am\"}]"
+run tenon run agent.yaml --input '{"messages": [{"type": "user", "content": "Hi"}]}'
+expect_code 0 && expect_in out "Here I am"
+[ "$(wc -l <requests)" = 3 ] || fails "expected three requests, found $(wc -l <requests)"
+stop
+
