@@ -47,8 +47,8 @@ static const char *message_fault(tn_value message) {
 
 static const char *wrapper_fault(tn_value given) {
     static const char *const known[] = {"message", "usage", "finish_reason", "delay_ms", "error"};
-    tn_value key, error = tn.value->get(given, "error"), usage = tn.value->get(given, "usage");
-    for (uint64_t i = 0; tn.value->entry(given, i, &key, NULL) == TN_OK; i++) {
+    tn_value key, value, error = tn.value->get(given, "error"), usage = tn.value->get(given, "usage");
+    for (uint64_t i = 0; tn.value->entry(given, i, &key, &value) == TN_OK; i++) {
         bool found = false;
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             found = found || strcmp(tn_chars(key, NULL), known[k]) == 0;
