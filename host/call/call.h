@@ -46,6 +46,11 @@ enum callable_memory {
     CALLABLE_FORGOTTEN
 };
 
+struct callable_use {
+    const char *counted; /* a name, borrowed; NULL */
+    bool unrepeatable;
+};
+
 struct callable_ops {
     /* As tn_component_1: not TN_OK means it failed at once (call_fail was not called). */
     int32_t (*start)(struct callable *callable, struct call *call, tn_value input);
@@ -53,6 +58,8 @@ struct callable_ops {
     void (*ready)(struct callable *callable, struct call *call);  /* may be NULL */
     void (*free)(struct callable *callable);
     enum callable_memory memory;
+    /* What a call with `input` uses, where that is counted, or must not be done again. May be NULL. */
+    void (*use)(struct callable *callable, tn_value input, struct callable_use *out);
     /* The component whose effects it has, where it is no instance itself. May be NULL. */
     struct component *(*component)(const struct callable *callable);
     /* It stands before another callable, which its one call calls: what that gives is kept as this one's alone. */
@@ -96,6 +103,10 @@ struct call_ops {
     tn_value (*recall)(struct call *call, const char *path, struct callable *callee);
     /* One has ended, and its caller is going to be told. True: an interrupt, and an answer can come. */
     bool (*record)(struct call *call, const char *path, struct call *ended);
+    /* Likewise. One is about to be made, or recalled: for what its callable uses. */
+    void (*uses)(struct call *call, struct callable *callee, tn_value input);
+    /* How many of `counted` there have been, that one included. */
+    int64_t (*used)(struct call *call, const char *counted);
     /* Likewise. A model is about to be called: not TN_OK, with the error set, where its budget is used up. */
     int32_t (*may_spend)(struct call *call, struct error *error);
     /* A model has answered with `output`, now or, as `recall` had it, before: what that has used up. */

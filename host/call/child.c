@@ -199,6 +199,8 @@ int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_va
     child->user = user;
     child->model = model;
     child->work.run = tell_later;
+    struct call *root = call_root(parent);
+    if (callee->ops->use && root->ops->uses) root->ops->uses(root, callee, input);
     tn_value known = recall(parent, callee), again = value_get(known, "input");
     struct callable *instead = known && !again ? recalled_new(known) : NULL;
     struct call *call = child->call = call_new(parent->loop, instead ? instead : callee, &ops, child);

@@ -234,7 +234,9 @@ static void give_answer(struct task *task, tn_value answers) {
         value_unref(task->answer);
         task->answer = input;
         task->resumed = true;
-    } else if (!answer_children(task, answers)) {
+    } else if (answer_children(task, answers)) {
+        task_recount_uses(task);
+    } else {
         return;
     }
     call_free(task->call);

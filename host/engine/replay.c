@@ -105,8 +105,8 @@ static void diverge_in_delta(struct replay *replay, uint32_t seq, tn_value made,
 }
 
 int64_t replay_step(struct replay *replay, uint32_t seq, tn_value made) {
-    static const char *const members[] = {"source",   "step", "ran",   "plan", "joins",
-                                          "deferred", "used", "after", "input"};
+    static const char *const members[] = {"source",   "step", "ran",  "plan",  "joins",
+                                          "deferred", "used", "uses", "after", "input"};
     tn_value recorded = seq < value_count(replay->checkpoints) ? value_at(replay->checkpoints, seq) : NULL;
     tn_value now = recorded ? value_get(recorded, "now") : NULL;
     int64_t now_ms = 0;

@@ -44,15 +44,17 @@ struct task {
     uint32_t index;
     uint32_t attempt; /* from 1 */
     enum task_state state;
-    bool approved;      /* its `interrupt: before` has been passed */
-    bool resumed;       /* start gets {continuation, answer} */
-    bool waits;         /* a call that it made waits for an answer: it is started again when that has come */
-    tn_value answer;    /* owned; with `resumed` */
-    tn_value asked;     /* owned; TASK_INTERRUPTED: call_interrupt_value of a task that another process started */
-    tn_value children;  /* owned; {path: what is known of a call that it made}, see call_ops.recall; or NULL */
-    uint32_t round;     /* how often it has been started anew, from the top: paths of its calls begin again */
-    tn_value cached;    /* owned; an outcome that came from the cache: {writes: [[channel, value]], output} */
-    tn_value cache_key; /* owned; where the outcome is to be put into the cache */
+    bool approved;            /* its `interrupt: before` has been passed */
+    bool resumed;             /* start gets {continuation, answer} */
+    bool waits;               /* a call that it made waits for an answer: it is started again when that has come */
+    tn_value answer;          /* owned; with `resumed` */
+    tn_value asked;           /* owned; TASK_INTERRUPTED: call_interrupt_value of a task that another process started */
+    tn_value children;        /* owned; {path: what is known of a call that it made}, see call_ops.recall; or NULL */
+    uint32_t round;           /* how often it has been started anew, from the top: paths of its calls begin again */
+    tn_value cached;          /* owned; an outcome that came from the cache: {writes: [[channel, value]], output} */
+    tn_value cache_key;       /* owned; where the outcome is to be put into the cache */
+    tn_value uses, kept_uses; /* owned; likewise of tools that may be used so often: {name: number}; NULL: of none */
+    bool unrepeatable;        /* it has used what must not be used again by itself */
     struct usage *used, *kept; /* by models it called; of earlier rounds alone. NULL: nothing */
     struct error error;        /* TASK_FAILED */
     struct loop_timer retry_timer;
@@ -110,14 +112,15 @@ struct run {
 
     /* A nested run: the run and task around it, and its path from the outermost. */
     struct run *outer;
-    tn_value path;              /* array of node ids, "id[item]" of mapped ones; NULL for an outermost run */
-    uint64_t scope;             /* hash of the task around it; 0 for an outermost run */
-    uint32_t outer_task;        /* the task around it, by index */
-    struct durable *durable;    /* NULL where no log is written */
-    struct usage *used;         /* by models, runs inside included; NULL: nothing. spend.c */
-    struct usage *settled;      /* … until the last step that was committed */
-    uint32_t nested_seq;        /* of a nested run that is restored: its checkpoints until then */
-    int64_t planned_ms, now_ms; /* the wall clock when the next step was planned; in this step. 0: not yet asked for */
+    tn_value path;               /* array of node ids, "id[item]" of mapped ones; NULL for an outermost run */
+    uint64_t scope;              /* hash of the task around it; 0 for an outermost run */
+    uint32_t outer_task;         /* the task around it, by index */
+    struct durable *durable;     /* NULL where no log is written */
+    struct usage *used;          /* by models, runs inside included; NULL: nothing. spend.c */
+    tn_value uses, settled_uses; /* owned; as of a task. uses.c */
+    struct usage *settled;       /* … until the last step that was committed */
+    uint32_t nested_seq;         /* of a nested run that is restored: its checkpoints until then */
+    int64_t planned_ms, now_ms;  /* the wall clock when the next step was planned; in this step. 0: not yet asked for */
     struct run *nested, *next_nested; /* on the outermost run: all runs inside it, so that run_continue finds them */
 };
 
@@ -183,6 +186,17 @@ task_kept(const struct task *task); /* what is saved of it: all, of one that is 
 void task_restore_used(struct task *task, tn_value used);      /* as task_kept made it; NULL is nothing */
 void run_restore_used(struct run *run, tn_value used);         /* as of `settled` */
 int32_t run_check_steps(struct run *run, struct error *error); /* may it take one step more? */
+
+/* uses.c */
+void task_uses(struct call *call, struct callable *callee, tn_value input);
+int64_t task_used(struct call *call, const char *counted);
+void task_settle_uses(struct task *task);
+void run_settle_uses(struct run *run);
+void task_recount_uses(struct task *task);        /* it is started once more, and makes the same calls */
+tn_value task_kept_uses(const struct task *task); /* borrowed, or NULL; as task_kept */
+void task_restore_uses(struct task *task, tn_value uses);
+void run_forget_uses(struct run *run);
+void run_restore_uses(struct run *run, tn_value uses);
 
 /* route.c */
 void plan_push_triggered(struct run *run, uint32_t node);

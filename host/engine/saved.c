@@ -2,11 +2,11 @@
  * saved.c - a run as one value, and back: what a checkpoint, and a graph that waits inside another, are made of.
  *
  *     {version: 1, step, now?, state: {channel: value}, plan: [id | {node, edge?, item?, source, input?}],
- *      joins?: [member], deferred?: [id], used?: USAGE, after?: true, in_step?: true, tasks?: {index: TASK}}
- *     USAGE what models have used up, as usage_to_value has it: of the steps before, and in a TASK of its own
- *     TASK  {used?, done: {writes: [[channel, value]], output?}} | {failed: error} | {asked: {payload, schema?,
- * continuation?}} | {waits: true, children}, or how it is to be started: {approved?, answer?, attempt?, round?,
- * children?}
+ *      joins?: [member], deferred?: [id], used?: USAGE, uses?: USES, after?: true, in_step?: true, tasks?: {index:
+ * TASK}} USAGE what models have used up, as usage_to_value has it: of the steps before, and in a TASK of its own USES
+ * {tool: number}: how often tools were used that may be so often, counted likewise TASK  {used?, uses?, done: {writes:
+ * [[channel, value]], output?}} | {failed: error} | {asked: {payload, schema?, continuation?}} | {waits: true,
+ * children}, or how it is to be started: {approved?, answer?, attempt?, round?, children?}
  *
  * Names, not indices, where the document has names; edges and joins by their place in it. Nothing here depends on when
  * or where the run was: equal runs give equal bytes.
@@ -72,6 +72,8 @@ tn_value task_save(const struct task *task) {
     }
     tn_value used = task_kept(task);
     if (used) entry = value_set_take(entry, "used", used);
+    tn_value uses = task_kept_uses(task);
+    if (uses) entry = value_set_take(entry, "uses", value_ref(uses));
     if (task->state == TASK_DONE) return entry; /* nothing of it is started again */
     if (task->resumed && task->state != TASK_INTERRUPTED)
         entry = value_set_take(entry, "answer", value_ref(task->answer));
@@ -93,6 +95,7 @@ tn_value run_position(const struct run *run) {
     if (value_count(joins)) position = value_set_take(position, "joins", joins);
     if (value_count(deferred)) position = value_set_take(position, "deferred", deferred);
     if (run->settled) position = value_set_take(position, "used", usage_to_value(run->settled));
+    if (run->settled_uses) position = value_set_take(position, "uses", value_ref(run->settled_uses));
     return run->interrupt_after ? value_set_take(position, "after", value_bool(true)) : position;
 }
 
@@ -231,6 +234,7 @@ int32_t task_restore(struct task *task, tn_value entry, struct error *error) {
     tn_value done = value_get(entry, "done"), failed = value_get(entry, "failed"), asked = value_get(entry, "asked");
     tn_value children = value_get(entry, "children");
     task_restore_used(task, value_get(entry, "used"));
+    task_restore_uses(task, value_get(entry, "uses"));
     if (done) return restore_outcome(task, done, error);
     if (asked && !value_is(asked, TN_OBJECT)) return misshapen(error, "an interrupt", "an object", asked);
     int32_t status = check_children(children, error);
@@ -348,6 +352,7 @@ int32_t run_restore(struct run *run, tn_value saved, struct error *error) {
     restore_marks(run, value_get(saved, "joins"));
     run->interrupt_after = is_true(saved, "after");
     run_restore_used(run, value_get(saved, "used"));
+    run_restore_uses(run, value_get(saved, "uses"));
     run->planned_ms = number(saved, "now", 0);
     run->nested_seq = (uint32_t)number(saved, "checkpoints", 0);
     if (is_true(saved, "in_step")) {

@@ -40,6 +40,8 @@ void task_finish(struct task *task) {
     value_unref(task->children);
     value_unref(task->cached);
     value_unref(task->cache_key);
+    value_unref(task->uses);
+    value_unref(task->kept_uses);
     mem_free(task->used);
     mem_free(task->kept);
     error_finish(&task->error);
@@ -194,6 +196,8 @@ const struct call_ops task_call_ops = {.ended = task_ended,
                                        .context = context_of_call,
                                        .run_value = run_value_of_call,
                                        .recall = recall,
+                                       .uses = task_uses,
+                                       .used = task_used,
                                        .record = record,
                                        .may_spend = task_may_spend,
                                        .spent = task_spent};
@@ -259,6 +263,7 @@ static void retry_due(struct loop_timer *timer) {
     task->attempt++;
     task->round++;
     task_settle(task);
+    task_settle_uses(task);
     value_unref(task->children); /* what it calls, it calls again */
     task->children = NULL;
     error_finish(&task->error);
@@ -279,7 +284,7 @@ static int64_t retry_delay(const struct task *task) {
 static bool may_retry(const struct task *task) {
     if (task->run->cancelling || task->attempt >= def_of(task)->retry.max_attempts) return false;
     if (task->index > task->run->failed_at || !error_retryable(&task->error)) return false;
-    if (node_of(task)->may_retry) return true;
+    if (node_of(task)->may_retry && !task->unrepeatable) return true;
     emit_debug(task->run, "not_retried", (int32_t)task->plan.node,
                "its component declares effects that must not be repeated, and is not marked idempotent");
     return false;
@@ -333,6 +338,7 @@ static void ended(struct task *task) {
         task->waits = false;
         task->round++;
         task_settle(task);
+        task_settle_uses(task);
         value_unref(task->children);
         task->children = NULL;
         interrupted(task);

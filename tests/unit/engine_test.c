@@ -271,7 +271,7 @@ static void check_case(const struct corpus_case *test, void *user) {
 }
 
 static void test_corpus(void **state) {
-    static const char *const files[] = {"channels",   "routing",  "failure", "streams",
+    static const char *const files[] = {"tools",      "channels", "routing", "failure", "streams",
                                         "interrupts", "subgraph", "limits",  "made"};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
