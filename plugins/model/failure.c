@@ -148,8 +148,7 @@ void model_fail(struct model_call *call, const char *code, const char *format, .
 void model_invalid(struct model_call *call, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fail_text(call, "INVALID_RESPONSE", " sent ", "; try again, and look at `base_url` where it stays so", format,
-              arguments);
+    fail_text(call, "INVALID_RESPONSE", " sent ", "; try again", format, arguments);
     va_end(arguments);
 }
 
@@ -248,8 +247,10 @@ void inside_fail_http(struct model_call *call, tn_value error) {
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
         if (strcmp(codes[i][0], failure.code) == 0) failure.code = codes[i][1];
     /* Before the first byte of an answer a lost connection is one that was not made. */
-    if (strcmp(tn_get_text(error, "code", ""), "CONNECTION_LOST") == 0 && call->status == 0) failure.code = "CONNECT";
-    (void)snprintf(message, sizeof message, "%s: %s", call->model->provider->name,
-                   quote(call, tn.value->get(error, "message"), text));
+    bool lost = strcmp(tn_get_text(error, "code", ""), "CONNECTION_LOST") == 0;
+    if (lost && call->status == 0) failure.code = "CONNECT";
+    (void)snprintf(message, sizeof message, "%s: %s%s%s", call->model->provider->name,
+                   lost && call->status != 0 ? "the answer was cut off in its middle (" : "",
+                   quote(call, tn.value->get(error, "message"), text), lost && call->status != 0 ? "); try again" : "");
     end(call, &failure, message);
 }
