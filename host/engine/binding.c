@@ -16,11 +16,11 @@
 /* A component that is called reads no channels: it gets an input. */
 static struct callable *component_callee(struct host *host, const char *kind, const char *id, tn_value config,
                                          struct error *error) {
-    static const struct instance_scope nothing = {.where = "a component that is called"};
+    const struct instance_scope scope = binding_scope_of_host(host, "a component that is called");
     struct component *component;
     struct callable *callable = NULL;
     if (registry_resolve(host->registry, kind, id, &component, error) != TN_OK) return NULL;
-    instance_new_called(component, config, &nothing, &callable, error);
+    instance_new_called(component, config, &scope, &callable, error);
     return callable;
 }
 
@@ -72,4 +72,49 @@ struct callable *binding_callee(struct graph *graph, const char *kind, const cha
     if (strcmp(kind, "model") == 0) return model_callee(graph, name, config, error);
     if (strcmp(kind, "tool") == 0) return tool_callee(graph, name, config, error);
     return component_callee(graph->host, kind, name, config, error);
+}
+
+/* ---- Without a graph ---- */
+
+static struct callable *callee_of_host(struct host *host, const char *kind, const char *name, tn_value config,
+                                       struct error *error) {
+    struct callable *callable = NULL;
+    if (strcmp(kind, "model") == 0) {
+        tn_value role = config_model(host->config, name), binding = role ? value_ref(role) : value_text(name);
+        model_new(host, name, binding, config, &callable, error);
+        value_unref(binding);
+    } else if (strcmp(kind, "tool") == 0) {
+        tool_bind(host, NULL, name, config, false, &callable, error);
+    } else if (strcmp(kind, "graph") != 0) {
+        callable = component_callee(host, kind, name, config, error);
+    } else if (config) {
+        error_set(error, TN_UNSUPPORTED, "UNSUPPORTED", "a document that a component makes needs one around it");
+    } else {
+        struct graph *graph = NULL;
+        graph_open(host, NULL, name, 1, &graph, error);
+        if (graph) callable = &graph->callable;
+    }
+    return callable;
+}
+
+/* Making one may make others, which may make it again. */
+static struct callable *bounded_callee(void *self, const char *kind, const char *name, tn_value config,
+                                       struct error *error) {
+    struct host *host = self;
+    struct callable *callable = NULL;
+    if (host->callee_depth >= BINDING_DEPTH_MAX) {
+        error_set(error, TN_LIMIT, "LIMIT",
+                  "the %s `%s` is made of others, and they of others, more than %u deep: does it "
+                  "contain itself?",
+                  kind, name, BINDING_DEPTH_MAX);
+        return NULL;
+    }
+    host->callee_depth++;
+    callable = callee_of_host(host, kind, name, config, error);
+    host->callee_depth--;
+    return callable;
+}
+
+struct instance_scope binding_scope_of_host(struct host *host, const char *where) {
+    return (struct instance_scope){.self = host, .callee = bounded_callee, .where = where};
 }

@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include "host/call/call.h"
 #include "host/call/instance.h"
+#include "host/engine/binding.h"
 #include "host/host.h"
 #include "host/plugin/registry.h"
 #include "host/tool/policy.h"
@@ -65,7 +66,7 @@ void tools_sweep(struct tools *tools, bool (*gone)(void *user, const struct comp
 }
 
 int32_t tools_instance(struct tools *tools, struct component *component, struct callable **out, struct error *error) {
-    static const struct instance_scope nothing = {.where = "a tool that is called"};
+    const struct instance_scope scope = binding_scope_of_host(tools->host, "a tool that is called");
     if (tools->generation != registry_generation(tools->host->registry)) {
         tools_sweep(tools, NULL, NULL);
         tools->generation = registry_generation(tools->host->registry);
@@ -76,7 +77,7 @@ int32_t tools_instance(struct tools *tools, struct component *component, struct 
         return TN_OK;
     }
     struct callable *instance = NULL;
-    int32_t status = instance_new(component, value_object(), &nothing, &instance, error);
+    int32_t status = instance_new(component, value_object(), &scope, &instance, error);
     if (status != TN_OK) return status;
     size_t count = tools->kept_count;
     if ((count & (count - 1)) == 0) tools->kept = mem_array(tools->kept, count ? count * 2 : 1, sizeof *tools->kept);

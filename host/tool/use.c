@@ -10,6 +10,7 @@
 #include "host/call/instance.h"
 #include "host/call/slot.h"
 #include "host/config/config.h"
+#include "host/engine/binding.h"
 #include "host/host.h"
 #include "host/plugin/registry.h"
 #include "host/thread/delta.h"
@@ -325,12 +326,12 @@ static const struct callable_ops guarded_ops = {.start = bound_start,
 
 int32_t tool_bind(struct host *host, tn_value entries, const char *name, tn_value config, bool chosen,
                   struct callable **out, struct error *error) {
-    static const struct instance_scope nothing = {.where = "a tool that is called"};
+    const struct instance_scope scope = binding_scope_of_host(host, "a tool that is called");
     struct component *component;
     struct callable *instance = NULL;
     struct tool_policy policy;
     int32_t status = registry_resolve(host->registry, "tool", name, &component, error);
-    if (status == TN_OK) status = instance_new(component, config ? config : value_object(), &nothing, &instance, error);
+    if (status == TN_OK) status = instance_new(component, config ? config : value_object(), &scope, &instance, error);
     if (status != TN_OK) return status;
     const struct component_info *info = component->info;
     tool_policy_of(entries, config_tool_approval(host->config), info->id, info->effects, chosen, &policy);
