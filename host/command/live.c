@@ -13,12 +13,14 @@
 
 #define NAMES_MAX 8u   /* running tasks named on the bottom line */
 #define DATA_MAX  100u /* bytes of an emitted value that are shown */
+#define WORDS_MAX 60u  /* characters of a model's answer that the bottom line ends with */
 
 struct live {
     bool colour, bottom; /* bottom: the line at the bottom is drawn */
     int64_t started_ms;
     uint32_t running;
     tn_value names[NAMES_MAX];
+    struct buffer words; /* the end of what models have said in this step */
 };
 
 static int64_t now_ms(void) {
@@ -33,6 +35,7 @@ struct live *live_new(const struct graph *graph, bool colour) {
     struct live *live = mem_zalloc(sizeof *live);
     live->colour = colour;
     live->started_ms = now_ms();
+    buffer_init(&live->words, SIZE_MAX);
     uint32_t nodes = graph->document->node_count;
     fputs(paint(live, "\033[1m"), stderr);
     command_say(stderr, "%s", value_chars(graph->document->name, NULL));
@@ -52,9 +55,25 @@ static void draw_bottom(struct live *live) {
     for (uint32_t i = 0; i < live->running && i < NAMES_MAX; i++)
         fprintf(stderr, " %s", live->names[i] ? value_chars(live->names[i], NULL) : "");
     if (live->running > NAMES_MAX) fprintf(stderr, " and %u more", live->running - NAMES_MAX);
+    if (live->words.length) command_say(stderr, ": %s", buffer_cstr(&live->words));
     fputs(paint(live, "\033[0m"), stderr);
     live->bottom = true;
     fflush(stderr);
+}
+
+/* Text on one line, of which the end stays: whole characters. */
+static void add_words(struct live *live, tn_value text) {
+    size_t length;
+    const char *chars = value_chars(text, &length);
+    for (size_t i = 0; i < length; i++) buffer_char(&live->words, (unsigned char)chars[i] < ' ' ? ' ' : chars[i]);
+    const char *all = buffer_cstr(&live->words);
+    size_t characters = 0, at = live->words.length;
+    while (at > 0 && characters < WORDS_MAX) characters += ((unsigned char)all[--at] & 0xc0) != 0x80;
+    if (at == 0) return;
+    char *end = mem_text_n(all + at, live->words.length - at);
+    buffer_clear(&live->words);
+    buffer_text(&live->words, end);
+    mem_free(end);
 }
 
 static void add_running(struct live *live, tn_value node) {
@@ -110,8 +129,13 @@ static void show_data(struct live *live, tn_value node, tn_value data) {
 
 void live_event(struct live *live, tn_value event) {
     tn_value node = value_get(event, "node"), what = value_get(event, "event"), data = value_get(event, "data");
+    tn_value delta = value_get(event, "delta"), words = delta ? value_get(delta, "content") : NULL;
     if (!node) return;
-    if (data) {
+    if (words && value_is(words, TN_STRING)) {
+        add_words(live, words);
+    } else if (delta) {
+        if (value_get(delta, "done") || value_get(delta, "reset")) buffer_clear(&live->words);
+    } else if (data) {
         show_data(live, node, data);
     } else if (value_text_is(what, "start")) {
         add_running(live, node);
@@ -132,12 +156,23 @@ void live_clear(struct live *live) {
     if (live) clear_bottom(live);
 }
 
+static void show_used(const struct run *run) {
+    tn_value used = run_used(run), cost = used ? value_get(used, "cost") : NULL;
+    if (!used) return;
+    fprintf(stderr, ", %lld tokens", (long long)value_to_int(value_get(used, "total_tokens")));
+    if (cost) fprintf(stderr, ", cost %.4g", value_to_double(cost));
+    value_unref(used);
+}
+
 void live_end(struct live *live, struct run *run) {
     if (!live) return;
     clear_bottom(live);
-    fprintf(stderr, "%s%s%s after %u step%s, %lld ms\n", paint(live, "\033[1m"), run_status_name(run_status(run)),
+    fprintf(stderr, "%s%s%s after %u step%s, %lld ms", paint(live, "\033[1m"), run_status_name(run_status(run)),
             paint(live, "\033[0m"), run_steps(run), run_steps(run) == 1 ? "" : "s",
             (long long)(now_ms() - live->started_ms));
+    show_used(run);
+    fputc('\n', stderr);
+    buffer_finish(&live->words);
     for (uint32_t i = 0; i < NAMES_MAX; i++) value_unref(live->names[i]);
     mem_free(live);
 }
