@@ -40,6 +40,9 @@ class Request:
             if not more:
                 raise Gone
             head += more
+            if head[0] == 0x16:  # the beginning of TLS, where none is spoken
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                raise Gone
         head, self.rest = head.split(b"\r\n\r\n", 1)
         lines = head.decode("latin-1").split("\r\n")
         self.method, self.target, _ = lines[0].split(" ", 2)
