@@ -30,7 +30,7 @@ static char *copy_url(const char *url) {
     uint64_t length = strlen(url);
     while (length > 0 && url[length - 1] == '/') length--;
     char *copy = inside_alloc(length + 1);
-    if (copy != NULL) memcpy(copy, url, length);
+    if (copy != NULL) (void)snprintf(copy, length + 1, "%s", url); /* without what was taken off its end */
     return copy;
 }
 
@@ -354,13 +354,10 @@ static void put_headers(struct model_call *call, tn_builder *builder, const stru
 static void put_url(const struct model_call *call, tn_builder *builder, const char *path) {
     const char *base =
         strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0 ? "" : call->model->base_url;
-    uint64_t first = strlen(base), second = strlen(path);
-    char *url = inside_alloc(first + second + 1);
-    if (url != NULL) {
-        memcpy(url, base, first);
-        memcpy(url + first, path, second);
-    }
-    tn_put_take(builder, "url", url != NULL ? tn_text_n(url, first + second) : NULL);
+    uint64_t length = strlen(base) + strlen(path);
+    char *url = inside_alloc(length + 1);
+    if (url != NULL) (void)snprintf(url, length + 1, "%s%s", base, path);
+    tn_put_take(builder, "url", url != NULL ? tn_text_n(url, length) : NULL);
     inside_free(url);
 }
 
