@@ -1,6 +1,7 @@
 /*
  * read_state.c - what nodes share: channels, roles of models, tools.
  */
+#include "adl/document/config.h"
 #include "adl/document/reader.h"
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
@@ -198,12 +199,41 @@ void read_error_channel(struct reader *reader) {
 
 /* ---- Models ---- */
 
+struct binding_files {
+    struct reader *reader;
+    struct span span;
+    bool tell; /* what cannot be read; it is passed over twice */
+};
+
+static tn_value binding_file(void *self, const char *pointer, const char *kind, tn_value name) {
+    const struct binding_files *files = self;
+    const struct catalog *catalog = files->reader->catalog;
+    (void)pointer;
+    if (strcmp(kind, "file") != 0 || !catalog->read) return NULL; /* secrets are the host's to look up */
+    const char *why = "it is not there", *file = value_chars(name, NULL);
+    char *path = NULL;
+    tn_value text = catalog->read(catalog->self, source_name(files->reader->source), file, &path, &why);
+    if (!text && files->tell)
+        report(files->reader, ADL_E063, files->span, "the file `%.200s` cannot be read: %s", file, why);
+    mem_free(path);
+    return text ? text : value_text("");
+}
+
+/* The options with the texts of files in the place of `{file: …}`. */
+static tn_value with_files_take(struct reader *reader, const struct component_info *component, tn_value options,
+                                struct span span, bool tell) {
+    struct binding_files files = {reader, span, tell};
+    if (!component || !component->config) return options;
+    return config_resolve_take(component->config, options, binding_file, &files);
+}
+
 /* The options of a mapping, which are the provider's configuration. */
 static void check_options(struct reader *reader, const struct tree_node *node, const char *provider,
                           const struct component_info *component, const char *role) {
     tn_value of = value_format("model `%s`", role), type = value_format("provider `%s`", provider);
     tn_value key = value_text("provider");
     tn_value options = value_remove_take(tree_to_value(node), key);
+    options = with_files_take(reader, component, options, node->span, true);
     struct value_check check = {
         .schema = component->config,
         .node = node,
@@ -249,9 +279,19 @@ static void read_binding(struct reader *reader, const struct tree_node *node, co
     diagnostic_suggest(it, "for example `%s: openai:gpt-4o-mini`", role);
 }
 
-static tn_value binding_value(const struct reader *reader, const struct tree_node *node) {
+static const struct component_info *provider_of(const struct reader *reader, const struct tree_node *node) {
+    const struct tree_node *provider = node->kind == TN_OBJECT ? tree_get(node, "provider") : NULL;
+    size_t length;
+    const char *text = provider ? tree_text(reader->tree, provider, &length) : NULL;
+    if (!text || !reader->catalog) return NULL;
+    return reader->catalog->find(reader->catalog->self, "model", text, length);
+}
+
+static tn_value binding_value(struct reader *reader, const struct tree_node *node) {
     tn_value text = read_text(reader, node);
-    if (text || node->kind != TN_ARRAY) return text ? text : tree_to_value(node);
+    if (text) return text;
+    if (node->kind != TN_ARRAY)
+        return with_files_take(reader, provider_of(reader, node), tree_to_value(node), node->span, false);
     tn_value list = value_array_reserve(node->count);
     for (uint32_t i = 0; i < node->count; i++) list = value_push_take(list, binding_value(reader, node->items[i].node));
     return list;
