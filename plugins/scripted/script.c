@@ -23,6 +23,7 @@ static bool is_text(tn_value value) { return tn.value->kind(value) == TN_STRING;
 static tn_value message_of(tn_value given) {
     if (is_text(given)) return tn_message("ai", given);
     if (!is_object(given)) return NULL;
+    if (tn.value->get(given, "content") == NULL && tn.value->get(given, "tool_calls") == NULL) return NULL;
     if (tn.value->get(given, "type") != NULL || tn.value->get(given, "role") != NULL) {
         return tn_message_is(given, "ai") ? tn_message_normal(given) : NULL;
     }
@@ -68,8 +69,9 @@ static tn_value reply_of(tn_value given, const char **fault) {
     if (*fault != NULL) return NULL;
     if (written != NULL) {
         message = message_of(written);
-        *fault = message == NULL ? "it must be a text, an ai message, or {message, usage, …, error}"
-                                 : message_fault(message);
+        *fault = message == NULL
+                     ? "it must be a text, an ai message with `content` or `tool_calls`, or {message, usage, …, error}"
+                     : message_fault(message);
     }
     tn_value reply = NULL;
     if (*fault == NULL) {
