@@ -302,6 +302,9 @@ static void got_candidate(struct model_call *call, tn_value candidate) {
     struct gemini_call *own = call->own;
     tn_value parts = tn.value->get(tn.value->get(candidate, "content"), "parts");
     const char *reason = tn_get_text(candidate, "finishReason", NULL);
+    /* Some models say STOP with every chunk; a chunk without a reason behind one with it is out of place. */
+    if (reason == NULL && model_finished(call) && tn.value->count(parts) > 0)
+        model_invalid(call, "a part of an answer behind its end");
     for (uint64_t i = 0, count = tn.value->count(parts); i < count && !call->over; i++)
         got_part(call, tn.value->at(parts, i));
     keep(&own->grounding, tn.value->get(candidate, "groundingMetadata"));

@@ -280,6 +280,68 @@ class Messages(Wire):
         return event.get("type") == "message_stop"
 
 
+@wire("enerateContent")
+class Gemini(Wire):
+    """generateContent and streamGenerateContent, of AI Studio and of Vertex: each event is an answer so far as it goes."""
+
+    STOPS = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
+
+    def wants_stream(self, path, request):
+        return "streamGenerateContent" in path
+
+    def frame(self, event):
+        return b"data: " + json.dumps(event, ensure_ascii=False).encode() + b"\r\n\r\n"
+
+    def answer(self, parts, finish=None, usage=None):
+        candidate = {"content": {"parts": parts, "role": "model"}, "index": 0}
+        if finish:
+            candidate["finishReason"] = finish
+        made = {"candidates": [candidate], "modelVersion": "gemini-test-001", "responseId": "r1"}
+        return {**made, "usageMetadata": usage} if usage else made
+
+    def parts(self, reply, size):
+        for piece in pieces(reply.get("reasoning", ""), size):
+            yield {"text": piece, "thought": True}
+        for piece in pieces(reply.get("text", ""), size):
+            yield {"text": piece}
+        for i, call in enumerate(reply.get("calls", [])):
+            function = {"id": call.get("id", f"g{i}"), "name": call["name"], "args": call.get("arguments", {})}
+            yield {"functionCall": function, **({} if i else {"thoughtSignature": "c2lnbmVk"})}
+        if reply.get("image"):
+            yield {"inlineData": {"mimeType": "image/png", "data": reply["image"]}}
+
+    def usage(self, reply):
+        given, made = reply.get("usage", [10, 5])
+        return {"promptTokenCount": given, "candidatesTokenCount": made, "totalTokenCount": given + made}
+
+    def finish(self, reply):
+        return self.STOPS.get(reply.get("finish"), "STOP")  # also where functions are called
+
+    def whole(self, reply, request):
+        return self.answer(list(self.parts(reply, 1 << 30)), self.finish(reply), self.usage(reply))
+
+    def events(self, reply, request):
+        for part in self.parts(reply, 4):
+            yield self.answer([part])
+        yield self.answer([{"text": ""}], self.finish(reply), self.usage(reply))
+
+    def error_event(self):
+        return {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
+
+    def terminal(self, event):
+        return bool(event.get("candidates") and event["candidates"][0].get("finishReason"))
+
+
+@wire(":batchEmbedContents")
+class GeminiEmbeddings(Wire):
+    def wants_stream(self, path, request):
+        return False
+
+    def whole(self, reply, request):
+        texts = [asked["content"]["parts"][0]["text"] for asked in request["requests"]]
+        return {"embeddings": [{"values": [len(text), i]} for i, text in enumerate(texts)]}
+
+
 def recorded(reply):
     """The events of a recorded stream, one JSON a line; None where the reply is not one."""
     if "events" in reply:
