@@ -1,5 +1,5 @@
 /*
- * document.h - a description's files: YAML or JSON as values, and what `$ref` leads to, in them and in files beside.
+ * document.h - a description's files (../rest/yaml_file.h), and what `$ref` leads to, in them and in files beside.
  *
  *     struct documents documents = {0};
  *     struct place root;
@@ -15,9 +15,6 @@
 
 #include "text.h"
 
-#define DOCUMENT_BYTES_MAX (16u << 20) /* of a file */
-#define DOCUMENT_NODES_MAX 2000000u    /* of a file, with what aliases stand for */
-#define DOCUMENT_DEPTH_MAX 200u
 #define DOCUMENT_FILES_MAX 256u /* of one description */
 #define DOCUMENT_REFS_MAX  64u  /* references that lead to references */
 

@@ -8,8 +8,8 @@
  *     text_percent(&url, id, length, "");
  *     tn_value made = text_finish(&url);      // NULL where it was too long, or there was no memory
  */
-#ifndef TENON_PLUGINS_OPENAPI_TEXT_H
-#define TENON_PLUGINS_OPENAPI_TEXT_H
+#ifndef TENON_PLUGINS_REST_TEXT_H
+#define TENON_PLUGINS_REST_TEXT_H
 
 #include <stdbool.h>
 #include <tenon/easy.h>
