@@ -90,7 +90,7 @@ static void put_source(tn_builder *builder, const struct model_media *media) {
         tn_put(builder, "url", media->url);
     } else {
         tn_put_text(builder, "type", "base64");
-        tn_put_text(builder, "media_type", media->media_type);
+        tn_put_text(builder, "media_type", media->media_type != NULL ? media->media_type : "");
         tn_put(builder, "data", media->data);
     }
     tn.value->end(builder);

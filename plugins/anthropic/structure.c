@@ -60,8 +60,8 @@ static void put_description(tn_builder *builder, tn_value schema, const char *ty
         uint64_t used = said != NULL ? said_length : 0;
         if (used > 0) {
             memcpy(joined, said, used);
-            memcpy(joined + used, "\n\n", 2);
-            used += 2;
+            joined[used++] = '\n';
+            joined[used++] = '\n';
         }
         memcpy(joined + used, more, told_length);
         tn_put_take(builder, "description", tn_text_n(joined, used + told_length));

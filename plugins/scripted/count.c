@@ -100,7 +100,7 @@ static void count_trigrams(tn_value text, double *sums, uint64_t dimensions) {
 }
 
 tn_value embed_text(tn_value text, uint64_t dimensions) {
-    double *sums = tn.core->alloc(tn.host, dimensions * sizeof *sums), squares = 0;
+    double *sums = dimensions > 0 ? tn.core->alloc(tn.host, dimensions * sizeof *sums) : NULL, squares = 0;
     if (sums == NULL) return NULL;
     for (uint64_t i = 0; i < dimensions; i++) sums[i] = 0;
     count_trigrams(text, sums, dimensions);
