@@ -20,6 +20,7 @@ static struct instance *instance_of(struct callable *callable) { return (struct 
 bool instance_accepts(const struct instance *instance, struct call *call, tn_value input) {
     struct schema_errors errors = SCHEMA_ERRORS_INIT;
     struct error error = ERROR_INIT;
+    if (call_resumed(call)) return true; /* it is {continuation, answer}: the answer has been looked at */
     tn_value given = input && !value_is(input, TN_NULL) ? input : value_object(); /* null is no arguments */
     if (schema_validate(instance->input, given, &errors) == TN_OK) {
         schema_errors_finish(&errors);
