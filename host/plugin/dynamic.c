@@ -35,7 +35,11 @@ int32_t registry_add_component(struct plugin *plugin, tn_value component, struct
         struct row claim = {.component = {.plugin = plugin}};
         return row_conflict(there, &claim, error);
     }
-    return row_add(plugin, component, NULL, error);
+    /* Those of a manifest are looked at by its author, these by nobody else. */
+    struct row *row = NULL;
+    status = row_add(plugin, component, &row, error);
+    if (status == TN_OK && (status = row_check(row, error)) != TN_OK) row_remove(plugin->registry, row);
+    return status;
 }
 
 int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error) {

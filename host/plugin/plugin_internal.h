@@ -89,6 +89,8 @@ void loader_forget(struct plugin *plugin);
 struct row *row_find(const struct registry *registry, const char *kind, const char *id, size_t length);
 /* Adds a row for a component of the plugin's manifest; TN_LIMIT past REGISTRY_COMPONENTS_MAX. */
 int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, struct error *error);
+/* Compiles its schemas, once. TN_INVALID: one does not compile, and nobody can use the component. */
+int32_t row_check(struct row *row, struct error *error);
 void row_remove(struct registry *registry, struct row *row);
 /* What row_remove took out; nothing else may have its kind and id now. */
 void row_restore(struct registry *registry, struct row *row);

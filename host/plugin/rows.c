@@ -223,6 +223,13 @@ static void row_compile(struct row *row) {
     row->info.output = row->output;
 }
 
+int32_t row_check(struct row *row, struct error *error) {
+    row_compile(row);
+    if (!row->broken.code) return TN_OK;
+    error_copy(error, &row->broken);
+    return TN_INVALID;
+}
+
 /* ---- Finding ---- */
 
 static int compare_rows(const void *a, const void *b) {
@@ -338,11 +345,8 @@ int32_t registry_resolve(struct registry *registry, const char *kind, const char
     if (status != TN_OK) return status;
     /* init may have added components, and this one may be gone. */
     if (row->component.removed) return not_found(registry, kind, id, error);
-    row_compile(row);
-    if (row->broken.code) {
-        error_copy(error, &row->broken);
-        return TN_INVALID;
-    }
+    status = row_check(row, error);
+    if (status != TN_OK) return status;
     row->component.vtable = row->component.plugin->components;
     row->component.self = row->component.plugin->plugin->self;
     *out = &row->component;
