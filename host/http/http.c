@@ -413,7 +413,7 @@ static void play(struct loop_work *work) {
 /* ---- The beginning ---- */
 
 static int32_t begin_playback(struct exchange *exchange, struct replayer *replay, struct error *error) {
-    tn_value redacted = request_redacted(&exchange->request, NULL);
+    tn_value redacted = request_redacted(&exchange->request);
     int32_t status = replayer_find(replay, redacted, &exchange->playback, error);
     value_unref(redacted);
     if (status != TN_OK) return status;
@@ -431,7 +431,7 @@ static int32_t prepare(struct exchange *exchange, struct error *error) {
     if (status == TN_OK) status = request_permit(&exchange->request, exchange->plugin, host->config, error);
     if (status != TN_OK || host->http_replay) return status;
     if (host->http_record) {
-        tn_value redacted = request_redacted(&exchange->request, http->secrets);
+        tn_value redacted = request_redacted(&exchange->request);
         exchange->recording = recording_new_take(host->http_record, plugin_id(exchange->plugin), redacted);
     }
     exchange->redirects = exchange->request.redirects;

@@ -250,7 +250,8 @@ static void recording_write(const struct recording *recording, struct secrets *s
     struct buffer text, path;
     tn_value file = value_set_take(value_object_reserve(4), "format", value_text(RECORDING_FORMAT));
     file = value_set_take(file, "plugin", value_text(recording->plugin));
-    file = value_set_take(file, "request", value_ref(recording->request));
+    /* Now, as it was made before its secrets were known. */
+    file = value_set_take(file, "request", secrets_scrub(secrets, recording->request, SECRETS_SCRUB_OWN_MIN));
     file = value_set_take(file, "response", response_of(recording, secrets));
     buffer_init(&text, RECORD_FILE_MAX);
     buffer_init(&path, PATH_MAX);

@@ -2,8 +2,7 @@
  * redact.c - a request as it may be written down: with the names of secrets, not their texts.
  *
  * It is made from the request alone, so that it is the same whether its secrets are there or not: what a replay finds a
- * recording by. What is usually secret and is written out is {redacted}. Secrets that are known are looked for in what
- * the plugin wrote as well.
+ * recording by. What is usually secret and is written out is {redacted}.
  */
 #include "adl/value/memory.h"
 #include "host/http/request_internal.h"
@@ -107,13 +106,6 @@ static tn_value redacted_headers(tn_value headers) {
     return made;
 }
 
-static tn_value scrubbed_take(tn_value value, struct secrets *secrets) {
-    if (!secrets) return value;
-    tn_value safe = secrets_scrub(secrets, value, SECRETS_SCRUB_OWN_MIN);
-    value_unref(value);
-    return safe;
-}
-
 static tn_value redacted_body(const struct request *request) {
     if (value_is(request->body, TN_BYTES)) return value_ref(request->body);
     struct buffer out;
@@ -134,13 +126,13 @@ static tn_value as_json_take(tn_value text) {
     return value;
 }
 
-tn_value request_redacted(const struct request *request, struct secrets *secrets) {
+tn_value request_redacted(const struct request *request) {
     tn_value headers = value_get(request->given, "headers");
     tn_value made = value_set_take(value_object_reserve(5), "method", value_text(request->method));
-    made = value_set_take(made, "url", scrubbed_take(redacted_url(request), secrets));
-    if (value_count(headers)) made = value_set_take(made, "headers", scrubbed_take(redacted_headers(headers), secrets));
+    made = value_set_take(made, "url", redacted_url(request));
+    if (value_count(headers)) made = value_set_take(made, "headers", redacted_headers(headers));
     if (request->body) {
-        tn_value body = scrubbed_take(redacted_body(request), secrets);
+        tn_value body = redacted_body(request);
         if (request->json)
             made = value_set_take(made, "json", as_json_take(body));
         else

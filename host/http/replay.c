@@ -114,7 +114,7 @@ static int32_t read_entry(struct replayer *replay, const char *name, struct erro
         return bad(error, replay->folder, "its name is too long");
     int32_t status = read_text(path, &text, &length, error);
     if (status != TN_OK) return status;
-    const struct json_limits limits = {.length = RECORD_FILE_MAX};
+    const struct json_limits limits = {.depth = JSON_DEPTH_MAX + 8, .length = RECORD_FILE_MAX};
     if (json_read(text, length, &limits, &file, &why) != TN_OK) status = bad(error, path, why.message);
     mem_free(text);
     error_finish(&why);

@@ -68,10 +68,9 @@ int32_t request_fill(const struct request *request, struct secrets *secrets, int
 tn_value request_secrets(const struct request *request);
 /*
  * What a recording has of it, and what a replay looks for: {method, url, headers?, json? | body?, receive}. Secrets are
- * {secret:NAME}, whether they are there or not; what is usually secret and written out is {redacted}. `secrets` may be
- * NULL. A new reference.
+ * {secret:NAME}, whether they are there or not; what is usually secret and written out is {redacted}. A new reference.
  */
-tn_value request_redacted(const struct request *request, struct secrets *secrets);
+tn_value request_redacted(const struct request *request);
 /* The same for the headers of an answer. */
 tn_value request_redact_headers(tn_value headers, struct secrets *secrets);
 

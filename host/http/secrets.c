@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define FORMS           3
-#define SCRUB_DEPTH_MAX 64 /* of a value that comes back */
+#define SCRUB_DEPTH_MAX 300 /* of a value; deeper than JSON that we read */
 
 struct secret {
     struct secret *next;

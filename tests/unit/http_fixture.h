@@ -1,295 +1,287 @@
 /*
- * http_fixture.h - the plugin tenon.http as a host loads it, a server of its own (tests/e2e/http_server.py), and
- * exchanges between the two.
+ * http_fixture.h - a host, a plugin that asks for HTTP and one that provides it, both played by the test.
  *
- *     fixture_begin("{}", NULL);                                     // the plugin's section of tenon.yaml; no TLS
- *     struct got *got = exchange("{\"url\": \"HTTP/hello\"}");       // sent, and waited for
- *     assert_string_equal(got->trace, "HE");                         // HEAD, DATA, END, FAILED by their first letters
- *     fixture_end();                                                 // nothing is left
+ * The provider does nothing by itself: it keeps what it is sent, and the test says what comes back. What the asking
+ * plugin's handler is told is written down, a line each.
  *
- * In a request HTTP, OTHER, HTTPS, H2 and PROXY stand for the server's origins.
+ *     begin(&(struct stage){.effects = "[\"network.http\"]"});
+ *     ask("{\"url\": \"http://acme.example\"}");
+ *     settle();                                        // now sent[0] is there
+ *     say(0, TN_HTTP_HEAD, OK_HEAD);
+ *     expect_told("HEAD " OK_HEAD "\n");
+ *     end();
  */
 #ifndef TENON_TESTS_HTTP_FIXTURE_H
 #define TENON_TESTS_HTTP_FIXTURE_H
 
-#include "tests/unit/corpus.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <sys/wait.h>
-#include <tenon/http.h>
-#include <unistd.h>
-
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "adl/value/value.h"
 #include "host/host.h"
+#include "host/http/http.h"
 #include "host/interface/interface.h"
+#include "host/log.h"
 #include "host/loop/loop.h"
 #include "host/plugin/plugin.h"
-#include "host/plugin/plugin_internal.h"
 #include "host/plugin/registry.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
 
 #define FIXTURE_UNUSED __attribute__((unused))
-#define TRACE_MAX      64
-#define GOT_MAX        4096
-#define SAFETY_S       60 /* a test that waits so long waits for ever */
 
-/* An exchange as its handler has seen it. Freed by fixture_end. */
-struct got {
-    uint64_t exchange;
-    char trace[TRACE_MAX]; /* further DATA is counted, and not in it */
-    size_t count;          /* of DATA */
-    tn_value head, data, end, error;
-    void (*then)(struct got *got, int32_t event); /* called in the handler; may be NULL */
-    bool sending, over;
-};
+/* ---- The provider ---- */
 
-static struct host fixture_host;
-static const tn_http_draft *http;
-static tn_value fixture_config, fixture_ports;
-static int64_t fixture_values;
-static pid_t fixture_server;
-static int fixture_server_input;
-static struct got *fixture_got[GOT_MAX];
-static size_t fixture_got_count;
+#define SENT_MAX 70000
 
-/* ---- The server ---- */
+static struct sent {
+    tn_value request;
+    tn_http_handler handler;
+    void *user;
+    bool cancelled, paused;
+} sent[SENT_MAX];
+static uint32_t sent_count;
+static int32_t refuses;         /* what send returns */
+static const char *says_inside; /* an END that comes inside send */
+static tn_value parse(const char *json);
 
-static void fixture_start_server(const char *certificate, const char *key) {
-    int input[2], output[2];
-    assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-    assert_int_equal(pipe2(output, O_CLOEXEC), 0);
-    fixture_server = fork();
-    if (fixture_server == 0) {
-        dup2(input[0], 0);
-        dup2(output[1], 1);
-        const char *script = TENON_SOURCE_DIR "/tests/e2e/http_server.py";
-        if (certificate)
-            execlp("python3", "python3", script, "--tls", certificate, key, (char *)NULL);
-        else
-            execlp("python3", "python3", script, (char *)NULL);
-        _exit(127);
+static int32_t provider_send(const void *self, tn_value request, tn_http_handler handler, void *user,
+                             uint64_t *exchange) {
+    assert_ptr_equal(self, sent);
+    if (refuses) return refuses;
+    assert_true(sent_count < SENT_MAX);
+    sent[sent_count] = (struct sent){value_ref(request), handler, user, false, false};
+    *exchange = ++sent_count;
+    if (says_inside) {
+        tn_value value = parse(says_inside);
+        handler(user, TN_HTTP_HEAD, value);
+        handler(user, TN_HTTP_END, value);
+        value_unref(value);
     }
-    close(input[0]);
-    close(output[1]);
-    fixture_server_input = input[1];
-    char line[512];
-    FILE *said = fdopen(output[0], "r");
-    if (!fgets(line, sizeof line, said)) fail_msg("the server did not start: is python3 there?");
-    fclose(said);
-    assert_int_equal(json_read(line, strlen(line), NULL, &fixture_ports, NULL), TN_OK);
-}
-
-static void fixture_stop_server(void) {
-    close(fixture_server_input);
-    waitpid(fixture_server, NULL, 0);
-}
-
-/* HTTP… in a text becomes http://127.0.0.1:PORT…; mem_free it. */
-FIXTURE_UNUSED static char *fixture_text(const char *text) {
-    static const struct {
-        const char *word, *scheme, *port;
-    } words[] = {{"HTTPS/", "https", "https"},
-                 {"HTTP/", "http", "http"},
-                 {"OTHER/", "http", "other"},
-                 {"PROXY/", "http", "proxy"},
-                 {"H2/", "https", "h2"}};
-    struct buffer out;
-    buffer_init(&out, SIZE_MAX);
-    while (*text) {
-        size_t i = 0;
-        while (i < 5 && strncmp(text, words[i].word, strlen(words[i].word)) != 0) i++;
-        if (i == 5) {
-            buffer_char(&out, *text++);
-            continue;
-        }
-        buffer_format(&out, "%s://127.0.0.1:%d/", words[i].scheme,
-                      (int)value_to_int(value_get(fixture_ports, words[i].port)));
-        text += strlen(words[i].word);
-    }
-    return buffer_detach(&out, NULL);
-}
-
-FIXTURE_UNUSED static tn_value fixture_json(const char *text) {
-    char *whole = fixture_text(text);
-    tn_value value = NULL;
-    struct error error = ERROR_INIT;
-    if (json_read(whole, strlen(whole), NULL, &value, &error) != TN_OK) fail_msg("%s: %s", whole, error.message);
-    mem_free(whole);
-    return value;
-}
-
-/* ---- The host ---- */
-
-static int32_t fixture_section(void *user, const char *plugin_id, tn_value *out, struct error *error) {
-    (void)user, (void)plugin_id, (void)error;
-    *out = value_ref(fixture_config);
     return TN_OK;
 }
 
-static const void *fixture_self(void) { return plugin_self(registry_plugin(fixture_host.registry, "tenon.http")); }
+static int32_t provider_pause(const void *self, uint64_t exchange) {
+    (void)self;
+    sent[exchange - 1].paused = true;
+    return TN_OK;
+}
 
-/* Certificate and key may be NULL: no TLS. */
-FIXTURE_UNUSED static void fixture_begin(const char *config, const char *certificate, const char *key) {
+static int32_t provider_resume(const void *self, uint64_t exchange) {
+    (void)self;
+    sent[exchange - 1].paused = false;
+    return TN_OK;
+}
+
+static int32_t provider_cancel(const void *self, uint64_t exchange) {
+    (void)self;
+    assert_true(exchange > 0 && exchange <= sent_count);
+    sent[exchange - 1].cancelled = true;
+    return TN_OK;
+}
+
+static const tn_http_draft provided = {sizeof provided, 0,   provider_send, provider_pause, provider_resume,
+                                       provider_cancel, NULL};
+
+static const void *provider_offer(void *self, const char *id) {
+    (void)self;
+    return strcmp(id, TN_HTTP_DRAFT) == 0 ? &provided : NULL;
+}
+
+static const tn_plugin provider = {sizeof provider, 0, sent, provider_offer};
+
+/* ---- The plugin that asks ---- */
+
+static int32_t create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
+    (void)self, (void)id, (void)config, (void)binder, (void)instance;
+    return TN_OK;
+}
+static int32_t start(void *instance, tn_task task, tn_value input) {
+    (void)instance, (void)task, (void)input;
+    return TN_OK;
+}
+FIXTURE_UNUSED static void destroy(void *instance) { (void)instance; }
+static const tn_component_1 components = {sizeof components, 0, create, start, NULL, NULL, destroy};
+static const void *asker_offer(void *self, const char *id) {
+    (void)self;
+    return strcmp(id, TN_COMPONENT_1) == 0 ? &components : NULL;
+}
+static const tn_plugin asker = {sizeof asker, 0, NULL, asker_offer};
+
+/* ---- The stage ---- */
+
+static struct host *host;
+static const tn_host *me;    /* the asking plugin's */
+static struct buffer told;   /* what its handler was told */
+static struct buffer logged; /* by the host */
+static uint64_t cancels;     /* an exchange that the handler cancels, at its next event */
+static char folder[64];
+
+FIXTURE_UNUSED static tn_value parse(const char *json) {
+    tn_value value = NULL;
+    if (json_read(json, strlen(json), NULL, &value, NULL) != TN_OK) fail_msg("no JSON: %s", json);
+    return value;
+}
+
+FIXTURE_UNUSED static void on_log(void *user, int32_t level, const char *who, const char *line) {
+    (void)user, (void)level;
+    buffer_format(&logged, "%s: %s\n", who ? who : "", line);
+}
+
+FIXTURE_UNUSED static void on_event(void *user, int32_t event, tn_value value) {
+    static const char *const names[] = {"?", "HEAD", "DATA", "END", "FAILED"};
+    tn_value shown = value_ref(value);
+    if (event == TN_HTTP_END) shown = value_set_take(shown, "ms", value_int(0));
+    char *text = json_text(shown, JSON_COMPACT);
+    buffer_format(&told, "%s%s %s\n", user ? (const char *)user : "", names[event], text);
+    mem_free(text);
+    value_unref(shown);
+    if (cancels) {
+        uint64_t exchange = cancels;
+        cancels = 0;
+        assert_int_equal(interface_http.cancel(me, exchange), TN_OK);
+        assert_int_equal(interface_http.cancel(me, exchange), TN_STALE);
+    }
+}
+
+FIXTURE_UNUSED static void add_plugin(const char *manifest, const tn_plugin *plugin) {
     struct error error = ERROR_INIT;
-    signal(SIGPIPE, SIG_IGN);
-    alarm(SAFETY_S);
-    fixture_values = value_live_count();
-    fixture_start_server(certificate, key);
-    fixture_config = fixture_json(config);
-    fixture_host.loop = loop_new(NULL);
-    loop_enter(fixture_host.loop);
-    fixture_host.registry = registry_new(&(struct registry_options){
-        .interfaces = interface_table, .allow_drafts = true, .config = fixture_section, .user = &fixture_host});
-    if (registry_add_file(fixture_host.registry, TENON_HTTP_PLUGIN, "a test", &error) != TN_OK ||
-        plugin_load(registry_plugin(fixture_host.registry, "tenon.http"), &error) != TN_OK)
-        fail_msg("%s", error.message);
-    http = plugin_interface(registry_plugin(fixture_host.registry, "tenon.http"), TN_HTTP_DRAFT);
-    assert_non_null(http);
-    assert_int_equal(http->size, sizeof(tn_http_draft));
-}
-
-FIXTURE_UNUSED static void fixture_end(void) {
-    for (size_t i = 0; i < fixture_got_count; i++) {
-        struct got *got = fixture_got[i];
-        value_unref(got->head);
-        value_unref(got->data);
-        value_unref(got->end);
-        value_unref(got->error);
-        mem_free(got);
-    }
-    fixture_got_count = 0;
-    registry_free(fixture_host.registry);
-    loop_free(fixture_host.loop);
-    fixture_stop_server();
-    value_unref(fixture_config);
-    value_unref(fixture_ports);
-    assert_int_equal(value_live_count(), fixture_values);
-    alarm(0);
-}
-
-/* ---- Exchanges ---- */
-
-static void fixture_set(tn_value *place, tn_value value) {
-    assert_null(*place);
-    *place = value_ref(value);
-}
-
-static void fixture_handler(void *user, int32_t event, tn_value value) {
-    struct got *got = user;
-    assert_false(got->sending); /* never inside send */
-    assert_false(got->over);    /* nothing after the end */
-    size_t length = strlen(got->trace);
-    if (length + 1 < sizeof got->trace) got->trace[length] = "?HDEF"[event];
-    switch (event) {
-    case TN_HTTP_HEAD: fixture_set(&got->head, value); break;
-    case TN_HTTP_DATA:
-        got->count++;
-        got->data = value_push_take(got->data ? got->data : value_array(), value_ref(value));
-        break;
-    case TN_HTTP_END: fixture_set(&got->end, value); break;
-    default: fixture_set(&got->error, value);
-    }
-    got->over = event == TN_HTTP_END || event == TN_HTTP_FAILED;
-    if (got->then) got->then(got, event);
-}
-
-FIXTURE_UNUSED static struct got *send_then(const char *request, void (*then)(struct got *got, int32_t event)) {
-    struct got *got = mem_zalloc(sizeof *got);
-    assert_true(fixture_got_count < GOT_MAX);
-    fixture_got[fixture_got_count++] = got;
-    got->then = then;
-    tn_value value = fixture_json(request);
-    got->sending = true;
-    assert_int_equal(http->send(fixture_self(), value, fixture_handler, got, &got->exchange), TN_OK);
-    got->sending = false;
-    assert_int_not_equal(got->exchange, 0);
+    tn_value value = parse(manifest);
+    if (registry_add_native(host->registry, value, plugin, "test", &error) != TN_OK) fail_msg("%s", error.message);
     value_unref(value);
-    return got;
 }
 
-static bool fixture_is_over(void *user) { return ((struct got *)user)->over; }
-
-FIXTURE_UNUSED static bool fixture_run(bool (*done)(void *user), void *user) {
-    loop_expect(fixture_host.loop);
-    bool is_done = loop_run(fixture_host.loop, done, user);
-    loop_unexpect(fixture_host.loop);
-    return is_done;
+FIXTURE_UNUSED static void add_asker(const char *id, const char *effects) {
+    char manifest[1024];
+    snprintf(manifest, sizeof manifest,
+             "{\"plugin\":{\"id\":\"%s\",\"version\":\"1.0.0\",\"title\":\"Asks\"},\"components\":[{\"kind\":\"node\","
+             "\"id\":\"%s.ask\",\"title\":\"Asks\",\"documentation\":\"Asks.\",\"style\":\"async\",\"effects\":%s}]}",
+             id, id, effects);
+    add_plugin(manifest, &asker);
+    me = plugin_host(registry_plugin(host->registry, id));
 }
 
-static bool fixture_second_look(void *user) { return (*(int *)user)++ > 0; }
+#define PROVIDER(id)                                                                                                   \
+    "{\"plugin\":{\"id\":\"" id "\",\"version\":\"1.0.0\",\"title\":\"HTTP\",\"provides\":[\"" TN_HTTP_DRAFT "\"]}}"
 
-/* Whatever the loop has to do once, waiting for it where that is nothing. */
-FIXTURE_UNUSED static void fixture_turn(void) {
-    int looks = 0;
-    (void)fixture_run(fixture_second_look, &looks);
+struct stage {
+    const char *config, *effects, *record, *replay, *use;
+    bool no_provider;
+};
+
+FIXTURE_UNUSED static void begin(const struct stage *stage) {
+    struct error error = ERROR_INIT;
+    char path[128] = "";
+    memset(sent, 0, sent_count * sizeof *sent);
+    sent_count = 0;
+    refuses = TN_OK;
+    says_inside = NULL;
+    cancels = 0;
+    buffer_init(&told, SIZE_MAX);
+    buffer_init(&logged, SIZE_MAX);
+    log_set_sink(on_log, NULL);
+    snprintf(path, sizeof path, "%s/tenon.yaml", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "http: %s\n%s", stage->use ? stage->use : "test.fake", stage->config ? stage->config : "");
+    assert_int_equal(fclose(file), 0);
+    host = host_new(
+        &(struct host_options){
+            .config_file = path, .allow_drafts = true, .record_dir = stage->record, .replay_dir = stage->replay},
+        &error);
+    if (!host) fail_msg("%s", error.message);
+    loop_fake_clock(host->loop);
+    if (!stage->no_provider) add_plugin(PROVIDER("test.fake"), &provider);
+    add_asker("test.asks", stage->effects ? stage->effects : "[\"network.http:acme.example\",\"secret:KEY\"]");
 }
 
-FIXTURE_UNUSED static void wait_for(struct got *got) { assert_true(fixture_run(fixture_is_over, got)); }
+FIXTURE_UNUSED static void settle(void) { loop_run(host->loop, NULL, NULL); }
 
-/* Sent, and waited for. */
-FIXTURE_UNUSED static struct got *exchange(const char *request) {
-    struct got *got = send_then(request, NULL);
-    wait_for(got);
-    assert_int_equal(http->cancel(fixture_self(), got->exchange), TN_STALE);
-    return got;
+FIXTURE_UNUSED static void end(void) {
+    if (host) {
+        host_free(host);
+        host = NULL;
+    }
+    for (uint32_t i = 0; i < sent_count; i++) value_unref(sent[i].request);
+    buffer_finish(&told);
+    buffer_finish(&logged);
+    log_set_sink(NULL, NULL);
 }
 
-FIXTURE_UNUSED static const char *text_at(tn_value value, const char *key) {
-    tn_value found = value_get(value, key);
-    return value_is(found, TN_STRING) ? value_chars(found, NULL) : "";
+static uint64_t ask(const char *request) {
+    uint64_t exchange = 0;
+    tn_value value = parse(request);
+    assert_int_equal(interface_http.send(me, value, on_event, NULL, &exchange), TN_OK);
+    assert_int_not_equal(exchange, 0);
+    value_unref(value);
+    return exchange;
 }
 
-FIXTURE_UNUSED static int64_t status_of(const struct got *got) {
-    if (!got->end) fail_msg("%s: %s", text_at(got->error, "code"), text_at(got->error, "message"));
-    return value_to_int(value_get(got->end, "status"));
+/* What the provider says of the n-th that it was sent. */
+FIXTURE_UNUSED static void say(uint32_t index, int32_t event, const char *json) {
+    tn_value value = parse(json);
+    assert_true(index < sent_count);
+    sent[index].handler(sent[index].user, event, value);
+    value_unref(value);
 }
 
-/* The body of an END, as a NUL-terminated text; "" where there is none. */
-FIXTURE_UNUSED static const char *body_of(const struct got *got) {
-    static char text[65536];
-    size_t length = 0;
-    tn_value body = value_get(got->end, "body");
-    const void *bytes = body ? value_data(body, &length) : NULL;
-    if (length >= sizeof text) length = sizeof text - 1;
-    if (bytes) memcpy(text, bytes, length);
-    text[length] = '\0';
+FIXTURE_UNUSED static void expect_told(const char *text) {
+    if (strcmp(buffer_cstr(&told), text) != 0) fail_msg("told:\n%s\nexpected:\n%s", buffer_cstr(&told), text);
+    buffer_clear(&told);
+}
+
+FIXTURE_UNUSED static void expect_in(const struct buffer *buffer, const char *text) {
+    if (!strstr(buffer_cstr(buffer), text)) fail_msg("expected: %s\nin: %s", text, buffer_cstr(buffer));
+}
+
+/* Sends it and expects FAILED with that code and words, and nothing at the provider. */
+FIXTURE_UNUSED static void expect_refused(const char *request, const char *code, const char *words) {
+    char start_of[128];
+    uint32_t before = sent_count;
+    ask(request);
+    expect_told(""); /* never inside send */
+    settle();
+    snprintf(start_of, sizeof start_of, "FAILED {\"code\":\"%s\"", code);
+    if (strncmp(buffer_cstr(&told), start_of, strlen(start_of)) != 0)
+        fail_msg("%s: expected %s, told: %s", request, code, buffer_cstr(&told));
+    expect_in(&told, words);
+    buffer_clear(&told);
+    assert_int_equal(sent_count, before);
+    assert_int_equal(http_open_count(host->http), 0);
+}
+
+FIXTURE_UNUSED static const char *sent_text(uint32_t index) {
+    static char text[4096];
+    char *json = json_text(sent[index].request, JSON_COMPACT);
+    snprintf(text, sizeof text, "%s", json);
+    mem_free(json);
     return text;
 }
 
-/* What /echo has answered; borrowed from the fixture until the next call. */
-FIXTURE_UNUSED static tn_value echo_of(const struct got *got) {
-    static tn_value echo;
-    value_unref(echo);
-    echo = NULL;
-    if (!got) return NULL;
-    const char *text = body_of(got);
-    assert_int_equal(json_read(text, strlen(text), NULL, &echo, NULL), TN_OK);
-    return echo;
+FIXTURE_UNUSED static void expect_sent(uint32_t index, const char *text) {
+    assert_true(index < sent_count);
+    if (strcmp(sent_text(index), text) != 0) fail_msg("sent:\n%s\nexpected:\n%s", sent_text(index), text);
 }
 
-FIXTURE_UNUSED static const char *header_of(const struct got *got, const char *name) {
-    return text_at(value_get(got->end, "headers"), name);
-}
+#define OK_HEAD "{\"status\":200,\"headers\":{\"x\":\"y\"},\"attempt\":1}"
+#define OK_END  "{\"status\":200,\"headers\":{\"x\":\"y\"},\"body\":{\"$bytes\":\"aGk=\"},\"attempts\":1,\"ms\":7}"
 
-/* DATA as JSON. */
-FIXTURE_UNUSED static void data_is(const struct got *got, const char *expected) {
-    char *text = got->data ? json_text(got->data, JSON_COMPACT) : mem_text("[]");
-    assert_string_equal(text, expected);
-    mem_free(text);
-}
-
-/* It has failed so; `part` of the message may be NULL. */
-FIXTURE_UNUSED static void fails(const struct got *got, const char *code, bool retryable, const char *part) {
-    const char *message = text_at(got->error, "message");
-    if (strcmp(text_at(got->error, "code"), code) != 0 || (part && !strstr(message, part)))
-        fail_msg("expected %s: %s\nfound    %s: %s (%s)", code, part ? part : "", text_at(got->error, "code"), message,
-                 got->trace);
-    tn_value truth = value_get(got->error, "retryable");
-    assert_int_equal(truth && value_to_bool(truth), retryable);
-}
+/* All tests of a program, in a folder of its own. */
+#define RUN_TESTS(tests)                                                                                               \
+    do {                                                                                                               \
+        char command[128];                                                                                             \
+        strcpy(folder, "/tmp/tenon-http-XXXXXX");                                                                      \
+        if (!mkdtemp(folder)) return 1;                                                                                \
+        int failed = cmocka_run_group_tests(tests, NULL, NULL);                                                        \
+        snprintf(command, sizeof command, "rm -rf %s", folder);                                                        \
+        return system(command) != 0 || failed;                                                                         \
+    } while (0)
 
 #endif
