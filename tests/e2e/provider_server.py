@@ -177,6 +177,10 @@ class Responses(Wire):
         return response
 
     def events(self, reply, request):
+        for number, event in enumerate(self.unnumbered(reply, request)):
+            yield {**event, "sequence_number": number}
+
+    def unnumbered(self, reply, request):
         yield {"type": "response.created", "response": self.whole(reply, request, "in_progress")}
         for index, item in enumerate(self.items(reply)):
             at = {"output_index": index, "item_id": item["id"]}

@@ -1,0 +1,93 @@
+# One document against every provider, by one flag: each speaks its own wire format with a server on this machine. An
+# agent with a tool answers the same; and however a stream breaks, the class of the error is the same.
+command -v python3 >/dev/null || skips "there is no python3"
+[ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
+echo '{}' >tenon.yaml
+
+serve() { # SCRIPT, a list of replies
+    rm -f port requests
+    echo "$1" >script.json
+    python3 "$SOURCE/tests/e2e/provider_server.py" script.json --port-file port --log requests &
+    server=$!
+    for _ in $(seq 200); do
+        [ -e port ] && break
+        sleep 0.05
+    done
+    at=http://127.0.0.1:$(cat port)
+}
+stop() {
+    kill "$server" 2>/dev/null || true
+    wait "$server" 2>/dev/null || true
+}
+trap 'stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
+
+# A provider's flag: what stands before is the role.
+flag() {
+    local more=${2:-}
+    case $1 in
+    chat) echo "{\"provider\": \"openai\", \"model\": \"m\", \"base_url\": \"$at/v1\"$more}" ;;
+    responses) echo "{\"provider\": \"openai\", \"api\": \"responses\", \"model\": \"m\", \"base_url\": \"$at/v1\"$more}" ;;
+    anthropic) echo "{\"provider\": \"anthropic\", \"model\": \"m\", \"base_url\": \"$at/v1\", \"api_key\": \"k\"$more}" ;;
+    gemini) echo "{\"provider\": \"gemini\", \"model\": \"m\", \"base_url\": \"$at/v1beta\", \"api_key\": \"k\"$more}" ;;
+    esac
+}
+providers="chat responses anthropic"
+[ -e "$BINARY/lib/tenon/plugins/gemini.so" ] && providers="$providers gemini"
+
+cat >agent.yaml <<'Y'
+version: "1.0"
+agent: {name: agent}
+channels:
+  - {name: messages, type: append}
+  - {name: usage, type: last_value}
+nodes:
+  - id: ask
+    type: agent
+    config: {model: main, system_prompt: You find links., tools: [extract], messages_key: messages, usage_key: usage}
+edges:
+  - {from: START, to: ask}
+  - {from: ask, to: END}
+Y
+question='{"messages": [{"type": "user", "content": "Which links?"}]}'
+
+# ---- The same answer ----
+call='{"name": "extract", "arguments": {"from": "see https://a.example/ü", "what": "links"}}'
+answers="[{\"reasoning\": \"Hm\", \"text\": \"I look.\", \"calls\": [$call], \"usage\": [10, 5]}, {\"text\": \"One: ü\", \"usage\": [20, 3]}]"
+for provider in $providers; do
+    for more in "" ', "stream": false'; do
+        serve "$answers"
+        run tenon run agent.yaml --model "main=$(flag $provider "$more")" --input "$question"
+        stop
+        expect_code 0 && expect_in out '"One: ü"' && expect_in out '"llm_calls":2'
+        expect_in out '"input_tokens":30' && expect_in out '"output_tokens":8' && expect_in out '"name":"extract"'
+        expect_in out '"arguments":{"from":"see https://a.example/ü","what":"links"}'
+        [ "$(wc -l <requests)" = 2 ] || fails "$provider: expected two requests"
+        tail -1 requests >second
+        grep -q 'a.example' second || fails "$provider: the tool's result did not go back"
+    done
+done
+run tenon run agent.yaml --input "$question" --model \
+    'main={"provider": "scripted", "replies": [{"content": "I look.", "tool_calls": [{"name": "extract", "arguments": {"from": "see https://a.example/ü", "what": "links"}}]}, "One: ü"]}'
+expect_code 0 && expect_in out '"One: ü"' && expect_in out '"llm_calls":2'
+
+# ---- The same errors: a reply for each run, in order ----
+text='"text": "Grüß Gott, wie geht es?"'
+broken="cut cut_clean cut_utf8 cut_before_end wrong_order not_json html error"
+replies=
+for fault in $broken drip hang; do replies="$replies{$text, \"fault\": \"$fault\"}, "; done
+for provider in $providers; do
+    serve "[$replies {\"status\": 502, \"body\": \"<html>Bad Gateway</html>\", \"content_type\": \"text/html\"}]"
+    ask() { run tenon run agent.yaml --model "main=$(flag "$provider" "${1:-}")" --input "$question"; }
+    for fault in $broken; do
+        ask
+        expect_code 1
+        case $fault in error) expect_in err '[OVERLOADED]' ;; *) expect_in err '[INVALID_RESPONSE]' ;; esac
+    done
+    ask
+    expect_code 0 && expect_in out "Grüß Gott"
+    ask ', "timeout_ms": {"idle": 200}'
+    expect_code 1 && expect_in err '[TIMEOUT]'
+    ask
+    expect_code 1 && expect_in err '[OVERLOADED]'
+    stop
+done
