@@ -253,16 +253,31 @@ static void got_event(struct model_call *call, tn_value event) {
     tn_release(json);
 }
 
-static void got_whole(struct model_call *call, tn_value end) {
+/* Its body as JSON, a new reference; NULL where it is none. */
+static tn_value body_json(tn_value end, uint64_t *length) {
     tn_value body = tn.value->get(end, "body"), json = NULL;
+    const char *text = tn.value->as_bytes(body, length);
+    if (text == NULL) text = tn_chars(body, length);
+    return text != NULL && tn.value->from_json(text, *length, &json) == TN_OK ? json : NULL;
+}
+
+static void got_whole(struct model_call *call, tn_value end) {
     uint64_t length = 0;
-    const char *text = tn.value->as_bytes(body, &length);
-    if (text == NULL) text = tn_chars(body, &length);
-    if (text != NULL && tn.value->from_json(text, length, &json) == TN_OK)
+    tn_value json = body_json(end, &length);
+    if (json != NULL)
         call->model->provider->answer(call, json);
     else
         model_invalid(call, "an answer that is no JSON (%llu bytes of %s)", (unsigned long long)length,
                       tn_get_text(tn.value->get(call->head, "headers"), "content-type", "an unknown type"));
+    tn_release(json);
+}
+
+/* A stream was asked for, and an answer in one piece came, or an error with 200: that is as good. */
+static void got_unstreamed(struct model_call *call, tn_value end) {
+    uint64_t length = 0;
+    tn_value json = body_json(end, &length);
+    call->whole = tn.value->kind(json) == TN_OBJECT || tn.value->kind(json) == TN_ARRAY;
+    if (call->whole) call->model->provider->answer(call, json);
     tn_release(json);
 }
 
@@ -280,7 +295,10 @@ static void got_end(struct model_call *call, tn_value end) {
         inside_fail_status(call, end);
         return;
     }
-    if (call->whole) got_whole(call, end);
+    if (call->whole)
+        got_whole(call, end);
+    else if (!call->eventful && call->head_wrong)
+        got_unstreamed(call, end);
     if (call->over || call->exchange != 0) return; /* it asks for more */
     if (model_finished(call))
         inside_answer_end(call);

@@ -92,7 +92,7 @@ info='"details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason"
 answers 400 "{\"error\": {\"code\": 400, \"message\": \"AIzaSyA-0123456789 is not valid\", \"status\": \"INVALID_ARGUMENT\", $info}}" AUTH INVALID_ARGUMENT
 answers 404 '{"error": {"code": 404, "message": "models/gemini-test is not found", "status": "NOT_FOUND"}}' INVALID_REQUEST "is not found"
 answers 503 '[{"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}]' OVERLOADED "overloaded"
-answers 200 '{"error": {"code": 500, "message": "inside", "status": "INTERNAL"}}' "" ""
+answers 200 '{"error": {"code": 500, "message": "inside", "status": "INTERNAL"}}' OVERLOADED inside
 
 # ---- No key ----
 run env -u GEMINI_API_KEY "$TENON" model test gemini:gemini-test --prompt Hi --no-config
