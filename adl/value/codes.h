@@ -128,6 +128,8 @@
          "No tool of that name, or it is not on the document's list `tools`.") \
     CODE(TOOL_FAILED, false, "Tool::ExecutionFailed", \
          "A tool failed. The model sees the failure as the call's result, unless the tool is marked fatal.") \
+    CODE(AUDIT_FAILED, false, "Tool::ExecutionFailed", \
+         "The use of a tool must be noted in the audit log, and could not be; tenon.yaml says so (tools.audit_required).") \
     CODE(TOOL_DENIED, false, "Tool::ExecutionFailed", "Somebody, or a policy, refused the call of a tool.") \
     /* Models and services. */ \
     CODE(API_REQUEST, true, "Model::ApiRequest", "A service could not be reached, or answered with a server error.") \

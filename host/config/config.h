@@ -12,6 +12,7 @@
  *     http: {use: http}
  *     store: {use: sqlite, path: ./state/tenon.db}
  *     limits: {concurrency: 64, workers: 16}
+ *     tools: {approval: {"effect:destructive": ask, shell.run: deny}, audit: ./audit.jsonl}
  *     log: info
  *
  * The project's file is searched upwards from the working directory; the user's ($XDG_CONFIG_HOME/tenon/tenon.yaml) is
@@ -96,6 +97,8 @@ tn_value config_prices(const struct config *config);
 /* Whether tools may be used, {pattern or "effect:PATTERN": "auto" | "ask" | "deny"}; borrowed, NULL: nothing is said.
  */
 tn_value config_tool_approval(const struct config *config);
+const char *config_tool_audit(const struct config *config); /* the file that uses of tools are noted in; NULL: none */
+bool config_tool_flag(const struct config *config, const char *key); /* "audit_arguments", "audit_required" */
 int64_t config_limit(const struct config *config, const char *name, int64_t otherwise);
 int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN where nothing is said */
 

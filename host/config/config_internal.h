@@ -1,5 +1,5 @@
 /*
- * config_internal.h - what config.c (the keys) and secret.c (fetching what is referred to) share.
+ * config_internal.h - what config.c (the keys), load.c (the files) and secret.c (fetching what is referred to) share.
  */
 #ifndef TENON_HOST_CONFIG_INTERNAL_H
 #define TENON_HOST_CONFIG_INTERNAL_H
@@ -25,5 +25,8 @@ struct config {
     tn_value trust;     /* of packs: public keys in base64, and absolute paths of files with one */
     int32_t log;        /* TN_LOG_…, or CONFIG_LOG_UNSET */
 };
+
+/* A folder or file where plugins are looked for; copied. */
+void config_add_path(struct config *config, const char *path);
 
 #endif

@@ -11,6 +11,7 @@
 #include "host/engine/binding.h"
 #include "host/host.h"
 #include "host/plugin/registry.h"
+#include "host/tool/audit.h"
 #include "host/tool/policy.h"
 #include <string.h>
 
@@ -33,12 +34,14 @@ struct tools {
     size_t kept_count;
     uint64_t generation; /* of the registry, when `kept` was last looked over */
     struct tool_gate *gates;
+    struct audit audit;
 };
 
 struct tools *tools_of(struct host *host) {
     if (!host->tools) {
         host->tools = mem_zalloc(sizeof *host->tools);
         host->tools->host = host;
+        host->tools->audit = (struct audit)AUDIT_INIT;
     }
     return host->tools;
 }
@@ -47,7 +50,12 @@ void tools_free(struct tools *tools) {
     if (!tools) return;
     for (size_t i = 0; i < tools->kept_count; i++) callable_unref(tools->kept[i].instance);
     mem_free(tools->kept);
+    audit_finish(&tools->audit);
     mem_free(tools);
+}
+
+struct audit *tools_audit(struct tools *tools) {
+    return &tools->audit;
 }
 
 /* ---- Instances ---- */
@@ -97,17 +105,19 @@ static tn_value schema_or_anything(tn_value schema) {
     return value_set_take(value_object_reserve(1), "type", value_text("object"));
 }
 
+tn_value tool_effects(const struct component_info *info) {
+    if (value_is(info->effects, TN_ARRAY)) return value_ref(info->effects);
+    return value_push_take(value_array(), value_text(TOOL_EFFECT_UNKNOWN));
+}
+
 tn_value tool_definition(const struct component_info *info, const struct tool_policy *policy) {
     tn_value output = value_get(info->manifest, "output"), definition = value_object_reserve(7);
-    bool declared = value_is(info->effects, TN_ARRAY);
-    tn_value effects =
-        declared ? value_ref(info->effects) : value_push_take(value_array(), value_text(TOOL_EFFECT_UNKNOWN));
     definition = value_set_take(definition, "tool_name", value_text(info->id));
     definition = value_set_take(definition, "description", value_text(tool_description(info)));
     definition = value_set_take(definition, "input_schema", schema_or_anything(value_get(info->manifest, "input")));
     if (output && !value_is(output, TN_NULL))
         definition = value_set_take(definition, "output_schema", value_ref(output));
-    definition = value_set_take(definition, "effects", effects);
+    definition = value_set_take(definition, "effects", tool_effects(info));
     definition = value_set_take(definition, "implementation_ref", value_format("%s/%s", info->plugin_id, info->id));
     if (!policy) return definition;
     return value_set_take(definition, "approval", value_text(tool_approval_name(policy->approval)));

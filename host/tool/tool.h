@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct audit;
 struct callable;
 struct component;
 struct component_info;
@@ -40,6 +41,8 @@ int32_t tools_instance(struct tools *tools, struct component *component, struct 
 
 /* A new reference. `policy` may be NULL: then nothing is said of approval. */
 tn_value tool_definition(const struct component_info *info, const struct tool_policy *policy);
+/* What it declares that it does; ["unknown"] where that is nothing; a new reference. */
+tn_value tool_effects(const struct component_info *info);
 /* The definition's description: what a model is told of it. */
 const char *tool_description(const struct component_info *info);
 
@@ -49,6 +52,9 @@ const char *tool_description(const struct component_info *info);
  */
 void tool_search(struct host *host, const char *query, size_t limit,
                  void (*visit)(void *user, const struct component_info *info), void *user);
+
+/* Of the host: where uses are noted. */
+struct audit *tools_audit(struct tools *tools);
 
 /* ---- So many at once ---- */
 

@@ -7,13 +7,15 @@
  */
 #include "host/tool/use.h"
 #include "adl/value/memory.h"
-#include "host/call/instance.h"
+#include "host/call/instance_internal.h"
 #include "host/call/slot.h"
 #include "host/config/config.h"
 #include "host/engine/binding.h"
 #include "host/host.h"
 #include "host/plugin/registry.h"
+#include "host/state/request.h"
 #include "host/thread/delta.h"
+#include "host/tool/audit.h"
 #include "host/tool/tool.h"
 #include "host/tool/validate.h"
 #include <stddef.h>
@@ -28,8 +30,9 @@ struct use {
     struct callable *instance;
     tn_value arguments;
     struct tool_policy policy;
-    int64_t begun_ms;   /* when the tool was called */
-    const char *agreed; /* static: who did; NULL where nobody was asked */
+    int64_t started_ms, begun_ms; /* of the use, and of the tool's own call */
+    bool waits;                   /* the tool asks by itself: the use ends, to be made again */
+    const char *agreed;           /* static: who did; NULL where nobody was asked */
 };
 
 /* ---- The end ---- */
@@ -48,8 +51,57 @@ static void let_go(struct use *use) {
     use_free(use);
 }
 
+/* ---- What is noted of it ---- */
+
+static tn_value line_of(const struct use *use, tn_value result, const struct error *failure) {
+    static const char *const members[] = {"run_id", "thread_id", "runner_id", "task_id"};
+    struct call *call = use->call;
+    const struct component_info *info = use->component->info;
+    tn_value context = call->ops->context ? call->ops->context(call) : instance_plain_context(call);
+    char time[TIME_TEXT];
+    time_text(loop_wall_ms(call_loop(call)), time);
+    tn_value line = value_set_take(value_object_reserve(16), "time", value_text(time));
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        tn_value member = value_get(context, members[i]);
+        if (member && value_is(member, TN_STRING)) line = value_set_take(line, members[i], value_ref(member));
+    }
+    value_unref(context);
+    line = value_set_take(line, "tool", value_text(info->id));
+    line = value_set_take(line, "effects", tool_effects(info));
+    line = value_set_take(line, "approval", value_text(tool_approval_name(use->policy.approval)));
+    line = value_set_take(line, "by", value_text(use->policy.by));
+    line = value_set_take(line, "why", value_ref(use->policy.why));
+    if (use->agreed) line = value_set_take(line, "agreed", value_text(use->agreed));
+    line = value_set_take(line, "duration_ms", value_int(loop_now_ms(call_loop(call)) - use->started_ms));
+    line = value_set_take(line, "outcome", value_text(failure ? failure->code : "ok"));
+    line = value_set_take(line, "input_bytes", value_int(value_weight(use->arguments)));
+    line = value_set_take(line, "output_bytes", value_int(result ? value_weight(result) : 0));
+    if (!config_tool_flag(use->host->config, "audit_arguments")) return line;
+    return value_set_take(line, "arguments", value_ref(use->arguments));
+}
+
+/* One that waits is noted when it has ended, elsewhere perhaps. Not TN_OK: a line is required, and cannot be written.
+ */
+static int32_t note(const struct use *use, tn_value result, const struct error *failure, struct error *error) {
+    if (!audit_wanted(use->host->config) || use->waits) return TN_OK;
+    return audit_note_take(tools_audit(tools_of(use->host)), use->host->config, line_of(use, result, failure), error);
+}
+
+/* The model has nothing to do with that. */
+static void make_fatal(struct error *error) {
+    tn_value detail = value_set_take(value_object_reserve(1), "fatal", value_bool(true));
+    value_unref(error->more);
+    error->more = value_set_take(value_object_reserve(1), "detail", detail);
+}
+
 static int32_t fail_take(struct use *use, struct error *error) {
     uint64_t token = use->token;
+    struct error unnoted = ERROR_INIT;
+    if (note(use, NULL, error, &unnoted) != TN_OK) {
+        make_fatal(&unnoted);
+        error_finish(error);
+        error_move(error, &unnoted);
+    }
     let_go(use);
     (void)call_fail(token, error);
     error_finish(error);
@@ -58,8 +110,16 @@ static int32_t fail_take(struct use *use, struct error *error) {
 
 static void complete(struct use *use, tn_value result) {
     uint64_t token = use->token;
+    struct error unnoted = ERROR_INIT;
+    int32_t status = note(use, result, NULL, &unnoted);
     let_go(use);
-    (void)call_complete(token, result);
+    if (status == TN_OK) {
+        (void)call_complete(token, result);
+        return;
+    }
+    make_fatal(&unnoted);
+    (void)call_fail(token, &unnoted);
+    error_finish(&unnoted);
 }
 
 /* ---- The tool's call ---- */
@@ -95,6 +155,7 @@ static void on_done(void *user, int32_t status, tn_value result) {
     }
     if (status == TN_FAILED) error_from_value(&error, result);
     say_timeout(use, &error);
+    use->waits = error.code && strcmp(error.code, "INTERRUPTED") == 0;
     if (status == TN_CANCELLED) error_set(&error, TN_CANCELLED, "CANCELLED", "the call of the tool was cancelled");
     fail_take(use, &error);
 }
@@ -156,13 +217,10 @@ static tn_value answer_schema(void) {
 
 static tn_value payload_of(const struct use *use) {
     const struct component_info *info = use->component->info;
-    bool declared = value_is(info->effects, TN_ARRAY);
     tn_value payload = value_set_take(value_object_reserve(6), "kind", value_text("approval"));
     payload = value_set_take(payload, "tool", value_text(info->id));
     payload = value_set_take(payload, "arguments", value_ref(use->arguments));
-    payload = value_set_take(payload, "effects",
-                             declared ? value_ref(info->effects)
-                                      : value_push_take(value_array(), value_text(TOOL_EFFECT_UNKNOWN)));
+    payload = value_set_take(payload, "effects", tool_effects(info));
     payload = value_set_take(payload, "title", value_text(info->title));
     return value_set_take(payload, "why", value_ref(use->policy.why));
 }
@@ -255,10 +313,15 @@ int32_t tool_use_start(struct call *call, struct tool_request request) {
     use->instance = callable_ref(request.instance);
     use->arguments = none ? value_object() : value_ref(request.arguments);
     use->policy = request.policy;
+    use->started_ms = loop_now_ms(call_loop(call));
     call_set_data(call, use);
     if (check(use, &error) != TN_OK) return fail_take(use, &error);
     tn_value answer = call_resumed(call) ? value_get(call_input(call), "answer") : NULL;
     if (!answer && check_count(use, &error) != TN_OK) return fail_take(use, &error);
+    if (audit_ready(tools_audit(tools_of(use->host)), use->host->config, &error) != TN_OK) {
+        make_fatal(&error);
+        return fail_take(use, &error);
+    }
     if (answer) {
         if (hear(use, answer, &error) != TN_OK) return fail_take(use, &error);
     } else if (use->policy.approval == TOOL_ASK) {
@@ -335,7 +398,9 @@ int32_t tool_bind(struct host *host, tn_value entries, const char *name, tn_valu
     if (status != TN_OK) return status;
     const struct component_info *info = component->info;
     tool_policy_of(entries, config_tool_approval(host->config), info->id, info->effects, chosen, &policy);
-    bool plain = tool_policy_is_plain(&policy), counted = policy.max_calls > 0;
+    bool plain = tool_policy_is_plain(&policy) && !audit_wanted(host->config) &&
+                 !config_tool_flag(host->config, "audit_required");
+    bool counted = policy.max_calls > 0;
     tool_policy_finish(&policy);
     if (plain && !info->output) {
         *out = instance;

@@ -1,0 +1,75 @@
+/*
+ * audit.c - the file that uses of tools are noted in.
+ *
+ * It is opened when the first use is noted, and anew after a failure: so what was in the way may be gone the next time.
+ */
+#include "host/tool/audit.h"
+#include "adl/value/buffer.h"
+#include "adl/value/json.h"
+#include "host/config/config.h"
+#include "host/log.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+void audit_finish(struct audit *audit) {
+    if (audit->descriptor >= 0) close(audit->descriptor);
+    audit->descriptor = -1;
+}
+
+bool audit_wanted(const struct config *config) { return config_tool_audit(config) != NULL; }
+
+static bool is_required(const struct config *config) { return config_tool_flag(config, "audit_required"); }
+
+static int32_t failed(struct audit *audit, const struct config *config, const char *what, int number,
+                      struct error *error) {
+    const char *path = config_tool_audit(config), *why = strerror(number);
+    audit_finish(audit);
+    if (is_required(config))
+        return error_set(error, TN_FAILED, "AUDIT_FAILED",
+                         "the use of a tool must be noted (tools.audit_required), and %s cannot be %s: %s",
+                         path ? path : "no file for it (tools.audit)", path ? what : "found",
+                         path ? why : "none is named");
+    if (!audit->warned) log_write(LOG_WARN, NULL, "uses of tools are not noted: %s cannot be %s: %s", path, what, why);
+    audit->warned = true;
+    return TN_OK;
+}
+
+int32_t audit_ready(struct audit *audit, const struct config *config, struct error *error) {
+    const char *path = config_tool_audit(config);
+    if (!path) return is_required(config) ? failed(audit, config, "found", 0, error) : TN_OK;
+    if (audit->descriptor >= 0) return TN_OK;
+    /* Not one that waits for a reader, nor somebody's terminal. */
+    audit->descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+    return audit->descriptor >= 0 ? TN_OK : failed(audit, config, "opened", errno, error);
+}
+
+static void print(struct buffer *text, tn_value line) {
+    json_write(text, line, JSON_COMPACT);
+    buffer_char(text, '\n');
+}
+
+int32_t audit_note_take(struct audit *audit, const struct config *config, tn_value line, struct error *error) {
+    struct buffer text;
+    int32_t status = audit_ready(audit, config, error);
+    if (status != TN_OK || audit->descriptor < 0) {
+        value_unref(line);
+        return status;
+    }
+    buffer_init(&text, AUDIT_LINE_MAX);
+    print(&text, line);
+    if (text.overflow) {
+        buffer_finish(&text);
+        buffer_init(&text, AUDIT_LINE_MAX);
+        line = value_set_take(line, "arguments", value_text("too long to be noted"));
+        print(&text, line);
+    }
+    ssize_t written;
+    do written = write(audit->descriptor, buffer_cstr(&text), text.length);
+    while (written < 0 && errno == EINTR);
+    if (written != (ssize_t)text.length) status = failed(audit, config, "written", written < 0 ? errno : ENOSPC, error);
+    buffer_finish(&text);
+    value_unref(line);
+    return status;
+}
