@@ -86,9 +86,12 @@ edges:
   - {from: ask, to: END}
 Y
 late='{"status": 429, "headers": {"retry-after-ms": "1"}, "json": {"type": "error", "error": {"type": "rate_limit_error", "message": "slow"}}}'
-serve "[$late, {\"text\": \"Here\", \"fault\": \"cut\"}, {\"text\": \"Here I am\"}]"
-run tenon run agent.yaml --input '{"messages": [{"type": "user", "content": "Hi"}]}'
-expect_code 0 && expect_in out "Here I am"
-[ "$(wc -l <requests)" = 3 ] || fails "expected three requests, found $(wc -l <requests)"
-stop
+for isolate in "" "--isolate tenon.anthropic"; do
+    serve "[$late, {\"text\": \"Here\", \"fault\": \"cut\"}, {\"text\": \"Here I am\"}]"
+    # shellcheck disable=SC2086
+    run tenon run agent.yaml --input '{"messages": [{"type": "user", "content": "Hi"}]}' $isolate
+    expect_code 0 && expect_in out "Here I am" && expect_not_in err "$ANTHROPIC_API_KEY"
+    [ "$(wc -l <requests)" = 3 ] || fails "expected three requests, found $(wc -l <requests)"
+    stop
+done
 
