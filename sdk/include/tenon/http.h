@@ -25,8 +25,10 @@
  *
  * What a handler gets, in order:
  *   TN_HTTP_HEAD    {status, headers: {lower-case name: text}, attempt}: once, of the attempt that counts
- *   TN_HTTP_DATA    "bytes": bytes; "events": {event, data, id?} of a text/event-stream; "lines": a text, without its
- *                   end. "whole": never. Only where the status is 2xx: else the body is kept for the end.
+ *   TN_HTTP_DATA    "bytes": bytes; "events": {event, data, id?, retry? (ms)} of a text/event-stream, id being the last
+ *                   that was given; "lines": a text, without its end. What is not UTF-8 in them is U+FFFD. "whole":
+ *                   never. Only where the status is 2xx and, of "events", the content type is that or there is none:
+ *                   else the body is kept for the end.
  *   TN_HTTP_END     {status, headers, body?, attempts, ms}: body, as bytes, where it was not given piece by piece
  *   TN_HTTP_FAILED  an error object: CONNECT (retryable), TLS, TIMEOUT (detail.phase: connect, idle, total; retryable),
  *                   CONNECTION_LOST (retryable), PROTOCOL, LIMIT, INVALID_INPUT, PERMISSION_DENIED, SECRET_NOT_FOUND,
