@@ -1,0 +1,172 @@
+/*
+ * call.c - tools, documents and requests as implementations.
+ */
+#include "call.h"
+#include "answer.h"
+#include "fill.h"
+#include <tenon/graph.h>
+
+const tn_http_draft *call_http;
+const tn_poll_draft *call_poll;
+static struct call *open_calls;
+
+/* ---- Instances ---- */
+
+static int32_t bind(const struct definition *definition, tn_binder *binder, uint32_t *callee) {
+    switch (definition->by) {
+    case BY_TOOL: return tn.task->bind_call(binder, "tool", tn_get_text(definition->value, "tool", ""), NULL, callee);
+    case BY_DOCUMENT: return tn.graph->bind_document(binder, tn_chars(definition->document, NULL), callee);
+    case BY_HTTP:
+        return call_http != NULL ? TN_OK : tn.task->refuse(binder, "UNSUPPORTED", "this host has no HTTP for plugins");
+    default:
+        return call_poll != NULL ? TN_OK : tn.task->refuse(binder, "UNSUPPORTED", "this host cannot watch a command");
+    }
+}
+
+int32_t call_create(const struct definition *definition, tn_binder *binder, void **self) {
+    uint32_t callee = 0;
+    int32_t status = bind(definition, binder, &callee);
+    if (status != TN_OK) return status;
+    struct instance *instance = tn.core->alloc(tn.host, sizeof(*instance));
+    if (instance == NULL) return TN_NO_MEMORY;
+    *instance = (struct instance){definition, callee};
+    *self = instance;
+    return TN_OK;
+}
+
+void call_destroy(void *instance) { tn.core->release(tn.host, instance); }
+
+/* ---- Calls ---- */
+
+static void call_free(struct call *call) {
+    *(call->previous != NULL ? &call->previous->next : &open_calls) = call->next;
+    if (call->next != NULL) call->next->previous = call->previous;
+    tn.core->release(tn.host, call);
+}
+
+void call_complete(struct call *call, tn_value output) {
+    tn_value result = definition_result(call->definition, output);
+    if (result != NULL)
+        (void)tn.task->complete(call->task, result);
+    else
+        (void)tn.task->fail(call->task, "NO_MEMORY", "there is no memory for the result", NULL);
+    tn_release(result);
+    call_free(call);
+}
+
+void call_fail(struct call *call, const char *code, const char *message, tn_value more) {
+    (void)tn.task->fail(call->task, code, message, more);
+    call_free(call);
+}
+
+static void fail_by(struct call *call, tn_value error) {
+    call_fail(call, tn_get_text(error, "code", "ERROR"), tn_get_text(error, "message", "what implements it failed"),
+              error);
+}
+
+/* ---- Tools and documents ---- */
+
+static void on_called(void *user, int32_t status, tn_value result) {
+    struct call *call = user;
+    if (status == TN_OK)
+        call_complete(call, result);
+    else if (status == TN_FAILED)
+        fail_by(call, result);
+    else
+        call_fail(call, "CANCELLED", "the call was cancelled", NULL);
+}
+
+static int32_t start_callee(const struct instance *instance, struct call *call, tn_value input) {
+    tn_value arguments = call->definition->arguments,
+             given = arguments != NULL ? fill(arguments, input) : tn_retain(input);
+    int32_t status = given != NULL ? tn.task->call(call->task, instance->callee, given, on_called, call) : TN_NO_MEMORY;
+    tn_release(given);
+    return status;
+}
+
+/* ---- Requests ---- */
+
+static void on_answer(void *user, int32_t event, tn_value value) {
+    struct call *call = user;
+    if (event == TN_HTTP_FAILED) {
+        fail_by(call, value);
+        return;
+    }
+    if (event != TN_HTTP_END) return;
+    int64_t status = tn_get_int(value, "status", 0);
+    if (status < 200 || status > 299) {
+        tn_value http = tn.value->get(call->definition->value, "http");
+        const char *method = tn_get_text(http, "method", tn.value->get(http, "body") != NULL ? "POST" : "GET");
+        answer_refuse(call->task, method, tn_get_text(http, "url", ""), value);
+        call_free(call);
+        return;
+    }
+    tn_value body = answer_body(value);
+    if (body != NULL)
+        call_complete(call, body);
+    else
+        call_fail(call, "NO_MEMORY", "there is no memory for the answer", NULL);
+    tn_release(body);
+}
+
+static tn_value request_of(tn_value http, tn_value input) {
+    static const char *const members[] = {"query", "headers", "body"};
+    tn_builder *out = tn.value->builder();
+    tn_value json = tn.value->get(http, "json");
+    tn.value->begin(out, TN_OBJECT);
+    tn_put_take(out, "url", fill_url(tn_get_text(http, "url", ""), input));
+    if (tn.value->get(http, "method") != NULL) tn_put(out, "method", tn.value->get(http, "method"));
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        tn_value member = tn.value->get(http, members[i]);
+        if (member != NULL) tn_put_take(out, members[i], fill_texts(member, input));
+    }
+    if (json != NULL) tn_put_take(out, "json", fill(json, input));
+    tn_put_int(out, "max_bytes", tn_get_int(http, "max_bytes", 1 << 20));
+    tn_put_begin(out, "timeout", TN_OBJECT);
+    tn_put_int(out, "total_ms", tn_get_int(http, "timeout_ms", 60000));
+    tn.value->end(out);
+    tn.value->end(out);
+    return tn.value->finish(out);
+}
+
+static int32_t start_request(struct call *call, tn_value input) {
+    tn_value request = request_of(tn.value->get(call->definition->value, "http"), input);
+    int32_t status =
+        request != NULL ? call_http->send(tn.host, request, on_answer, call, &call->exchange) : TN_NO_MEMORY;
+    tn_release(request);
+    return status;
+}
+
+/* ---- The component ---- */
+
+int32_t call_start(void *self, tn_task task, tn_value input) {
+    const struct instance *instance = self;
+    struct call *call = tn.core->alloc(tn.host, sizeof(*call));
+    int32_t status;
+    if (call == NULL) return TN_NO_MEMORY;
+    *call = (struct call){.next = open_calls, .definition = instance->definition, .task = task};
+    if (open_calls != NULL) open_calls->previous = call;
+    open_calls = call;
+    switch (instance->definition->by) {
+    case BY_HTTP: status = start_request(call, input); break;
+    case BY_COMMAND: status = command_start(call, input); break;
+    default: status = start_callee(instance, call, input); break;
+    }
+    if (status != TN_OK) call_free(call);
+    return status;
+}
+
+void call_cancel(void *self, tn_task task) {
+    struct call *call = open_calls;
+    (void)self;
+    while (call != NULL && call->task != task) call = call->next;
+    if (call == NULL) return;
+    switch (call->definition->by) {
+    case BY_HTTP:
+        (void)call_http->cancel(tn.host, call->exchange);
+        call_fail(call, "CANCELLED", "the call was cancelled", NULL);
+        break;
+    case BY_COMMAND: command_cancel(call); break;
+    default: break; /* what it has called is cancelled with it, and says so */
+    }
+}

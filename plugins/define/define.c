@@ -1,0 +1,124 @@
+/*
+ * define.c - the plugin `tenon.define`: tools from descriptions in tenon.yaml, or in files that it names.
+ *
+ *     plugins:
+ *       config:
+ *         tenon.define:
+ *           tools:
+ *             - {document: research.yaml}
+ *             - {name: disk.free, command: [df, -h, "{path}"], input: {type: object, properties: {path: {type:
+ * string}}}}
+ *             - tools/weather.yaml
+ *
+ * Its components are known once it is initialised. All faults of all descriptions are told, and none of them may be
+ * there: half of what somebody asked for is not what they asked for.
+ */
+#include "call.h"
+#include "yaml_file.h"
+#include <stdio.h>
+#include <tenon/graph.h>
+#include <tenon/registry.h>
+
+TN_EASY_HIDDEN struct tn_easy tn;
+TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
+
+static const tn_registry_draft *registry;
+static struct definition *definitions;
+
+/* ---- Reading ---- */
+
+static bool add(tn_value value, const char *where, const char *folder) {
+    struct definition *definition = definition_read(value, where, folder);
+    if (definition == NULL) return false;
+    struct definition **last = &definitions;
+    while (*last != NULL) last = &(*last)->next;
+    *last = definition;
+    return true;
+}
+
+/* One description, or a list of them. */
+static bool add_file(const char *path) {
+    const char *slash = strrchr(path, '/');
+    struct text folder = {.limit = 4096};
+    tn_value root = yaml_read_file(path);
+    bool good = root != NULL;
+    if (slash != NULL) text_add(&folder, path, (uint64_t)(slash > path ? slash - path : 1));
+    if (tn.value->kind(root) == TN_ARRAY)
+        for (uint64_t i = 0, count = tn.value->count(root); i < count; i++)
+            good &= add(tn.value->at(root, i), path, slash != NULL ? text_chars(&folder) : NULL);
+    else if (root != NULL)
+        good = add(root, path, slash != NULL ? text_chars(&folder) : NULL);
+    text_free(&folder);
+    tn_release(root);
+    return good;
+}
+
+static bool offer(void) {
+    bool good = true;
+    for (const struct definition *definition = definitions; definition != NULL; definition = definition->next)
+        good &= registry->add(tn.host, definition->component) == TN_OK; /* the reason has been logged */
+    return good;
+}
+
+static void forget(void) {
+    while (definitions != NULL) {
+        struct definition *definition = definitions;
+        definitions = definition->next;
+        definition_free(definition);
+    }
+}
+
+static int32_t init(void *self, tn_value config) {
+    tn_value list = tn.value->get(config, "tools");
+    bool good = true;
+    (void)self;
+    for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
+        tn_value item = tn.value->at(list, i);
+        const char *path = tn_chars(item, NULL);
+        char where[96];
+        (void)snprintf(where, sizeof(where), "tenon.yaml: plugins.config.tenon.define.tools[%llu]",
+                       (unsigned long long)i);
+        good &= path != NULL ? add_file(path) : add(item, where, NULL);
+    }
+    if (good && offer()) return TN_OK;
+    forget();
+    return TN_INVALID;
+}
+
+static void deinit(void *self) {
+    (void)self;
+    forget();
+}
+
+/* ---- Components ---- */
+
+static int32_t create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
+    (void)self, (void)config;
+    for (const struct definition *definition = definitions; definition != NULL; definition = definition->next)
+        if (strcmp(tn_chars(definition->id, NULL), id) == 0) return call_create(definition, binder, instance);
+    return tn.task->refuse(binder, "TOOL_NOT_FOUND", "no description has this name");
+}
+
+static const tn_component_1 components = {
+    sizeof(tn_component_1), 0, create, call_start, call_cancel, NULL, call_destroy};
+static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, init, NULL, deinit};
+
+static const void *offers(void *self, const char *id) {
+    (void)self;
+    if (strcmp(id, TN_COMPONENT_1) == 0) return &components;
+    return strcmp(id, TN_LIFECYCLE_1) == 0 ? &lifecycle : NULL;
+}
+
+TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
+    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, offers};
+    tn.host = host;
+    tn.value = tn_easy_interface(host, TN_VALUE_1, sizeof(*tn.value));
+    tn.task = tn_easy_interface(host, TN_TASK_1, sizeof(*tn.task));
+    tn.core = tn_easy_interface(host, TN_CORE_1, sizeof(*tn.core));
+    tn.graph = tn_easy_interface(host, TN_GRAPH_DRAFT, sizeof(*tn.graph));
+    registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof(*registry));
+    call_http = tn_easy_interface(host, TN_HTTP_DRAFT, sizeof(*call_http));
+    call_poll = tn_easy_interface(host, TN_POLL_DRAFT, sizeof(*call_poll));
+    bool enough = tn.value != NULL && tn.task != NULL && tn.core != NULL && tn.graph != NULL && registry != NULL;
+    return enough ? &plugin : NULL;
+}
