@@ -108,7 +108,9 @@ void inside_names_free(struct model_names *names) {
 const char *model_tool_name(struct model_call *call, const char *name) {
     const struct name *found = find_mine(call->names, name);
     if (found == NULL) found = add(call->names, name);
-    return found != NULL ? found->theirs : name;
+    if (found != NULL) return found->theirs;
+    model_fail(call, "LIMIT", "there is no memory left for the names of the tools");
+    return "";
 }
 
 const char *model_tool_name_back(struct model_call *call, const char *name) {

@@ -7,8 +7,10 @@
  *    exchanges: [{status? 200, headers? {}, stream? TEXT, body? TEXT, failed? ERROR}],   one for each request, in order
  *    room? N            deltas that are taken before each TN_AGAIN; not said: all
  *    cancel_after? N    the task is cancelled after so many events
- *    cuts? true         see below}
- *   -> {requests: [...], deltas: [...], output | error | open: true, paused: N}
+ *    cuts? true         see below
+ *    no_http? true      the host does not offer tenon.http
+ *    starves? true}     also runs it with the Nth allocation failing, for every N: {starved: {CODE: how many}}
+ *   -> {requests: [...], deltas: [...], output | error | open: true, paused: N}; or {refused: why}, by create
  *
  * A stream's bytes go through the parser of the HTTP client, so its framing is the service's. With `cuts` the last
  * exchange's stream is cut at every byte, the connection then closed well and badly; what a cut gives is
@@ -91,12 +93,29 @@ static void http_give(int32_t event, tn_value value_take) {
     (void)exchange;
 }
 
+/* ---- Memory that runs out ---- */
+
+static uint64_t memory_left = UINT64_MAX; /* allocations that still succeed; then one fails */
+
+static bool memory_out(void) { return memory_left != UINT64_MAX && memory_left-- == 0; }
+static void *memory_alloc(const tn_host *host, uint64_t size) { return memory_out() ? NULL : fake_alloc(host, size); }
+static void *memory_resize(const tn_host *host, void *memory, uint64_t size) {
+    return memory_out() ? NULL : fake_resize(host, memory, size);
+}
+
 /* ---- The host and the plugin ---- */
 
 static const tn_plugin *(*entry)(const tn_host *host);
 
+static bool no_http;
+
 static const void *host_interface(void *self, const char *id) {
-    if (strcmp(id, TN_HTTP_DRAFT) == 0) return &http_interface;
+    static tn_core_1 core;
+    core = fake_core;
+    core.alloc = memory_alloc;
+    core.resize = memory_resize;
+    if (strcmp(id, TN_CORE_1) == 0) return &core;
+    if (strcmp(id, TN_HTTP_DRAFT) == 0) return no_http ? NULL : &http_interface;
     return fake_interface(self, id);
 }
 
@@ -195,7 +214,8 @@ static void run_exchanges(struct running *running, size_t length, bool badly) {
     }
 }
 
-static void run_begin(struct running *running, tn_value test) {
+/* False where the plugin could not be entered, or no instance be made. */
+static bool run_try(struct running *running, tn_value test) {
     int64_t number = 0;
     memset(running, 0, sizeof *running);
     running->test = test;
@@ -207,15 +227,12 @@ static void run_begin(struct running *running, tn_value test) {
     char *config = json_text(value_get(test, "config"), JSON_COMPACT),
          *input = json_text(value_get(test, "input"), JSON_COMPACT);
     int32_t status = fake_create(value_chars(value_get(test, "component"), NULL), config);
-    if (status != TN_OK) {
-        fprintf(stderr, "create failed: %s\n", fake.refusal);
-        abort();
-    }
     fake.room = (uint32_t)running->room;
-    running->task = fake_start(input);
-    let_go_on(running);
+    running->task = status == TN_OK ? fake_start(input) : NULL;
+    if (running->task) let_go_on(running);
     mem_free(config);
     mem_free(input);
+    return running->task != NULL;
 }
 
 static tn_value run_result(const struct running *running) {
@@ -229,7 +246,7 @@ static tn_value run_result(const struct running *running) {
 }
 
 static void run_end(struct running *running) {
-    if (is_open(running)) fake_cancel(running->task);
+    if (running->task && is_open(running)) fake_cancel(running->task);
     fake_finish();
     value_unref(http.requests);
     http.requests = NULL;
@@ -278,7 +295,7 @@ static void cut(struct cuts *cuts, tn_value test, const char *stream, size_t siz
         while (sse_next(&sse, &at, stream + length) == PARSE_FOUND) events++;
         if (events != ran) {
             struct running running;
-            run_begin(&running, test);
+            (void)run_try(&running, test);
             run_exchanges(&running, length, badly);
             snprintf(code, sizeof code, "%s", ended_as(cuts, running.task));
             run_end(&running);
@@ -311,6 +328,37 @@ static tn_value run_cuts(tn_value test, tn_value result) {
     return value_set_take(result, "cuts", told);
 }
 
+/* ---- Each allocation fails once ---- */
+
+static tn_value run_starved(tn_value test, tn_value result) {
+    tn_value codes = value_object(), whole = value_get(result, "output");
+    for (uint64_t n = 0;; n++) {
+        struct running running;
+        memory_left = n;
+        const char *code = "CREATE";
+        if (run_try(&running, test)) {
+            run_exchanges(&running, SIZE_MAX, false);
+            code = running.task->end == FAKE_OPEN     ? "OPEN"
+                   : running.task->end == FAKE_FAILED ? value_chars(value_get(running.task->error, "code"), NULL)
+                   : value_equal(running.task->output, whole) ? "SAME"
+                                                              : "OTHER";
+        }
+        int64_t before = 0;
+        (void)value_as_int(value_get(codes, code), &before);
+        codes = value_set_take(codes, code, value_int(before + 1));
+        run_end(&running);
+        bool failed = memory_left == UINT64_MAX; /* the counter wraps when it fails one */
+        memory_left = UINT64_MAX;
+        if (!failed) break;
+    }
+    return value_set_take(result, "starved", codes);
+}
+
+static bool asked(tn_value test, const char *name) {
+    int32_t truth = 0;
+    return fake_as_bool(value_get(test, name), &truth) == TN_OK && truth;
+}
+
 int main(int argc, char **argv) {
     char *line = NULL;
     size_t room = 0;
@@ -325,16 +373,20 @@ int main(int argc, char **argv) {
     while ((length = getline(&line, &room, stdin)) > 0) {
         struct running running;
         tn_value test = NULL;
-        int32_t truth = 0;
         if (json_read(line, (size_t)length, NULL, &test, NULL) != TN_OK) {
             fprintf(stderr, "a case is no JSON: %.200s\n", line);
             return 2;
         }
-        run_begin(&running, test);
-        run_exchanges(&running, SIZE_MAX, false);
-        tn_value result = run_result(&running);
+        no_http = asked(test, "no_http");
+        tn_value result = NULL;
+        if (run_try(&running, test)) {
+            run_exchanges(&running, SIZE_MAX, false);
+            result = run_result(&running);
+        } else
+            result = value_set_take(value_object(), "refused", value_text(fake.refusal));
         run_end(&running);
-        if (fake_as_bool(value_get(test, "cuts"), &truth) == TN_OK && truth) result = run_cuts(test, result);
+        if (asked(test, "cuts")) result = run_cuts(test, result);
+        if (asked(test, "starves")) result = run_starved(test, result);
         char *text = json_text(result, JSON_COMPACT);
         puts(text);
         mem_free(text);

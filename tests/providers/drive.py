@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+NO_MEMORY = -6  # start's status
 wrong = []
 
 
@@ -127,6 +128,14 @@ def check_cuts(name, result):
     check(codes <= {"INVALID_RESPONSE", "NO_USAGE"}, f"{name}: cuts gave {cuts['codes']}")
     check(cuts["codes"].get("INVALID_RESPONSE", 0) > 0, f"{name}: no cut was noticed")
     check(cuts["same"] > 0, f"{name}: no cut behind the end gave the answer")
+
+
+def check_starved(name, result):
+    """With any one allocation failing: an error, or the same answer."""
+    codes = result["starved"]
+    fine = {"LIMIT", "INVALID_REQUEST", "CREATE", "SAME", str(NO_MEMORY)}
+    check(set(codes) <= fine, f"{name}: without memory {codes}")
+    check(codes.get("LIMIT", 0) + codes.get(str(NO_MEMORY), 0) > 0, f"{name}: nothing failed: {codes}")
 
 
 def shorten(value):

@@ -263,6 +263,18 @@ def check_names(drive):
     d.check(made[0] == made[1] and len(set(made[0])) == 2 and all(made[0]), f"ids that were made: {made}")
 
 
+def check_starved(drive):
+    """Whatever allocation fails: an error, and nothing is lost or left behind."""
+    parts = [{"type": "text", "text": "a"}, {"type": "image", "url": "data:image/png;base64,iVBORw0K"}]
+    tools = [{"name": name} for name in TOOLS]
+    busy = [{"type": "user", "content": parts}, {"type": "ai", "content": parts[:1], "tool_calls": [
+        {"id": "c", "name": "gone.by", "arguments": {}}]}, {"type": "tool", "tool_call_id": "c", "content": parts}]
+    given = {"messages": busy, "tools": tools}
+    rows = [(row[0], row[1]) for row in ANSWERS] + [("everything", case({"stream": chat({"content": "a"})}, given))]
+    for (name, _), result in zip(rows, drive([{**row[1], "starves": True} for row in rows])):
+        d.check_starved(name, result)
+
+
 def check_keys(drive):
     """OpenAI's own key goes to OpenAI, and to nobody else."""
     there = {"base_url": "http://localhost:11434/v1/"}
@@ -296,6 +308,9 @@ def main():
         check_answer(name, result, expected)
     check_names(drive)
     check_keys(drive)
+    check_starved(drive)
+    alone = drive([case({}, no_http=True)])[0].get("refused", "")
+    d.check("UNSUPPORTED" in alone and "tenon.http" in alone, f"without HTTP: {alone}")
     print(f"{len(ERRORS)} errors, {len(ANSWERS)} answers")
     d.finish()
 

@@ -97,7 +97,7 @@ def check_answer(name, result, right):
 
 def framed(kind, events):
     if kind == "responses":
-        return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+        return "".join(f"event: {event.get('type')}\ndata: {json.dumps(event)}\n\n" for event in events)
     return "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
 
 
@@ -212,4 +212,5 @@ def main():
     d.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
