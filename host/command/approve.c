@@ -130,14 +130,24 @@ static tn_value ask_answer(const struct approver *approver, tn_value interrupt) 
     return answer ? answer : value_text("");
 }
 
+static bool is_approval(tn_value interrupt) {
+    return value_text_is(value_get(value_get(interrupt, "payload"), "kind"), "approval");
+}
+
+tn_value approvals_of(tn_value interrupts) {
+    tn_value list = value_array();
+    for (size_t i = 0; i < value_count(interrupts); i++)
+        if (is_approval(value_at(interrupts, i))) list = value_push_take(list, value_ref(value_at(interrupts, i)));
+    return list;
+}
+
 tn_value approver_ask(struct approver *approver, tn_value interrupts) {
     tn_value answers = value_object();
     if (!approver->from) return value_unref(answers), NULL;
     for (size_t i = 0; i < value_count(interrupts); i++) {
         tn_value interrupt = value_at(interrupts, i), id = value_get(interrupt, "id");
         tn_value payload = value_get(interrupt, "payload");
-        bool approval = value_text_is(value_get(payload, "kind"), "approval");
-        tn_value answer = approval ? ask_approval(approver, payload) : ask_answer(approver, interrupt);
+        tn_value answer = is_approval(interrupt) ? ask_approval(approver, payload) : ask_answer(approver, interrupt);
         if (!answer) return value_unref(answers), NULL;
         if (id)
             answers = value_set_key_take(answers, value_ref(id), answer);

@@ -24,6 +24,8 @@ struct approver {
 
 void approver_init(struct approver *approver);
 void approver_finish(struct approver *approver);
+/* Of `interrupts` those that ask whether a tool may be used; a new reference. */
+tn_value approvals_of(tn_value interrupts);
 /*
  * `interrupts` as of run_interrupts; {id: answer}, a new reference, for each that has an id. NULL where there is no
  * terminal, or it has ended before all was answered.

@@ -6,6 +6,7 @@
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/command/approve.h"
 #include "host/command/live.h"
 #include "host/command/run.h"
 #include "host/engine/graph.h"
@@ -86,9 +87,15 @@ static bool set_path(tn_value *input, const char *setting, struct error *error) 
 tn_value command_input(const struct arguments *arguments, struct error *error) {
     const char *text = argument_text(arguments, "input");
     tn_value input = text ? command_json(text, "--input", error) : value_object();
-    if (!input) return NULL;
+    tn_value whole = input ? command_input_on(arguments, input, error) : NULL;
+    value_unref(input);
+    return whole;
+}
+
+tn_value command_input_on(const struct arguments *arguments, tn_value given, struct error *error) {
+    tn_value input = value_ref(given);
     if (argument_given(arguments, "set") && !value_is(input, TN_OBJECT)) {
-        error_set(error, TN_INVALID, "INVALID_INPUT", "--input: found %s, expected an object for --set to change",
+        error_set(error, TN_INVALID, "INVALID_INPUT", "found %s, expected an object for --set to change",
                   value_kind_name(value_kind(input)));
         value_unref(input);
         return NULL;
@@ -114,6 +121,8 @@ struct single {
     uint32_t quiet_step;        /* in which on_quiet has said something already */
     struct loop_timer deadline; /* of draining */
     const char *thread;         /* its id, or NULL */
+    struct approver approver;   /* whoever sits at the terminal */
+    tn_value answers;           /* that the thread is to be gone on with; NULL */
     const char *document;
 };
 
@@ -337,15 +346,50 @@ static bool begin(struct single *single, const struct thread_request *request, t
     return thread_begin(execution_run(single->execution), request, input, &single->ended, error) == TN_OK;
 }
 
+/* Whether tools may be used that the run waits to use. NULL: it does not, nobody is there, or they left. */
+static tn_value ask(struct single *single) {
+    struct run *run = execution_run(single->execution);
+    if (single->json || run_status(run) != RUN_INTERRUPTED) return NULL;
+    tn_value waits = run_interrupts(run), approvals = approvals_of(waits), answers = NULL;
+    if (value_count(approvals)) {
+        live_clear(single->live);
+        answers = approver_ask(&single->approver, approvals);
+    }
+    value_unref(approvals);
+    value_unref(waits);
+    return answers;
+}
+
+/* Until it has come to an end, or waits for what nobody here answers. A thread is gone on with from its store. */
+static bool run_on(struct single *single, struct error *error) {
+    bool over = true;
+    while (over) {
+        over = single->ended || loop_run(single->host->loop, is_over, single);
+        tn_value answers = over ? ask(single) : NULL;
+        if (!answers) break;
+        if (single->thread) {
+            single->answers = answers;
+            break;
+        }
+        int32_t status = run_resume(execution_run(single->execution), answers, &single->ended, error);
+        value_unref(answers);
+        if (status != TN_OK) break;
+    }
+    return over;
+}
+
 static int wait_for_end(struct single *single) {
     struct host *host = single->host;
+    struct error error = ERROR_INIT;
     if (single->warns) loop_on_quiet(host->loop, QUIET_MS, on_quiet, single);
-    bool over = loop_run(host->loop, is_over, single);
+    bool over = run_on(single, &error);
     loop_on_quiet(host->loop, 0, NULL, NULL);
     live_end(single->live, execution_run(single->execution));
     if (!over) return command_fail(COMMAND_RUN_FAILED, "nothing is left that could bring the run on");
     loop_timer_stop(host->loop, &single->deadline);
-    print_outcome(single);
+    if (error.code) command_fail_error(0, &error);
+    error_finish(&error);
+    if (!single->answers) print_outcome(single);
     int code = code_of(run_status(execution_run(single->execution)));
     if (code == COMMAND_CANCELLED && !command_interrupted() && !command_terminated()) code = COMMAND_RUN_FAILED;
     execution_free(single->execution);
@@ -398,7 +442,17 @@ int run_single(const struct arguments *arguments, struct host *host, struct grap
     tn_value input = command_input(arguments, &error);
     single.thread = request.id;
     single.document = operand_at(arguments, 0);
+    approver_init(&single.approver);
     code = input ? run_prepared(arguments, &single, graph, options, &request, input) : refuse(COMMAND_USAGE, &error);
+    while (single.answers) {
+        value_unref(request.answers);
+        request.answers = single.answers;
+        request.mode = THREAD_RESUME;
+        single.answers = NULL;
+        single.ended = false;
+        code = run_prepared(arguments, &single, graph, options, &request, NULL);
+    }
+    approver_finish(&single.approver);
     value_unref(request.answers);
     value_unref(input);
     return code;

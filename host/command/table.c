@@ -119,6 +119,13 @@ static const struct option model_test_options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
+static const struct option tool_call_options[] = {
+    {"set", 's', "PATH=VALUE", "an argument, as for `tenon run`; may be repeated", NULL},
+    {"yes", 'y', NULL, "agree beforehand, where somebody must; what is denied stays denied", NULL},
+    {"json", 0, NULL, "print a result that is text as JSON, too", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
 static const struct option check_options[] = {
     {"json", 0, NULL, "print {\"diagnostics\": […]} on standard output, positions as in LSP", NULL},
     {"strict", 0, NULL, "warnings fail as well", NULL},
@@ -427,6 +434,21 @@ const struct command commands[] = {
      "comes,\n"
      "and then how long it took and what it used. Nothing is tried again.",
      "$ tenon model test openai:gpt-4o-mini\n", model_test_options, 0, 1, command_model_test, false},
+    {"tool list", "", "list the tools that models and documents may use",
+     "With each: whether it is used at once (`auto`), after somebody has agreed (`ask`) or never (`deny`) where a "
+     "model\n"
+     "chooses it, by tenon.yaml and by what it declares that it does. A document may be stricter.",
+     "$ tenon tool list\n", json_option, 0, 0, command_tool_list, false},
+    {"tool show", "NAME", "show what a tool takes, gives and does", "With --json, its definition as models get it.",
+     "$ tenon tool show artifact.search\n", json_option, 1, 1, command_tool_show, false},
+    {"tool search", "WORDS", "search tools", "Those that have every word, in name, title or documentation; best first.",
+     "$ tenon tool search 'remember something'\n", json_option, 1, 1, command_tool_search, false},
+    {"tool call", "NAME [JSON]", "use a tool by hand",
+     "JSON is its arguments, an object: JSON, @FILE, or - for standard input. They are checked, tenon.yaml is heeded,\n"
+     "and the use is noted, as it is when a model uses it. Where somebody must agree, that is asked for on a "
+     "terminal;\n"
+     "without one it ends with the code for waiting. Prints the result; a text as it is.",
+     "$ tenon tool call task.list --set limit=3\n", tool_call_options, 1, 2, command_tool_call, false},
     {"plugin list", "", "list plugins and the components they register",
      "Reads manifests only: no code of a plugin runs. Says which file each component comes from.",
      "$ tenon plugin list\n", json_option, 0, 0, command_plugin_list, false},

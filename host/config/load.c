@@ -70,7 +70,7 @@ static int32_t describe(struct diagnostics *found, struct error *error) {
 
 /* What `over` says wins, key by key. */
 static tn_value overlaid(tn_value under, tn_value over) {
-    tn_value both = value_ref(under);
+    tn_value both = under ? value_ref(under) : value_object();
     for (size_t i = 0; i < value_count(over); i++)
         both = value_set_key_take(both, value_ref(value_key_at(over, i)), value_ref(value_value_at(over, i)));
     return both;

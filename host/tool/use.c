@@ -215,14 +215,13 @@ static tn_value answer_schema(void) {
     return value_set_take(value_object_reserve(1), "anyOf", ways);
 }
 
-static tn_value payload_of(const struct use *use) {
-    const struct component_info *info = use->component->info;
+tn_value tool_question(const struct component_info *info, const struct tool_policy *policy, tn_value arguments) {
     tn_value payload = value_set_take(value_object_reserve(6), "kind", value_text("approval"));
     payload = value_set_take(payload, "tool", value_text(info->id));
-    payload = value_set_take(payload, "arguments", value_ref(use->arguments));
+    payload = value_set_take(payload, "arguments", value_ref(arguments));
     payload = value_set_take(payload, "effects", tool_effects(info));
     payload = value_set_take(payload, "title", value_text(info->title));
-    return value_set_take(payload, "why", value_ref(use->policy.why));
+    return value_set_take(payload, "why", value_ref(policy->why));
 }
 
 /* Whoever the call is made for can be told what it waits for. */
@@ -242,7 +241,7 @@ static int32_t ask(struct use *use) {
     }
     tn_value continuation = value_set_take(value_object_reserve(2), "name", value_text(id));
     continuation = value_set_take(continuation, "arguments", value_ref(use->arguments));
-    tn_value payload = payload_of(use), schema = answer_schema();
+    tn_value payload = tool_question(use->component->info, &use->policy, use->arguments), schema = answer_schema();
     uint64_t token = use->token;
     let_go(use);
     (void)call_interrupt(token, payload, schema, continuation);

@@ -28,6 +28,7 @@
 struct call;
 struct callable;
 struct component;
+struct component_info;
 struct host;
 
 #define TOOL_RESULT_MAX (16 << 20) /* bytes of a result, about; a larger one is LIMIT */
@@ -50,6 +51,9 @@ int32_t tool_use_start(struct call *call, struct tool_request request);
 /* Of a call that goes on with an answer: what was asked, {name, arguments}; NULL where there was nothing. */
 tn_value tool_use_asked(struct call *call, tn_value input);
 void tool_use_cancel(struct callable *callable, struct call *call);
+
+/* {kind: "approval", tool, arguments, effects, title, why}: what is asked; a new reference. */
+tn_value tool_question(const struct component_info *info, const struct tool_policy *policy, tn_value arguments);
 
 /*
  * The tool `name` as a component's callee: its instance made with `config` (may be NULL), or, where there is something

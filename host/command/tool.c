@@ -1,0 +1,353 @@
+/*
+ * tool.c - `tenon tool`: which tools there are, what one takes and does, and one used by hand.
+ *
+ * A call goes the way of every other: its arguments are checked, tenon.yaml is heeded, it is noted in the audit log. It
+ * is asked about as if a model had chosen it, at the terminal; --yes agrees beforehand, and lifts no `deny`.
+ */
+#include "host/tool/tool.h"
+#include "adl/document/catalog.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/call/call.h"
+#include "host/command/approve.h"
+#include "host/command/run.h"
+#include "host/config/config.h"
+#include "host/host.h"
+#include "host/loop/loop.h"
+#include "host/plugin/registry.h"
+#include "host/tool/policy.h"
+#include "host/tool/set.h"
+#include "host/tool/use.h"
+#include "host/tool/validate.h"
+#include <stdio.h>
+#include <string.h>
+
+#define SEARCH_LIMIT 20
+
+static void policy_of(const struct host *host, const struct component_info *info, struct tool_policy *policy) {
+    tool_policy_of(NULL, config_tool_approval(host->config), info->id, info->effects, true, policy);
+}
+
+/* ---- list, search ---- */
+
+struct listing {
+    const struct host *host;
+    tn_value rows;
+    int width; /* of the longest name */
+};
+
+/* The definition, and what people want to know besides. */
+static tn_value row_of(const struct host *host, const struct component_info *info) {
+    struct tool_policy policy;
+    policy_of(host, info, &policy);
+    tn_value row = tool_definition(info, &policy);
+    row = value_set_take(row, "title", value_text(info->title));
+    row = value_set_take(row, "plugin", value_text(info->plugin_id));
+    row = value_set_take(row, "why", value_ref(policy.why));
+    tool_policy_finish(&policy);
+    return row;
+}
+
+static void add_row(void *user, const struct component_info *info) {
+    struct listing *listing = user;
+    int width = (int)strnlen(info->id, 40);
+    if (width > listing->width) listing->width = width;
+    listing->rows = value_push_take(listing->rows, row_of(listing->host, info));
+}
+
+static const char *text_of(tn_value object, const char *key) {
+    tn_value text = value_get(object, key);
+    return text && value_is(text, TN_STRING) ? value_chars(text, NULL) : "";
+}
+
+static void join(struct buffer *out, tn_value texts) {
+    for (size_t i = 0; i < value_count(texts); i++)
+        buffer_format(out, "%s%s", i ? ", " : "", value_chars(value_at(texts, i), NULL));
+}
+
+static void print_row(const struct listing *listing, tn_value row) {
+    struct buffer effects;
+    buffer_init(&effects, SIZE_MAX);
+    join(&effects, value_get(row, "effects"));
+    command_say(stdout, "%-*s  %-4s  %s (%s)\n", listing->width, text_of(row, "tool_name"), text_of(row, "approval"),
+                text_of(row, "title"), text_of(row, "plugin"));
+    if (effects.length) command_say(stdout, "%-*s        %s\n", listing->width, "", buffer_cstr(&effects));
+    buffer_finish(&effects);
+}
+
+static void print_rows(const struct arguments *arguments, const struct listing *listing) {
+    if (argument_given(arguments, "json")) {
+        command_print(listing->rows);
+        return;
+    }
+    for (size_t i = 0; i < value_count(listing->rows); i++) print_row(listing, value_at(listing->rows, i));
+}
+
+static int list(const struct arguments *arguments, const char *query, size_t limit, const char *none) {
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    struct listing listing = {.host = host, .rows = value_array()};
+    tool_search(host, query, limit, add_row, &listing);
+    print_rows(arguments, &listing);
+    if (!value_count(listing.rows) && !argument_given(arguments, "json")) command_fail(0, "%s", none);
+    value_unref(listing.rows);
+    host_free(host);
+    return COMMAND_OK;
+}
+
+int command_tool_list(const struct arguments *arguments) {
+    return list(arguments, "", SIZE_MAX, "no plugin has a tool; `tenon doctor` says where they are looked for");
+}
+
+int command_tool_search(const struct arguments *arguments) {
+    return list(arguments, operand_at(arguments, 0), SEARCH_LIMIT,
+                "no tool has all of these words in its name, title or documentation");
+}
+
+/* ---- show ---- */
+
+/* "integer", "integer or null", "one of \"a\", \"b\"": what a schema takes, in short. */
+static void write_type(struct buffer *out, tn_value schema) {
+    tn_value type = value_get(schema, "type"), words = value_get(schema, "enum"), items = value_get(schema, "items");
+    if (words && value_is(words, TN_ARRAY)) {
+        buffer_text(out, "one of ");
+        for (size_t i = 0; i < value_count(words) && i < 10; i++) {
+            if (i) buffer_text(out, ", ");
+            json_write(out, value_at(words, i), JSON_COMPACT);
+        }
+        if (value_count(words) > 10) buffer_text(out, ", …");
+    } else if (type && value_is(type, TN_STRING)) {
+        buffer_text(out, value_chars(type, NULL));
+        if (value_text_is(type, "array") && items && value_is(items, TN_OBJECT)) {
+            buffer_text(out, " of ");
+            write_type(out, items);
+        }
+    } else if (type && value_is(type, TN_ARRAY)) {
+        for (size_t i = 0; i < value_count(type); i++)
+            buffer_format(out, "%s%s", i ? " or " : "",
+                          value_is(value_at(type, i), TN_STRING) ? value_chars(value_at(type, i), NULL) : "?");
+    } else {
+        buffer_text(out, "anything");
+    }
+}
+
+static bool is_required(tn_value schema, tn_value name) {
+    tn_value required = value_get(schema, "required");
+    for (size_t i = 0; value_is(required, TN_ARRAY) && i < value_count(required); i++)
+        if (value_equal(value_at(required, i), name)) return true;
+    return false;
+}
+
+#define SHOWN_DEPTH 6u
+
+/* A line for each property, those of objects inside below it. */
+static void print_properties(tn_value schema, unsigned depth) {
+    tn_value properties = value_get(schema, "properties");
+    for (size_t i = 0; properties && i < value_count(properties) && depth <= SHOWN_DEPTH; i++) {
+        tn_value name = value_key_at(properties, i), of = value_value_at(properties, i);
+        tn_value otherwise = value_get(of, "default");
+        struct buffer type;
+        buffer_init(&type, 300);
+        write_type(&type, of);
+        if (otherwise) buffer_text(&type, ", default ");
+        if (otherwise)
+            json_write(&type, otherwise, JSON_COMPACT);
+        else if (!is_required(schema, name))
+            buffer_text(&type, ", may be left out");
+        command_say(stdout, "%*s%s  %s%s%s\n", (int)(depth * 4), "", value_chars(name, NULL), buffer_cstr(&type),
+                    *text_of(of, "description") ? ": " : "", text_of(of, "description"));
+        buffer_finish(&type);
+        print_properties(of, depth + 1);
+        print_properties(value_get(of, "items"), depth + 1);
+    }
+}
+
+static void print_side(const char *what, tn_value schema) {
+    struct buffer type;
+    if (!schema) return;
+    buffer_init(&type, 300);
+    write_type(&type, schema);
+    command_say(stdout, "\n%s: %s\n", what, buffer_cstr(&type));
+    buffer_finish(&type);
+    print_properties(schema, 1);
+    if (value_text_is(value_get(schema, "type"), "array")) print_properties(value_get(schema, "items"), 1);
+}
+
+static void print_tool(tn_value row) {
+    struct buffer effects;
+    buffer_init(&effects, SIZE_MAX);
+    join(&effects, value_get(row, "effects"));
+    command_say(stdout, "%s: %s\n", text_of(row, "tool_name"), text_of(row, "title"));
+    if (strcmp(text_of(row, "description"), text_of(row, "title")) != 0)
+        command_say(stdout, "\n%s\n", text_of(row, "description"));
+    command_say(stdout, "\nplugin: %s\n", text_of(row, "plugin"));
+    command_say(stdout, "effects: %s\n", effects.length ? buffer_cstr(&effects) : "none");
+    command_say(stdout, "approval: %s, as %s\n", text_of(row, "approval"), text_of(row, "why"));
+    print_side("arguments", value_get(row, "input_schema"));
+    print_side("result", value_get(row, "output_schema"));
+    buffer_finish(&effects);
+}
+
+/* The host and the tool; NULL: said on standard error, *code is what to end with. */
+static struct host *open_tool(const struct arguments *arguments, struct component **component, int *code) {
+    struct host *host = command_host(arguments);
+    struct error error = ERROR_INIT;
+    *code = COMMAND_PLUGIN_PROBLEM;
+    if (!host) return NULL;
+    if (registry_resolve(host->registry, "tool", operand_at(arguments, 0), component, &error) == TN_OK) return host;
+    if (error.code && strcmp(error.code, "TOOL_NOT_FOUND") == 0) *code = COMMAND_USAGE;
+    command_fail_error(0, &error);
+    error_finish(&error);
+    host_free(host);
+    return NULL;
+}
+
+int command_tool_show(const struct arguments *arguments) {
+    struct component *component;
+    int code;
+    struct host *host = open_tool(arguments, &component, &code);
+    if (!host) return code;
+    tn_value row = row_of(host, component->info);
+    if (argument_given(arguments, "json"))
+        command_print(row);
+    else
+        print_tool(row);
+    value_unref(row);
+    host_free(host);
+    return COMMAND_OK;
+}
+
+/* ---- call ---- */
+
+struct calling {
+    struct host *host;
+    bool over;
+};
+
+static void on_ended(struct call *call) {
+    struct calling *calling = call_owner(call);
+    (void)call;
+    calling->over = true;
+    loop_wake(calling->host->loop);
+}
+
+static bool on_chunk(struct call *call, tn_value chunk) {
+    char *text = json_text(chunk, JSON_COMPACT);
+    (void)call;
+    command_say(stderr, "%s\n", text);
+    mem_free(text);
+    return true;
+}
+
+static bool is_over(void *user) { return ((const struct calling *)user)->over || command_interrupted(); }
+
+/* The operand, and --set on top; NULL: said on standard error. */
+static tn_value read_arguments(const struct arguments *arguments) {
+    struct error error = ERROR_INIT;
+    tn_value value =
+        operand_count(arguments) > 1 ? command_json(operand_at(arguments, 1), "the arguments", &error) : NULL;
+    if (!error.code) {
+        tn_value whole = command_input_on(arguments, value ? value : value_object(), &error);
+        value_unref(value);
+        value = whole;
+    }
+    if (error.code) command_fail_error(0, &error);
+    error_finish(&error);
+    return value;
+}
+
+/* As the tool kernel asks in a run. NULL: nobody is there. */
+static tn_value ask(const struct component_info *info, const struct tool_policy *policy, tn_value given) {
+    tn_value payload = tool_question(info, policy, given);
+    tn_value interrupt = value_set_take(value_object_reserve(2), "id", value_text("use"));
+    tn_value list = value_push_take(value_array(), value_set_take(interrupt, "payload", payload));
+    struct approver approver;
+    approver_init(&approver);
+    tn_value answers = approver_ask(&approver, list), answer = answers ? value_ref(value_get(answers, "use")) : NULL;
+    approver_finish(&approver);
+    value_unref(answers);
+    value_unref(list);
+    return answer;
+}
+
+/* COMMAND_OK: it may be called, with *given, which the answer may have changed. */
+static int agree(const struct arguments *arguments, const struct host *host, const struct component_info *info,
+                 tn_value *given, bool *approved) {
+    struct tool_policy policy;
+    struct error error = ERROR_INIT;
+    int code = COMMAND_OK;
+    policy_of(host, info, &policy);
+    *approved = argument_given(arguments, "yes");
+    if (tool_validate(info->input, *given, TOOL_ARGUMENTS, info->id, &error) != TN_OK) {
+        code = command_fail_error(COMMAND_USAGE, &error);
+    } else if (policy.approval == TOOL_ASK && !*approved) {
+        tn_value answer = ask(info, &policy, *given), changed = value_get(answer, "arguments");
+        *approved = value_get(answer, "approved") == value_bool(true);
+        if (!answer)
+            code = command_fail(COMMAND_WAITING, "`%s` may be called only when somebody agrees (%s); --yes does",
+                                info->id, value_chars(policy.why, NULL));
+        else if (!*approved)
+            code = command_fail(COMMAND_RUN_FAILED, "not called");
+        else if (changed) {
+            value_unref(*given);
+            *given = value_ref(changed);
+        }
+        value_unref(answer);
+    }
+    error_finish(&error);
+    tool_policy_finish(&policy);
+    return code;
+}
+
+static int use(struct calling *calling, struct callable *set, tn_value request, bool json) {
+    static const struct call_ops ops = {.ended = on_ended, .chunk = on_chunk};
+    struct call *call = call_new(calling->host->loop, set, &ops, calling);
+    int code = COMMAND_OK;
+    if (call_start(call, request)) calling->over = true;
+    if (!calling->over && loop_run(calling->host->loop, is_over, calling) && !calling->over) {
+        call_cancel(call); /* Ctrl-C: the end comes soon */
+        loop_run(calling->host->loop, is_over, calling);
+    }
+    if (!calling->over) /* the call belongs to the loop, which ends with the host */
+        return command_fail(command_interrupted() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, "the tool did not end");
+    tn_value output = call_output(call);
+    if (call_outcome(call) != CALL_COMPLETED)
+        code = command_fail_error(command_interrupted() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
+    else if (!json && output && value_is(output, TN_STRING))
+        puts(value_chars(output, NULL));
+    else
+        command_print(output ? output : value_null());
+    call_free(call);
+    return code;
+}
+
+int command_tool_call(const struct arguments *arguments) {
+    struct component *component;
+    struct error error = ERROR_INIT;
+    struct callable *set = NULL;
+    int code;
+    bool approved = false;
+    struct host *host = open_tool(arguments, &component, &code);
+    if (!host) return code;
+    tn_value given = read_arguments(arguments), name = value_text(component->info->id);
+    tn_value names = value_push_take(value_array(), value_ref(name));
+    command_watch_signals(host);
+    code = given ? agree(arguments, host, component->info, &given, &approved) : COMMAND_USAGE;
+    if (code == COMMAND_OK && tool_set_new(host, NULL, names, &set, &error) != TN_OK)
+        code = command_fail_error(COMMAND_PLUGIN_PROBLEM, &error);
+    if (code == COMMAND_OK) {
+        struct calling calling = {.host = host};
+        tn_value request = value_set_take(value_object_reserve(3), "name", value_ref(name));
+        request = value_set_take(request, "arguments", value_ref(given));
+        request = value_set_take(request, "approved", value_bool(approved));
+        code = use(&calling, set, request, argument_given(arguments, "json"));
+        value_unref(request);
+    }
+    error_finish(&error);
+    callable_unref(set);
+    value_unref(names);
+    value_unref(name);
+    value_unref(given);
+    host_free(host);
+    return code;
+}
