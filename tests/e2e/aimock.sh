@@ -1,0 +1,71 @@
+# The same document against somebody else's server: @copilotkit/aimock, from npm, speaks OpenAI's two interfaces,
+# Anthropic's and Gemini's. It is lenient, and wrong in places: what providers are made to is what services send
+# (tests/providers); this shows that nobody here has written both sides alone.
+[ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
+[ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
+command -v node >/dev/null && command -v npm >/dev/null || skips "node and npm are not installed"
+modules=$BINARY/npm/aimock
+mkdir -p "$modules"
+(
+    flock 9
+    [ -e "$modules/done" ] && exit 0
+    echo '{"private": true}' >"$modules/package.json"
+    cd "$modules"
+    timeout 240 npm install --no-audit --no-fund --ignore-scripts --fetch-retries=1 @copilotkit/aimock@1.43.0 && touch done
+) 9>"$modules/lock" >npm.log 2>&1 || skips "npm could not install @copilotkit/aimock: $(tail -1 npm.log)"
+
+cat >server.mjs <<'J'
+import { createRequire } from "node:module";
+import { renameSync, writeFileSync } from "node:fs";
+const { LLMock } = createRequire(process.argv[2] + "/")("@copilotkit/aimock");
+const mock = new LLMock({ port: 0 });
+const call = { name: "extract", arguments: JSON.stringify({ from: "see https://a.example/ü", what: "links" }) };
+mock.on({ userMessage: "Which links?", hasToolResult: false }, { content: "I look.", toolCalls: [call] });
+mock.on({ userMessage: "Which links?", hasToolResult: true }, { content: "One: ü" });
+mock.on({ userMessage: "Break off" }, { content: "Nobody will ever read all of this text." }, { truncateAfterChunks: 2 });
+mock.on({ userMessage: "Too many" }, { error: { message: "slow down", type: "rate_limit_error" }, status: 429 });
+await mock.start();
+writeFileSync("url.new", mock.url);
+renameSync("url.new", "url");
+J
+node server.mjs "$modules" >server.log 2>&1 &
+server=$!
+trap 'kill "$server" 2>/dev/null || true; chmod -R u+w "$work"; rm -rf "$work"' EXIT
+for _ in $(seq 400); do
+    [ -e url ] && break
+    kill -0 "$server" 2>/dev/null || fails "the server did not start: $(cat server.log)"
+    sleep 0.05
+done
+at=$(cat url)
+echo '{}' >tenon.yaml
+cat >agent.yaml <<'Y'
+version: "1.0"
+agent: {name: agent}
+channels:
+  - {name: messages, type: append}
+  - {name: usage, type: last_value}
+nodes:
+  - id: ask
+    type: agent
+    config: {model: main, system_prompt: You find links., tools: [extract], messages_key: messages, usage_key: usage}
+edges:
+  - {from: START, to: ask}
+  - {from: ask, to: END}
+Y
+
+ask() { run tenon run agent.yaml --model "main=$1" --input "{\"messages\": [{\"type\": \"user\", \"content\": \"$2\"}]}"; }
+with() {
+    for more in "" ', "stream": false'; do
+        ask "$1, \"model\": \"m\", \"api_key\": \"k\"$more}" "Which links?"
+        expect_code 0 && expect_in out '"One: ü"' && expect_in out '"llm_calls":2' && expect_in out '"name":"extract"'
+        ask "$1, \"model\": \"m\", \"api_key\": \"k\"$more}" "Too many"
+        expect_code 1 && expect_in err '[RATE_LIMITED]'
+    done
+    ask "$1, \"model\": \"m\", \"api_key\": \"k\"}" "Break off"
+    expect_code 1 # it may close before what it wrote has left
+    grep -qF -e '[INVALID_RESPONSE]' -e '[CONNECT]' "$work/err" || fails "expected that the answer was broken off"
+}
+with "{\"provider\": \"openai\", \"base_url\": \"$at/v1\""
+with "{\"provider\": \"openai\", \"api\": \"responses\", \"base_url\": \"$at/v1\""
+with "{\"provider\": \"anthropic\", \"base_url\": \"$at/v1\""
+[ ! -e "$BINARY/lib/tenon/plugins/gemini.so" ] || with "{\"provider\": \"gemini\", \"base_url\": \"$at/v1beta\""
