@@ -82,6 +82,10 @@ static bool is_token(const char *text, uint64_t length) {
     return length > 0;
 }
 
+static void set_method(struct request *request, const char *method) {
+    (void)snprintf(request->method, sizeof request->method, "%s", method);
+}
+
 static tn_value read_method(tn_value value, struct request *out) {
     uint64_t length = 0;
     const char *text = tn_chars(value, &length);
@@ -375,7 +379,7 @@ tn_value request_read(tn_value value, struct request *out) {
     if (why == NULL) why = read_url(tn.value->get(value, "url"), tn.value->get(value, "query"), out);
     if (why == NULL) why = read_headers(tn.value->get(value, "headers"), out);
     if (why == NULL) why = read_body(tn.value->get(value, "body"), tn.value->get(value, "json"), out);
-    (void)strcpy(out->method, out->body != NULL ? "POST" : "GET");
+    set_method(out, out->body != NULL ? "POST" : "GET");
     if (why == NULL) why = read_method(tn.value->get(value, "method"), out);
     if (why == NULL) why = read_receive(tn.value->get(value, "receive"), out);
     if (why == NULL) why = end_headers(out);
@@ -430,17 +434,17 @@ static tn_value resolve(const char *base, const char *location, struct request *
 tn_value request_redirect(const struct request *from, int64_t status, const char *location, struct request *out,
                           bool *follow) {
     bool body = from->body != NULL && !drops_body(from, status);
-    *follow = true;
+    *follow = false;
     *out = *from;
     out->url = out->origin = NULL;
     out->headers = NULL;
     out->holds = body ? tn_retain(from->holds) : NULL;
     if (!body) out->body = NULL;
-    if (drops_body(from, status)) (void)strcpy(out->method, "GET");
+    if (drops_body(from, status)) set_method(out, "GET");
     tn_value why = resolve(from->url, location, out);
-    if (why != NULL) return why;
+    if (why != NULL || out->origin == NULL) return why;
     bool same_origin = strcmp(from->origin, out->origin) == 0;
-    if ((!same_origin && body) || (from->https && !out->https)) *follow = false;
+    *follow = (same_origin || !body) && (!from->https || out->https);
     out->redirects = from->redirects - 1;
     return copy_headers(from, same_origin, body, out) ? NULL : failure_memory();
 }
