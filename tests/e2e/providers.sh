@@ -64,6 +64,11 @@ for provider in $providers; do
         [ "$(wc -l <requests)" = 2 ] || fails "$provider: expected two requests"
         tail -1 requests >second
         grep -q 'a.example' second || fails "$provider: the tool's result did not go back"
+        case $provider in # what was thought goes back as it came
+        responses) grep -q '"encrypted_content": "gAAAA"' second ;;
+        anthropic) grep -q '"signature": "c2lnbmVk"' second ;;
+        gemini) grep -q '"thoughtSignature": "c2lnbmVk"' second ;;
+        esac || fails "$provider: what it thought did not go back"
     done
 done
 run tenon run agent.yaml --input "$question" --model \

@@ -1,0 +1,74 @@
+# The provider `openai` over a real connection: the key, which nobody sees; retries by the engine; an answer to a schema.
+command -v python3 >/dev/null || skips "there is no python3"
+[ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
+
+serve() { # SCRIPT: a model service in the background
+    rm -f port requests
+    echo "$1" >script.json
+    python3 "$SOURCE/tests/e2e/provider_server.py" script.json --port-file port --log requests &
+    server=$!
+    for _ in $(seq 200); do
+        [ -e port ] && break
+        sleep 0.05
+    done
+    cat >tenon.yaml <<Y
+models:
+  keyed: {provider: openai, model: gpt-test, base_url: "http://127.0.0.1:$(cat port)/v1", api_key: {secret: OPENAI_API_KEY}}
+  open: {provider: openai, model: gpt-test, base_url: "http://127.0.0.1:$(cat port)/v1"}
+  missing: {provider: openai, model: gpt-test, base_url: "http://127.0.0.1:$(cat port)/v1", api_key: {secret: NO_SUCH_KEY}}
+  nowhere: {provider: openai, model: gpt-test, base_url: "http://127.0.0.1:1/v1"}
+Y
+}
+stop() {
+    kill "$server" 2>/dev/null || true
+    wait "$server" 2>/dev/null || true
+}
+trap 'stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
+export OPENAI_API_KEY=sk-proj-0123456789abcdef
+
+# ---- The key: where it is asked for, and nowhere else ----
+refused='{"status": 401, "json": {"error": {"message": "Incorrect API key provided: sk-proj-0123456789abcdef",
+    "type": "invalid_request_error", "code": "invalid_api_key"}}}'
+serve "[{\"text\": \"Hi\"}, {\"text\": \"Ho\"}, $refused]"
+run tenon model test keyed --prompt Hello
+expect_code 0 && expect_out Hi && expect_not_in err "$OPENAI_API_KEY"
+grep -q '"authorization": "Bearer sk-proj-0123456789abcdef"' requests || fails "the key was not sent"
+run tenon model test open --prompt Hello
+expect_code 0 && expect_out Ho
+tail -1 requests >last
+! grep -q authorization last || fails "OpenAI's key went to another server"
+run tenon model test keyed --prompt Hello
+expect_code 1 && expect_in err '[AUTH]' && expect_in err invalid_api_key && expect_not_in err "$OPENAI_API_KEY"
+run tenon model test missing --prompt Hello
+expect_code 1 && expect_in err '[AUTH]' && expect_in err NO_SUCH_KEY
+run tenon model test nowhere --prompt Hello
+expect_code 1 && expect_in err '[CONNECT]'
+stop
+
+# ---- 429, a cut, and then an answer; to a schema, and told wrong at first ----
+cat >ask.yaml <<'Y'
+version: "1.0"
+agent: {name: ask}
+channels:
+  - {name: question, type: last_value}
+  - {name: answer, type: last_value}
+nodes:
+  - id: ask
+    type: llm
+    config:
+      model: keyed
+      input_key: question
+      output_key: answer
+      output_schema: {type: object, properties: {n: {type: integer}}, required: [n], additionalProperties: false}
+    retry: {max_attempts: 4, initial: 1ms}
+edges:
+  - {from: START, to: ask}
+  - {from: ask, to: END}
+Y
+late='{"status": 429, "headers": {"retry-after-ms": "1"}, "json": {"error": {"message": "slow", "code": "rate_limit_exceeded"}}}'
+serve "[$late, {\"text\": \"{}\", \"fault\": \"cut\"}, {\"text\": \"{\\\"n\\\": \\\"x\\\"}\"}, {\"text\": \"{\\\"n\\\": 7}\"}]"
+run tenon run ask.yaml --input '{"question": "How many?"}'
+stop
+expect_code 0 && expect_in out '"n":7'
+[ "$(wc -l <requests)" = 4 ] || fails "expected four requests, found $(wc -l <requests)"
+grep -q '"strict": true' requests || fails "the answer was not held to the schema"
