@@ -118,6 +118,10 @@ void recording_event(struct recording *recording, int32_t event, tn_value value)
 
 /* ---- Its file ---- */
 
+static bool is_private(const struct recording *recording) {
+    return value_text_is(value_get(recording->request, "method"), REQUEST_PRIVATE);
+}
+
 static tn_value readable_take(tn_value bytes) {
     size_t length;
     if (!value_is(bytes, TN_BYTES)) return bytes;
@@ -167,6 +171,36 @@ static tn_value data_of(const struct recording *recording, struct secrets *secre
     return secrets_scrub(secrets, recording->data, SECRETS_SCRUB_MIN);
 }
 
+#define PRIVATE_DEPTH_MAX 16 /* of an answer with secrets in it; what is deeper is left out */
+
+/* All but its texts. */
+static tn_value without_texts(tn_value value, int depth) {
+    bool object = value_is(value, TN_OBJECT);
+    if (value_is(value, TN_STRING) || value_is(value, TN_BYTES)) return value_text("{redacted}");
+    if (!object && !value_is(value, TN_ARRAY)) return value_ref(value);
+    if (depth == PRIVATE_DEPTH_MAX) return value_null();
+    tn_value made = object ? value_object() : value_array();
+    for (size_t i = 0; i < value_count(value); i++) {
+        tn_value item = without_texts(object ? value_value_at(value, i) : value_at(value, i), depth + 1);
+        made = object ? value_set_key_take(made, value_ref(value_key_at(value, i)), item) : value_push_take(made, item);
+    }
+    return made;
+}
+
+static tn_value private_body(tn_value body) {
+    size_t length;
+    const char *data = value_is(body, TN_BYTES) ? value_data(body, &length) : value_chars(body, &length);
+    tn_value json = NULL;
+    if (json_read(data, length, NULL, &json, NULL) != TN_OK) return value_text("{redacted}");
+    tn_value safe = without_texts(json, 0);
+    char *text = json_text(safe, JSON_COMPACT);
+    tn_value made = value_text(text);
+    mem_free(text);
+    value_unref(safe);
+    value_unref(json);
+    return made;
+}
+
 /* What END has beside what HEAD had. */
 static tn_value end_of(const struct recording *recording, struct secrets *secrets) {
     static const char *const members[] = {"body", "attempts", "ms"};
@@ -174,7 +208,10 @@ static tn_value end_of(const struct recording *recording, struct secrets *secret
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         tn_value member = value_get(recording->end, members[i]);
         if (!member) continue;
-        made = value_set_take(made, members[i], readable_take(secrets_scrub(secrets, member, SECRETS_SCRUB_MIN)));
+        if (i == 0 && is_private(recording))
+            made = value_set_take(made, members[i], private_body(member));
+        else
+            made = value_set_take(made, members[i], readable_take(secrets_scrub(secrets, member, SECRETS_SCRUB_MIN)));
     }
     return made;
 }

@@ -126,7 +126,15 @@ static tn_value as_json_take(tn_value text) {
     return value;
 }
 
+static tn_value private_redacted(const struct request *request) {
+    const char *name = value_chars(value_get(request->given, "private"), NULL);
+    tn_value made = value_set_take(value_object_reserve(3), "method", value_text(REQUEST_PRIVATE));
+    made = value_set_take(made, "url", value_format("private://%s", name));
+    return value_set_take(made, "receive", value_text(receive_name(request->receive)));
+}
+
 tn_value request_redacted(const struct request *request) {
+    if (request->is_private) return private_redacted(request);
     tn_value headers = value_get(request->given, "headers");
     tn_value made = value_set_take(value_object_reserve(5), "method", value_text(request->method));
     made = value_set_take(made, "url", redacted_url(request));

@@ -254,6 +254,16 @@ static int32_t read_redirects(struct request *request, tn_value value, struct er
     return read_number("redirects", value, 0, HTTP_REDIRECTS_MAX, &request->redirects, error);
 }
 
+static int32_t read_private(struct request *request, tn_value value, struct error *error) {
+    size_t length;
+    if (!value_is(value, TN_STRING)) return wrong_kind(error, "private", value, "a name");
+    const char *name = value_chars(value, &length);
+    if (length > 100 || !is_token(name, length))
+        return invalid(error, "private", "found \"%.80s\", expected a name of letters, digits and -", name);
+    request->is_private = true;
+    return TN_OK;
+}
+
 static int32_t read_max_bytes(struct request *request, tn_value value, struct error *error) {
     int64_t number;
     (void)request;
@@ -266,9 +276,9 @@ static const struct member {
     const char *name;
     int32_t (*read)(struct request *request, tn_value value, struct error *error);
 } members[] = {
-    {"url", read_url},     {"method", read_method},       {"query", read_query},        {"headers", read_headers},
-    {"body", read_body},   {"json", read_json},           {"receive", read_receive},    {"timeout", read_timeout},
-    {"retry", read_retry}, {"redirects", read_redirects}, {"max_bytes", read_max_bytes}};
+    {"url", read_url},     {"method", read_method},       {"query", read_query},         {"headers", read_headers},
+    {"body", read_body},   {"json", read_json},           {"receive", read_receive},     {"timeout", read_timeout},
+    {"retry", read_retry}, {"redirects", read_redirects}, {"max_bytes", read_max_bytes}, {"private", read_private}};
 
 static int32_t read_member(struct request *request, tn_value key, tn_value value, struct error *error) {
     const char *name = value_chars(key, NULL);
@@ -292,6 +302,8 @@ int32_t request_read(struct request *request, tn_value object, struct error *err
         status = read_member(&made, value_key_at(object, i), value_value_at(object, i), error);
     if (status == TN_OK && value_get(object, "body") && value_get(object, "json"))
         status = invalid(error, "json", "there is a `body` as well; give one of them");
+    if (status == TN_OK && made.is_private && made.receive != RECEIVE_WHOLE)
+        status = invalid(error, "receive", "what is `private` is received \"whole\" alone");
     if (status == TN_OK && !made.method[0]) memcpy(made.method, made.body ? "POST" : "GET", made.body ? 5 : 4);
     made.given = value_ref(object);
     if (status == TN_OK)

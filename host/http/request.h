@@ -27,6 +27,7 @@ struct secrets;
 #define HTTP_FIELD_MAX     (128u << 10)   /* bytes of a header */
 #define HTTP_METHOD_MAX    20u            /* bytes of a method's name */
 #define HTTP_REDIRECTS_MAX 20             /* followed */
+#define REQUEST_PRIVATE    "PRIVATE"      /* the method of a request of which nothing may be written down */
 #define HTTP_TIMEOUT_MAX   (86400 * 1000) /* ms, of each time */
 
 enum receive { RECEIVE_WHOLE, RECEIVE_BYTES, RECEIVE_EVENTS, RECEIVE_LINES };
@@ -39,7 +40,7 @@ struct request {
     enum receive receive;
     int64_t redirects, total_ms; /* total_ms: 0 for none */
     tn_value body;               /* `json` as its text; else `body` as it was given; NULL */
-    bool json;
+    bool json, is_private;
 };
 
 /* What goes to whoever sends it. */
@@ -68,7 +69,8 @@ int32_t request_fill(const struct request *request, struct secrets *secrets, int
 tn_value request_secrets(const struct request *request);
 /*
  * What a recording has of it, and what a replay looks for: {method, url, headers?, json? | body?, receive}. Secrets are
- * {secret:NAME}, whether they are there or not; what is usually secret and written out is {redacted}. A new reference.
+ * {secret:NAME}, whether they are there or not; what is usually secret and written out is {redacted}. Of what is
+ * private there is only its name: {method: "PRIVATE", url: "private://NAME", receive}. A new reference.
  */
 tn_value request_redacted(const struct request *request);
 /* The same for the headers of an answer. */

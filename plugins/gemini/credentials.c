@@ -190,7 +190,9 @@ static bool form(const struct credentials *credentials, const char *url, char *o
     return fits;
 }
 
+/* What all kinds of credentials share; a recording of one is found again by any other, and by none. */
 static void put_limits(tn_builder *out, int64_t connect_ms) {
+    tn_put_text(out, "private", "google-access-token");
     tn_put_begin(out, "timeout", TN_OBJECT);
     tn_put_int(out, "connect_ms", connect_ms);
     tn_put_int(out, "total_ms", TOKEN_TOTAL_MS);

@@ -220,6 +220,22 @@ stop
 expect_code 0 && expect_in out '"content":"By the machine"'
 tokens 1
 
+# A recording has nothing of the credentials, and is replayed without them.
+credentials="credentials: service.json"
+vertex none '[{"text": "Kept"}]'
+service
+run tenon run agent.yaml --record kept --input '{"messages": [{"type": "user", "content": "Hi"}]}'
+stop
+expect_code 0 && expect_in out "Kept"
+[ "$(ls kept | wc -l)" = 2 ] || fails "expected two recordings: $(ls kept)"
+! grep -rE "token-1|PRIVATE KEY|assertion|robot@" kept || fails "a recording has what it must not have"
+rm service.json
+run tenon run agent.yaml --replay kept --input '{"messages": [{"type": "user", "content": "Hi"}]}'
+expect_code 1 && expect_in err "service.json"
+sed -i '/credentials:/d' tenon.yaml
+run tenon run agent.yaml --replay kept --input '{"messages": [{"type": "user", "content": "Hi"}]}'
+expect_code 0 && expect_in out "Kept"
+
 # A document cannot have tokens sent elsewhere.
 run tenon model test --no-config -M '{"provider": "gemini", "model": "m", "project": "p", "base_url": "https://evil.example/v1"}'
 expect_code 4 && expect_in err "credentials of Vertex are sent to"

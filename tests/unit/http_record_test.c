@@ -212,6 +212,47 @@ static void order(void **state) {
     end();
 }
 
+/* Nothing of it is written down but its numbers, and it is found again, whatever it was sent to and with. */
+static void private_is_kept_private(void **state) {
+    (void)state;
+    fresh();
+    begin(&(struct stage){.record = recordings});
+    ask("{\"url\":\"http://acme.example/token?who=me\",\"private\":\"acme-token\",\"headers\":{\"a\":\"hush\"},"
+        "\"body\":\"refresh=hush\"}");
+    settle();
+    say(0, TN_HTTP_HEAD, OK_HEAD);
+    say(0, TN_HTTP_END,
+        "{\"status\":200,\"headers\":{},\"body\":{\"$bytes\":"
+        "\"eyJ0b2tlbiI6Imh1c2giLCJzIjozNjAwLCJsIjpbImh1c2giLHRydWVdfQ==\"},\"attempts\":1,\"ms\":2}");
+    ask("{\"url\":\"http://acme.example/token\",\"private\":\"acme-token\"}");
+    settle();
+    say(1, TN_HTTP_HEAD, OK_HEAD);
+    say(1, TN_HTTP_END, "{\"status\":200,\"headers\":{},\"body\":{\"$bytes\":\"aHVzaA==\"},\"attempts\":1,\"ms\":2}");
+    end();
+    expect_recorded("000001-PRIVATE-acme-token.json",
+                    "{\"format\":\"tenon-http/1\",\"plugin\":\"test.asks\",\"request\":{\"method\":\"PRIVATE\",\"url\":"
+                    "\"private://acme-token\",\"receive\":\"whole\"},\"response\":{\"status\":200,\"headers\":{\"x\":"
+                    "\"y\"},\"attempt\":1,\"end\":{\"body\":\"{\\\"token\\\":\\\"{redacted}\\\",\\\"s\\\":3600,"
+                    "\\\"l\\\":[\\\"{redacted}\\\",true]}\",\"attempts\":1,\"ms\":0}}}");
+    expect_recorded("000002-PRIVATE-acme-token.json",
+                    "{\"format\":\"tenon-http/1\",\"plugin\":\"test.asks\",\"request\":{\"method\":\"PRIVATE\",\"url\":"
+                    "\"private://acme-token\",\"receive\":\"whole\"},\"response\":{\"status\":200,\"headers\":{\"x\":"
+                    "\"y\"},\"attempt\":1,\"end\":{\"body\":\"{redacted}\",\"attempts\":1,\"ms\":0}}}");
+    buffer_clear(&told);
+    begin(&(struct stage){.replay = recordings});
+    ask("{\"url\":\"http://acme.example/elsewhere\",\"private\":\"acme-token\"}");
+    settle();
+    char *given = all_told();
+    assert_non_null(strstr(given, "END"));
+    mem_free(given);
+    expect_refused("{\"url\":\"http://acme.example/token\"}", "NOT_RECORDED", "");
+    expect_refused("{\"url\":\"http://acme.example/\",\"private\":\"not a name\"}", "INVALID_INPUT", "expected a name");
+    expect_refused("{\"url\":\"http://acme.example/\",\"private\":1}", "INVALID_INPUT", "expected a name");
+    expect_refused("{\"url\":\"http://acme.example/\",\"private\":\"a\",\"receive\":\"lines\"}", "INVALID_INPUT",
+                   "what is `private` is received");
+    end();
+}
+
 static void nearest(void **state) {
     (void)state;
     fresh();
@@ -337,8 +378,14 @@ static void full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_again), cmocka_unit_test(form),    cmocka_unit_test(order),     cmocka_unit_test(nearest),
-        cmocka_unit_test(pauses),     cmocka_unit_test(folders), cmocka_unit_test(full_disk),
+        cmocka_unit_test(same_again),
+        cmocka_unit_test(form),
+        cmocka_unit_test(order),
+        cmocka_unit_test(nearest),
+        cmocka_unit_test(private_is_kept_private),
+        cmocka_unit_test(pauses),
+        cmocka_unit_test(folders),
+        cmocka_unit_test(full_disk),
     };
     RUN_TESTS(tests);
 }

@@ -19,6 +19,9 @@
  *   redirects?  how many are followed, within what the effects allow; 0 by default, at most 20. Secrets stay behind
  *               where the origin changes.
  *   max_bytes?  of a body that is received, 64 MiB by default; LIMIT
+ *   private?    NAME: what is sent and what comes back are secrets, as where a token is got; "whole" alone. A recording
+ *               has neither the address nor the body, and of a JSON answer all but its texts, which are "{redacted}". A
+ *               replay finds it by this name.
  * TEXT is a string, {secret: NAME}, {secret: NAME, optional: true} (where there is none the header or query is left
  * out), or an array of those, joined: ["Bearer ", {secret: "ACME_KEY"}]. The plugin never sees a secret's text: its
  * effects declare "secret:NAME", or "secret" for those that its configuration names.
