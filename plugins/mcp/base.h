@@ -68,29 +68,12 @@ static inline char *copy_text(const char *text) {
     return copy;
 }
 
-__attribute__((format(printf, 2, 3))) static inline void say(int32_t level, const char *format, ...) {
-    char line[2048];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    for (char *at = line; *at != '\0'; at++) /* what a server says goes to a terminal */
-        if ((unsigned char)*at < ' ' || *at == 127) *at = ' ';
-    tn.core->log(tn.host, level, line);
-}
+/* A line in the log, as by printf; cut at 2047 bytes. What a server says may go to a terminal: controls become spaces,
+ * what is not UTF-8 a question mark. */
+__attribute__((format(printf, 2, 3))) void say(int32_t level, const char *format, ...);
 
 /* A text made as by printf, of at most 2047 bytes: cut between characters. A new reference. */
-__attribute__((format(printf, 1, 2))) static inline tn_value format_value(const char *format, ...) {
-    char text[2048];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    size_t end = length < 0 ? 0 : (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
-    tn_value made = tn_text_n(text, end);
-    for (size_t cut = end; made == NULL && cut > 0 && end - cut < 4; cut--) made = tn_text_n(text, cut - 1);
-    return made;
-}
+__attribute__((format(printf, 1, 2))) tn_value format_value(const char *format, ...);
 
 static inline bool value_is(tn_value value, const char *text) {
     const char *chars = tn_chars(value, NULL);

@@ -65,7 +65,7 @@ static bool dispatch(struct sse *sse, sse_event event, void *user) {
     sse->data = (struct buffer){.limit = whole.limit};
     sse->has_data = sse->overflow = sse->other_event = false;
     bool go_on = true;
-    if (given) go_on = event(user, overflow ? NULL : whole.bytes, overflow ? 0 : whole.length);
+    if (given) go_on = event(user, overflow ? NULL : whole.length > 0 ? whole.bytes : "", overflow ? 0 : whole.length);
     buffer_free(&whole);
     return go_on;
 }

@@ -1,0 +1,5 @@
+# Servers of the Model Context Protocol: a scripted one of either era, good and hostile; what it is sent is validated.
+command -v python3 >/dev/null || skips "there is no python3"
+export TENON SOURCE TENON_SUITES="${TENON_SUITES:-$SOURCE/../shared/suites}"
+python3 "$SOURCE/tests/mcp/protocol.py" || fails "protocol.py"
+python3 "$SOURCE/tests/mcp/hostile.py" || fails "hostile.py"

@@ -1,0 +1,96 @@
+"""harness.py: what the tests of the plugin tenon.mcp share: a folder with a configuration, runs of tools in it."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+TENON = os.environ["TENON"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+DOCUMENT = """version: "1.0"
+channels:
+  - {name: messages, type: append}
+nodes:
+  - {id: t, type: tools, config: {tools: ["*"], auto_approve: ["*"]}}
+edges:
+  - {from: START, to: t}
+  - {from: t, to: END}
+"""
+
+
+def fails(why, *more):
+    sys.exit("failed: %s\n%s" % (why, "\n".join(str(item)[:4000] for item in more)))
+
+
+def check(truth, why, *more):
+    if not truth:
+        fails(why, *more)
+
+
+class Result:
+    """The contents of the tools' messages in the order of the calls; errors begin with their code."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err, self.contents, self.status = code, out, err, [], []
+        check("Sanitizer" not in err and "runtime error:" not in err, "a sanitizer found something", err)
+        for message in json.loads(out)["messages"] if out.startswith("{") else []:
+            if message["type"] == "tool":
+                self.contents.append(message["content"])
+                self.status.append(message.get("status", "ok"))
+
+    def json(self, index):
+        try:
+            return json.loads(self.contents[index])
+        except (ValueError, IndexError, TypeError):
+            fails("expected JSON as result %d" % index, self.contents, self.err, self.out)
+
+
+def configure(servers, **more):
+    """Writes tenon.yaml and the document."""
+    config = {"plugins": {"config": {"tenon.mcp": {"servers": servers}}}, "log": "info", **more}
+    with open("tenon.yaml", "w") as file:
+        json.dump(config, file)
+    with open("call.yaml", "w") as file:
+        file.write(DOCUMENT)
+
+
+def fake(kind, *quirks, log="log", **more):
+    return {"command": [sys.executable, os.path.join(HERE, "server.py"), kind, os.path.abspath(log), *quirks], **more}
+
+
+def tenon(*arguments, **more):
+    done = subprocess.run([TENON, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=90, **more)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def message_of(calls):
+    made = [{"id": "c%d" % i, "name": name, "arguments": arguments} for i, (name, arguments) in enumerate(calls)]
+    return json.dumps({"messages": [{"type": "ai", "content": "", "tool_calls": made}]})
+
+
+def call(*calls, options=()):
+    """Calls tools, all at once, each a name or (name, arguments)."""
+    pairs = [item if isinstance(item, tuple) else (item, {}) for item in calls]
+    return tenon("run", "call.yaml", "--input", message_of(pairs), *options)
+
+
+def call_with_answers(name, answers, arguments=None, between=None):
+    """One call in a thread, each question answered by the next of `answers`, each in a process of its own."""
+    thread = "t-" + re.sub(r"\W", "-", name)
+    result = call((name, arguments or {}), options=("--thread", thread))
+    for given in answers:
+        found = re.search(r"waits for answers: (\[.*\])", result.err)
+        check(found, "expected a question of " + name, result.err, result.out)
+        result.question = json.loads(found.group(1))[0]
+        if between:
+            between()
+        question = result.question
+        answer = "%s=%s" % (question["id"], json.dumps(given))
+        result = tenon("run", "call.yaml", "--thread", thread, "--resume", "--answer", answer)
+        result.question = question
+    return result
+
+
+def received(log="log"):
+    with open(log) as file:
+        return [json.loads(line) for line in file]

@@ -1,0 +1,369 @@
+"""server.py ERA LOG [QUIRK…]: a scripted MCP server on standard input and output, good or hostile.
+
+ERA is "legacy" (with `initialize`) or "modern" (server/discover, 2026-07-28). Every line that arrives is appended to the
+file LOG, for tests to validate. QUIRKs change what it does at its beginning; its tools are the rest: each is named for
+what it does when it is called.
+"""
+import json
+import os
+import sys
+import time
+
+era, log, quirks = sys.argv[1], open(sys.argv[2], "a"), sys.argv[3:]
+META = "io.modelcontextprotocol/"
+waiting = {}  # id of a request of ours -> what to do with its answer
+state = {"next": 1000, "grown": 0}
+
+
+def out(text):
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def send(**message):
+    out(json.dumps({"jsonrpc": "2.0", **message}))
+
+
+def answer(ident, result):
+    if era == "modern":
+        result = {"resultType": "complete", "_meta": {META + "serverInfo": {"name": "fake", "version": "1"}}, **result}
+    send(id=ident, result=result)
+
+
+def refuse(ident, code, message, **more):
+    send(id=ident, error={"code": code, "message": message, **more})
+
+
+def ask(method, params, then):
+    state["next"] += 1
+    waiting[state["next"]] = then
+    send(id=state["next"], method=method, params=params)
+
+
+def text(*parts, **more):
+    return {"content": [{"type": "text", "text": part} for part in parts], **more}
+
+
+FORM = {
+    "message": "Which colour?",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {"colour": {"type": "string"}, "shade": {"type": "string", "default": "dark"}},
+        "required": ["colour"],
+    },
+}
+QUESTION = {
+    "messages": [{"role": "user", "content": {"type": "text", "text": "Say something."}}],
+    "systemPrompt": "Be short.",
+    "maxTokens": 20,
+}
+
+
+# ---- Tools: called with the request's id, its params ----
+
+
+def echo(ident, params):
+    answer(ident, text(params["arguments"].get("text", "")))
+
+
+def fails(ident, params):
+    answer(ident, text("It is broken.", isError=True))
+
+
+def refuses(ident, params):
+    refuse(ident, -32602, "no such thing")
+
+
+def structured(ident, params):
+    answer(ident, text('{"sum": 3}', structuredContent={"sum": 3}))
+
+
+def lies(ident, params):
+    answer(ident, text("x", structuredContent={"sum": "three"}))
+
+
+def blocks(ident, params):
+    answer(
+        ident,
+        {
+            "content": [
+                {"type": "text", "text": "a"},
+                {"type": "image", "data": "AAEC", "mimeType": "image/png"},
+                {"type": "audio", "data": "AAEC", "mimeType": "audio/wav"},
+                {"type": "resource", "resource": {"uri": "x:/t", "text": "inside", "mimeType": "text/plain"}},
+                {"type": "resource", "resource": {"uri": "x:/b", "blob": "AAEC", "mimeType": "application/zip"}},
+                {"type": "resource_link", "uri": "x:/l", "name": "link"},
+                {"type": "hologram", "data": 1},
+            ]
+        },
+    )
+
+
+def round_of(params, key, request, ident, then):
+    """One question of either era: the answer goes to `then`."""
+    if era == "legacy":
+        ask(request["method"], request["params"], then)
+    elif key in params.get("inputResponses", {}):
+        assert params["requestState"] == "opaque"
+        then(params["inputResponses"][key])
+    else:
+        answer(ident, {"resultType": "input_required", "inputRequests": {key: request}, "requestState": "opaque"})
+
+
+def asks(ident, params):
+    request = {"method": "elicitation/create", "params": FORM}
+    round_of(params, "colour", request, ident, lambda got: answer(ident, text(json.dumps(got, sort_keys=True))))
+
+
+def samples(ident, params):
+    request = {"method": "sampling/createMessage", "params": QUESTION}
+    round_of(params, "words", request, ident, lambda got: answer(ident, text(json.dumps(got, sort_keys=True))))
+
+
+def roots(ident, params):
+    request = {"method": "roots/list", "params": {}}
+    round_of(params, "roots", request, ident, lambda got: answer(ident, text(json.dumps(got))))
+
+
+def asks_twice(ident, params):
+    if era == "legacy":
+        second = lambda one: ask("elicitation/create", dict(FORM, message="And?"),
+                                 lambda two: answer(ident, text(one["action"], two["action"])))
+        ask("elicitation/create", FORM, second)
+    else:
+        got = params.get("inputResponses", {})
+        if len(got) == 2:
+            answer(ident, text(got["one"]["action"], got["two"]["action"]))
+        else:
+            requests = {name: {"method": "elicitation/create", "params": dict(FORM, message=name)} for name in ("one", "two")}
+            answer(ident, {"resultType": "input_required", "inputRequests": requests})
+
+
+def asks_for_ever(ident, params):
+    answer(ident, {"resultType": "input_required", "requestState": "again"})
+
+
+def asks_what_nobody_can(ident, params):
+    if era == "legacy":
+        ask("who/are-you", {}, lambda got: answer(ident, text("?")))
+        waiting[state["next"]] = lambda got: None
+        refused[state["next"]] = lambda error: answer(ident, text(str(error["code"])))
+    else:
+        answer(ident, {"resultType": "input_required", "inputRequests": {"x": {"method": "who/are-you", "params": {}}}})
+
+
+refused = {}
+
+
+def opens_page(ident, params):
+    elicitation = {"mode": "url", "message": "Sign in", "url": "https://example.com/in", "elicitationId": "e1"}
+    if os.path.exists("signed-in"):
+        answer(ident, text("welcome"))
+    else:
+        open("signed-in", "w").close()
+        refuse(ident, -32042, "sign in first", data={"elicitations": [elicitation]})
+
+
+def slow(ident, params):
+    token = params["_meta"]["progressToken"]
+    for step in range(3):
+        send(method="notifications/progress", params={"progressToken": token, "progress": step, "total": 3, "message": "step"})
+    answer(ident, text("done"))
+
+
+def never(ident, params):
+    pass
+
+
+def dies(ident, params):
+    os._exit(3)
+
+
+def answers_twice(ident, params):
+    answer(ident, text("one"))
+    answer(ident, text("two"))
+
+
+def answers_another(ident, params):
+    answer(ident + 500, text("not yours"))
+    answer(str(ident), text("nor this"))
+    answer(None, text("nor that"))
+    answer(ident, text("yours"))
+
+
+def talks_nonsense(ident, params):
+    out("hello there")
+    out("{")
+    out("[]")
+    out('"text"')
+    out("")
+    out('{"jsonrpc": "1.0", "id": 1, "result": {}}')
+    sys.stdout.buffer.write(b'{"jsonrpc": "2.0", "method": "\xff\xfe"}\n')
+    send(method="notifications/unheard-of", params=[])
+    send(id={"a": 1}, method="ping")
+    send(id=ident + 7000, result=None)
+    answer(ident, text("still here"))
+
+
+def says_nothing_sensible(ident, params):
+    send(id=ident, result=17)
+
+
+def is_huge(ident, params):
+    block = "x" * (1 << 20)
+    sys.stdout.write('{"jsonrpc": "2.0", "id": %d, "result": {"content": [{"type": "text", "text": "' % ident)
+    for _ in range(66):
+        sys.stdout.write(block)
+    sys.stdout.write('"}]}}\n')
+    answer(ident, text("small"))
+
+
+def pings(ident, params):
+    ask("ping", {}, lambda got: answer(ident, text("pong")))
+
+
+def logs(ident, params):
+    send(method="notifications/message", params={"level": "error", "logger": "fake", "data": "something \x1b[31mred"})
+    answer(ident, text("logged"))
+
+
+def grows(ident, params):
+    state["grown"] += 1
+    send(method="notifications/tools/list_changed")
+    answer(ident, text("grown"))
+
+
+def says_environment(ident, params):
+    answer(ident, text(os.environ.get("FAKE", "none"), os.path.basename(os.getcwd())))
+
+
+NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
+SUM = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+TOOLS = {
+    "echo": (echo, {"inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}, "annotations": {"readOnlyHint": True, "openWorldHint": False}}),
+    "structured": (structured, {"outputSchema": SUM}),
+    "lies": (lies, {"outputSchema": SUM}),
+}
+for function in (fails, refuses, blocks, asks, asks_twice, asks_for_ever, asks_what_nobody_can, opens_page, samples, roots, slow, never, dies,
+                 answers_twice, answers_another, talks_nonsense, says_nothing_sensible, is_huge, pings, logs, grows, says_environment):
+    TOOLS[function.__name__] = (function, {})
+
+
+def describe(name, more):
+    return {"name": name, "description": name + " does what it says.", "inputSchema": NOTHING, **more}
+
+
+def tools():
+    if "many" in quirks:
+        return [describe("tool%d" % i, {}) for i in range(10000)]
+    if "odd" in quirks:
+        return [
+            describe("good", {}),
+            describe("good", {"description": "the second of this name"}),
+            describe("a b/c", {}),
+            describe("a_b_c", {}),
+            describe("_hidden", {}),
+            describe("x" * 200, {}),
+            describe("", {}),
+            {"name": 5},
+            {"name": "no_schema"},
+            describe("broken", {"inputSchema": {"type": "object", "properties": {"a": {"type": "strin"}}}}),
+            describe("regex", {"inputSchema": {"type": "object", "properties": {"a": {"pattern": "("}}}}),
+            describe("array", {"inputSchema": {"type": "array"}}),
+            "no tool at all",
+            None,
+            describe("last", {}),
+        ]
+    grown = [describe("new%d" % i, {}) for i in range(state["grown"])]
+    return [describe(name, more) for name, (_, more) in TOOLS.items()] + grown
+
+
+def list_tools(ident, params):
+    everything, start = tools(), int(params.get("cursor", 0))
+    size = 500 if "many" in quirks else 7
+    page = {"tools": everything[start:start + size]}
+    if start + size < len(everything) or "circles" in quirks:
+        page["nextCursor"] = str(start + size if "circles" not in quirks else size)
+    if era == "modern":
+        page.update(ttlMs=0, cacheScope="private")
+    answer(ident, page)
+
+
+def call(ident, params):
+    function = TOOLS.get(params["name"], (lambda i, p: answer(i, text("called " + p["name"])), {}))[0]
+    function(ident, params)
+
+
+CAPABILITIES = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}, "logging": {}}
+
+
+def discover(ident, params):
+    if "unsupported" in quirks:
+        refuse(ident, -32022, "no", data={"supported": ["2099-01-01"], "requested": "2026-07-28"})
+    else:
+        answer(ident, {"supportedVersions": ["2026-07-28"], "capabilities": CAPABILITIES, "ttlMs": 0, "cacheScope": "private"})
+
+
+def initialize(ident, params):
+    version = params["protocolVersion"]
+    if "old" in quirks:
+        version = "2024-11-05"
+    if "future" in quirks:
+        version = "2099-01-01"
+    answer(ident, {"protocolVersion": version, "capabilities": CAPABILITIES, "serverInfo": {"name": "fake", "version": "1"}, "instructions": "Be kind."})
+
+
+def listen(ident, params):
+    send(method="notifications/subscriptions/acknowledged", params={"_meta": {META + "subscriptionId": ident}, "notifications": params["notifications"]})
+
+
+RESOURCES = {"resources": [{"uri": "x:/t", "name": "t"}]}
+METHODS = {
+    "tools/list": list_tools,
+    "tools/call": call,
+    "ping": lambda ident, params: answer(ident, {}),
+    "logging/setLevel": lambda ident, params: answer(ident, {}),
+    "resources/list": lambda ident, params: answer(ident, RESOURCES),
+    "resources/templates/list": lambda ident, params: answer(ident, {"resourceTemplates": []}),
+    "resources/read": lambda ident, params: answer(ident, {"contents": [{"uri": params["uri"], "text": "inside"}]}),
+    "prompts/list": lambda ident, params: answer(ident, {"prompts": [{"name": "p"}]}),
+    "prompts/get": lambda ident, params: answer(ident, {"description": "d", "messages": [
+        {"role": "user", "content": {"type": "text", "text": "hi " + params.get("arguments", {}).get("who", "")}},
+        {"role": "assistant", "content": {"type": "image", "data": "AAEC", "mimeType": "image/png"}}]}),
+}
+if era == "modern":
+    METHODS.update({"server/discover": discover, "subscriptions/listen": listen})
+    for gone in ("ping", "logging/setLevel"):
+        del METHODS[gone]
+else:
+    METHODS["initialize"] = initialize
+
+if "exits" in quirks:
+    sys.stderr.write("it cannot be\n")
+    sys.exit(7)
+
+for line in sys.stdin:
+    log.write(line)
+    log.flush()
+    message = json.loads(line)
+    if "mute" in quirks or ("method" in message and "id" not in message):
+        continue
+    if "method" not in message:
+        then = waiting.pop(message["id"])
+        if "result" in message:
+            then(message["result"])
+        elif message["id"] in refused:
+            refused.pop(message["id"])(message["error"])
+        continue
+    if "fragile" in quirks and message["method"] == "server/discover":
+        sys.exit(1)
+    if "mute-discover" in quirks and message["method"] == "server/discover":
+        continue
+    if message["method"] in METHODS:
+        METHODS[message["method"]](message["id"], message.get("params", {}))
+    else:
+        refuse(message["id"], -32601, "Method not found")
+if "stubborn" in quirks:
+    import signal
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(60)
