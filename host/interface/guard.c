@@ -292,7 +292,7 @@ struct guarded_done {
 static void on_done(void *user, int32_t status, tn_value result) {
     struct guarded_done *waits = user;
     struct guarded *before = current;
-    current = last = waits->guarded;
+    last = current = waits->guarded;
     waits->done(waits->user, status, result);
     current = before;
     mem_free(waits);
@@ -386,7 +386,7 @@ static int32_t h_send(const void *self, tn_value request, tn_http_handler handle
     static int32_t p_##name parameters {                                                                               \
         struct guarded *guarded = (struct guarded *)(uintptr_t)self, *before = current;                                \
         self = guarded->inner->self;                                                                                   \
-        current = last = guarded;                                                                                      \
+        last = current = guarded;                                                                                      \
         int32_t status = guarded->inner_http->name arguments;                                                          \
         current = before;                                                                                              \
         return status;                                                                                                 \
@@ -633,7 +633,7 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *end) {
 static void *enter_plugin(const struct plugin *plugin) {
     struct guarded *guarded = all, *before = current;
     while (guarded && guarded->plugin != plugin) guarded = guarded->next;
-    if (guarded) current = last = guarded;
+    if (guarded) last = current = guarded;
     return before;
 }
 
