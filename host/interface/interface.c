@@ -10,6 +10,7 @@ const struct registry_interface interface_table[] = {
     {TN_TASK_1, &interface_task, false, NULL},
     /* Drafts. */
     {TN_EVAL_DRAFT, &interface_eval, true, NULL},
+    {TN_DOCUMENT_DRAFT, &interface_document, true, NULL},
     {TN_EXPECT_DRAFT, &registry_expect_draft, true, NULL},
     {TN_GRAPH_DRAFT, &interface_graph, true, NULL},
     {TN_GRAPH_DRAFT_2, &interface_graph_2, true, NULL},

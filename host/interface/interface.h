@@ -8,6 +8,7 @@
 
 #include "host/plugin/registry.h"
 #include <tenon.h>
+#include <tenon/document.h>
 #include <tenon/eval.h>
 #include <tenon/graph.h>
 #include <tenon/http.h>
@@ -33,9 +34,10 @@ extern const tn_http_draft *interface_http_elsewhere;
 struct callable *interface_http_call(struct plugin *plugin);
 extern const tn_poll_draft interface_poll;
 void interface_poll_ended(struct plugin *plugin); /* [loop] ends all of its watches */
+extern const tn_document_draft interface_document;
 extern const tn_state_draft interface_state;
 extern const tn_tool_draft interface_tool;
-/* Where set, operations of the state kernel are what it makes of their names: in a process that has no store. */
+/* Where set, operations of the state kernel, and of documents, are what it makes of their names: in a process that has no store. */
 extern struct callable *(*interface_state_elsewhere)(const char *operation);
 
 /* Check mode (guard.h): told when a plugin is called back, by a post, a watch or an exchange. NULL: nobody is. */

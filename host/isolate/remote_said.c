@@ -171,9 +171,11 @@ static void on_call(struct remote *remote, struct task *task, int64_t number, tn
         struct callable *request = interface_http_call(remote->plugin);
         status = call_child(task->token, request, false, input, on_called, asked);
         callable_unref(request);
-    } else if (remote->asked < PROTOCOL_CALLS && value_is(operation, TN_STRING))
+    } else if (remote->asked < PROTOCOL_CALLS && value_is(operation, TN_STRING)) {
         status = interface_state.invoke(task->token, value_chars(operation, NULL), input, on_called, asked);
-    else if (remote->asked < PROTOCOL_CALLS)
+        if (status == TN_NOT_FOUND)
+            status = interface_document.invoke(task->token, value_chars(operation, NULL), input, on_called, asked);
+    } else if (remote->asked < PROTOCOL_CALLS)
         status = interface_task.call(task->token, callee < 0 || callee > UINT32_MAX ? UINT32_MAX : (uint32_t)callee,
                                      input, on_called, asked);
     if (status == TN_OK) {

@@ -46,7 +46,8 @@ static void test_the_table(void **state) {
     (void)state;
     static const char *const ids[] = {TN_CORE_1,        TN_VALUE_1,    TN_TASK_1,         TN_EVAL_DRAFT,
                                       TN_GRAPH_DRAFT,   TN_POLL_DRAFT, TN_REGISTRY_DRAFT, TN_STATE_DRAFT,
-                                      TN_GRAPH_DRAFT_2, TN_HTTP_DRAFT, TN_TOOL_DRAFT,     TN_EXPECT_DRAFT};
+                                      TN_GRAPH_DRAFT_2, TN_HTTP_DRAFT, TN_TOOL_DRAFT,     TN_EXPECT_DRAFT,
+                                      TN_DOCUMENT_DRAFT};
     size_t rows = 0;
     while (interface_table[rows].id) rows++;
     assert_int_equal(rows, sizeof ids / sizeof *ids);

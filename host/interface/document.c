@@ -1,0 +1,207 @@
+/*
+ * document.c - tenon.document: texts checked, and run inside a task.
+ *
+ * An operation is a callable for one call, as of state.c. To run one it builds the graph and calls it: so the inner run
+ * belongs to the task, and is found again under its path where that is resumed, as the text is the same then.
+ */
+#include "adl/document/document.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/diagnostic/print.h"
+#include "adl/text/source.h"
+#include "adl/value/memory.h"
+#include "host/call/slot.h"
+#include "host/engine/graph.h"
+#include "host/host.h"
+#include "host/interface/interface.h"
+#include "host/interface/view.h"
+#include "host/plugin/plugin.h"
+#include "host/plugin/registry.h"
+#include <string.h>
+
+#define EFFECT     "document.run"
+#define REPORT_MAX 65536u
+
+struct operation {
+    struct callable callable; /* first */
+    struct host *host;
+    bool runs, allowed;
+    const char *component; /* its id */
+};
+
+/* ---- A text ---- */
+
+static struct source *source_of(tn_value input, struct error *error) {
+    tn_value text = value_get(input, "text"), name = value_get(input, "name");
+    size_t length;
+    if (!text || !value_is(text, TN_STRING)) {
+        error_set(error, TN_INVALID, "INVALID_INPUT", "`text`: found %s, expected the document as a text",
+                  text ? value_kind_name(value_kind(text)) : "nothing");
+        return NULL;
+    }
+    const char *chars = value_chars(text, &length);
+    return source_new(name && value_is(name, TN_STRING) ? value_chars(name, NULL) : "document", chars, length);
+}
+
+static struct document *read_document(struct host *host, struct source *source, struct diagnostics *found) {
+    struct diagnostics *outside = host->found;
+    host->found = NULL; /* what is wrong with it is for whoever asked */
+    struct document *document = document_read(source, &host->catalog, found);
+    host->found = outside;
+    diagnostics_sort(found);
+    return document;
+}
+
+static tn_value report_of(const struct diagnostics *found) {
+    struct buffer out;
+    buffer_init(&out, REPORT_MAX);
+    diagnostics_print(&out, found, &(struct diagnostic_style){.colour = false});
+    tn_value report = value_string_lossy(buffer_cstr(&out), out.length);
+    buffer_finish(&out);
+    return report;
+}
+
+static tn_value checked(const struct diagnostics *found) {
+    size_t errors = diagnostics_errors(found);
+    tn_value result = value_set_take(value_object_reserve(5), "valid", value_bool(errors == 0));
+    result = value_set_take(result, "errors", value_int((int64_t)errors));
+    result = value_set_take(result, "warnings", value_int((int64_t)diagnostics_warnings(found)));
+    result = value_set_take(result, "diagnostics", diagnostics_to_value(found));
+    return value_set_take(result, "report", report_of(found));
+}
+
+/* ---- The callable ---- */
+
+static void on_run(void *user, int32_t status, tn_value result) {
+    uint64_t token = (uint64_t)(uintptr_t)user;
+    struct error error = ERROR_INIT;
+    if (status == TN_OK) {
+        (void)call_complete(token, result);
+        return;
+    }
+    if (status == TN_FAILED)
+        error_from_value(&error, result);
+    else
+        error_set(&error, TN_CANCELLED, "CANCELLED", "the call was cancelled");
+    (void)call_fail(token, &error);
+    error_finish(&error);
+}
+
+static int32_t refuse(const struct diagnostics *found, struct error *error) {
+    tn_value report = report_of(found);
+    error_set(error, TN_INVALID, "INVALID_GRAPH", "%s", value_chars(report, NULL));
+    error->more = value_set_take(value_object_reserve(1), "detail",
+                                 value_set_take(value_object_reserve(1), "diagnostics", diagnostics_to_value(found)));
+    value_unref(report);
+    return TN_INVALID;
+}
+
+static int32_t run(const struct operation *operation, struct call *call, struct document *document, tn_value input,
+                   struct error *error) {
+    struct graph *graph = NULL;
+    tn_value given = value_get(input, "input"), none = given ? NULL : value_object();
+    int32_t status = graph_build(operation->host, document, 1, &graph, error);
+    if (status == TN_OK) {
+        status = call_child(call_token(call), &graph->callable, false, given ? given : none, on_run,
+                            (void *)(uintptr_t)call_token(call));
+        if (status != TN_OK)
+            error_set(error, status, status == TN_LIMIT ? "LIMIT" : "CANCELLED",
+                      status == TN_LIMIT ? "documents run each other too deep" : "the call was cancelled");
+        graph_unref(graph);
+    }
+    value_unref(none);
+    return status;
+}
+
+static int32_t start(struct callable *callable, struct call *call, tn_value input) {
+    const struct operation *operation = (const struct operation *)callable;
+    struct error error = ERROR_INIT;
+    struct source *source = NULL;
+    if (!operation->allowed)
+        error_set(&error, TN_FAILED, "PERMISSION_DENIED",
+                  "`%s` runs a document, and the manifest does not declare its effect; add \"" EFFECT
+                  "\" to the component's `effects`",
+                  operation->component);
+    else
+        source = source_of(input, &error);
+    if (source) {
+        struct diagnostics *found = diagnostics_new();
+        struct document *document = read_document(operation->host, source, found);
+        if (!operation->runs) {
+            tn_value result = checked(found);
+            (void)call_complete(call_token(call), result);
+            value_unref(result);
+        } else if (diagnostics_errors(found)) {
+            (void)refuse(found, &error);
+        } else {
+            (void)run(operation, call, document, input, &error);
+        }
+        document_unref(document);
+        diagnostics_free(found);
+        source_unref(source);
+    }
+    if (error.code) (void)call_fail(call_token(call), &error);
+    error_finish(&error);
+    return TN_OK;
+}
+
+static void operation_free(struct callable *callable) { mem_free(callable); }
+
+static const struct callable_ops ops = {.start = start, .free = operation_free};
+
+/* ---- The interface ---- */
+
+static bool declares(const struct component_info *info) {
+    for (size_t i = 0; i < value_count(info->effects); i++)
+        if (value_text_is(value_at(info->effects, i), EFFECT)) return true;
+    return false;
+}
+
+/* TN_NOT_FOUND where there is no such operation. */
+static int32_t operation_new(const struct view *view, const char *name, struct callable **out) {
+    const struct component *component = view->instance->component;
+    bool runs = strcmp(name, "document.run") == 0;
+    if (!runs && strcmp(name, "document.check") != 0) return TN_NOT_FOUND;
+    if (interface_state_elsewhere) {
+        *out = interface_state_elsewhere(name);
+        return TN_OK;
+    }
+    struct operation *operation = mem_zalloc(sizeof *operation);
+    operation->callable = (struct callable){.ops = &ops, .references = 1};
+    operation->host = registry_user(plugin_registry(component->plugin));
+    operation->runs = runs;
+    operation->component = component->info->id;
+    operation->allowed = !runs || declares(component->info);
+    *out = &operation->callable;
+    return TN_OK;
+}
+
+static int32_t invoke(tn_task task, const char *name, tn_value arguments, tn_call_done done, void *user) {
+    struct view view;
+    struct callable *operation;
+    if (!name || !done) return TN_INVALID;
+    if (!view_open(&view, task)) return interface_task.cancelled(task) < 0 ? TN_STALE : TN_WRONG_THREAD;
+    if (view.job) return TN_WRONG_THREAD;
+    int32_t status = operation_new(&view, name, &operation);
+    if (status != TN_OK) return status;
+    status = call_child(task, operation, false, arguments, done, user);
+    callable_unref(operation);
+    return status;
+}
+
+static int32_t invoke_wait(tn_task task, const char *name, tn_value arguments, tn_value *result) {
+    struct view view;
+    struct callable *operation;
+    tn_value given = NULL;
+    if (!name || !result) return TN_INVALID;
+    struct job *job = job_of(task);
+    if (!job) return interface_task.cancelled(task) < 0 ? TN_STALE : TN_WRONG_THREAD;
+    if (!view_open(&view, task)) return TN_STALE;
+    int32_t status = operation_new(&view, name, &operation);
+    if (status != TN_OK) return status;
+    status = worker_call(job, operation, false, arguments, &given);
+    callable_unref(operation);
+    if (status == TN_OK || status == TN_FAILED || status == TN_CANCELLED) *result = given;
+    return status;
+}
+
+const tn_document_draft interface_document = {sizeof(tn_document_draft), 0, invoke, invoke_wait};

@@ -1,0 +1,49 @@
+/*
+ * document.c - the plugin `tenon.document`: ADL documents checked and run as tools.
+ *
+ * What a model has written is checked before anything of it runs, and what is wrong with it is told in the words of
+ * `tenon check`: enough to mend it by. Running one may do anything that the host can, so it is asked about first,
+ * unless the document around it says otherwise.
+ */
+#include <tenon/document.h>
+#include <tenon/easy.h>
+
+TN_PLUGIN("tenon.document", "0.1.0", "Documents checked and run, as tools")
+
+static const tn_document_draft *documents;
+
+static int32_t document_init(void *self, tn_value config) {
+    (void)self, (void)config;
+    documents = tn_easy_interface(tn.host, TN_DOCUMENT_DRAFT, sizeof(*documents));
+    return documents != NULL ? TN_OK : TN_UNSUPPORTED;
+}
+
+TN_LIFECYCLE(document_init, NULL, NULL)
+
+static int32_t document_create(tn_value config, tn_binder *binder, void **self) {
+    (void)config, (void)binder;
+    *self = NULL;
+    return TN_OK;
+}
+
+/* A call's `user` is its task: a token fits into a pointer. */
+static void document_done(void *user, int32_t status, tn_value result) {
+    tn_task task = (tn_task)(uintptr_t)user;
+    if (status == TN_OK)
+        (void)tn.task->complete(task, result);
+    else if (status == TN_CANCELLED)
+        (void)tn_fail(task, "CANCELLED", "cancelled");
+    else
+        (void)tn.task->fail(task, tn_get_text(result, "code", "ERROR"),
+                            tn_get_text(result, "message", "the document failed, and gave no reason"), result);
+}
+
+#define DOCUMENT_TOOL(name, id)                                                                                        \
+    static int32_t name##_begin(void *self, tn_task task, tn_value input) {                                            \
+        (void)self;                                                                                                    \
+        return documents->invoke(task, id, input, document_done, (void *)(uintptr_t)task);                             \
+    }                                                                                                                  \
+    TN_COMPONENT(name, id, document_create, name##_begin, NULL, NULL, NULL)
+
+DOCUMENT_TOOL(document_check, "document.check")
+DOCUMENT_TOOL(document_run, "document.run")
