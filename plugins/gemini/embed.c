@@ -123,7 +123,7 @@ static void add_usage(struct model_call *call, int64_t tokens) {
     struct gemini_call *own = call->own;
     struct model_usage usage = MODEL_USAGE_NONE;
     if (tokens < 0) return;
-    own->tokens += tokens;
+    own->tokens = tokens < MODEL_COUNT_MAX - own->tokens ? own->tokens + tokens : MODEL_COUNT_MAX;
     usage.input = usage.total = own->tokens;
     usage.output = 0;
     model_usage(call, &usage);

@@ -384,7 +384,7 @@ void model_model(struct model_call *call, tn_value name) {
 
 int64_t model_count(tn_value object, const char *key) {
     int64_t count = tn_get_int(object, key, -1);
-    return count >= 0 ? count : -1;
+    return count >= 0 && count <= MODEL_COUNT_MAX ? count : -1;
 }
 
 void model_usage(struct model_call *call, const struct model_usage *usage) {

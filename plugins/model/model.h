@@ -28,13 +28,14 @@
 #include <tenon/http.h>
 #include <tenon/message.h>
 
-#define MODEL_CALLS_MAX   1024     /* tool calls of one answer; more is INVALID_RESPONSE */
-#define MODEL_PARTS_MAX   65536    /* parts of its content */
-#define MODEL_TEXT_MAX    67108864 /* bytes of one part, or of one call's arguments */
-#define MODEL_NAME_MAX    64       /* bytes of a tool's name, as services see it */
-#define MODEL_IDLE_MS     300000   /* without a byte: models think for minutes */
-#define MODEL_TOOLS_MAX   1024     /* of one request; more is INVALID_REQUEST */
-#define MODEL_MESSAGE_MAX 400      /* bytes of the service's own words in an error */
+#define MODEL_CALLS_MAX   1024               /* tool calls of one answer; more is INVALID_RESPONSE */
+#define MODEL_PARTS_MAX   65536              /* parts of its content */
+#define MODEL_TEXT_MAX    67108864           /* bytes of one part, or of one call's arguments */
+#define MODEL_NAME_MAX    64                 /* bytes of a tool's name, as services see it */
+#define MODEL_IDLE_MS     300000             /* without a byte: models think for minutes */
+#define MODEL_TOOLS_MAX   1024               /* of one request; more is INVALID_REQUEST */
+#define MODEL_COUNT_MAX   (INT64_C(1) << 50) /* tokens that a service may tell: so that sums of them fit */
+#define MODEL_MESSAGE_MAX 400                /* bytes of the service's own words in an error */
 
 struct model_call;
 struct model_failure;
@@ -196,7 +197,7 @@ struct model_usage { /* -1: not told; what was told before stays */
     int64_t input, output, total, cached, cache_write, reasoning;
 };
 void model_usage(struct model_call *call, const struct model_usage *usage);
-/* A count in a service's object; -1 where it is none. */
+/* A count in a service's object; -1 where it is none, or larger than MODEL_COUNT_MAX. */
 int64_t model_count(tn_value object, const char *key);
 
 /*
