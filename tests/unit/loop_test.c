@@ -366,6 +366,26 @@ static void test_what_is_attached_is_told_of_the_end(void **state) {
     loop_free(NULL);
 }
 
+/* A while goes by after the clock was looked at. */
+static bool has_traced_late(void *user) {
+    for (int64_t end = loop_clock_us(user) + 3000; loop_clock_us(user) < end;) continue;
+    return trace[0];
+}
+
+/* One that comes due between looking at the clock and waiting is not waited for past its time. */
+static void test_a_timer_comes_due_just_before_the_wait(void **state) {
+    (void)state;
+    struct loop *loop = loop_new(NULL);
+    loop_enter(loop);
+    for (int64_t delay = 1; delay < 5; delay++) {
+        struct item t = item_of(loop, 't');
+        trace[0] = '\0';
+        loop_timer_start(loop, &t.timer, delay, fire_item);
+        assert_true(loop_run(loop, has_traced_late, loop));
+    }
+    loop_free(loop);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -384,6 +404,7 @@ int main(void) {
         TEST(test_quiet_is_told_of),
         TEST(test_handles_of_others_keep_it_running),
         TEST(test_real_time_waits_for_a_timer),
+        TEST(test_a_timer_comes_due_just_before_the_wait),
         TEST(test_what_is_attached_is_told_of_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
