@@ -187,17 +187,24 @@ static void name_write(const struct named *named) {
     remember_write(reader, (uint32_t)field, named->span);
 }
 
+/* A node, or END, by a key or a default: no scalar of the document that resolve_end could look at. */
+static int32_t find_end(const struct document *document, const char *text, size_t length) {
+    static const char *const ends[] = {"END", "__end__"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strlen(ends[i]) == length && memcmp(ends[i], text, length) == 0) return DOCUMENT_END;
+    int32_t found = document_find_node(document, text, length);
+    return found < 0 ? DOCUMENT_NOWHERE : found;
+}
+
 static void name_node(const struct named *named) {
     struct reader *reader = named->check->reader;
     const struct tree_item *item = NULL;
     const struct tree_node *node =
         named->check->tree && !named->on_key ? find_pointer(named->check->tree, named->pointer, &item) : NULL;
-    int32_t to = node && tree_text(reader->tree, node, NULL)
-                     ? resolve_end(reader, END_TO, node)
-                     : document_find_node(reader->document, named->text, named->length);
-    if (!node && to < 0) {
+    int32_t to = node && tree_text(reader->tree, node, NULL) ? resolve_end(reader, END_TO, node)
+                                                             : find_end(reader->document, named->text, named->length);
+    if (!node && to == DOCUMENT_NOWHERE) {
         char where[256];
-        to = DOCUMENT_NOWHERE;
         if (reader->nodes_whole)
             report(reader, ADL_E035, named->span, "%s names the node `%.*s`, which does not exist",
                    where_of(named, where), named->length > 80 ? 80 : (int)named->length, named->text);

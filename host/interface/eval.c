@@ -109,6 +109,7 @@ static int32_t render(tn_task task, uint32_t text, tn_value variables, tn_value 
     const struct bindings *bindings = &evaluation.view.instance->bindings;
     if (text >= bindings->template_count) return TN_NOT_FOUND;
     evaluation.variables = variables;
+    evaluation.item = value_is(variables, TN_OBJECT) ? value_get(variables, "item") : NULL; /* a name of ours as well */
     const struct expr_env env = {
         .self = &evaluation, .variable = variable, .field = field, .name = name, .zone = zone_find};
     buffer_init(&buffer, TEMPLATE_OUTPUT);
