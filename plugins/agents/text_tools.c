@@ -207,11 +207,11 @@ static void find_elements(struct search *search) {
         while ((at = find(at, end, open)) != NULL) {
             const char *body = at + strlen(open), *stop = find(body, end, close);
             if (stop == NULL) break;
-            tn_value arguments = structured_find(body, (uint64_t)(stop - body));
-            if (tn.value->kind(arguments) != TN_OBJECT) {
-                tn_release(arguments);
-                arguments = read_members(body, stop, tn.value->get(tool, "input_schema"));
-            }
+            const char *first = body;
+            while (first < stop && strchr(" \t\r\n", *first) != NULL) first++;
+            bool json = first < stop && *first == '{';
+            tn_value arguments = json ? structured_find(first, (uint64_t)(stop - first))
+                                      : read_members(body, stop, tn.value->get(tool, "input_schema"));
             const char *after = stop + strlen(close);
             add_call(search, (uint64_t)(at - search->text), (uint64_t)(after - search->text), name, arguments);
             at = after;

@@ -1,0 +1,46 @@
+/*
+ * mirror.c - `test.mirror`: a model that answers with what it was asked, as JSON: `system` is the text of the first
+ * message where that is the system's, `asked` all the others, then tools, options and response_schema.
+ */
+#include <tenon/message.h>
+
+static void put(tn_builder *out, tn_value input, const char *key) {
+    tn_value value = tn.value->get(input, key);
+    if (value != NULL) tn_put(out, key, value);
+}
+
+static tn_value asked(tn_value input) {
+    tn_value messages = tn.value->get(input, "messages");
+    uint64_t first = tn_message_is(tn.value->at(messages, 0), "system") ? 1 : 0;
+    tn_builder *out = tn.value->builder();
+    tn.value->begin(out, TN_OBJECT);
+    if (first == 1) tn_put(out, "system", tn.value->get(tn.value->at(messages, 0), "content"));
+    tn_put_begin(out, "asked", TN_ARRAY);
+    for (uint64_t i = first, count = tn.value->count(messages); i < count; i++)
+        tn_put(out, NULL, tn.value->at(messages, i));
+    tn.value->end(out);
+    put(out, input, "tools");
+    put(out, input, "options");
+    put(out, input, "response_schema");
+    tn.value->end(out);
+    return tn.value->finish(out);
+}
+
+static int32_t mirror_start(void *self, tn_task task, tn_value input) {
+    (void)self;
+    tn_value all = asked(input), text = tn.value->to_json(all);
+    tn_builder *out = tn.value->builder();
+    tn.value->begin(out, TN_OBJECT);
+    tn_put_take(out, "message", tn_message("ai", text));
+    tn_put_begin(out, "usage", TN_OBJECT);
+    tn.value->end(out);
+    tn_put_text(out, "finish_reason", "stop");
+    tn.value->end(out);
+    tn_release(all);
+    tn_release(text);
+    return tn_done_take(task, tn.value->finish(out));
+}
+
+TN_NOTE("{\"component\": {\"kind\": \"model\", \"id\": \"test.mirror\", \"title\": \"Says what it was asked.\", "
+        "\"style\": \"async\", \"effects\": [], \"config\": {\"type\": \"object\"}}}")
+TN_COMPONENT(mirror, "test.mirror", NULL, mirror_start, NULL, NULL, NULL)
