@@ -21,6 +21,7 @@ struct session {
     uint64_t strays;
     uint64_t timer; /* to listen again */
     uint32_t listens;
+    bool discovers_again;
 };
 
 /* Those with a handshake, newest first; what differs between them are members that are not there. */
@@ -213,10 +214,21 @@ static void choose_version(struct session *session, tn_value supported) {
     tn_release(list);
 }
 
-static bool lists(tn_value list, const char *version) {
+static bool has_version(tn_value list, const char *version) {
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++)
         if (value_is(tn.value->at(list, i), version)) return true;
     return false;
+}
+
+static void discovered(void *user, const struct rpc_answer *answer);
+
+/* An older server may keep silent, through pipes; HTTP always has an answer. */
+static void discover(struct session *session) {
+    int64_t timeout_ms = session->options.connect_timeout_ms;
+    bool may_be_silent = strcmp(session->options.era, "auto") == 0 && !session->options.http;
+    if (may_be_silent && timeout_ms > MCP_PROBE_MS) timeout_ms = MCP_PROBE_MS;
+    if (session_request(session, "server/discover", NULL, NULL, false, timeout_ms, discovered, session) == 0)
+        fail(session, "LIMIT", "`server/discover` cannot be sent: there is no memory left");
 }
 
 static void discovered(void *user, const struct rpc_answer *answer) {
@@ -227,7 +239,7 @@ static void discovered(void *user, const struct rpc_answer *answer) {
     char why[400];
     tn_value supported = tn.value->get(answer->result, "supportedVersions");
     if (answer->result != NULL && tn.value->kind(supported) == TN_ARRAY) {
-        if (!lists(supported, MCP_MODERN)) {
+        if (!has_version(supported, MCP_MODERN)) {
             choose_version(session, supported);
             return;
         }
@@ -240,7 +252,13 @@ static void discovered(void *user, const struct rpc_answer *answer) {
         session->state = READY;
         session->events.ready(session->events.user);
     } else if (answer->code == RPC_VERSION) {
-        choose_version(session, tn.value->get(answer->data, "supported"));
+        supported = tn.value->get(answer->data, "supported");
+        if (has_version(supported, MCP_MODERN) && !session->discovers_again) { /* it says that it speaks ours */
+            session->discovers_again = true;
+            discover(session);
+        } else {
+            choose_version(session, supported);
+        }
     } else if (modern_error || only_modern) {
         (void)snprintf(why, sizeof why, "it does not take `server/discover`: %s", answer->message);
         fail(session, answer->failure != NULL ? answer->failure : "PROTOCOL", why);
@@ -261,12 +279,9 @@ void session_start(struct session *session, struct transport *transport) {
         initialise(session, is_legacy(era) ? era : MCP_LEGACY);
         return;
     }
-    int64_t timeout_ms = session->options.connect_timeout_ms;
-    if (strcmp(era, "auto") == 0 && timeout_ms > MCP_PROBE_MS && !session->options.http) timeout_ms = MCP_PROBE_MS;
     session->modern = true;
     session->transport->class->agreed(transport, MCP_MODERN, true);
-    if (session_request(session, "server/discover", NULL, NULL, false, timeout_ms, discovered, session) == 0)
-        fail(session, "LIMIT", "`server/discover` cannot be sent: there is no memory left");
+    discover(session);
 }
 
 /* ---- What the server says by itself ---- */

@@ -129,8 +129,8 @@ def test_the_end():
 def test_configuration():
     for servers, words in (
         ({"s": {"command": []}}, "command"),
-        ({"s": {}}, "servers.s"),
-        ({"s": {"command": ["x"], "url": "http://x"}}, "servers.s"),
+        ({"s": {}}, "/servers/s"),
+        ({"s": {"command": ["x"], "url": "http://x"}}, "/servers/s"),
         ({"s s": {"command": ["x"]}}, "s s"),
         ({"s": {"url": "ftp://x"}}, "url"),
         ({"s": {"command": ["x"], "tiemout_ms": 5}}, "tiemout_ms"),
@@ -146,5 +146,6 @@ if __name__ == "__main__":
             for log in ("log", "b", "m", "t", "e", "good"):
                 if os.path.exists(log):
                     os.unlink(log)
+            begin = time.monotonic()
             test()
-            print("ok " + name)
+            print("ok %s (%.1f s)" % (name, time.monotonic() - begin), flush=True)

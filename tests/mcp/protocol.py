@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import sys
+import time
 
 from harness import call, call_with_answers, check, configure, fails, fake, received
 
@@ -67,7 +68,7 @@ def test_a_model_is_asked():
         said = got.json(0)
         check(said["content"] == {"type": "text", "text": "Something."} and said["stopReason"] == "endTurn", "the model", said)
         check(got.json(1)["roots"][0]["uri"] == "file://" + os.path.realpath("."), "roots", got.contents[1])
-    configure({s: fake(era, log=era) for s, era in ERAS.items()})
+    configure({s: fake(era, log=era, timeout_ms=1500) for s, era in ERAS.items()})
     got = call("l.samples", "m.samples", "l.asks_what_nobody_can", "m.asks_what_nobody_can", "m.asks_for_ever", "l.pings")
     check("never" in str(got.contents[1]), "a model that was not offered", got.contents)
     check(got.contents[2] == "-32601", "a request that is unknown", got.contents)
@@ -146,5 +147,6 @@ if __name__ == "__main__":
         if name.startswith("test_") and (len(sys.argv) < 2 or sys.argv[1] in name):
             for left in glob.glob(".tenon"):
                 os.system("rm -rf .tenon")
+            begin = time.monotonic()
             test()
-            print("ok " + name)
+            print("ok %s (%.1f s)" % (name, time.monotonic() - begin), flush=True)
