@@ -6,6 +6,7 @@
 #include "adl/value/memory.h"
 #include "host/config/config.h"
 #include "host/host.h"
+#include "host/http/http.h"
 #include "host/isolate/process.h"
 #include "host/plugin/manifest.h"
 #include "host/plugin/plugin.h"
@@ -41,6 +42,20 @@ static char *own_program(struct error *error) {
     return found;
 }
 
+/* One that tenon.yaml has sent to some hosts alone goes there from the host, and is not the plugin's to have. */
+static int32_t add_secret(const struct host *host, const char *name, tn_value *list, struct error *error) {
+    tn_value text = NULL;
+    if (config_secret_hosts(host->config, name)) return TN_OK;
+    int32_t status = config_secret(host->config, name, &text, host->http_replay ? NULL : error);
+    if (status != TN_OK) return host->http_replay ? TN_OK : status; /* a replay is made where there are no secrets */
+    tn_value reference = value_set_take(value_object_reserve(1), "secret", value_text(name));
+    http_learn_secrets(host->http, reference, text);
+    *list = value_push_take(*list, value_format("%s=%s", name, value_chars(text, NULL)));
+    value_unref(reference);
+    value_unref(text);
+    return TN_OK;
+}
+
 /* NAME=text for each `secret:NAME` among the effects of its components. */
 static int32_t secrets(const struct host *host, const struct plugin *plugin, tn_value *out, struct error *error) {
     tn_value components = manifest_components(plugin_manifest(plugin)), list = value_array();
@@ -50,11 +65,7 @@ static int32_t secrets(const struct host *host, const struct plugin *plugin, tn_
         for (size_t j = 0; status == TN_OK && j < value_count(effects) && value_count(list) < SECRETS_MAX; j++) {
             const char *effect = value_chars(value_at(effects, j), NULL);
             if (!effect || strncmp(effect, "secret:", 7) != 0) continue;
-            tn_value text = NULL;
-            status = config_secret(host->config, effect + 7, &text, error);
-            if (status == TN_OK)
-                list = value_push_take(list, value_format("%s=%s", effect + 7, value_chars(text, NULL)));
-            value_unref(text);
+            status = add_secret(host, effect + 7, &list, error);
         }
     }
     if (status == TN_OK)

@@ -1,0 +1,109 @@
+# Requests of a plugin, through the bundled client: recorded, the server killed, and given again from the recordings.
+command -v python3 >/dev/null || skips "no python3"
+[ -e "$(dirname "$TENON")/../lib/tenon/plugins/http.so" ] || skips "this build has no HTTP client"
+cat >server.py <<'PY'
+import http.server
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *arguments): pass
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode()
+        if self.path.startswith("/events"):
+            self.send_response_only(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("connection", "close")
+            self.end_headers()
+            for part in ["event: a\ndata: {\"n\":", "1}\n\nda", "ta: \u20ac\nid: 7\n\n", "data: " + self.headers["authorization"] + "\n\n"]:
+                self.wfile.write(part.encode()); self.wfile.flush()
+            self.close_connection = True
+        elif self.path == "/moved":
+            self.send_response_only(307)
+            self.send_header("location", "/whole")
+            self.send_header("content-length", "0")
+            self.end_headers()
+        else:
+            answer = ("%s %s %s" % (self.path, self.headers["authorization"], body)).encode()
+            self.send_response_only(200)
+            self.send_header("content-type", "text/plain")
+            self.send_header("set-cookie", "session=top")
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+open("port.new", "w").write(str(server.server_address[1]))
+import os; os.rename("port.new", "port")
+server.serve_forever()
+PY
+python3 server.py & server=$!
+trap 'kill $server 2>/dev/null || true; chmod -R u+w "$work"; rm -rf "$work"' EXIT
+while [ ! -e port ]; do kill -0 $server || fails "the server did not start"; done
+port=$(cat port)
+
+cat >ask.yaml <<YAML
+version: "1.0"
+agent: {name: asks}
+channels: [{name: out, type: append}]
+nodes:
+  - id: events
+    type: test.asks.stream
+    config:
+      request:
+        url: http://127.0.0.1:$port/events
+        query: {key: {secret: KEY}}
+        headers: {authorization: ["Bearer ", {secret: KEY}]}
+        json: {n: 1}
+        receive: events
+  - {id: moved, type: test.asks.wait, config: {request: {url: "http://127.0.0.1:$port/moved", redirects: 1, headers: {authorization: {secret: KEY}}, body: moved}}}
+  - {id: same, type: test.asks.wait, config: {request: {url: "http://127.0.0.1:$port/same", method: POST, headers: {authorization: {secret: KEY}}}}}
+  - {id: again, type: test.asks.wait, config: {request: {url: "http://127.0.0.1:$port/same", method: POST, headers: {authorization: x}}}}
+edges: [{from: START, to: events}, {from: events, to: moved}, {from: moved, to: same}, {from: same, to: again}, {from: again, to: END}]
+YAML
+asks() { run tenon run ask.yaml -q --plugins "$TEST_PLUGINS/asks" --allow-drafts "$@"; }
+
+export KEY=hush-hush/42
+asks --record recordings
+expect_code 0
+expect_in out '"DATA {\"event\":\"a\",\"data\":\"{\\\"n\\\":1}\"}"'
+expect_in out '€'
+cp "$work/out" live
+asks --isolate test.asks --record apart
+expect_code 0
+cmp -s live "$work/out" || fails "apart it is told something else"
+kill $server; wait $server 2>/dev/null || true
+unset KEY
+
+[ "$(ls recordings)" = "000001-POST-127.0.0.1-$port-events.json
+000002-POST-127.0.0.1-$port-moved.json
+000003-POST-127.0.0.1-$port-same.json
+000004-POST-127.0.0.1-$port-same.json" ] || { ls recordings >&2; fails "other recordings were expected"; }
+! grep -rF hush recordings apart || fails "a secret was recorded"
+! grep -rF session=top recordings || fails "a cookie was recorded"
+
+# The secret stood in bodies, where its name stands now; all else is the same, byte for byte.
+python3 - live >expected <<'PY'
+import sys, re, json, base64
+def unkey(text):
+    def bytes_of(match):
+        return '{\\"$bytes\\":\\"' + base64.b64encode(base64.b64decode(match[1]).replace(b"hush-hush/42", b"{secret:KEY}")).decode() + '\\"}'
+    text = re.sub(r'\{\\"\$bytes\\":\\"([^\\]*)\\"\}', bytes_of, text)
+    return text.replace("hush-hush/42", "{secret:KEY}").replace("session=top", "{redacted}")
+sys.stdout.write(unkey(open(sys.argv[1]).read()))
+PY
+asks --replay recordings
+expect_code 0
+cmp -s expected "$work/out" || { diff expected "$work/out" >&2 || true; fails "the replay is another"; }
+TENON_HTTP_REPLAY=$PWD/recordings asks
+cmp -s expected "$work/out" || fails "the replay of the environment is another"
+asks --replay recordings --isolate test.asks
+cmp -s expected "$work/out" || fails "the replay apart is another"
+# What was not recorded is not answered.
+sed -i 's/n: 1/n: 2/' ask.yaml
+asks --replay recordings
+expect_in out 'NOT_RECORDED'
+expect_in out 'differs in `json/n`: found 2, recorded 1'
+asks --replay nowhere
+expect_code 4
+expect_in err "the folder nowhere cannot be read"
+asks --record recordings --replay recordings
+expect_code 4
+expect_in err "do not go together"
