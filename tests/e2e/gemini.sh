@@ -119,6 +119,29 @@ expect_code 0 && expect_in out "Here I am"
 [ "$(wc -l <requests)" = 3 ] || fails "expected three requests, found $(wc -l <requests)"
 stop
 
+# An agent: what the service gave with its call goes back with it, and the tool's data as data.
+cat >agent_tools.yaml <<'Y'
+version: "1.0"
+agent: {name: agent_tools}
+channels: [{name: answer, type: last_value}]
+nodes: [{id: a, type: agent, config: {model: gemini, prompt: "What is in it?", tools: [extract], output_key: answer}}]
+edges: [{from: START, to: a}, {from: a, to: END}]
+Y
+serve '[{"calls": [{"name": "extract", "arguments": {"from": "a 12 b", "what": "numbers"}}]}, {"text": "Twelve"}]'
+run tenon run agent_tools.yaml
+expect_code 0 && expect_in out "Twelve"
+python3 - <<'Y' || fails "the second request is not right: $(tail -n 1 requests)"
+import json
+first, second = [json.loads(line)["json"] for line in open("requests", encoding="utf-8")]
+assert first["tools"][0]["functionDeclarations"][0]["name"] == "extract", first
+user, model, answer = second["contents"]
+call = {"id": "g0", "name": "extract", "args": {"from": "a 12 b", "what": "numbers"}}
+assert model == {"role": "model", "parts": [{"functionCall": call, "thoughtSignature": "c2lnbmVk"}]}, model
+response = {"id": "g0", "name": "extract", "response": {"output": [12]}}
+assert answer == {"role": "user", "parts": [{"functionResponse": response}]}, answer
+Y
+stop
+
 # ---- Vertex ----
 command -v openssl >/dev/null || skips "there is no openssl; all before was made"
 openssl genrsa -out private.pem 2048 2>/dev/null
