@@ -6,13 +6,14 @@
  * close the transport: `closed` is looked at afterwards, and the memory goes when nobody is inside any more.
  */
 #include "http.h"
+#include "buffer.h"
 #include "header.h"
-#include "sse.h"
+#include "sse.h" /* of plugins/http/parse */
 
 #define SESSION_MAX 1024     /* bytes of a session's id */
 #define IDLE_MS     86400000 /* a stream may be silent for a day */
-#define RETRY_MS    1000     /* before a stream is resumed, where the server does not say */
-#define RETRY_MAX   60000
+#define DELAY_MS    1000     /* before a stream is resumed, where the server does not say */
+#define DELAY_MAX   60000
 
 struct http {
     struct transport transport; /* first */
@@ -39,6 +40,7 @@ struct exchange {
     bool had_session;
     uint32_t empty; /* reconnections in a row that brought nothing */
     struct sse sse;
+    int64_t retry_ms; /* what the stream said last; -1: nothing */
     struct buffer body;
 };
 
@@ -76,7 +78,8 @@ static struct exchange *exchange_new(struct http *http, enum purpose purpose, in
     exchange->purpose = purpose;
     exchange->id = id;
     exchange->body.limit = MCP_MESSAGE_MAX;
-    sse_init(&exchange->sse, MCP_MESSAGE_MAX);
+    exchange->sse = (struct sse)SSE_INIT;
+    exchange->retry_ms = -1;
     exchange->next = http->exchanges;
     http->exchanges = exchange;
     return exchange;
@@ -167,8 +170,8 @@ static int32_t get_stream(struct exchange *exchange) {
     tn_put_begin(builder, "headers", TN_OBJECT);
     tn_put_text(builder, "Accept", "text/event-stream");
     put_headers(builder, http);
-    if (*exchange->sse.id != '\0')
-        tn_put_take(builder, "Last-Event-ID", header_encode(exchange->sse.id, strlen(exchange->sse.id)));
+    if (exchange->sse.id.length > 0)
+        tn_put_take(builder, "Last-Event-ID", header_encode(exchange->sse.id.data, exchange->sse.id.length));
     tn.value->end(builder);
     return send_exchange(exchange, builder);
 }
@@ -184,21 +187,20 @@ static void give_message(struct exchange *exchange, const char *json, uint64_t l
     const struct transport_events *events = &exchange->http->transport.events;
     int64_t id = exchange->id;
     tn_value message = NULL;
-    const char *why = json == NULL                                           ? "an event of more than 64 MiB"
-                      : tn.value->from_json(json, length, &message) != TN_OK ? "an event that is not JSON"
-                                                                             : NULL;
+    const char *why = tn.value->from_json(json, length, &message) != TN_OK ? "an event that is not JSON" : NULL;
     if (message != NULL && is_answer_to(message, id)) exchange_free(exchange);
     events->message(events->user, message, id, why);
     tn_release(message);
 }
 
-static bool on_sse(void *user, const char *data, uint64_t length) {
-    struct exchange *exchange = user;
-    struct http *http = exchange->http;
+/* False: the exchange is over, or the transport. */
+static bool on_sse(struct exchange *exchange) {
+    const struct bytes *type = &exchange->sse.event, *data = &exchange->sse.data;
     exchange->empty = 0;
-    if (data != NULL && length == 0) return true; /* it only has an id */
-    give_message(exchange, data, length);
-    return !http->closed && !exchange->dead;
+    if (data->length == 0) return true; /* it only has an id */
+    if (type->length > 0 && (type->length != 7 || memcmp(type->data, "message", 7) != 0)) return true;
+    give_message(exchange, data->data, data->length);
+    return !exchange->http->closed && !exchange->dead;
 }
 
 static void fail_exchange(struct exchange *exchange, int64_t status, tn_value body, const char *code, const char *why) {
@@ -223,18 +225,17 @@ static void resume(void *argument) {
 
 /* True: it will go on. */
 static bool resume_later(struct exchange *exchange) {
-    bool can = exchange->purpose == STREAM || *exchange->sse.id != '\0';
+    bool can = exchange->purpose == STREAM || exchange->sse.id.length > 0;
     if (!can || exchange->http->modern || exchange->empty >= MCP_RECONNECTS_MAX) return false;
-    int64_t delay = exchange->sse.retry_ms >= 0 ? exchange->sse.retry_ms : (int64_t)RETRY_MS << exchange->empty;
-    if (delay > RETRY_MAX) delay = RETRY_MAX;
+    int64_t delay = exchange->retry_ms >= 0 ? exchange->retry_ms : (int64_t)DELAY_MS << exchange->empty;
+    if (delay > DELAY_MAX) delay = DELAY_MAX;
     exchange->empty++;
     if (exchange->purpose == POST) exchange->purpose = RESUME;
-    struct sse fresh;
-    sse_init(&fresh, MCP_MESSAGE_MAX);
-    memcpy(fresh.id, exchange->sse.id, sizeof fresh.id);
-    fresh.retry_ms = exchange->sse.retry_ms;
+    struct bytes id = exchange->sse.id;
+    exchange->sse.id = (struct bytes)BYTES_INIT;
     sse_finish(&exchange->sse);
-    exchange->sse = fresh;
+    exchange->sse = (struct sse)SSE_INIT;
+    exchange->sse.id = id;
     exchange->timer = tn.core->post(tn.host, (uint64_t)delay, resume, exchange);
     return exchange->timer != 0;
 }
@@ -267,10 +268,20 @@ static void on_data(struct exchange *exchange, tn_value value) {
     const char *bytes = tn.value->as_bytes(value, &length);
     if (bytes == NULL) bytes = tn_chars(value, &length);
     if (bytes == NULL) return;
-    if (exchange->events)
-        (void)sse_feed(&exchange->sse, bytes, length, on_sse, exchange);
-    else
+    if (!exchange->events) {
         (void)buffer_add(&exchange->body, bytes, length);
+        return;
+    }
+    const char *at = bytes, *last = bytes + length;
+    enum parse found;
+    do {
+        found = sse_next(&exchange->sse, &at, last);
+        if (exchange->sse.retry >= 0) exchange->retry_ms = exchange->sse.retry;
+        if (found == PARSE_FOUND && !on_sse(exchange)) return;
+    } while (found == PARSE_FOUND);
+    if (found != PARSE_MORE)
+        fail_exchange(exchange, 0, NULL, found == PARSE_LIMIT ? "LIMIT" : "NO_MEMORY",
+                      found == PARSE_LIMIT ? "it sent an event of more than 32 MiB" : "there is no memory left");
 }
 
 static tn_value body_value(const struct exchange *exchange, tn_value end) {
