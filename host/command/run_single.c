@@ -87,15 +87,15 @@ static bool set_path(tn_value *input, const char *setting, struct error *error) 
 tn_value command_input(const struct arguments *arguments, struct error *error) {
     const char *text = argument_text(arguments, "input");
     tn_value input = text ? command_json(text, "--input", error) : value_object();
-    tn_value whole = input ? command_input_on(arguments, input, error) : NULL;
+    tn_value whole = input ? command_input_on(arguments, input, "--input", error) : NULL;
     value_unref(input);
     return whole;
 }
 
-tn_value command_input_on(const struct arguments *arguments, tn_value given, struct error *error) {
+tn_value command_input_on(const struct arguments *arguments, tn_value given, const char *what, struct error *error) {
     tn_value input = value_ref(given);
     if (argument_given(arguments, "set") && !value_is(input, TN_OBJECT)) {
-        error_set(error, TN_INVALID, "INVALID_INPUT", "found %s, expected an object for --set to change",
+        error_set(error, TN_INVALID, "INVALID_INPUT", "%s: found %s, expected an object for --set to change", what,
                   value_kind_name(value_kind(input)));
         value_unref(input);
         return NULL;

@@ -247,7 +247,7 @@ static tn_value read_arguments(const struct arguments *arguments) {
     tn_value value =
         operand_count(arguments) > 1 ? command_json(operand_at(arguments, 1), "the arguments", &error) : NULL;
     if (!error.code) {
-        tn_value whole = command_input_on(arguments, value ? value : value_object(), &error);
+        tn_value whole = command_input_on(arguments, value ? value : value_object(), "the arguments", &error);
         value_unref(value);
         value = whole;
     }

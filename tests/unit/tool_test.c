@@ -1,0 +1,389 @@
+/*
+ * tool_test.c - the tool kernel's parts by themselves: which word counts, what is found, who goes in when, what is
+ * noted. What they make together is tests/corpus/engine/tools.txt.
+ */
+#include "adl/schema/schema.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/config/config.h"
+#include "host/host.h"
+#include "host/plugin/plugin.h"
+#include "host/plugin/registry.h"
+#include "host/tool/audit.h"
+#include "host/tool/policy.h"
+#include "host/tool/set.h"
+#include "host/tool/tool.h"
+#include "host/tool/validate.h"
+#include "tests/unit/engine_fixture.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- The policy ---- */
+
+static const struct {
+    const char *entries, *rules, *name, *effects;
+    bool chosen;
+    const char *expected; /* approval, who has said it */
+} policies[] = {
+    /* Nobody says anything. */
+    {NULL, NULL, "a.b", "[]", true, "auto default"},
+    {NULL, NULL, "a.b", "[\"network.http\"]", true, "auto default"},
+    {NULL, NULL, "a.b", "[\"destructive\"]", true, "ask effects"},
+    {NULL, NULL, "a.b", "[\"destructive:files\"]", true, "ask effects"},
+    {NULL, NULL, "a.b", NULL, true, "ask effects"},
+    {NULL, NULL, "a.b", NULL, false, "auto default"},
+    {NULL, NULL, "a.b", "[\"destructive\"]", false, "auto default"},
+    /* The document: the entry that names it most exactly. */
+    {"[{\"name\": \"a.b\"}]", NULL, "a.b", NULL, true, "ask effects"},
+    {"[{\"name\": \"*\", \"approval\": \"deny\"}, {\"name\": \"a.*\", \"approval\": \"auto\"}]", NULL, "a.b", NULL,
+     true, "auto document"},
+    {"[{\"name\": \"a.b\", \"approval\": \"ask\"}, {\"name\": \"a.*\", \"approval\": \"deny\"}]", NULL, "a.b", "[]",
+     false, "ask document"},
+    {"[{\"name\": \"a.b\", \"approval\": \"never\"}]", NULL, "a.b", "[]", false, "auto default"},
+    /* The operator, by name: the longest pattern; by effect: every one; and the strictest of them. */
+    {NULL, "{\"*\": \"deny\", \"a.*\": \"auto\"}", "a.b", NULL, true, "auto operator"},
+    {NULL, "{\"a.*\": \"auto\", \"effect:unknown\": \"ask\"}", "a.b", NULL, true, "ask operator"},
+    {NULL, "{\"a.*\": \"deny\", \"effect:unknown\": \"ask\"}", "a.b", NULL, true, "deny operator"},
+    {NULL, "{\"effect:x\": \"ask\", \"effect:y*\": \"deny\"}", "a.b", "[\"x\", \"yes\"]", false, "deny operator"},
+    {NULL, "{\"effect:network.http\": \"ask\"}", "a.b", "[\"network.http:example.com\"]", false, "ask operator"},
+    {NULL, "{\"effect:network.http\": \"ask\"}", "a.b", "[\"network.https\"]", false, "auto default"},
+    {NULL, "{\"effect:*\": \"deny\"}", "a.b", "[]", true, "auto default"},
+    {NULL, "{\"effect:*\": \"deny\"}", "a.b", NULL, true, "deny operator"},
+    /* … where a name without a pattern is the last word. */
+    {NULL, "{\"a.b\": \"auto\", \"effect:unknown\": \"deny\", \"*\": \"deny\"}", "a.b", NULL, true, "auto operator"},
+    /* Both: the stricter. */
+    {"[{\"name\": \"a.b\", \"approval\": \"auto\"}]", "{\"a.*\": \"ask\"}", "a.b", "[]", true, "ask operator"},
+    {"[{\"name\": \"a.b\", \"approval\": \"deny\"}]", "{\"a.b\": \"auto\"}", "a.b", "[]", true, "deny document"},
+    {"[{\"name\": \"a.b\", \"approval\": \"ask\"}]", "{\"a.b\": \"ask\"}", "a.b", "[]", true, "ask operator"},
+    {"[{\"name\": \"a.b\", \"approval\": \"auto\"}]", "{\"effect:x\": \"deny\"}", "a.b", "[\"x\"]", true,
+     "deny operator"},
+};
+
+static void test_policy(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        tn_value entries = policies[i].entries ? parse_json(policies[i].entries) : NULL;
+        tn_value rules = policies[i].rules ? parse_json(policies[i].rules) : NULL;
+        tn_value effects = policies[i].effects ? parse_json(policies[i].effects) : NULL;
+        struct tool_policy policy;
+        char found[64];
+        tool_policy_of(entries, rules, policies[i].name, effects, policies[i].chosen, &policy);
+        snprintf(found, sizeof found, "%s %s", tool_approval_name(policy.approval), policy.by);
+        if (strcmp(found, policies[i].expected) != 0)
+            fail_msg("row %zu: expected %s, found %s: %s", i, policies[i].expected, found,
+                     value_chars(policy.why, NULL));
+        assert_true(*value_chars(policy.why, NULL));
+        tool_policy_finish(&policy);
+        value_unref(entries);
+        value_unref(rules);
+        value_unref(effects);
+    }
+}
+
+static void test_limits_of_entries(void **state) {
+    (void)state;
+    tn_value entries = parse_json("[{\"name\": \"a.*\", \"timeout\": \"1.5s\", \"concurrency\": 4, \"max_calls\": 10}, "
+                                  "{\"name\": \"b\", \"timeout\": 2, \"max_calls\": 99999999999}, {\"name\": \"c\"}]");
+    struct tool_policy policy;
+    tool_policy_of(entries, NULL, "a.b", value_array(), true, &policy);
+    assert_int_equal(policy.timeout_ms, 1500);
+    assert_int_equal(policy.concurrency, 4);
+    assert_int_equal(policy.max_calls, 10);
+    assert_false(tool_policy_is_plain(&policy));
+    tool_policy_finish(&policy);
+    tool_policy_of(entries, NULL, "b", value_array(), true, &policy);
+    assert_int_equal(policy.timeout_ms, 2000);
+    assert_int_equal(policy.max_calls, UINT32_MAX);
+    tool_policy_finish(&policy);
+    tool_policy_of(entries, NULL, "c", value_array(), true, &policy);
+    assert_true(tool_policy_is_plain(&policy));
+    tool_policy_finish(&policy);
+    assert_true(tool_entries_have(entries, "a.x"));
+    assert_false(tool_entries_have(entries, "d"));
+    assert_false(tool_entries_have(value_array(), "a"));
+    assert_true(tool_entries_have(NULL, "d"));
+    value_unref(entries);
+}
+
+/* ---- Validation ---- */
+
+static void test_violations(void **state) {
+    (void)state;
+    struct error error = ERROR_INIT;
+    struct schema *schema = NULL;
+    tn_value document = parse_json("{\"items\": {\"type\": \"integer\"}}"), bad = value_array();
+    assert_int_equal(schema_compile(document, NULL, &schema, &error), TN_OK);
+    for (int i = 0; i < 200; i++) bad = value_push_take(bad, value_text("x"));
+    assert_int_equal(tool_validate(schema, bad, TOOL_ARGUMENTS, "many", &error), TN_INVALID);
+    assert_string_equal(error.code, "INVALID_INPUT");
+    assert_non_null(strstr(error.message, "at /7: "));
+    assert_null(strstr(error.message, "at /8: "));
+    assert_non_null(strstr(error.message, "; and more"));
+    tn_value detail = value_get(error.more, "detail");
+    assert_int_equal(value_count(value_get(detail, "violations")), SCHEMA_ERRORS_MAX);
+    assert_true(value_to_bool(value_get(detail, "more")));
+    assert_int_equal(tool_validate(schema, bad, TOOL_RESULT, "many", NULL), TN_INVALID);
+    assert_int_equal(tool_validate(NULL, bad, TOOL_RESULT, "many", NULL), TN_OK);
+    error_finish(&error);
+    schema_unref(schema);
+    value_unref(bad);
+    value_unref(document);
+}
+
+/* ---- Searching ---- */
+
+static void add_id(void *user, const struct component_info *info) {
+    struct buffer *found = user;
+    buffer_format(found, "%s ", info->id);
+}
+
+static void expect_found(struct host *host, const char *query, size_t limit, const char *expected) {
+    struct buffer found;
+    buffer_init(&found, SIZE_MAX);
+    tool_search(host, query, limit, add_id, &found);
+    if (strcmp(buffer_cstr(&found), expected) != 0)
+        fail_msg("`%.100s`: expected %s, found %s", query, expected, buffer_cstr(&found));
+    buffer_finish(&found);
+}
+
+static void test_search(void **state) {
+    (void)state;
+    struct host *host = host_for_tests();
+    char *long_query = mem_zalloc(100000);
+    expect_found(host, "t add", 10, "t.add t.block ");
+    expect_found(host, "ADDS exactly", 10, "t.add ");
+    expect_found(host, "adds", 10, "t.add t.block ");
+    expect_found(host, "delete", 10, "t.delete ");
+    expect_found(host, "add", 1, "t.add ");
+    expect_found(host, "nowhere to be found", 10, "");
+    expect_found(host, "t", 2, "t.add t.ask ");
+    memset(long_query, 'q', 99999);
+    expect_found(host, long_query, 10, "");
+    mem_free(long_query);
+    host_free(host);
+}
+
+/* ---- So many at once ---- */
+
+struct visitor {
+    struct tool_place place;
+    struct tools *tools;
+    bool leaves_at_once;
+    int entered;
+};
+
+static void on_enter(struct tool_place *place) {
+    struct visitor *visitor = (struct visitor *)(void *)place;
+    visitor->entered++;
+    if (visitor->leaves_at_once) tools_leave(visitor->tools, place);
+}
+
+static void test_gate(void **state) {
+    (void)state;
+    struct host *host = host_for_tests();
+    struct tools *tools = tools_of(host);
+    struct visitor all[6];
+    assert_ptr_equal(tools, tools_of(host));
+    memset(all, 0, sizeof all);
+    for (int i = 0; i < 6; i++) {
+        all[i].tools = tools;
+        all[i].place = (struct tool_place){.limit = i == 3 ? 1 : 2, .enter = on_enter};
+        all[i].leaves_at_once = i == 4;
+        tools_enter(tools, "a", &all[i].place);
+    }
+    for (int i = 0; i < 6; i++) assert_int_equal(all[i].entered, i < 2);
+    tools_leave(tools, &all[2].place); /* waits no longer */
+    tools_leave(tools, &all[0].place);
+    assert_int_equal(all[3].entered, 0); /* the first in line: it wants to be alone */
+    assert_int_equal(all[4].entered, 0);
+    tools_leave(tools, &all[1].place);
+    assert_int_equal(all[2].entered, 0);
+    for (int i = 3; i < 6; i++) assert_int_equal(all[i].entered, 1);
+    tools_leave(tools, &all[4].place); /* has left already */
+    tools_leave(tools, &all[3].place);
+    tools_leave(tools, &all[5].place);
+    host_free(host); /* the gate is gone: nothing leaks */
+}
+
+/* ---- Instances, and sets that follow the registry ---- */
+
+static bool every(void *user, const struct component *component) {
+    (void)user, (void)component;
+    return true;
+}
+
+static void test_instances(void **state) {
+    (void)state;
+    struct host *host = host_for_tests();
+    struct component *component;
+    struct callable *one = NULL, *other = NULL;
+    struct error error = ERROR_INIT;
+    struct tools *tools = tools_of(host);
+    assert_int_equal(registry_resolve(host->registry, "tool", "t.add", &component, &error), TN_OK);
+    uint64_t before = plugin_refs(component->plugin);
+    assert_int_equal(tools_instance(tools, component, &one, &error), TN_OK);
+    assert_int_equal(tools_instance(tools, component, &other, &error), TN_OK);
+    assert_ptr_equal(one, other);
+    assert_int_equal(plugin_refs(component->plugin), before + 1);
+    tools_sweep(tools, NULL, NULL);
+    assert_int_equal(plugin_refs(component->plugin), before + 1);
+    tools_sweep(tools, every, NULL);
+    assert_int_equal(plugin_refs(component->plugin), before);
+    tools_sweep(NULL, NULL, NULL);
+    host_free(host);
+}
+
+static void test_sets_are_limited(void **state) {
+    (void)state;
+    struct host *host = host_for_tests();
+    struct callable *set = NULL;
+    struct error error = ERROR_INIT;
+    tn_value names = value_array();
+    for (unsigned i = 0; i < TOOL_SET_NAMES_MAX; i++) names = value_push_take(names, value_text("t.*"));
+    assert_int_equal(tool_set_new(host, NULL, names, &set, &error), TN_OK);
+    tn_value first = tool_set_describe(set), second = tool_set_describe(set);
+    assert_ptr_equal(first, second);
+    assert_true(value_count(first) > 5);
+    value_unref(first);
+    value_unref(second);
+    callable_unref(set);
+    names = value_push_take(names, value_text("t.*"));
+    assert_int_equal(tool_set_new(host, NULL, names, &set, &error), TN_LIMIT);
+    error_finish(&error);
+    value_unref(names);
+    assert_int_equal(tool_set_new(host, NULL, value_int(1), &set, &error), TN_TYPE);
+    assert_string_equal(error.code, "INVALID_INPUT");
+    error_finish(&error);
+    host_free(host);
+}
+
+/* ---- The audit log ---- */
+
+static char folder[] = "/tmp/tenon-audit-XXXXXX";
+
+/* `more` and the path of the log, where there is one. */
+static struct config *config_with(const char *more, const char *path) {
+    struct diagnostics *found = diagnostics_new();
+    tn_value text = value_format("tools: {%s%s%s}", more, path ? "audit: " : "", path ? path : "");
+    size_t length;
+    const char *chars = value_chars(text, &length);
+    struct config *config = config_read("/tenon.yaml", chars, length, found);
+    assert_int_equal(diagnostics_errors(found), 0);
+    diagnostics_free(found);
+    value_unref(text);
+    return config;
+}
+
+static tn_value line_of(const char *arguments) {
+    tn_value line = value_set_take(value_object(), "tool", value_text("a"));
+    return value_set_take(line, "arguments", value_text(arguments));
+}
+
+#define LINES 400
+
+/* Each line is one write: those of two processes are whole, all of them. */
+static void test_two_processes(void **state) {
+    (void)state;
+    char path[64], *text = NULL;
+    snprintf(path, sizeof path, "%s/both", folder);
+    struct config *config = config_with("", path);
+    char arguments[3000];
+    memset(arguments, 'x', sizeof arguments - 1);
+    arguments[sizeof arguments - 1] = 0;
+    pid_t child = fork();
+    struct audit audit = AUDIT_INIT;
+    for (int i = 0; i < LINES; i++)
+        if (audit_note_take(&audit, config, line_of(arguments), NULL) != TN_OK) _exit(1);
+    audit_finish(&audit);
+    if (child == 0) _exit(0);
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    FILE *file = fopen(path, "r");
+    size_t capacity = 0, count = 0;
+    while (getline(&text, &capacity, file) > 0) {
+        tn_value line = parse_json(text);
+        assert_true(value_text_is(value_get(line, "tool"), "a"));
+        value_unref(line);
+        count++;
+    }
+    assert_int_equal(count, 2 * LINES);
+    free(text);
+    fclose(file);
+    config_free(config);
+}
+
+static void test_long_lines_and_failures(void **state) {
+    (void)state;
+    char path[64], line[200] = "";
+    struct audit audit = AUDIT_INIT;
+    struct error error = ERROR_INIT;
+    snprintf(path, sizeof path, "%s/long", folder);
+    struct config *config = config_with("", path);
+    char *arguments = mem_zalloc(AUDIT_LINE_MAX);
+    memset(arguments, 'x', AUDIT_LINE_MAX - 1);
+    assert_true(audit_wanted(config));
+    assert_int_equal(audit_note_take(&audit, config, line_of(arguments), &error), TN_OK);
+    mem_free(arguments);
+    FILE *file = fopen(path, "r");
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_string_equal(line, "{\"tool\":\"a\",\"arguments\":\"too long to be noted\"}\n");
+    fclose(file);
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    audit_finish(&audit);
+    config_free(config);
+    assert_false(audit_wanted(NULL));
+    assert_int_equal(audit_ready(&audit, NULL, &error), TN_OK);
+    /* Where a line is required, what cannot be opened refuses. */
+    snprintf(path, sizeof path, "%s/none/there", folder);
+    config = config_with("audit_required: true, ", path);
+    assert_int_equal(audit_ready(&audit, config, &error), TN_FAILED);
+    assert_string_equal(error.code, "AUDIT_FAILED");
+    error_finish(&error);
+    config_free(config);
+    config = config_with("audit_required: true, ", "/dev/full");
+    assert_int_equal(audit_note_take(&audit, config, line_of("x"), &error), TN_FAILED);
+    assert_string_equal(error.code, "AUDIT_FAILED");
+    error_finish(&error);
+    audit_finish(&audit);
+    config_free(config);
+    config = config_with("audit_required: true", NULL);
+    assert_int_equal(audit_ready(&audit, config, &error), TN_FAILED);
+    error_finish(&error);
+    config_free(config);
+}
+
+static int setup(void **state) {
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    char path[64];
+    static const char *const names[] = {"both", "long"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)unlink(path);
+    }
+    return rmdir(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_policy),
+        cmocka_unit_test(test_limits_of_entries),
+        cmocka_unit_test(test_violations),
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_instances),
+        cmocka_unit_test(test_sets_are_limited),
+        cmocka_unit_test(test_two_processes),
+        cmocka_unit_test(test_long_lines_and_failures),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
