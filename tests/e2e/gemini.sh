@@ -63,6 +63,14 @@ grep -q '"path": "/v1beta/models/gemini-test:generateContent"' requests || fails
 ! grep '"path"' requests | grep -q '"path": "[^"]*AIza' || fails "the key is in an address"
 stop
 
+# A key in a process of its own, which never sees it.
+serve '[{"text": "From a child"}]'
+echo 'plugins: {isolation: {tenon.gemini: process}}' >>tenon.yaml
+run tenon model test gemini --prompt Hi
+stop
+expect_code 0 && expect_out "From a child" && expect_not_in err warning
+grep -q '"x-goog-api-key": "AIzaSyA-0123456789"' requests || fails "the key was not sent"
+
 # ---- Broken ----
 # breaks FAULT CODE: of a stream, and what comes of it
 breaks() {
@@ -180,7 +188,7 @@ for isolation in none process; do
     vertex $isolation '[{"text": "From Vertex"}]'
     sed -i "s|credentials: user.json|{credentials: user.json}|; s|{credentials: user.json}|credentials: user.json\n      token_url: http://127.0.0.1:$port/token|" tenon.yaml
     asks
-    expect_code 0 && expect_in out '"content":"From Vertex"'
+    expect_code 0 && expect_in out '"content":"From Vertex"' && expect_not_in err warning
     grep -q '"path": "/v1beta1/projects/project-1/locations/global/publishers/google/models/gemini-test:streamGenerateContent?alt=sse"' requests ||
         fails "the path on Vertex: $(cat requests)"
     grep -q '"authorization": "Bearer token-1"' requests || fails "the token was not sent"
