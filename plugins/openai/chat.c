@@ -98,6 +98,16 @@ static void put_calls(struct model_call *call, tn_builder *builder, tn_value mes
     tn.value->end(builder);
 }
 
+/* What the model thought, for servers that want it back. */
+static void put_reasoning(struct model_call *call, tn_builder *builder, tn_value content) {
+    int32_t wanted = 0;
+    (void)tn.value->as_bool(model_config(call, "send_reasoning"), &wanted);
+    if (!wanted || tn.value->kind(content) != TN_ARRAY) return;
+    tn_value thought = openai_text_of(content, "reasoning", NULL);
+    if (openai_is_text(thought)) tn_put(builder, "reasoning_content", thought);
+    tn_release(thought);
+}
+
 static void put_message(struct model_call *call, tn_builder *builder, tn_value message) {
     const char *type = tn_message_type(message), *name = tn_get_text(message, "name", NULL);
     tn_value content = tn.value->get(message, "content");
@@ -111,6 +121,7 @@ static void put_message(struct model_call *call, tn_builder *builder, tn_value m
         put_content(call, builder, content);
     else
         tn_put_take(builder, "content", openai_text(content));
+    if (ai) put_reasoning(call, builder, content);
     if (ai) put_calls(call, builder, message);
     tn.value->end(builder);
 }

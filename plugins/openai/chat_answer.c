@@ -34,6 +34,7 @@ static void read_usage(struct model_call *call, tn_value usage) {
     counts.output = model_count(usage, "completion_tokens");
     counts.total = model_count(usage, "total_tokens");
     counts.cached = model_count(tn.value->get(usage, "prompt_tokens_details"), "cached_tokens");
+    if (counts.cached < 0) counts.cached = model_count(usage, "prompt_cache_hit_tokens");
     counts.cache_write = model_count(tn.value->get(usage, "prompt_tokens_details"), "cache_write_tokens");
     counts.reasoning = model_count(tn.value->get(usage, "completion_tokens_details"), "reasoning_tokens");
     if (counts.reasoning > 0 && counts.input >= 0 && counts.output >= 0 &&
@@ -42,11 +43,15 @@ static void read_usage(struct model_call *call, tn_value usage) {
     model_usage(call, &counts);
 }
 
-/* A content of parts, as some servers have it. */
+/* A content of parts, as some servers have it: texts, and what was thought, which is texts again. */
 static void read_content(struct model_call *call, tn_value content) {
     model_text(call, content);
-    for (uint64_t i = 0, count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0; i < count; i++)
+    for (uint64_t i = 0, count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0; i < count; i++) {
+        tn_value thinking = tn.value->get(tn.value->at(content, i), "thinking");
+        for (uint64_t k = 0; k < (tn.value->kind(thinking) == TN_ARRAY ? tn.value->count(thinking) : 0); k++)
+            model_reasoning(call, tn.value->get(tn.value->at(thinking, k), "text"));
         model_text(call, tn.value->get(tn.value->at(content, i), "text"));
+    }
 }
 
 static void read_images(struct model_call *call, tn_value images) {
@@ -139,7 +144,9 @@ static void read_choice(struct model_call *call, tn_value json, const char *memb
         else
             model_text(call, tn.value->get(choice, "text"));
         openai_append_all(&own->logprobs, tn.value->get(tn.value->get(choice, "logprobs"), "content"));
-        if (word != NULL) {
+        if (word != NULL && strcmp(word, "error") == 0)
+            model_error(call, choice);
+        else if (word != NULL) {
             model_finish(call, reason_of(word));
             model_extra(call, "logprobs", own->logprobs);
         }

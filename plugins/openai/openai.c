@@ -22,7 +22,9 @@ void openai_begin(tn_builder *builder, const char *key, const char *type) {
     tn_put_text(builder, "type", type);
 }
 
-tn_value openai_text(tn_value content) {
+tn_value openai_text(tn_value content) { return openai_text_of(content, "text", "refusal"); }
+
+tn_value openai_text_of(tn_value content, const char *first, const char *second) {
     uint64_t length = 0, used = 0, size;
     if (tn.value->kind(content) == TN_STRING) return tn_retain(content);
     for (int pass = 0; pass < 2; pass++) {
@@ -31,7 +33,8 @@ tn_value openai_text(tn_value content) {
         for (uint64_t i = 0, count = tn.value->count(content); i < count; i++) {
             tn_value part = tn.value->at(content, i);
             const char *type = tn_get_text(part, "type", ""), *text = tn_chars(tn.value->get(part, "text"), &size);
-            if (text == NULL || (strcmp(type, "text") != 0 && strcmp(type, "refusal") != 0)) continue;
+            bool wanted = strcmp(type, first) == 0 || (second != NULL && strcmp(type, second) == 0);
+            if (text == NULL || !wanted) continue;
             if (joined == NULL)
                 length += size;
             else {

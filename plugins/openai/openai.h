@@ -35,6 +35,8 @@ void responses_answer(struct model_call *call, tn_value json);
 bool openai_is_text(tn_value value);
 /* The text and refusal parts of a content, joined; a new reference, of "" where there are none. */
 tn_value openai_text(tn_value content);
+/* The same of parts of these types; `second` may be NULL. */
+tn_value openai_text_of(tn_value content, const char *first, const char *second);
 /* Builds {"type": type, …} as the next item; the caller ends it. */
 void openai_begin(tn_builder *builder, const char *key, const char *type);
 /* tools[].input_schema, or one that takes nothing. A new reference. */

@@ -45,6 +45,13 @@ run tenon model test nowhere --prompt Hello
 expect_code 1 && expect_in err '[CONNECT]'
 stop
 
+# ---- In a process of its own ----
+serve '[{"reasoning": "hm", "text": "Grüße", "usage": [7, 3]}]'
+printf 'plugins: {isolation: {tenon.openai: process}}\n' >>tenon.yaml
+run tenon model test keyed --prompt Hello
+stop
+expect_code 0 && expect_out "Grüße" && expect_in err "7 tokens in, 3 out" && expect_not_in err "$OPENAI_API_KEY"
+
 # ---- 429, a cut, and then an answer; to a schema, and told wrong at first ----
 cat >ask.yaml <<'Y'
 version: "1.0"

@@ -94,6 +94,7 @@ ERRORS = [
      sse(said(type="server_error"))}), "OVERLOADED", {"retryable": True, "says": ["So it is."]}),
     ("an error in the stream, by number", case({"stream": sse({"error": {"code": 429, "message": "Slow down"}})}),
      "RATE_LIMITED", {"retryable": True}),
+    ("a finish_reason that is none", case({"stream": chat({"content": "a"}, finish="error")}), "OVERLOADED", {}),
     ("an error in one piece", case({"body": json.dumps(said("context_length_exceeded"))}, config={"stream": False}),
      "CONTEXT_LENGTH", {}),
     ("no connection", case({"failed": {"code": "CONNECT", "message": "refused", "retryable": True}}), "CONNECT",
@@ -200,6 +201,12 @@ ANSWERS = [
      {"content": "ab", "extra": {"openai": {"logprobs": [{"token": "a"}, {"token": "b"}]}}}),
     ("a content of parts", case({"body": json.dumps({"choices": [{"message": {"content": [{"type": "text", "text": "a"}]},
      "finish_reason": "stop"}]})}, config={"stream": False}), {"content": "a"}),
+    ("parts that think", case({"stream": chat({"content": [{"type": "thinking", "thinking": [{"type": "text", "text":
+     "hm"}]}]}, {"content": [{"type": "text", "text": "a"}]})}),
+     {"content": [{"type": "reasoning", "text": "hm"}, {"type": "text", "text": "a"}]}),
+    ("cached, in other words", case({"stream": chat(usage={"prompt_tokens": 5, "completion_tokens": 2,
+     "prompt_cache_hit_tokens": 4})}),
+     {"usage": {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7, "cached_tokens": 4}}),
     ("responses: declined", responses({"type": "response.refusal.delta", "delta": "No."},
      {"type": "response.completed", "response": {"status": "completed", "output": []}}),
      {"content": [{"type": "refusal", "text": "No."}], "finish_reason": "content_filter"}),
@@ -296,6 +303,10 @@ def check_keys(drive):
     d.check(request["json"]["max_tokens"] == 5 and "max_completion_tokens" not in request["json"], "max_tokens there")
     d.check(request["json"]["messages"][0]["role"] == "system", "developer there")
     d.check(request["json"]["top_k"] == 4 and request["json"]["stream_options"] is None, f"extra: {request['json']}")
+    thought = {"type": "ai", "content": [{"type": "reasoning", "text": "hm"}, {"type": "text", "text": "a"}]}
+    back = drive([case({"stream": chat()}, {"messages": [thought]}, {**there, "send_reasoning": True})])[0]
+    sent = back["requests"][0]["json"]["messages"]
+    d.check(sent == [{"role": "assistant", "content": "a", "reasoning_content": "hm"}], f"reasoning: {sent}")
     d.check(request["timeout"] == {"idle_ms": 9}, f"timeout: {request['timeout']}")
 
 
