@@ -112,6 +112,7 @@ static void got_token(struct token_source *source, tn_value json, tn_value token
     uint64_t length = 0;
     const char *chars = tn_chars(token, &length);
     int64_t life = tn_get_int(json, "expires_in", TOKEN_LIFE_S);
+    if (life < 0 || life > TOKEN_LIFE_MAX_S) life = TOKEN_LIFE_S;
     static const char prefix[] = "Bearer ";
     text = tn.core->alloc(tn.host, sizeof prefix + length);
     if (text != NULL) {

@@ -20,7 +20,8 @@
 
 #define TOKEN_EARLY_S      240 /* before its end, a token counts as ended: the machine's are renewed so early as well */
 #define TOKEN_LIFE_S       3600 /* where the answer does not say */
-#define TOKEN_SOURCES_KEPT 16   /* with a good token, for models that will be made anew */
+#define TOKEN_LIFE_MAX_S   604800
+#define TOKEN_SOURCES_KEPT 16 /* with a good token, for models that will be made anew */
 
 struct token_source;
 

@@ -297,6 +297,35 @@ static void test_no_token(void **state) {
     }
 }
 
+/* A life that is none is an hour; one that is too short for keeping serves those who waited. */
+static void test_odd_lives(void **state) {
+    static const struct {
+        const char *body;
+        bool kept;
+    } cases[] = {
+        {"{\"access_token\": \"t\"}", true},
+        {"{\"access_token\": \"t\", \"expires_in\": 9223372036854775807}", true},
+        {"{\"access_token\": \"t\", \"expires_in\": -9223372036854775807}", true},
+        {"{\"access_token\": \"t\", \"expires_in\": \"soon\"}", true},
+        {"{\"access_token\": \"t\", \"expires_in\": 240}", false},
+        {"{\"access_token\": \"t\", \"expires_in\": 0}", false},
+    };
+    (void)state;
+    write_credentials(USER);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gemini_begin("{}");
+        struct fake_task *task = fake_run("gemini", ON_P1, HELLO);
+        fake_http_end(0, 200, cases[i].body);
+        assert_true(fake_is(header_of(1, "authorization"), "\"Bearer t\""));
+        fake_http_end(1, 200, ANSWER);
+        assert_int_equal(task->end, FAKE_COMPLETED);
+        (void)fake_start(HELLO);
+        assert_int_equal(strstr(url_of(2), "token") == NULL, cases[i].kept);
+        fake_cancel(&fake.tasks[1]);
+        gemini_end();
+    }
+}
+
 static void test_unsendable(void **state) {
     (void)state;
     write_credentials(USER);
@@ -473,14 +502,23 @@ static void test_embeddings_of_vertex(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_second_secret),     TEST(test_own_key_has_no_second),
-        TEST(test_wrong_key),         TEST(test_places),
-        TEST(test_one_token_for_all), TEST(test_token_outlives_its_model),
-        TEST(test_refused_token),     TEST(test_cancelled_while_waiting),
-        TEST(test_no_token),          TEST(test_unsendable),
-        TEST(test_machine),           TEST(test_gclouds_own_file),
-        TEST(test_bad_files),         TEST(test_named_file),
-        TEST(test_batches),           TEST(test_embeddings_of_vertex),
+        TEST(test_second_secret),
+        TEST(test_own_key_has_no_second),
+        TEST(test_wrong_key),
+        TEST(test_places),
+        TEST(test_one_token_for_all),
+        TEST(test_token_outlives_its_model),
+        TEST(test_refused_token),
+        TEST(test_cancelled_while_waiting),
+        TEST(test_no_token),
+        TEST(test_odd_lives),
+        TEST(test_unsendable),
+        TEST(test_machine),
+        TEST(test_gclouds_own_file),
+        TEST(test_bad_files),
+        TEST(test_named_file),
+        TEST(test_batches),
+        TEST(test_embeddings_of_vertex),
     };
     return cmocka_run_group_tests(tests, auth_load, auth_remove);
 }
