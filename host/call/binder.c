@@ -170,8 +170,11 @@ int32_t binder_call(struct tn_binder *binder, const char *kind, const char *name
     struct error error = ERROR_INIT;
     struct callable *callable = scope->callee(scope->self, kind, name, config, &error);
     if (!callable) {
-        binder_fail(binder, TN_NOT_FOUND, error.code ? error.code : "NOT_FOUND", "the %s `%s` that it is to call: %s",
-                    kind, name, error.message ? error.message : "there is none of that name");
+        /* What is too deep is said once, not on each level. */
+        bool deep = error.code && strcmp(error.code, "LIMIT") == 0;
+        binder_fail(binder, TN_NOT_FOUND, error.code ? error.code : "NOT_FOUND", "%s%s%s%s%s%s", deep ? "" : "the ",
+                    deep ? "" : kind, deep ? "" : " `", deep ? "" : name,
+                    deep ? "" : "` that it is to call: ", error.message ? error.message : "there is none of that name");
         error_finish(&error);
         return TN_NOT_FOUND;
     }

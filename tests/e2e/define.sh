@@ -1,0 +1,109 @@
+# Tools from descriptions (plugins/define): documents, commands, requests, other tools; what is wrong with one, said.
+[ -e "$BINARY/lib/tenon/plugins/agents.so" ] || skips "built without the agents"
+call() { run tenon tool call "$@"; } # TOOL JSON
+
+cat >tenon.yaml <<'Y'
+plugins:
+  config:
+    tenon.define:
+      tools:
+        - {document: shout.yaml, effects: []}
+        - {document: shout.yaml, name: loud, effects: [], result: text, arguments: {text: "{word}{{}}", times: 2}, input: {type: object, properties: {word: {type: string}}}}
+        - {name: loudest, tool: loud, effects: [], arguments: {word: "{w}"}}
+        - {name: same, tool: loud, effects: []}
+        - {name: say, description: Says it, command: [printf, "<%s>", "{text}", "-{n}-", "{missing}"], input: {type: object, properties: {text: {type: string}, n: {type: integer}}, required: [text]}}
+        - {name: up, command: [tr, a-z, A-Z], stdin: "{text}"}
+        - {name: all, command: [cat], output_as: json, result: a.b}
+        - {name: env, command: [env]}
+        - {name: slow, command: [sh, -c, "sleep 100 & sleep 100"], timeout_ms: 200}
+        - {name: bad, command: [sh, -c, "echo oops >&2; exit 3"]}
+        - {name: killed, command: [sh, -c, "kill -9 $$"]}
+        - {name: none, command: [does-not-exist]}
+        - {name: flood, command: [yes]}
+        - {name: binary, command: [printf, '\377']}
+        - {name: nojson, command: [echo, "{{"], output_as: json}
+        - more.yaml
+Y
+cat >more.yaml <<'Y'
+- name: filed
+  document: shout.yaml
+  effects: []
+  result: text
+Y
+cat >shout.yaml <<'Y'
+version: "1.0"
+agent: {name: shout, description: Makes it loud}
+input: {type: object, properties: {text: {type: string}, times: {type: integer}}, required: [text]}
+channels: [{name: text, type: last_value}, {name: times, type: last_value, default: 1}]
+nodes: [{id: a, type: set, config: {values: {text: 'state.text + "!" + string(state.times)'}}}]
+edges: [{from: START, to: a}, {from: a, to: END}]
+Y
+run tenon tool show shout
+expect_code 0 && expect_in out "Makes it loud" && expect_in out "times"
+
+# ---- Documents, and tools by another name ----
+call shout '{"text": "hi"}'
+expect_code 0 && expect_in out '{"text":"hi!1","times":1}'
+call shout '{"txt": "hi"}'
+expect_code 2 && expect_in err "text"
+call loud '{"word": "hey"}'
+expect_code 0 && expect_out 'hey{}!2'
+call loudest '{"w": "q"}'
+expect_code 0 && expect_out 'q{}!2'
+call same '{"word": "x"}'
+expect_code 0 && expect_out 'x{}!2'
+call filed '{"text": "f"}'
+expect_code 0 && expect_out 'f!1'
+
+# ---- Commands: an argument is one word, whatever is in it ----
+call say '{"text": "a b; $(id) {n} `", "n": 5}'
+expect_code 0 && expect_out '<a b; $(id) {n} `><-5-><>'
+call up '{"text": "hello"}'
+expect_code 0 && expect_out HELLO
+call all '{"a": {"b": [1, {"c": null}]}}'
+expect_code 0 && expect_in out '[1,{"c":null}]'
+SECRET_OF_MINE=hidden call env '{}'
+expect_code 0 && expect_in out 'PATH=' && expect_not_in out SECRET_OF_MINE
+call slow '{}'
+expect_code 1 && expect_in err "took longer than its timeout_ms" && expect_in err "[TIMEOUT]"
+call bad '{}'
+expect_code 1 && expect_in err "exit code 3: oops" && expect_in err "[COMMAND_FAILED]"
+call killed '{}'
+expect_code 1 && expect_in err "signal 9"
+call none '{}'
+expect_code 1 && expect_in err 'the command `does-not-exist` cannot be started'
+call flood '{}'
+expect_code 1 && expect_in err "more than 4 MiB"
+call binary '{}'
+expect_code 1 && expect_in err "not UTF-8"
+call nojson '{}'
+expect_code 1 && expect_in err "no JSON"
+head -c 3000000 /dev/zero | tr '\0' x >big
+printf '{"text": "%s"}' "$(cat big)" >big.json
+call up @big.json
+expect_code 0 && [ "$(wc -c <"$work/out")" -gt 3000000 ] || fails "expected all of a large text"
+
+# ---- Wrong ones: every fault, with its place, and no tool at all ----
+wrong() { # DESCRIPTION MESSAGE
+    echo "plugins: {config: {tenon.define: {tools: [$1]}}}" >wrong.yaml
+    run tenon tool call nothing '{}' -c wrong.yaml
+    [ "$code" != 0 ] || fails "expected a failure"
+    expect_in err "$2"
+}
+wrong '{name: a}' 'found none of `tool`, `http`, `command` and `document`'
+wrong '{name: a, command: [x], http: {url: "http://h/"}}' 'found several of `tool`'
+wrong '{name: a, command: [echo, "{"]}' 'a brace has no other'
+wrong '{document: gone.yaml}' 'gone.yaml: No such file'
+wrong 'gone.yaml' 'gone.yaml: No such file'
+wrong '{name: "9", command: [x]}' 'name'
+wrong '{name: task.get, command: [x]}' 'task.get'
+printf 'a: [1\n' >broken.yaml
+wrong 'broken.yaml' 'broken.yaml:2:'
+printf '&a [*a]\n' >loop.yaml
+wrong 'loop.yaml' 'nested more than 200 deep'
+printf 'a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\n' >laughs.yaml
+wrong 'laughs.yaml' 'more than 2,000,000 values'
+echo '{"name": "echo.self", "tool": "echo.self"}' >self.yaml
+wrong 'self.yaml' 'nothing'
+run tenon tool call echo.self '{}' -c wrong.yaml --yes
+expect_code 1 && expect_in err 'tenon: the tool `echo.self` is made of others' && expect_in err "does it contain itself?"
