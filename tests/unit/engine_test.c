@@ -282,7 +282,7 @@ static void test_corpus(void **state) {
 }
 
 static void test_agents(void **state) {
-    static const char *const files[] = {"llm", "tools", "agent"};
+    static const char *const files[] = {"llm", "tools", "agent", "router", "map_reduce", "trim", "text_tools"};
     (void)state;
     fixture_agents = true;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
