@@ -2,7 +2,8 @@
  * draw.c - `tenon graph`: a document drawn, as Mermaid, Graphviz dot, JSON, or text for a terminal.
  *
  * The text form lists nodes by depth from START, each with where it leads: it needs no layout engine, and can be read
- * aloud. Only the document is needed, so a graph whose plugins are missing can be drawn.
+ * aloud. Only the document is needed, so a graph whose plugins are missing can be drawn; with `--inside` it is built,
+ * and what its nodes run is drawn as well: subgraphs, and the documents that node types make.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
@@ -10,6 +11,8 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/command/command.h"
+#include "host/command/run.h"
+#include "host/engine/graph.h"
 #include "host/host.h"
 #include <stdio.h>
 #include <string.h>
@@ -83,14 +86,14 @@ static void put_escaped(const char *text, const char *unsafe, const char *const 
 
 /* ---- Mermaid ---- */
 
-static void mermaid_end(const struct document *document, int32_t end) {
+static void mermaid_end(const char *prefix, const struct document *document, int32_t end) {
     static const char *const safe[] = {"#quot;", "#lt;", "#gt;"};
     if (end == DOCUMENT_START) {
-        fputs("START([START])", stdout);
+        printf("%sSTART([START])", prefix);
     } else if (end == DOCUMENT_END) {
-        fputs("END_([END])", stdout);
+        printf("%sEND_([END])", prefix);
     } else {
-        printf("n%d[\"", end);
+        printf("%sn%d[\"", prefix, end);
         put_escaped(end_name(document, end), "\"<>", safe);
         fputs("\"]", stdout);
     }
@@ -98,9 +101,8 @@ static void mermaid_end(const struct document *document, int32_t end) {
 
 static void mermaid_arrow(void *user, const struct document *document, const struct arrow *arrow) {
     static const char *const safe[] = {"#quot;", "#124;", "#lt;", "#gt;"};
-    (void)user;
     fputs("    ", stdout);
-    mermaid_end(document, arrow->from);
+    mermaid_end(user, document, arrow->from);
     fputs(arrow->dashed ? " -.->" : " -->", stdout);
     if (*arrow->label) {
         char *label = one_line(arrow->label);
@@ -110,8 +112,26 @@ static void mermaid_arrow(void *user, const struct document *document, const str
         mem_free(label);
     }
     putchar(' ');
-    mermaid_end(document, arrow->to);
+    mermaid_end(user, document, arrow->to);
     putchar('\n');
+}
+
+/* `prefix` tells the nodes of one graph from those of another. `graph` is NULL where only the document is known. */
+static void draw_mermaid(const struct document *document, const struct graph *graph, const char *prefix) {
+    static const char *const safe[] = {"#quot;", "#lt;", "#gt;"};
+    struct graph *inside;
+    each_arrow(document, mermaid_arrow, (void *)(uintptr_t)prefix);
+    for (uint32_t i = 0; graph && i < document->node_count; i++) {
+        for (uint32_t k = 0; (inside = graph_inside(graph, i, k)) != NULL; k++) {
+            tn_value inner = value_format("%sn%u_%u_", prefix, (unsigned)i, (unsigned)k);
+            printf("    subgraph %s[\"", value_chars(inner, NULL));
+            put_escaped(end_name(document, (int32_t)i), "\"<>", safe);
+            puts("\"]");
+            draw_mermaid(inside->document, inside, value_chars(inner, NULL));
+            puts("    end");
+            value_unref(inner);
+        }
+    }
 }
 
 /* ---- dot ---- */
@@ -123,12 +143,18 @@ static void dot_text(const char *text) {
     putchar('"');
 }
 
+/* The end as a node of dot, which has the path to its graph in front. */
+static void dot_end(const char *path, const char *name) {
+    tn_value whole = value_format("%s%s", path, name);
+    dot_text(value_chars(whole, NULL));
+    value_unref(whole);
+}
+
 static void dot_arrow(void *user, const struct document *document, const struct arrow *arrow) {
-    (void)user;
     fputs("    ", stdout);
-    dot_text(end_name(document, arrow->from));
+    dot_end(user, end_name(document, arrow->from));
     fputs(" -> ", stdout);
-    dot_text(end_name(document, arrow->to));
+    dot_end(user, end_name(document, arrow->to));
     if (*arrow->label || arrow->dashed) {
         fputs(" [", stdout);
         if (*arrow->label) {
@@ -143,6 +169,29 @@ static void dot_arrow(void *user, const struct document *document, const struct 
     fputs(";\n", stdout);
 }
 
+static void draw_dot(const struct document *document, const struct graph *graph, const char *path) {
+    struct graph *inside;
+    fputs("    ", stdout);
+    dot_end(path, "START");
+    fputs(" [shape=circle];\n    ", stdout);
+    dot_end(path, "END");
+    puts(" [shape=doublecircle];");
+    each_arrow(document, dot_arrow, (void *)(uintptr_t)path);
+    for (uint32_t i = 0; graph && i < document->node_count; i++) {
+        for (uint32_t k = 0; (inside = graph_inside(graph, i, k)) != NULL; k++) {
+            tn_value inner = value_format("%s%s/", path, end_name(document, (int32_t)i));
+            fputs("    subgraph ", stdout);
+            dot_end("cluster ", value_chars(inner, NULL));
+            fputs(" {\n    label=", stdout);
+            dot_text(value_chars(inner, NULL));
+            puts(";");
+            draw_dot(inside->document, inside, value_chars(inner, NULL));
+            puts("    }");
+            value_unref(inner);
+        }
+    }
+}
+
 /* ---- JSON ---- */
 
 static void json_arrow(void *user, const struct document *document, const struct arrow *arrow) {
@@ -154,18 +203,31 @@ static void json_arrow(void *user, const struct document *document, const struct
     *edges = value_push_take(*edges, edge);
 }
 
-static void draw_json(const struct document *document) {
+static tn_value json_of(const struct document *document, const struct graph *graph) {
     tn_value nodes = value_array(), edges = value_array();
     for (uint32_t i = 0; i < document->node_count; i++) {
-        tn_value node = value_set_take(value_object_reserve(2), "id", value_ref(document->nodes[i].id));
-        nodes = value_push_take(nodes, value_set_take(node, "type", value_ref(document->nodes[i].type)));
+        tn_value node = value_set_take(value_object_reserve(3), "id", value_ref(document->nodes[i].id));
+        node = value_set_take(node, "type", value_ref(document->nodes[i].type));
+        struct graph *inside;
+        tn_value graphs = value_array();
+        for (uint32_t k = 0; graph && (inside = graph_inside(graph, i, k)) != NULL; k++)
+            graphs = value_push_take(graphs, json_of(inside->document, inside));
+        if (value_count(graphs))
+            node = value_set_take(node, "graphs", graphs);
+        else
+            value_unref(graphs);
+        nodes = value_push_take(nodes, node);
     }
     each_arrow(document, json_arrow, &edges);
-    tn_value graph = value_set_take(value_object_reserve(3), "name", value_ref(document->name));
-    graph = value_set_take(graph, "nodes", nodes);
-    graph = value_set_take(graph, "edges", edges);
-    command_print(graph);
-    value_unref(graph);
+    tn_value drawn = value_set_take(value_object_reserve(3), "name", value_ref(document->name));
+    drawn = value_set_take(drawn, "nodes", nodes);
+    return value_set_take(drawn, "edges", edges);
+}
+
+static void draw_json(const struct document *document, const struct graph *graph) {
+    tn_value drawn = json_of(document, graph);
+    command_print(drawn);
+    value_unref(drawn);
 }
 
 /* ---- Text ---- */
@@ -215,7 +277,7 @@ static void draw_source(const struct document *document, int32_t from) {
     each_arrow(document, list_arrow, &leads);
 }
 
-static void draw_text(const struct document *document) {
+static void draw_nodes(const struct document *document) {
     struct reach reach = {mem_array(NULL, document->node_count + 1u, sizeof(int32_t)), 0, true};
     for (uint32_t i = 0; i <= document->node_count; i++) reach.depth[i] = -1;
     reach.depth[0] = 0;
@@ -231,29 +293,54 @@ static void draw_text(const struct document *document) {
     mem_free(reach.depth);
 }
 
+/* `path`: of the node that runs it; "" for the document itself. */
+static void draw_text(const struct document *document, const struct graph *graph, const char *path) {
+    struct graph *inside;
+    if (*path) command_say(stdout, "\n◎ inside %s\n", path);
+    draw_nodes(document);
+    for (uint32_t i = 0; graph && i < document->node_count; i++) {
+        for (uint32_t k = 0; (inside = graph_inside(graph, i, k)) != NULL; k++) {
+            tn_value inner = value_format("%s%s%s", path, *path ? "/" : "", end_name(document, (int32_t)i));
+            draw_text(inside->document, inside, value_chars(inner, NULL));
+            value_unref(inner);
+        }
+    }
+}
+
 /* ---- The command ---- */
 
-static void draw(const struct document *document, const char *format) {
+static void draw(const struct document *document, const struct graph *graph, const char *format) {
     if (strcmp(format, "mermaid") == 0) {
         puts("graph TD");
-        each_arrow(document, mermaid_arrow, NULL);
+        draw_mermaid(document, graph, "");
     } else if (strcmp(format, "dot") == 0) {
         fputs("digraph ", stdout);
         dot_text(value_chars(document->name, NULL));
-        puts(" {\n    node [shape=box, style=rounded];\n    \"START\" [shape=circle];\n    \"END\" "
-             "[shape=doublecircle];");
-        each_arrow(document, dot_arrow, NULL);
+        puts(" {\n    node [shape=box, style=rounded];");
+        draw_dot(document, graph, "");
         puts("}");
     } else if (strcmp(format, "json") == 0) {
-        draw_json(document);
+        draw_json(document, graph);
     } else {
-        draw_text(document);
+        draw_text(document, graph, "");
     }
+}
+
+static int draw_inside(const struct arguments *arguments, const char *format) {
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    int code = COMMAND_OK;
+    struct graph *graph = command_open_graph(arguments, host, &code);
+    if (graph) draw(graph->document, graph, format);
+    graph_unref(graph);
+    host_free(host);
+    return code;
 }
 
 int command_graph(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
-    const char *format = argument_text(arguments, "format");
+    const char *given = argument_text(arguments, "format"), *format = given ? given : "text";
+    if (argument_given(arguments, "inside")) return draw_inside(arguments, format);
     struct source *source = command_source(operand_at(arguments, 0), &error);
     if (!source) {
         int code = command_fail_error(COMMAND_USAGE, &error);
@@ -266,7 +353,7 @@ int command_graph(const struct arguments *arguments) {
     if (code)
         command_print_diagnostics(arguments, found, false);
     else
-        draw(document, format ? format : "text");
+        draw(document, NULL, format);
     document_unref(document);
     diagnostics_free(found);
     source_unref(source);

@@ -135,6 +135,7 @@ static const struct option check_options[] = {
 
 static const struct option graph_options[] = {
     {"format", 'f', "FORMAT", "how to draw it (text by default)", "mermaid|dot|json|text"},
+    {"inside", 'i', NULL, "what its nodes run as well: subgraphs, agents; needs their plugins", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
