@@ -1,0 +1,440 @@
+/*
+ * mcp_test.c - the parts of the plugin tenon.mcp that need neither a server nor a loop.
+ *
+ * They are linked here with the host's values and a core of our own, whose time only passes when it is told to.
+ * Ids and headers are text: tests/corpus/mcp. What a server may do is tested from outside: tests/mcp.
+ */
+#include "tests/unit/corpus.h"
+
+#include "plugins/mcp/buffer.h"
+#include "plugins/mcp/content.h"
+#include "plugins/mcp/elicit.h"
+#include "plugins/mcp/header.h"
+#include "plugins/mcp/rpc.h"
+#include "plugins/mcp/tool.h"
+
+extern const tn_value_1 interface_value; /* host/interface/interface.h has names of its own for what base.h names */
+
+TN_EASY_HIDDEN struct tn_easy tn;
+TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
+
+/* ---- A core with a time of its own ---- */
+
+static struct {
+    uint64_t id, due;
+    void (*function)(void *argument);
+    void *argument;
+} posts[16];
+static uint64_t now, next_post, blocks;
+static char logged[4096];
+
+static void fake_log(const tn_host *host, int32_t level, const char *message) {
+    (void)host, (void)level;
+    (void)snprintf(logged, sizeof logged, "%s", message);
+}
+static void *fake_resize(const tn_host *host, void *memory, uint64_t size) {
+    (void)host;
+    blocks += memory == NULL;
+    return realloc(memory, size > 0 ? size : 1);
+}
+static void *fake_alloc(const tn_host *host, uint64_t size) { return fake_resize(host, NULL, size); }
+static void fake_release(const tn_host *host, void *memory) {
+    (void)host;
+    blocks -= memory != NULL;
+    free(memory);
+}
+static uint64_t fake_post(const tn_host *host, uint64_t delay, void (*function)(void *argument), void *argument) {
+    (void)host;
+    for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) {
+        if (posts[i].id != 0) continue;
+        posts[i].id = ++next_post;
+        posts[i].due = now + delay;
+        posts[i].function = function;
+        posts[i].argument = argument;
+        return next_post;
+    }
+    return 0;
+}
+static int32_t fake_unpost(const tn_host *host, uint64_t id) {
+    (void)host;
+    for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) {
+        if (posts[i].id != id) continue;
+        posts[i].id = 0;
+        return TN_OK;
+    }
+    return TN_NOT_FOUND;
+}
+static void pass(uint64_t ms) {
+    now += ms;
+    for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) {
+        if (posts[i].id == 0 || posts[i].due > now) continue;
+        posts[i].id = 0;
+        posts[i].function(posts[i].argument);
+    }
+}
+
+static const tn_core_1 core = {sizeof(tn_core_1), 0,           fake_log,     NULL,      NULL,
+                               fake_alloc,        fake_resize, fake_release, fake_post, fake_unpost};
+
+static int setup(void **state) {
+    (void)state;
+    tn.value = &interface_value;
+    tn.core = &core;
+    return 0;
+}
+
+static tn_value json(const char *text) {
+    tn_value value = NULL;
+    assert_int_equal(tn.value->from_json(text, strlen(text), &value), TN_OK);
+    return value;
+}
+
+static void expect_json(tn_value value, const char *wanted) {
+    tn_value text = tn.value->to_json(value);
+    assert_string_equal(tn_chars(text, NULL), wanted);
+    tn_release(text);
+    tn_release(value);
+}
+
+/* ---- Ids and headers ---- */
+
+static void check_id(const struct corpus_case *test, void *user) {
+    char prefix[64], name[300], id[MCP_ID_MAX + 1];
+    const char *in = corpus_need(test, "in"), *number = corpus_section(test, "number"), *space = strchr(in, ' ');
+    (void)user;
+    (void)snprintf(prefix, sizeof prefix, "%.*s", (int)(space - in), in);
+    (void)snprintf(name, sizeof name, "%s", space + 1);
+    assert_true(tool_id(id, prefix, name, number != NULL ? (unsigned)atoi(number) : 1));
+    corpus_expect(test, "out", id);
+}
+
+static void test_ids(void **state) {
+    char id[MCP_ID_MAX + 1], name[300];
+    (void)state;
+    corpus_each("tests/corpus/mcp/id.txt", check_id, NULL);
+    memset(name, 'x', sizeof name);
+    name[128] = '\0';
+    assert_true(tool_id(id, "s", name, 2000));
+    name[128] = 'x', name[250] = '\0';
+    assert_false(tool_id(id, "s", name, 1));
+    assert_false(tool_id(id, "s", "", 1));
+}
+
+static void check_header(const struct corpus_case *test, void *user) {
+    char why[200] = "";
+    tn_value schema = json(corpus_need(test, "schema"));
+    (void)user;
+    bool good = headers_check(schema, why, sizeof why);
+    if (corpus_section(test, "why") != NULL) {
+        assert_false(good);
+        corpus_expect(test, "why", why);
+    } else {
+        assert_true(good);
+        tn_value arguments = json(corpus_need(test, "arguments")), headers = headers_of(schema, arguments);
+        tn_value text = headers != NULL ? tn.value->to_json(headers) : tn_text("none");
+        corpus_expect(test, "headers", tn_chars(text, NULL));
+        tn_release(text);
+        tn_release(headers);
+        tn_release(arguments);
+    }
+    tn_release(schema);
+}
+
+static void test_headers(void **state) {
+    (void)state;
+    corpus_each("tests/corpus/mcp/header.txt", check_header, NULL);
+}
+
+/* ---- Lines ---- */
+
+static char lines_seen[256];
+static bool see_line(void *user, const char *line, uint64_t length) {
+    size_t used = strlen(lines_seen);
+    (void)snprintf(lines_seen + used, sizeof lines_seen - used, "[%.*s]", line != NULL ? (int)length : 1,
+                   line != NULL ? line : "!");
+    return user == NULL || --*(int *)user > 0;
+}
+
+static void test_lines(void **state) {
+    static const char text[] = "one\r\n\ntwo\nmuch too long a line\nthree\npartial";
+    static const char wanted[] = "[one][][two][!][three]";
+    (void)state;
+    for (size_t piece = 1; piece <= sizeof text; piece++) {
+        struct lines lines = {.partial = {.limit = 8}};
+        *lines_seen = '\0';
+        for (size_t at = 0; at < sizeof text - 1; at += piece) {
+            size_t left = sizeof text - 1 - at;
+            assert_true(lines_feed(&lines, text + at, left < piece ? left : piece, see_line, NULL));
+        }
+        assert_string_equal(lines_seen, wanted);
+        lines_free(&lines);
+    }
+    struct lines lines = {.partial = {.limit = 8}};
+    int stop_after = 2;
+    *lines_seen = '\0';
+    assert_false(lines_feed(&lines, text, sizeof text - 1, see_line, &stop_after));
+    assert_string_equal(lines_seen, "[one][]");
+    lines_free(&lines);
+    assert_int_equal(blocks, 0);
+}
+
+/* ---- The log ---- */
+
+static void test_what_is_said(void **state) {
+    (void)state;
+    say(TN_LOG_INFO, "a\x1b[31m\tb\x7f\n");
+    assert_string_equal(logged, "a [31m b  ");
+    say(TN_LOG_INFO, "caf\xc3\xa9 \xff \xc3 \xed\xa0\x80 \xf0\x9f\x98\x80 \xc0\x80 \xe2\x82");
+    assert_string_equal(logged, "caf\xc3\xa9 ? ? ??? \xf0\x9f\x98\x80 ?? ??");
+}
+
+/* ---- A conversation ---- */
+
+static char heard[1024];
+static int32_t send_status;
+static void hear(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void hear(const char *format, ...) {
+    size_t used = strlen(heard);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(heard + used, sizeof heard - used, format, arguments);
+    va_end(arguments);
+}
+static void heard_is(const char *wanted) {
+    assert_string_equal(heard, wanted);
+    *heard = '\0';
+}
+
+static int32_t on_send(void *user, tn_value message, int64_t id, tn_value extra) {
+    (void)user, (void)extra;
+    tn_value text = tn.value->to_json(message);
+    hear("> %lld %s\n", (long long)id, tn_chars(text, NULL));
+    tn_release(text);
+    return send_status;
+}
+static void on_request(void *user, tn_value id, const char *method, tn_value params, int64_t origin) {
+    (void)user, (void)params;
+    tn_value text = tn.value->to_json(id);
+    hear("request %s %s %lld\n", tn_chars(text, NULL), method, (long long)origin);
+    tn_release(text);
+}
+static void on_notification(void *user, const char *method, tn_value params) {
+    (void)user, (void)params;
+    hear("notification %s\n", method);
+}
+static void on_expired(void *user, int64_t id) {
+    (void)user;
+    hear("expired %lld\n", (long long)id);
+}
+static void on_stray(void *user, const char *what) {
+    (void)user;
+    hear("stray: %s\n", what);
+}
+static void on_done(void *user, const struct rpc_answer *answer) {
+    (void)user;
+    if (answer->result != NULL)
+        hear("done\n");
+    else
+        hear("failed %s %lld: %s\n", answer->failure != NULL ? answer->failure : "-", (long long)answer->code,
+             answer->message);
+}
+static void free_it(void *user, const struct rpc_answer *answer) {
+    on_done(NULL, answer);
+    rpc_free(user);
+}
+
+static struct rpc *conversation(void) {
+    static const struct rpc_events events = {NULL, on_send, on_request, on_notification, on_expired, on_stray};
+    send_status = TN_OK;
+    *heard = '\0';
+    return rpc_new(&events);
+}
+
+static void receive(struct rpc *rpc, const char *text) {
+    tn_value message = json(text);
+    rpc_receive(rpc, message, 9);
+    tn_release(message);
+}
+
+static void test_answers(void **state) {
+    struct rpc *rpc = conversation();
+    (void)state;
+    assert_int_equal(rpc_next(rpc), 1);
+    assert_int_equal(rpc_call(rpc, "a", NULL, NULL, 100, on_done, NULL), 1);
+    assert_int_equal(rpc_call(rpc, "b", NULL, NULL, 0, on_done, NULL), 2);
+    heard_is(
+        "> 1 {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\n> 2 {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\n");
+    receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
+    heard_is("done\n");
+    receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
+    heard_is("stray: an answer to request 2, which does not wait for one\n");
+    receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}");
+    receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"x\"}}");
+    receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":1.0,\"result\":{}}");
+    heard_is("stray: an answer whose id is no request's\nstray: an answer whose id is no request's\n"
+             "stray: an answer whose id is no request's\n");
+    assert_true(rpc_waits(rpc, 1));
+    receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"no\"}}");
+    heard_is("failed - -32601: no\n");
+    assert_int_equal(rpc_call(rpc, "c", NULL, NULL, 0, on_done, NULL), 3);
+    *heard = '\0';
+    receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":7}");
+    heard_is("failed - -32603: the answer has neither a result nor a reason\n");
+    rpc_free(rpc);
+    assert_int_equal(blocks, 0);
+}
+
+static void test_what_comes_in(void **state) {
+    struct rpc *rpc = conversation();
+    (void)state;
+    receive(rpc, "[{\"jsonrpc\":\"2.0\",\"method\":\"n\"},{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"r\"}]");
+    heard_is("notification n\nrequest \"x\" r 9\n");
+    receive(rpc, "{\"jsonrpc\":\"1.0\",\"method\":\"n\"}");
+    receive(rpc, "5");
+    receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"r\"}");
+    heard_is("stray: a message that is not JSON-RPC 2.0\nstray: a message that is not JSON-RPC 2.0\n"
+             "stray: a request whose id is neither a text nor an integer\n");
+    tn_value id = json("\"x\""), result = json("{}");
+    rpc_reply(rpc, id, result);
+    rpc_refuse(rpc, id, -32601, "no");
+    rpc_notify(rpc, "n", NULL);
+    heard_is("> 0 {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}\n"
+             "> 0 {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-32601,\"message\":\"no\"}}\n"
+             "> 0 {\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n");
+    tn_release(id);
+    tn_release(result);
+    rpc_free(rpc);
+    assert_int_equal(blocks, 0);
+}
+
+static void test_time(void **state) {
+    struct rpc *rpc = conversation();
+    (void)state;
+    (void)rpc_call(rpc, "a", NULL, NULL, 100, on_done, NULL);
+    *heard = '\0';
+    pass(99);
+    heard_is("");
+    pass(1);
+    heard_is("expired 1\nfailed TIMEOUT 0: there was no answer to `a` within 100 ms\n");
+    (void)rpc_call(rpc, "b", NULL, NULL, 100, on_done, NULL);
+    *heard = '\0';
+    for (int i = 0; i < MCP_EXTENSIONS; i++) {
+        pass(90);
+        rpc_touch(rpc, 2);
+    }
+    pass(90);
+    rpc_touch(rpc, 2); /* once too often */
+    heard_is("");
+    pass(10);
+    heard_is("expired 2\nfailed TIMEOUT 0: there was no answer to `b` within 100 ms\n");
+    (void)rpc_call(rpc, "c", NULL, NULL, 100, on_done, NULL);
+    *heard = '\0';
+    rpc_hold(rpc, 3, true);
+    pass(1000);
+    heard_is("");
+    rpc_hold(rpc, 3, false);
+    pass(100);
+    heard_is("expired 3\nfailed TIMEOUT 0: there was no answer to `c` within 100 ms\n");
+    send_status = TN_ERROR;
+    assert_int_equal(rpc_call(rpc, "d", NULL, NULL, 100, on_done, NULL), 4);
+    *heard = '\0';
+    pass(0);
+    heard_is("failed SERVER_LOST 0: `d` could not be sent: the server takes nothing\n");
+    rpc_free(rpc);
+    assert_int_equal(blocks, 0);
+}
+
+static void test_ends(void **state) {
+    struct rpc *rpc = conversation();
+    (void)state;
+    (void)rpc_call(rpc, "a", NULL, NULL, 100, on_done, NULL);
+    (void)rpc_call(rpc, "b", NULL, NULL, 100, on_done, NULL);
+    (void)rpc_call(rpc, "c", NULL, NULL, 100, on_done, NULL);
+    rpc_forget(rpc, 2);
+    rpc_forget(rpc, 77);
+    const struct rpc_answer answer = {.failure = "AUTH", .message = "who?", .status = 401};
+    *heard = '\0';
+    rpc_fail(rpc, 3, &answer);
+    rpc_fail(rpc, 3, &answer);
+    heard_is("failed AUTH 0: who?\n");
+    rpc_fail_all(rpc, "SERVER_LOST", "gone");
+    heard_is("failed SERVER_LOST 0: gone\n");
+    for (int i = 0; i < MCP_REQUESTS_MAX; i++)
+        assert_int_not_equal(rpc_call(rpc, "a", NULL, NULL, 0, on_done, NULL), 0);
+    assert_int_equal(rpc_call(rpc, "a", NULL, NULL, 0, on_done, NULL), 0);
+    rpc_free(rpc);
+    rpc = conversation(); /* one whose done frees it, in the middle of an array */
+    (void)rpc_call(rpc, "a", NULL, NULL, 100, free_it, rpc);
+    *heard = '\0';
+    receive(rpc, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}},{\"jsonrpc\":\"2.0\",\"method\":\"n\"}]");
+    heard_is("done\n");
+    rpc_free(NULL);
+    assert_int_equal(blocks, 0);
+}
+
+/* ---- Contents, questions ---- */
+
+static void test_sampling(void **state) {
+    const char *why = NULL;
+    (void)state;
+    tn_value params = json(
+        "{\"systemPrompt\":\"S\",\"maxTokens\":9,\"stopSequences\":[\"x\"],\"toolChoice\":{\"mode\":\"required\"},"
+        "\"tools\":[{\"name\":\"t\",\"inputSchema\":{}}],\"messages\":["
+        "{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"a\"}},"
+        "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"t\",\"input\":{}}]},"
+        "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"toolUseId\":\"1\",\"content\":[{\"type\":\"text\","
+        "\"text\":\"r\"}],\"isError\":true}]}]}");
+    expect_json(sample_input(params, &why),
+                "{\"messages\":[{\"type\":\"system\",\"content\":\"S\"},"
+                "{\"type\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]},"
+                "{\"type\":\"ai\",\"content\":[],\"tool_calls\":[{\"id\":\"1\",\"name\":\"t\",\"arguments\":{}}]},"
+                "{\"type\":\"tool\",\"content\":\"r\",\"tool_call_id\":\"1\",\"status\":\"error\"}],"
+                "\"options\":{\"max_tokens\":9,\"stop\":[\"x\"],\"tool_choice\":\"required\"},"
+                "\"tools\":[{\"name\":\"t\",\"input_schema\":{}}]}");
+    tn_release(params);
+    params = json("{\"messages\":[]}");
+    assert_null(sample_input(params, &why));
+    assert_non_null(why);
+    tn_release(params);
+    tn_value output =
+        json("{\"message\":{\"type\":\"ai\",\"content\":\"hi\",\"model\":\"m\",\"tool_calls\":[{\"id\":\"1\","
+             "\"name\":\"t\",\"arguments\":\"{\\\"a\\\":1}\"}]},\"finish_reason\":\"tool_calls\"}");
+    expect_json(
+        sample_result(output, true),
+        "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"hi\"},{\"type\":\"tool_use\",\"id\":"
+        "\"1\",\"name\":\"t\",\"input\":{\"a\":1}}],\"model\":\"m\",\"stopReason\":\"toolUse\"}");
+    expect_json(
+        sample_result(output, false),
+        "{\"role\":\"assistant\",\"content\":{\"type\":\"text\",\"text\":\"hi\"},\"model\":\"m\",\"stopReason\":"
+        "\"toolUse\"}");
+    tn_release(output);
+}
+
+static void test_questions(void **state) {
+    (void)state;
+    tn_value form = json("{\"message\":\"Q\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+                         "\"string\",\"default\":\"d\"},\"b\":{\"type\":\"string\"}}}}");
+    tn_value page = json("{\"mode\":\"url\",\"message\":\"Q\",\"url\":\"https://x.example\"}");
+    tn_value answer = json("{\"b\":\"1\"}"), yes = json("true"), nothing = json("null");
+    expect_json(elicit_result(form, answer), "{\"action\":\"accept\",\"content\":{\"a\":\"d\",\"b\":\"1\"}}");
+    expect_json(elicit_result(form, nothing), "{\"action\":\"decline\"}");
+    expect_json(elicit_result(form, yes), "{\"action\":\"decline\"}");
+    expect_json(elicit_result(page, yes), "{\"action\":\"accept\"}");
+    expect_json(elicit_result(page, nothing), "{\"action\":\"decline\"}");
+    expect_json(elicit_schema(page), "{\"anyOf\":[{\"const\":true},{\"type\":\"null\"}]}");
+    expect_json(elicit_payload(page, "s", "t"), "{\"question\":\"Q\",\"server\":\"s\",\"tool\":\"t\",\"mode\":\"url\","
+                                                "\"url\":\"https://x.example\"}");
+    assert_true(elicit_same(form, form));
+    assert_false(elicit_same(form, page));
+    tn_release(form), tn_release(page), tn_release(answer), tn_release(yes), tn_release(nothing);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ids),          cmocka_unit_test(test_headers),       cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_answers),      cmocka_unit_test(test_what_comes_in), cmocka_unit_test(test_time),
+        cmocka_unit_test(test_ends),         cmocka_unit_test(test_sampling),      cmocka_unit_test(test_questions),
+        cmocka_unit_test(test_what_is_said),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
