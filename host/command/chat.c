@@ -318,8 +318,10 @@ static int take_up(struct chat *chat) {
     bool there = store && thread_show(store, chat->thread, &record, &error) == TN_OK &&
                  thread_state(store, chat->thread, THREAD_HEAD, &state, &error) == TN_OK;
     tn_value messages = there ? value_get(state, chat->channel) : NULL;
-    tn_value waits =
-        there && value_text_is(value_get(record, "status"), "interrupted") ? value_get(record, "interrupts") : NULL;
+    bool interrupted = there && value_text_is(value_get(record, "status"), "interrupted");
+    /* What has been answered meanwhile is gone on with; else it is asked for first. */
+    bool answered = interrupted && value_is(value_get(record, "answers"), TN_OBJECT);
+    tn_value waits = interrupted && !answered ? value_get(record, "interrupts") : NULL;
     int code = COMMAND_OK;
     if (messages && value_is(messages, TN_ARRAY)) {
         chat->messages = value_ref(messages);

@@ -1,0 +1,137 @@
+# `tenon chat`: into a pipe, as JSON, in a thread, and on a terminal, with tools that somebody must agree to.
+[ -e "$BINARY/lib/tenon/plugins/agents.so" ] || skips "built without the agents"
+cat >echo.yaml <<'Y'
+version: "1.0"
+agent: {name: echo}
+channels:
+  - {name: messages, type: reduce, reducer: messages}
+  - {name: mood, type: last_value, default: calm}
+nodes:
+  - {id: answer, type: set, config: {values: {messages: '{"type": "ai", "content": "you said " + state.messages[state.messages.size() - 1].content + ", " + state.mood}'}}}
+edges: [{from: START, to: answer}, {from: answer, to: END}]
+Y
+cat >agent.yaml <<'Y'
+version: "1.0"
+agent: {name: helper}
+models:
+  default:
+    provider: scripted
+    replies:
+      - {content: "Let me see.", tool_calls: [{id: a, name: extract, arguments: {from: "see https://a.example/x", what: links}}]}
+      - "One link."
+      - "You are welcome, {input}."
+tools: [{name: extract, approval: ask}]
+channels: [{name: messages, type: reduce, reducer: messages}]
+nodes: [{id: agent, type: agent, config: {messages_key: messages, tools: [extract]}}]
+edges: [{from: START, to: agent}, {from: agent, to: END}]
+Y
+sed 's/approval: ask/approval: auto/' agent.yaml >auto.yaml
+talk() { printf "$said" | "$TENON" chat "$@"; }
+
+# ---- Into a pipe: answers alone on standard output ----
+said='hello\n\nline one\\\nline two\nbye' # the last one without a line end
+run talk echo.yaml --set mood=glad
+expect_code 0 && expect_out "you said hello, glad
+you said line one
+line two, glad
+you said bye, glad"
+said='which link?\nthanks\n'
+run talk auto.yaml
+expect_code 0 && expect_out "Let me see.
+One link.
+You are welcome, thanks."
+expect_in err '→ extract {"from":"see https://a.example/x","what":"links"}' && expect_in err "← extract"
+[ "$(grep -c '→ extract' "$work/err")" = 1 ] || fails "expected the call once"
+said=''
+run talk echo.yaml
+expect_code 0 && expect_out ""
+said='hi\n'
+run talk echo.yaml --json
+expect_code 0 && expect_in out '{"type":"turn","status":"done","messages":[{"type":"user","content":"hi"'
+run talk agent.yaml
+expect_code 5 && expect_in err "the answer waits for somebody" && expect_in err "--thread"
+said='\xff\n'
+run talk echo.yaml
+expect_code 2 && expect_in err "not UTF-8"
+sed 's/name: messages, type: reduce, reducer: messages/name: talk, type: append/; s/messages/talk/g' echo.yaml >talk.yaml
+said='hi\n'
+run talk talk.yaml
+expect_code 3 && expect_in err 'the document has no channel `messages`' && expect_in err "--channel"
+run talk talk.yaml --channel talk
+expect_code 0 && expect_out "you said hi, calm"
+run talk echo.yaml --channel mood
+expect_code 3 && expect_in err "does not collect messages"
+
+# ---- A thread: goes on in another process ----
+if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
+    echo '{}' >tenon.yaml
+    said='a\n'
+    run talk echo.yaml --thread ada
+    expect_code 0 && expect_out "you said a, calm"
+    said='b\n'
+    run talk echo.yaml --thread ada --json
+    expect_in out '"messages":[{"type":"user","content":"b"'
+    run tenon thread state ada
+    expect_in out '"content":"a"' && expect_in out '"you said b, calm"'
+    said='which?\n'
+    run talk agent.yaml --thread bob
+    expect_code 5 && expect_in err "tenon thread answer bob ID=VALUE"
+    id=$("$TENON" thread show bob --json | sed -n 's/.*"interrupts":\[{"id":"\([0-9a-f]*\)".*/\1/p')
+    run tenon thread answer bob "$id={\"approved\": false, \"reason\": \"no links\"}"
+    expect_code 0
+    said=''
+    run talk agent.yaml --thread bob
+    expect_code 0 && expect_in out "One link." && expect_in err "✗ extract" && expect_in err "no links"
+fi
+
+# ---- On a terminal ----
+command -v python3 >/dev/null || skips "there is no python3"
+terminal() { last="terminal: $*" code=0; python3 "$SOURCE/tests/e2e/terminal.py" "$@" >"$work/out" 2>"$work/err" || code=$?; }
+terminal "$TENON" chat echo.yaml <<'T'
+wait > 
+send hey
+wait you said hey, calm
+wait > 
+send /history
+wait ai     you said hey
+wait > 
+send /usage
+wait no model has been called
+send /what
+wait /history   what has been said
+send /exit
+end
+T
+expect_code 0
+answer() { # LETTERS…: of the question about the tool
+    { echo "wait > "; echo "send which link?"; echo "wait extract is to be called"; echo "wait [e]dit?"
+      for line in "$@"; do echo "$line"; done; echo "wait > "; echo "key C-d"; echo end; } >script
+    terminal "$TENON" chat agent.yaml <script
+}
+answer "send y" "wait ← extract" "wait One link."
+expect_code 0
+answer "send x" "wait y, n, a or e" "send n" "wait why not" "send too far" "wait too far" "wait One link."
+expect_code 0 && expect_in out "✗ extract"
+answer "send e" "wait arguments" "send {" "wait no JSON" "send {\"from\": \"https://b.example/\", \"what\": \"links\"}" "wait b.example" "wait One link."
+expect_code 0
+answer "send a" "wait One link."
+expect_code 0
+# Ctrl-C gives an answer up, and the conversation goes on.
+sed 's/replies:/delay_ms: 2000\n    chunk: 1\n    replies:/' auto.yaml >slow.yaml
+terminal "$TENON" chat slow.yaml <<'T'
+wait > 
+send which?
+wait L
+key C-c
+wait (given up
+wait > 
+key C-d
+end
+T
+expect_code 0
+terminal "$TENON" chat slow.yaml <<'T'
+wait > 
+key C-c
+end
+T
+expect_code 130
