@@ -1,10 +1,11 @@
 /*
  * contents.c - messages as Gemini's contents.
  *
- * The service knows two roles: what is not the model's is the user's, tools' answers included, and neighbours of one
- * role are one content. System and developer messages, wherever they stand, become the system instruction. What the
- * service gave us to keep (a thought's signature, the id of a call, parts that no message has a form for) lies in the
- * `extra` of the very part or call it came with, and goes back with it.
+ * The service knows two roles: what is not the model's is the user's, tools' answers included. Neighbours of one role
+ * are one content; but answers are one of their own, which has to follow the calls. System and developer messages,
+ * wherever they stand, become the system instruction. What the service gave us to keep (a thought's signature, the id
+ * of a call, parts that no message has a form for) lies in the `extra` of the very part or call it came with, and goes
+ * back with it.
  *
  * A call's answer is matched by the call's id; the service is told that id only where it made it. Without ids it goes
  * by order, so answers are put into the order of their calls.
@@ -28,7 +29,9 @@ struct contents {
     bool wants_signature;
 };
 
-/* Before each part: the content it belongs to is open. */
+/* Before each part: the content it belongs to is open. Roles are "model", "user" and, of answers, `answers_role`. */
+static const char answers_role[] = "answers";
+
 static void enter(struct contents *to, const char *role) {
     if (to->role != NULL && strcmp(to->role, role) == 0) return;
     if (to->role != NULL) {
@@ -36,7 +39,7 @@ static void enter(struct contents *to, const char *role) {
         tn.value->end(to->out);
     }
     tn.value->begin(to->out, TN_OBJECT);
-    tn_put_text(to->out, "role", role);
+    tn_put_text(to->out, "role", role == answers_role ? "user" : role);
     tn_put_begin(to->out, "parts", TN_ARRAY);
     to->role = role;
     to->count++;
@@ -233,6 +236,13 @@ static tn_value call_of(tn_value calls, const char *id) {
     return NULL;
 }
 
+/* Of the newest message with calls, which it nearly always is; else of any before the answer. */
+static tn_value answered_call(struct contents *to, const char *id, uint64_t index) {
+    tn_value call = call_of(to->calls, id);
+    while (call == NULL && index-- > 0) call = call_of(tn_message_calls(tn.value->at(to->call->messages, index)), id);
+    return call;
+}
+
 /* Data that a tool gave as text is data for the model too: objects and arrays are taken out of it. */
 static void put_output(struct contents *to, const char *key, tn_value content) {
     tn_value text = tn_content_text(content), data = NULL;
@@ -263,7 +273,7 @@ static bool put_answer_media(struct contents *to, tn_value content, const char *
 
 static bool put_answer(struct contents *to, tn_value message, uint64_t index) {
     const char *given = tn_get_text(message, "tool_call_id", ""), *name = tn_get_text(message, "name", "");
-    tn_value call = call_of(to->calls, given), id = call != NULL ? given_id(to, call) : NULL;
+    tn_value call = answered_call(to, given, index), id = call != NULL ? given_id(to, call) : NULL;
     tn_value content = tn.value->get(message, "content");
     char where[48];
     (void)snprintf(where, sizeof where, "messages[%llu]", (unsigned long long)index);
@@ -275,7 +285,7 @@ static bool put_answer(struct contents *to, tn_value message, uint64_t index) {
                      where, given);
         return false;
     }
-    enter(to, "user");
+    enter(to, answers_role);
     tn.value->begin(to->out, TN_OBJECT);
     tn_put_begin(to->out, "functionResponse", TN_OBJECT);
     if (id != NULL) tn_put(to->out, "id", id);
