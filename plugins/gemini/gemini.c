@@ -2,9 +2,9 @@
  * gemini.c - the plugin `tenon.gemini`: Google's models, by an API key of AI Studio, or on Vertex by credentials.
  *
  * Vertex comes first where a project is said: by the model's configuration, by the plugin's section of tenon.yaml, or
- * by VERTEX_PROJECT_ID; but a model that is given an API key of its own, and no project, uses that. What is sent to
- * whom: a key to the provider's own host or where its `api_key` was said; a token of the credentials to Google's hosts
- * alone, and to the one that the operator names in `vertex_url`.
+ * by VERTEX_PROJECT_ID; but a model with an API key or a base_url of its own, and no project, uses these. What is sent
+ * to whom: a key to the provider's own host or where its `api_key` was said; a token of the credentials to Google's
+ * hosts alone, and to the one that the operator names in `vertex_url`.
  */
 #include "gemini.h"
 
@@ -37,8 +37,8 @@ static bool is_google(const char *url) {
 static int32_t gemini_create(struct model *model, tn_binder *binder) {
     tn_value config = model->config;
     const char *own_project = tn_get_text(config, "project", ""), *base = tn_get_text(config, "base_url", NULL);
-    bool keyed = tn.value->kind(tn.value->get(config, "api_key")) > TN_NULL && *own_project == '\0';
-    const char *project = keyed ? NULL : setting(config, "project", "VERTEX_PROJECT_ID");
+    bool keyed = base != NULL || tn.value->kind(tn.value->get(config, "api_key")) > TN_NULL;
+    const char *project = keyed && *own_project == '\0' ? NULL : setting(config, "project", "VERTEX_PROJECT_ID");
     const char *location = setting(config, "location", "VERTEX_LOCATION");
     char message[256];
     if (project != NULL && base != NULL && !is_google(base)) {

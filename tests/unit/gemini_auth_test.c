@@ -154,6 +154,8 @@ static void test_places(void **state) {
                         "https://us-west1-aiplatform.googleapis.com" V1 "us-west1" MODEL);
     assert_string_equal(place("{}", CONFIG(", \"api_key\": \"k\"")),
                         "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent");
+    assert_string_equal(place("{\"project\": \"p2\"}", CONFIG(", \"base_url\": \"http://127.0.0.1:9/v1\"")),
+                        "http://127.0.0.1:9/v1/models/m:generateContent");
     assert_string_equal(place("{}", CONFIG(", \"api_key\": \"k\", \"project\": \"p1\"")),
                         "https://us-east5-aiplatform.googleapis.com" V1 "us-east5" MODEL);
     unsetenv("VERTEX_PROJECT_ID");
