@@ -366,8 +366,14 @@ static void begin_message(struct model_call *call, tn_value message) {
     model_model(call, tn.value->get(message, "model"));
     take_about(call, message);
     take_usage(call, tn.value->get(message, "usage"));
-    for (uint64_t i = 0, count = tn.value->count(content); i < count; i++) {
-        begin_block(call, (int64_t)i, tn.value->at(content, i));
+    uint64_t count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0;
+    for (uint64_t i = 0; i < count; i++) {
+        tn_value block = tn.value->at(content, i);
+        if (tn.value->kind(block) != TN_OBJECT) {
+            model_invalid(call, "a block that is %s, not an object", tn_kind_name(block));
+            return;
+        }
+        begin_block(call, (int64_t)i, block);
         end_block(call);
     }
 }

@@ -6,9 +6,15 @@
  */
 #include "anthropic.h"
 
-#define STRUCTURE_DEPTH_MAX 100 /* a schema that is deeper is sent as it is from there */
+#define STRUCTURE_DEPTH_MAX   100   /* a schema that is deeper is sent as it is from there */
+#define STRUCTURE_SCHEMAS_MAX 10000 /* written out: lists of types may multiply; what is over is sent as it is */
 
-static void put_schema(tn_builder *builder, const char *key, tn_value schema, const char *type, int depth);
+struct structure {
+    tn_builder *builder;
+    int left; /* schemas that may be written yet */
+};
+
+static void put_schema(struct structure *out, const char *key, tn_value schema, const char *type, int depth);
 
 static bool is_one_of(const char *text, const char *const *words, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -70,84 +76,85 @@ static void put_description(tn_builder *builder, tn_value schema, const char *ty
     tn_release(told);
 }
 
-static void put_map(tn_builder *builder, const char *name, tn_value schemas, int depth) {
+static void put_map(struct structure *out, const char *name, tn_value schemas, int depth) {
     tn_value key, value;
     if (tn.value->kind(schemas) != TN_OBJECT) return;
-    tn_put_begin(builder, name, TN_OBJECT);
+    tn_put_begin(out->builder, name, TN_OBJECT);
     for (uint64_t i = 0; tn.value->entry(schemas, i, &key, &value) == TN_OK; i++)
-        put_schema(builder, tn_chars(key, NULL), value, NULL, depth);
-    tn.value->end(builder);
+        put_schema(out, tn_chars(key, NULL), value, NULL, depth);
+    tn.value->end(out->builder);
 }
 
-static void put_list(tn_builder *builder, const char *name, tn_value schemas, int depth) {
+static void put_list(struct structure *out, const char *name, tn_value schemas, int depth) {
     if (tn.value->kind(schemas) != TN_ARRAY) return;
-    tn_put_begin(builder, name, TN_ARRAY);
+    tn_put_begin(out->builder, name, TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(schemas); i < count; i++)
-        put_schema(builder, NULL, tn.value->at(schemas, i), NULL, depth);
-    tn.value->end(builder);
+        put_schema(out, NULL, tn.value->at(schemas, i), NULL, depth);
+    tn.value->end(out->builder);
 }
 
 /* Several types: any of the schema with each of them. */
-static void put_types(tn_builder *builder, tn_value schema, tn_value types, int depth) {
-    tn_put_begin(builder, "anyOf", TN_ARRAY);
-    for (uint64_t i = 0, count = tn.value->count(types); i < count; i++)
-        put_schema(builder, NULL, schema, tn_chars(tn.value->at(types, i), NULL), depth);
-    tn.value->end(builder);
+static void put_types(struct structure *out, tn_value schema, tn_value types, int depth) {
+    tn_put_begin(out->builder, "anyOf", TN_ARRAY);
+    for (uint64_t i = 0, count = tn.value->count(types); i < count; i++) {
+        const char *type = tn_chars(tn.value->at(types, i), NULL);
+        if (type != NULL) put_schema(out, NULL, schema, type, depth);
+    }
+    tn.value->end(out->builder);
 }
 
-static void put_object(tn_builder *builder, tn_value schema, int depth) {
+static void put_object(struct structure *out, tn_value schema, int depth) {
     tn_value properties = tn.value->get(schema, "properties");
     if (tn.value->kind(properties) == TN_OBJECT) {
-        put_map(builder, "properties", properties, depth);
+        put_map(out, "properties", properties, depth);
     } else {
-        tn_put_begin(builder, "properties", TN_OBJECT);
-        tn.value->end(builder);
+        tn_put_begin(out->builder, "properties", TN_OBJECT);
+        tn.value->end(out->builder);
     }
-    anthropic_put(builder, "required", tn.value->get(schema, "required"));
-    tn_put_bool(builder, "additionalProperties", 0);
+    anthropic_put(out->builder, "required", tn.value->get(schema, "required"));
+    tn_put_bool(out->builder, "additionalProperties", 0);
 }
 
 /* `type`: the one of the schema's types that is meant, or NULL: as it says. */
-static void put_schema(tn_builder *builder, const char *key, tn_value schema, const char *type, int depth) {
-    if (tn.value->kind(schema) != TN_OBJECT || depth > STRUCTURE_DEPTH_MAX) {
-        tn_put(builder, key, schema);
+static void put_schema(struct structure *out, const char *key, tn_value schema, const char *type, int depth) {
+    if (tn.value->kind(schema) != TN_OBJECT || depth > STRUCTURE_DEPTH_MAX || out->left-- <= 0) {
+        tn_put(out->builder, key, schema);
         return;
     }
     tn_value types = tn.value->get(schema, "type");
     bool chosen = type != NULL, several = !chosen && tn.value->kind(types) == TN_ARRAY;
     bool literal = tn.value->get(schema, "enum") != NULL || tn.value->get(schema, "const") != NULL;
     if (type == NULL) type = tn_chars(types, NULL);
-    tn_put_begin(builder, key, TN_OBJECT);
+    tn_put_begin(out->builder, key, TN_OBJECT);
     if (!chosen) { /* beside its types, not in each of them */
-        put_map(builder, "$defs", tn.value->get(schema, "$defs"), depth + 1);
-        put_map(builder, "definitions", tn.value->get(schema, "definitions"), depth + 1);
-        anthropic_put(builder, "$ref", tn.value->get(schema, "$ref"));
+        put_map(out, "$defs", tn.value->get(schema, "$defs"), depth + 1);
+        put_map(out, "definitions", tn.value->get(schema, "definitions"), depth + 1);
+        anthropic_put(out->builder, "$ref", tn.value->get(schema, "$ref"));
     }
     if (several && !literal) {
-        put_types(builder, schema, types, depth + 1);
+        put_types(out, schema, types, depth + 1);
     } else if (tn.value->get(schema, "$ref") == NULL) {
-        if (tn.value->get(schema, "enum") != NULL) tn_put(builder, "enum", tn.value->get(schema, "enum"));
-        if (tn.value->get(schema, "const") != NULL) tn_put(builder, "const", tn.value->get(schema, "const"));
-        if (type != NULL && !literal) tn_put_text(builder, "type", type);
-        if (!chosen) anthropic_put(builder, "title", tn.value->get(schema, "title"));
-        put_description(builder, schema, type);
-        put_list(builder, "anyOf", tn.value->get(schema, "anyOf"), depth + 1);
-        if (tn.value->get(schema, "anyOf") == NULL)
-            put_list(builder, "anyOf", tn.value->get(schema, "oneOf"), depth + 1);
-        put_list(builder, "allOf", tn.value->get(schema, "allOf"), depth + 1);
-        if (type != NULL && strcmp(type, "object") == 0) put_object(builder, schema, depth + 1);
+        if (tn.value->get(schema, "enum") != NULL) tn_put(out->builder, "enum", tn.value->get(schema, "enum"));
+        if (tn.value->get(schema, "const") != NULL) tn_put(out->builder, "const", tn.value->get(schema, "const"));
+        if (type != NULL && !literal) tn_put_text(out->builder, "type", type);
+        if (!chosen) anthropic_put(out->builder, "title", tn.value->get(schema, "title"));
+        put_description(out->builder, schema, type);
+        put_list(out, "anyOf", tn.value->get(schema, "anyOf"), depth + 1);
+        if (tn.value->get(schema, "anyOf") == NULL) put_list(out, "anyOf", tn.value->get(schema, "oneOf"), depth + 1);
+        put_list(out, "allOf", tn.value->get(schema, "allOf"), depth + 1);
+        if (type != NULL && strcmp(type, "object") == 0) put_object(out, schema, depth + 1);
         if (tn.value->get(schema, "items") != NULL && type != NULL && strcmp(type, "array") == 0)
-            put_schema(builder, "items", tn.value->get(schema, "items"), NULL, depth + 1);
+            put_schema(out, "items", tn.value->get(schema, "items"), NULL, depth + 1);
         if (type != NULL && strcmp(type, "string") == 0 && is_held("format", tn.value->get(schema, "format"), type))
-            tn_put(builder, "format", tn.value->get(schema, "format"));
+            tn_put(out->builder, "format", tn.value->get(schema, "format"));
         if (is_held("minItems", tn.value->get(schema, "minItems"), type))
-            anthropic_put(builder, "minItems", tn.value->get(schema, "minItems"));
+            anthropic_put(out->builder, "minItems", tn.value->get(schema, "minItems"));
     }
-    tn.value->end(builder);
+    tn.value->end(out->builder);
 }
 
 tn_value anthropic_structure(tn_value schema) {
-    tn_builder *builder = tn.value->builder();
-    put_schema(builder, NULL, schema, NULL, 0);
-    return tn.value->finish(builder);
+    struct structure out = {tn.value->builder(), STRUCTURE_SCHEMAS_MAX};
+    put_schema(&out, NULL, schema, NULL, 0);
+    return tn.value->finish(out.builder);
 }

@@ -70,6 +70,20 @@ Y
 run tenon run calls.yaml
 expect_code 0 && expect_in out '"said":["a","b","c","a"]' && expect_in out '"heard":["a","a","a","a"]'
 
+# ---- A conversation, each turn in a process of its own ----
+cat >thread.yaml <<'Y'
+version: "1.0"
+agent: {name: thread}
+models: {m: {provider: scripted, replies: [one, two, three]}}
+channels: [{name: messages, type: append}, {name: answer, type: last_value}]
+nodes: [{id: ask, type: llm, config: {model: m, prompt: Hi, messages_key: messages, output_key: answer}}]
+edges: [{from: START, to: ask}, {from: ask, to: END}]
+Y
+for answer in one two three one; do
+    run tenon run thread.yaml --thread talk
+    expect_code 0 && expect_in out "\"answer\":\"$answer\""
+done
+
 # ---- Slow, and cancelled ----
 document '{provider: scripted, replies: [abcdef], chunk: 1, delay_ms: 60000}' 'timeout: 50ms' >slow.yaml
 run tenon run slow.yaml --input "$hi"

@@ -628,6 +628,10 @@ BROKEN = {  # events: the code that comes of them
     ),
     "an end within a block": ([START, opened(0, type="text", text=""), ended(), STOP], "INVALID_RESPONSE"),
     "an end without a reason": ([START, *said("x"), STOP], "INVALID_RESPONSE"),
+    "a block that is none": (
+        [{**START, "message": {**START["message"], "content": [None]}}, ended(), STOP],
+        "INVALID_RESPONSE",
+    ),
     "the end alone": ([STOP], "INVALID_RESPONSE"),
     "a call without a name": ([START, opened(0, type="tool_use", id="t1", input={}), ended(), STOP], "INVALID_RESPONSE"),
     "the service's own input, broken": (
