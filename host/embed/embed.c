@@ -29,6 +29,11 @@ void tenon_free(void *memory) { mem_free(memory); }
 
 /* ---- The host ---- */
 
+static const char *option_text(tn_value options, const char *key) {
+    tn_value value = options ? value_get(options, key) : NULL;
+    return value_is(value, TN_STRING) ? value_chars(value, NULL) : NULL;
+}
+
 static bool option_is_true(tn_value options, const char *key) {
     tn_value value = options ? value_get(options, key) : NULL;
     return value && value_is(value, TN_BOOL) && value_to_bool(value);
@@ -37,15 +42,16 @@ static bool option_is_true(tn_value options, const char *key) {
 tenon *tenon_open(tn_value options, char **why) {
     struct host_options given = {0};
     tn_value paths = options ? value_get(options, "plugin_paths") : NULL;
-    tn_value config = options ? value_get(options, "config") : NULL;
     size_t count = paths ? value_count(paths) : 0;
     const char **list = mem_zalloc((count + 1) * sizeof *list);
     for (size_t i = 0; i < count; i++)
         list[i] = value_is(value_at(paths, i), TN_STRING) ? value_chars(value_at(paths, i), NULL) : "";
     given.plugin_paths = list;
-    given.config_file = config && value_is(config, TN_STRING) ? value_chars(config, NULL) : NULL;
+    given.config_file = option_text(options, "config");
     given.no_config = option_is_true(options, "no_config");
     given.allow_drafts = option_is_true(options, "allow_drafts");
+    given.record_dir = option_text(options, "record_dir");
+    given.replay_dir = option_text(options, "replay_dir");
     struct error error = ERROR_INIT;
     struct host *host = host_new(&given, &error);
     mem_free((void *)list);

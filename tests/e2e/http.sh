@@ -13,7 +13,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("content-type", "text/event-stream")
             self.send_header("connection", "close")
             self.end_headers()
-            for part in ["event: a\ndata: {\"n\":", "1}\n\nda", "ta: \u20ac\nid: 7\n\n", "data: " + self.headers["authorization"] + "\n\n"]:
+            for part in ["event: a\ndata: {\"n\":", "1}\n\nda", "ta: \u20ac\nid: 7\n\n", "data: " + str(self.headers["authorization"]) + "\n\n"]:
                 self.wfile.write(part.encode()); self.wfile.flush()
             self.close_connection = True
         elif self.path == "/moved":
@@ -69,8 +69,69 @@ cp "$work/out" live
 asks --isolate test.asks --record apart
 expect_code 0
 cmp -s live "$work/out" || fails "apart it is told something else"
+# A program, which has no socket, asks as well: in one call, and piece by piece.
+cat >program.py <<'PY'
+#!/usr/bin/env -S python3 -IS
+import json, socket, sys
+wire = socket.socket(fileno=3)
+incoming = wire.makefile("rb")
+def send(message):
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    wire.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+def receive():
+    length = None
+    while line := incoming.readline().strip():
+        length = int(line.partition(b":")[2])
+    return json.loads(incoming.read(length)) if length is not None else sys.exit(0)
+configs = {}
+while True:
+    message = receive()
+    method, params = message["method"], message.get("params", {})
+    if method == "initialize":
+        send({"id": message["id"], "result": {"protocol": params["protocol"], "plugin": params["plugin"], "version": "1.0.0"}})
+    elif method == "create":
+        configs[params["instance"]] = params["config"]
+        send({"id": message["id"], "result": {"reads": [], "writes": ["out"], "calls": []}})
+    elif method == "start":
+        task, url = params["task"], configs[params["instance"]]["url"]
+        send({"method": "call", "params": {"task": task, "call": 1, "operation": "http.send", "input": {
+            "url": url + "/same", "body": "x", "headers": {"authorization": {"secret": "KEY"}}}}})
+        lines = [receive()["params"]["output"]["status"]]
+        send({"method": "http_send", "params": {"exchange": 9, "request": {
+            "url": url + "/events", "method": "POST", "receive": "lines"}}})
+        while (event := receive()["params"])["event"] not in ("end", "failed"):
+            if event["event"] == "data":
+                lines.append(event["value"])
+                send({"method": "http_credit", "params": {"exchange": 9, "events": 1}})
+        send({"method": "http_send", "params": {"exchange": 10, "request": {"url": "http://elsewhere.example"}}})
+        lines.append(receive()["params"]["value"]["code"])
+        send({"method": "complete", "params": {"task": task, "writes": [["out", lines]]}})
+    elif "id" in message:
+        send({"id": message["id"], "result": None})
+PY
+chmod +x program.py
+cat >program.py.tenon.json <<'JSON'
+{"plugin": {"id": "test.program", "version": "1.0.0", "title": "Asks"},
+ "components": [{"kind": "node", "id": "test.program.ask", "title": "Asks", "documentation": "Asks.", "style": "async",
+  "effects": ["network.http:127.0.0.1", "secret:KEY"],
+  "config": {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}}]}
+JSON
+cat >program.yaml <<YAML
+version: "1.0"
+agent: {name: program}
+channels: [{name: out, type: last_value}]
+nodes: [{id: ask, type: test.program.ask, config: {url: "http://127.0.0.1:$port"}}]
+edges: [{from: START, to: ask}, {from: ask, to: END}]
+YAML
+run tenon run program.yaml -q --plugins ./program.py --record program
+expect_code 0
+expect_out '{"out":[200,"event: a","data: {\"n\":1}","","data: €","id: 7","","data: None","","PERMISSION_DENIED"]}'
+
 kill $server; wait $server 2>/dev/null || true
 unset KEY
+run tenon run program.yaml -q --plugins ./program.py --replay program
+expect_code 0
+expect_in out '"data: None","","PERMISSION_DENIED"'
 
 [ "$(ls recordings)" = "000001-POST-127.0.0.1-$port-events.json
 000002-POST-127.0.0.1-$port-moved.json

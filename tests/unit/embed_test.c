@@ -467,9 +467,25 @@ static int no_value_is_left(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, note_values, no_value_is_left)
 
+/* Where exchanges over HTTP are kept, or come from. */
+static void test_recordings(void **state) {
+    (void)state;
+    tn_value options = json("{\"no_config\": true, \"replay_dir\": \"/nowhere/at/all\"}");
+    char *why = NULL;
+    assert_null(tenon_open(options, &why));
+    if (!strstr(why, "/nowhere/at/all cannot be read")) fail_msg("%s", why);
+    tenon_free(why);
+    options = value_set_take(options, "record_dir", value_text("/tmp"));
+    assert_null(tenon_open(options, &why));
+    if (!strstr(why, "do not go together")) fail_msg("%s", why);
+    tenon_free(why);
+    value_unref(options);
+}
+
 int main(void) {
     tenon_close(open_host()); /* loads what stays loaded */
-    const struct CMUnitTest tests[] = {TEST(opens_and_closes),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_recordings),
+                                       TEST(opens_and_closes),
                                        TEST(refuses_to_open),
                                        TEST(takes_null),
                                        TEST(composes),

@@ -33,7 +33,9 @@ typedef struct tenon_builder tenon_builder;
 
 /*
  * Opens a host. `options` is an object, or NULL: {plugin_paths: [string], config: file name, no_config: bool,
- * allow_drafts: bool}. NULL on failure; *why (which may be NULL) then gets a message to release with tenon_free.
+ * allow_drafts: bool, record_dir: folder, replay_dir: folder}; the last two as `tenon run --record` and `--replay`,
+ * and as the environment has them where neither is there. NULL on failure; *why (which may be NULL) then gets a message
+ * to release with tenon_free.
  */
 TN_EXPORT tenon *tenon_open(tn_value options, char **why);
 TN_EXPORT void tenon_close(tenon *host);        /* release its runnables first; NULL is allowed */

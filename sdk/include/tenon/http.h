@@ -8,7 +8,8 @@
  * A request is an object; members marked ? may be left out:
  *   url         "https://host/path", http or https
  *   method?     "GET", or "POST" where there is a body
- *   query?      {name: TEXT | number | bool | [of those]}, percent-encoded and added to the url's
+ *   query?      {name: TEXT | number | bool | [of those]}, percent-encoded and added to the url's; an array that has no
+ *               object in it is several values, and not one TEXT
  *   headers?    {name: TEXT}
  *   body?       TEXT or bytes; or json? any value: sent as its JSON, with its content-type
  *   receive?    "whole" (default) | "bytes" | "events" | "lines": what TN_HTTP_DATA gives, see below
@@ -74,7 +75,8 @@ typedef struct tn_http_draft {
     int32_t (*cancel)(const void *self, uint64_t exchange);
     /*
      * [worker] Sends and waits, "whole": TN_OK with END's value in *result, TN_FAILED with an error object, or
-     * TN_CANCELLED, where the task is. A plugin that provides this leaves it NULL.
+     * TN_CANCELLED, where the task is. It is a call of the task's, as by task_1.call_wait: one that had ended is not
+     * made again where the task is resumed. A plugin that provides this leaves it NULL.
      */
     int32_t (*send_wait)(const void *self, tn_task task, tn_value request, tn_value *result);
 } tn_http_draft;
