@@ -60,6 +60,7 @@ static struct fake {
     } call;           /* the last one */
     tn_value emitted; /* an array */
     uint32_t room;    /* chunks that emit will still take */
+    uint64_t deny;    /* the allocation that fails: 1 is the next; 0: none does */
     char refusal[512];
     char missing[64];                    /* an interface that get does not give */
     const void *(*more)(const char *id); /* interfaces of the test's own; may be NULL */
@@ -195,8 +196,15 @@ static void fake_log(const tn_host *host, int32_t level, const char *message) {
 }
 static int64_t fake_wall(const tn_host *host) { return (void)host, (int64_t)fake.now; }
 static int64_t fake_monotonic(const tn_host *host) { return (void)host, (int64_t)fake.now * 1000000; }
-static void *fake_alloc(const tn_host *host, uint64_t size) { return (void)host, malloc(size); }
-static void *fake_resize(const tn_host *host, void *memory, uint64_t size) { return (void)host, realloc(memory, size); }
+static bool fake_denies(void) { return fake.deny > 0 && --fake.deny == 0; }
+static void *fake_alloc(const tn_host *host, uint64_t size) {
+    (void)host;
+    return fake_denies() ? NULL : malloc(size);
+}
+static void *fake_resize(const tn_host *host, void *memory, uint64_t size) {
+    (void)host;
+    return fake_denies() ? NULL : realloc(memory, size);
+}
 static void fake_release(const tn_host *host, void *memory) { (void)host, free(memory); }
 static uint64_t fake_post(const tn_host *host, uint64_t delay_ms, void (*function)(void *), void *argument) {
     (void)host;

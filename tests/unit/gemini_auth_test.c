@@ -500,6 +500,49 @@ static void test_embeddings_of_vertex(void **state) {
     gemini_end();
 }
 
+/* ---- Memory ---- */
+
+#define CHUNKED                                                                                                        \
+    "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"hm\",\"thought\":true},{\"text\":\"a\"}]}}]}\r\n\r\n" \
+    "data: "                                                                                                           \
+    "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"f\",\"partialArgs\":[{\"jsonPath\":"      \
+    "\"$.a[1].b\",\"stringValue\":\"s\",\"willContinue\":true}],\"willContinue\":true}}]}}]}\r\n\r\n"                  \
+    "data: "                                                                                                           \
+    "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{}},{\"inlineData\":{\"mimeType\":\"image/png\","     \
+    "\"data\":\"AAAA\"}}]},\"finishReason\":\"STOP\"}]}\r\n\r\n"
+
+/* True: nothing failed. */
+static bool run_denied(uint64_t nth) {
+    gemini_begin("{}");
+    fake.deny = nth;
+    int32_t status = fake_create("gemini", "{\"model\": \"m\", \"project\": \"p1\"}");
+    if (status == TN_OK) {
+        struct fake_task *task = fake_start("{\"messages\": [\"x\"], \"tools\": [{\"name\": \"a.b\"}]}");
+        fake_advance(0);
+        if (fake_http.count == 1 && task->end == FAKE_OPEN) fake_http_end(0, 200, TOKEN("t"));
+        if (fake_http.count == 2) fake_http_stream(1, CHUNKED, sizeof CHUNKED - 1, 7);
+        if (fake_http.count == 2 && fake_http.exchanges[1].open) fake_http_end(1, 200, NULL);
+        assert_int_not_equal(task->end, FAKE_OPEN);
+        assert_true(task->end == FAKE_COMPLETED || fake.deny == 0);
+    } else {
+        assert_int_equal(status, TN_NO_MEMORY);
+        fake.instance = NULL;
+    }
+    bool all = fake.deny > 0;
+    fake.deny = 0;
+    gemini_end();
+    return all;
+}
+
+/* Every allocation fails once: the task ends, and nothing is left behind. */
+static void test_no_memory(void **state) {
+    uint64_t nth = 1;
+    (void)state;
+    write_credentials(USER);
+    while (!run_denied(nth)) nth++;
+    assert_true(nth > 20);
+}
+
 #define TEST(function) cmocka_unit_test_setup(function, auth_forget)
 
 int main(void) {
@@ -521,6 +564,7 @@ int main(void) {
         TEST(test_named_file),
         TEST(test_batches),
         TEST(test_embeddings_of_vertex),
+        TEST(test_no_memory),
     };
     return cmocka_run_group_tests(tests, auth_load, auth_remove);
 }
