@@ -58,8 +58,8 @@ static int32_t gemini_create(struct model *model, tn_binder *binder) {
         status = tn.task->refuse(binder, "INVALID_CONFIG", message);
     if (status == TN_OK && project != NULL) {
         gemini->project = tn_text(project);
-        gemini->source = token_source_new(setting(config, "credentials", NULL), tn_get_text(section, "token_url", NULL),
-                                          model->http);
+        gemini->source = token_source_new(tn_get_text(section, "credentials", NULL),
+                                          tn_get_text(section, "token_url", NULL), model->http);
         if (gemini->project == NULL || gemini->source == NULL) status = TN_NO_MEMORY;
     }
     if (status == TN_OK) {

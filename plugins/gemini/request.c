@@ -135,7 +135,7 @@ static tn_value generation(struct model_call *call) {
     put_thinking(call, body);
     if (call->schema != NULL) {
         tn_put_text(body, "responseMimeType", "application/json");
-        tn_put(body, "responseJsonSchema", call->schema);
+        if (tn.value->kind(call->schema) == TN_OBJECT) tn_put(body, "responseJsonSchema", call->schema);
     }
     tn.value->end(body);
     return tn.value->finish(body);

@@ -412,17 +412,16 @@ static void test_bad_files(void **state) {
     gemini_end();
 }
 
-/* A configuration's file goes before the environment's; one that is too long is not read to its end. */
+/* The operator's file goes before the environment's; one that is too long is not read to its end. */
 static void test_named_file(void **state) {
-    char config[512], *large = malloc(70000);
+    char section[512], *large = malloc(70000);
     (void)state;
     assert_non_null(large);
     write_credentials(USER);
-    snprintf(config, sizeof config, "{\"model\": \"m\", \"project\": \"p1\", \"credentials\": \"%s/credentials.json\"}",
-             folder);
+    snprintf(section, sizeof section, "{\"credentials\": \"%s/credentials.json\"}", folder);
     setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nonexistent/file", 1);
-    gemini_begin("{}");
-    struct fake_task *task = fake_run("gemini", config, HELLO);
+    gemini_begin(section);
+    struct fake_task *task = fake_run("gemini", ON_P1, HELLO);
     assert_int_equal(fake_http.count, 1);
     fake_cancel(task);
     gemini_end();
@@ -430,8 +429,8 @@ static void test_named_file(void **state) {
     large[69999] = 0;
     memcpy(large, USER, sizeof USER - 1);
     write_credentials(large);
-    gemini_begin("{}");
-    task = fake_run("gemini", config, HELLO);
+    gemini_begin(section);
+    task = fake_run("gemini", ON_P1, HELLO);
     fake_advance(0);
     expect_failed(task, "AUTH", "at most 64 KiB");
     gemini_end();
