@@ -9,6 +9,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
 #include "host/call/worker.h"
+#include "host/interface/guard_internal.h"
 #include "host/interface/interface.h"
 #include "host/log.h"
 #include "host/plugin/plugin.h"
@@ -345,24 +346,13 @@ static int32_t e_fail_with(tn_task task, tn_value error) {
     return ends(task, interface_eval.fail_with(task, error), "fail_with");
 }
 
-/* ---- tenon.state, likewise ---- */
+/* ---- For guard_calls.c ---- */
 
-static int32_t s_invoke(tn_task task, const char *operation, tn_value arguments, tn_call_done done, void *user) {
-    used(arguments, "invoke");
-    struct guarded_done *waits = done ? done_new(done, user) : NULL;
-    int32_t status = interface_state.invoke(task, operation, arguments, done ? on_done : NULL, waits);
-    if (status == TN_WRONG_THREAD) wrong_thread("invoke");
-    if (status != TN_OK) mem_free(waits);
-    return status;
-}
-
-static int32_t s_invoke_wait(tn_task task, const char *operation, tn_value arguments, tn_value *result) {
-    used(arguments, "invoke_wait");
-    int32_t status = interface_state.invoke_wait(task, operation, arguments, result);
-    if (status == TN_WRONG_THREAD) wrong_thread("invoke_wait");
-    if (result && (status == TN_OK || status == TN_FAILED)) taken(*result);
-    return status;
-}
+void guard_used(tn_value value, const char *function) { used(value, function); }
+void guard_taken(tn_value value) { (void)taken(value); }
+void guard_wrong_thread(const char *function) { wrong_thread(function); }
+void *guard_waits(tn_call_done done, void *user) { return done ? done_new(done, user) : NULL; }
+tn_call_done guard_done(tn_call_done done) { return done ? on_done : NULL; }
 
 /* ---- tenon.http, from both sides ---- */
 
@@ -661,7 +651,6 @@ const struct registry_interface *guard_table(void) {
     static tn_task_1 task;
     static tn_eval_draft eval;
     static tn_core_1 core;
-    static tn_state_draft state;
     static tn_http_draft http;
     static const struct interface_watch watch = {enter_plugin, leave_plugin};
     static struct registry_interface table[32];
@@ -682,8 +671,6 @@ const struct registry_interface *guard_table(void) {
     core.alloc = m_alloc, core.resize = m_resize;
     eval = interface_eval;
     eval.evaluate = e_evaluate, eval.render = e_render, eval.validate = e_validate, eval.fail_with = e_fail_with;
-    state = interface_state;
-    state.invoke = s_invoke, state.invoke_wait = s_invoke_wait;
     http = interface_http;
     http.send = h_send, http.send_wait = h_send_wait;
     size_t count = 0;
@@ -693,7 +680,8 @@ const struct registry_interface *guard_table(void) {
         if (row->vtable == &interface_task) table[count].vtable = &task;
         if (row->vtable == &interface_core) table[count].vtable = &core;
         if (row->vtable == &interface_eval) table[count].vtable = &eval;
-        if (row->vtable == &interface_state) table[count].vtable = &state;
+        if (row->vtable == &interface_state) table[count].vtable = &guard_state;
+        if (row->vtable == &interface_tool) table[count].vtable = &guard_tool;
         if (row->vtable == &interface_http) table[count].vtable = &http;
     }
     return table;

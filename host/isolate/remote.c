@@ -15,6 +15,7 @@
 #include "host/plugin/manifest.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
+#include <stdio.h>
 #include <string.h>
 
 static const tn_plugin *end_of(struct remote *remote) { return &remote->end; }
@@ -55,6 +56,9 @@ static int32_t bind_all(const struct instance *instance, tn_binder *binder) {
         status = binder_call(binder, manifest_text(call, "kind"), manifest_text(call, "name"),
                              value_get(call, "config"), &index);
     }
+    tn_value tools = value_get(instance->bound, "tools");
+    for (size_t i = 0; status == TN_OK && i < value_count(tools); i++)
+        status = binder_tools(binder, value_is(value_at(tools, i), TN_NULL) ? NULL : value_at(tools, i), &index);
     return status;
 }
 
@@ -99,7 +103,7 @@ static int32_t create(void *self, const char *id, tn_value config, tn_binder *bi
     } else {
         status = bind_all(instance, binder);
         instance->uses_run = value_to_bool(value_get(instance->bound, "run"));
-        instance->sent = mem_zalloc((value_count(value_get(instance->bound, "reads")) + 1) * sizeof *instance->sent);
+        instance->sent = mem_zalloc((remote_sent_count(instance) + 1) * sizeof *instance->sent);
         if (status != TN_OK) tell_destroyed(instance);
     }
     error_finish(&error);
@@ -132,6 +136,23 @@ static tn_value add_reads(struct instance *instance, tn_task token, tn_value par
     }
     if (reads) params = value_set_take(params, "reads", reads);
     return grown ? value_set_take(params, "grown", grown) : params;
+}
+
+/* What its sets of tools describe, where that is not what they last did: {index: definitions}. */
+static tn_value add_tools(struct instance *instance, tn_task token, tn_value params) {
+    size_t first = value_count(value_get(instance->bound, "reads"));
+    size_t count = value_count(value_get(instance->bound, "tools"));
+    tn_value tools = NULL;
+    for (size_t i = 0; i < count; i++) {
+        char index[24];
+        tn_value described = interface_tool.describe(token, (uint32_t)i);
+        snprintf(index, sizeof index, "%zu", i);
+        if (described && described != instance->sent[first + i])
+            tools = value_set_take(tools ? tools : value_object_reserve(1), index, value_ref(described));
+        value_unref(instance->sent[first + i]);
+        instance->sent[first + i] = described;
+    }
+    return tools ? value_set_take(params, "tools", tools) : params;
 }
 
 /* A reducer completes inside start: its answer is waited for. */
@@ -180,6 +201,7 @@ static int32_t start(void *self, tn_task token, tn_value input) {
     params = value_set_take(params, "instance", value_int(instance->number));
     if (input) params = value_set_take(params, "input", value_ref(input));
     params = add_reads(instance, token, params);
+    params = add_tools(instance, token, params);
     params = value_set_take(params, "context", interface_task.context(token));
     if (instance->uses_run && call && call_ops_of(call)->run_value)
         params = value_set_take(params, "run", call_ops_of(call)->run_value(call));

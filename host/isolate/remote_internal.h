@@ -20,8 +20,8 @@ struct instance {
     int64_t number;
     const char *kind, *component; /* the manifest's */
     tn_value config, bound;       /* bound: what create answered */
-    tn_value *sent;               /* by read: the array that the child was last given */
-    bool uses_run, lost;          /* lost: the present process does not have it */
+    tn_value *sent;      /* by read: the array that the child was last given; by set of tools: its description */
+    bool uses_run, lost; /* lost: the present process does not have it */
 };
 
 struct task {
@@ -82,6 +82,7 @@ void remote_http_end(struct remote *remote);
 int32_t remote_bring_up(struct remote *remote, struct error *error);
 /* Has the process make an instance; *bound, a new reference, is what it answered. */
 int32_t remote_ask_create(struct instance *instance, tn_value *bound, struct error *error);
+size_t remote_sent_count(const struct instance *instance); /* of `sent` */
 /* What the child has been given of what it reads counts no more. */
 void remote_forget_sent(struct instance *instance);
 

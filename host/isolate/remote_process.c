@@ -68,9 +68,17 @@ static bool are_texts(tn_value list) {
     return true;
 }
 
+static bool are_sets(tn_value tools) {
+    if (tools && !value_is(tools, TN_ARRAY)) return false;
+    for (size_t i = 0; i < value_count(tools); i++)
+        if (!value_is(value_at(tools, i), TN_NULL) && !are_texts(value_at(tools, i))) return false;
+    return true;
+}
+
 static bool is_bound(tn_value bound) {
     tn_value calls = value_get(bound, "calls"), run = value_get(bound, "run");
-    if (!value_is(bound, TN_OBJECT) || !are_texts(value_get(bound, "reads")) || !are_texts(value_get(bound, "writes")))
+    if (!value_is(bound, TN_OBJECT) || !are_texts(value_get(bound, "reads")) ||
+        !are_texts(value_get(bound, "writes")) || !are_sets(value_get(bound, "tools")))
         return false;
     if ((calls && !value_is(calls, TN_ARRAY)) || (run && !value_is(run, TN_BOOL))) return false;
     for (size_t i = 0; i < value_count(calls); i++) {
@@ -81,8 +89,12 @@ static bool is_bound(tn_value bound) {
     return true;
 }
 
+size_t remote_sent_count(const struct instance *instance) {
+    return value_count(value_get(instance->bound, "reads")) + value_count(value_get(instance->bound, "tools"));
+}
+
 void remote_forget_sent(struct instance *instance) {
-    for (size_t i = 0; instance->sent && i < value_count(value_get(instance->bound, "reads")); i++) {
+    for (size_t i = 0; instance->sent && i < remote_sent_count(instance); i++) {
         value_unref(instance->sent[i]);
         instance->sent[i] = NULL;
     }

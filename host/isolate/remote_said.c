@@ -175,6 +175,10 @@ static void on_call(struct remote *remote, struct task *task, int64_t number, tn
         status = interface_state.invoke(task->token, value_chars(operation, NULL), input, on_called, asked);
         if (status == TN_NOT_FOUND)
             status = interface_document.invoke(task->token, value_chars(operation, NULL), input, on_called, asked);
+    } else if (remote->asked < PROTOCOL_CALLS && value_get(params, "tools")) {
+        int64_t set = number_of(params, "tools", -1);
+        status = interface_tool.invoke(task->token, set < 0 || set > UINT32_MAX ? UINT32_MAX : (uint32_t)set,
+                                       input ? input : value_null(), on_called, asked);
     } else if (remote->asked < PROTOCOL_CALLS)
         status = interface_task.call(task->token, callee < 0 || callee > UINT32_MAX ? UINT32_MAX : (uint32_t)callee,
                                      input, on_called, asked);
@@ -187,7 +191,7 @@ static void on_call(struct remote *remote, struct task *task, int64_t number, tn
     else if (status == TN_NOT_FOUND)
         tell_called(asked, status, "NOT_FOUND",
                     operation ? "there is no `operation` of that name"
-                              : "`callee` is no index of `calls`, which `create` answered with");
+                              : "`callee` or `tools` is no index of what `create` answered with");
     else
         tell_called(asked, status, status == TN_LIMIT ? "LIMIT" : "NODE_EXECUTION",
                     "there are too many calls at once, or too many inside each other");

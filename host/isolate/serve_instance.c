@@ -18,14 +18,10 @@ struct served *serve_instance(int64_t number) {
 
 /* ---- Components of the host's, called from here ---- */
 
-static int32_t callee_start(struct callable *callable, struct call *call, tn_value input) {
-    const struct callee *callee = (const struct callee *)callable;
+int32_t serve_ask_take(struct call *call, const char *by, tn_value which, tn_value input) {
     const struct task *task = call_owner(call_parent(call));
     tn_value params = value_set_take(serve_of_task(task, 3), "call", value_int(++server.calls));
-    if (callee->operation)
-        params = value_set_take(params, "operation", value_text(callee->operation));
-    else
-        params = value_set_take(params, "callee", value_int(callee->index));
+    params = value_set_take(params, by, which);
     if (input) params = value_set_take(params, "input", value_ref(input));
     if (!serve_notify_take("call", params)) {
         serve_fail_too_long(call, "what a component is called with");
@@ -37,6 +33,12 @@ static int32_t callee_start(struct callable *callable, struct call *call, tn_val
     asked->next = server.asked;
     server.asked = asked;
     return TN_OK;
+}
+
+static int32_t callee_start(struct callable *callable, struct call *call, tn_value input) {
+    const struct callee *callee = (const struct callee *)callable;
+    return callee->operation ? serve_ask_take(call, "operation", value_text(callee->operation), input)
+                             : serve_ask_take(call, "callee", value_int(callee->index), input);
 }
 
 static void callee_free(struct callable *callable) {
@@ -139,7 +141,7 @@ static tn_value names_value(char **names, uint32_t count) {
     return list;
 }
 
-/* {reads, writes, calls, run}: what it bound. */
+/* {reads, writes, calls, tools?, run}: what it bound. */
 static tn_value describe(const struct served *served) {
     const struct bindings *bindings = &((const struct instance *)served->callable)->bindings;
     tn_value calls = value_array();
@@ -152,6 +154,7 @@ static tn_value describe(const struct served *served) {
     tn_value result = value_set_take(value_object_reserve(4), "reads", names_value(served->reads, served->read_count));
     result = value_set_take(result, "writes", names_value(served->writes, served->write_count));
     result = value_set_take(result, "calls", calls);
+    if (served->sets) result = value_set_take(result, "tools", serve_sets(served));
     return value_set_take(result, "run", value_bool(bindings->uses_run));
 }
 
@@ -168,6 +171,7 @@ void serve_create(tn_value id, tn_value params) {
                                          .field = scope_field,
                                          .channel = scope_channel,
                                          .callee = scope_callee,
+                                         .tools = serve_scope_tools,
                                          .field_name = scope_field_name,
                                          .where = name};
     int32_t status = registry_resolve(server.host.registry, kind, name, &component, &error);

@@ -1,6 +1,7 @@
 /*
  * serve_internal.h - what the files of the child's side share: the process and its messages (serve.c), tasks
- * (serve_task.c), instances and what they call (serve_instance.c), exchanges over HTTP (serve_http.c).
+ * (serve_task.c), instances and what they call (serve_instance.c), their tools (serve_tool.c), exchanges over HTTP
+ * (serve_http.c).
  */
 #ifndef TENON_HOST_SERVE_INTERNAL_H
 #define TENON_HOST_SERVE_INTERNAL_H
@@ -24,7 +25,8 @@ struct served {
     uint32_t read_count, write_count;
     struct callee *callees;
     uint32_t callee_count;
-    tn_value *kept; /* by field: what the last start gave, for what only grows */
+    struct served_set *sets; /* of tools, in the order bound; NULL */
+    tn_value *kept;          /* by field: what the last start gave, for what only grows */
 };
 
 /* A component of the host's, as bound by an instance. */
@@ -101,10 +103,20 @@ struct served *serve_instance(int64_t number); /* NULL: there is none */
 void serve_instance_free(struct served *served);
 void serve_create(tn_value id, tn_value params);
 void serve_destroy(tn_value params);
+/* A call of the host's, `which` of what `by` names; taken. For a callable's start. */
+int32_t serve_ask_take(struct call *call, const char *by, tn_value which, tn_value input);
 /* What a task called has ended. */
 void serve_called(tn_value params);
 /* An operation of the host's, by its name: of the state kernel, or HTTP's. */
 struct callable *serve_operation(const char *operation);
+
+/* ---- serve_tool.c ---- */
+
+/* As instance_scope.tools; self is the instance. */
+int32_t serve_scope_tools(void *self, tn_value names, struct callable **out, struct error *error);
+tn_value serve_sets(const struct served *served); /* [names or null]; a new reference */
+/* A task is started: {index: definitions} of sets that are not what they were; NULL: all are. */
+void serve_take_tools(struct served *served, tn_value tools);
 
 /* ---- serve_http.c ---- */
 

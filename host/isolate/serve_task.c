@@ -118,6 +118,7 @@ void serve_start_task(tn_value params) {
         value_unref(served->kept[i]);
         served->kept[i] = value_is(value, TN_ARRAY) ? value_ref(value) : NULL;
     }
+    serve_take_tools(served, value_get(params, "tools"));
     task->call = call_new(server.host.loop, served->callable, &task_ops, task);
     if (call_start(task->call, value_get(params, "input"))) task_over(task);
 }

@@ -20,8 +20,8 @@
 #include <string.h>
 #include <tenon/tool.h>
 
-struct tool_set {
-    struct callable callable; /* first */
+struct set {
+    struct tool_set base; /* first */
     struct host *host;
     tn_value entries; /* of the document; NULL: all are allowed */
     tn_value names;   /* texts; NULL: all that are allowed */
@@ -29,25 +29,25 @@ struct tool_set {
     uint64_t generation;
 };
 
-static struct tool_set *set_of(struct callable *callable) { return (struct tool_set *)callable; }
+static struct set *set_of(struct callable *callable) { return (struct set *)callable; }
 
 static const char *text_at(tn_value names, size_t index) { return value_chars(value_at(names, index), NULL); }
 
-static bool holds(const struct tool_set *set, const char *name) {
+static bool holds(const struct set *set, const char *name) {
     bool named = !set->names;
     for (size_t i = 0; !named && i < value_count(set->names); i++)
         named = wildcard_matches(text_at(set->names, i), name);
     return named && tool_entries_have(set->entries, name);
 }
 
-static void policy_in(const struct tool_set *set, const struct component_info *info, struct tool_policy *out) {
+static void policy_in(const struct set *set, const struct component_info *info, struct tool_policy *out) {
     tool_policy_of(set->entries, config_tool_approval(set->host->config), info->id, info->effects, true, out);
 }
 
 /* ---- Describing ---- */
 
 struct describing {
-    const struct tool_set *set;
+    const struct set *set;
     tn_value list;
 };
 
@@ -69,8 +69,8 @@ static bool describe_one(void *user, const struct component_info *info) {
     return true;
 }
 
-tn_value tool_set_describe(struct callable *callable) {
-    struct tool_set *set = set_of(callable);
+static tn_value describe(struct tool_set *base) {
+    struct set *set = (struct set *)base;
     uint64_t generation = registry_generation(set->host->registry);
     if (!set->described || set->generation != generation) {
         struct describing describing = {set, value_array()};
@@ -82,10 +82,15 @@ tn_value tool_set_describe(struct callable *callable) {
     return value_ref(set->described);
 }
 
+tn_value tool_set_describe(struct callable *callable) {
+    struct tool_set *set = (struct tool_set *)callable;
+    return set->describe(set);
+}
+
 /* ---- Calling ---- */
 
 struct offering {
-    const struct tool_set *set;
+    const struct set *set;
     struct nearest nearest;
 };
 
@@ -95,7 +100,7 @@ static bool offer_one(void *user, const struct component_info *info) {
     return true;
 }
 
-static int32_t not_found(const struct tool_set *set, const char *name, struct error *error) {
+static int32_t not_found(const struct set *set, const char *name, struct error *error) {
     struct offering offering = {.set = set};
     nearest_init(&offering.nearest, name, strlen(name));
     set->host->catalog.each(set->host->catalog.self, "tool", offer_one, &offering);
@@ -105,7 +110,7 @@ static int32_t not_found(const struct tool_set *set, const char *name, struct er
                      near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
 }
 
-static int32_t find(const struct tool_set *set, tn_value call, struct tool_request *request, struct error *error) {
+static int32_t find(const struct set *set, tn_value call, struct tool_request *request, struct error *error) {
     tn_value name = value_get(call, "name");
     if (!name || !value_is(name, TN_STRING))
         return error_set(error, TN_INVALID, "INVALID_INPUT",
@@ -120,7 +125,7 @@ static int32_t find(const struct tool_set *set, tn_value call, struct tool_reque
 }
 
 static int32_t start(struct callable *callable, struct call *call, tn_value input) {
-    struct tool_set *set = set_of(callable);
+    struct set *set = set_of(callable);
     struct error error = ERROR_INIT;
     tn_value asked = tool_use_asked(call, input), wanted = asked ? asked : input;
     struct tool_request request = {.host = set->host};
@@ -136,7 +141,7 @@ static int32_t start(struct callable *callable, struct call *call, tn_value inpu
 }
 
 static void use(struct callable *callable, tn_value input, struct callable_use *out) {
-    const struct tool_set *set = set_of(callable);
+    const struct set *set = set_of(callable);
     tn_value name = value_get(input, "name");
     const char *text = name && value_is(name, TN_STRING) ? value_chars(name, NULL) : "";
     const struct component_info *info = holds(set, text) ? registry_known(set->host->registry, "tool", text) : NULL;
@@ -149,7 +154,7 @@ static void use(struct callable *callable, tn_value input, struct callable_use *
 }
 
 static void set_free(struct callable *callable) {
-    struct tool_set *set = set_of(callable);
+    struct set *set = set_of(callable);
     value_unref(set->entries);
     value_unref(set->names);
     value_unref(set->described);
@@ -194,12 +199,12 @@ int32_t tool_set_new(struct host *host, tn_value entries, tn_value names, struct
         if (status != TN_OK) return status;
     }
     if (open) registry_load_dynamic(host->registry, "tool");
-    struct tool_set *set = mem_zalloc(sizeof *set);
-    set->callable = (struct callable){&set_ops, 1};
+    struct set *set = mem_zalloc(sizeof *set);
+    set->base = (struct tool_set){{&set_ops, 1}, describe};
     set->host = host;
     set->entries = value_ref(entries);
     set->names = value_ref(names);
-    *out = &set->callable;
+    *out = &set->base.callable;
     return TN_OK;
 }
 

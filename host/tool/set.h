@@ -17,8 +17,8 @@
 
 #include "adl/value/error.h"
 #include "adl/value/value.h"
+#include "host/call/call.h"
 
-struct callable;
 struct host;
 
 #define TOOL_SET_NAMES_MAX 1000u /* names and patterns that one set is made of */
@@ -28,6 +28,12 @@ struct host;
  * or that the document does not allow, is TOOL_NOT_FOUND. INVALID_INPUT where `names` is no array of texts, LIMIT.
  */
 int32_t tool_set_new(struct host *host, tn_value entries, tn_value names, struct callable **out, struct error *error);
+/* What every set begins with: another process has sets whose tools are this one's. */
+struct tool_set {
+    struct callable callable;
+    tn_value (*describe)(struct tool_set *set); /* a new reference */
+};
+
 /* By name, TN_TOOL_SET_MAX at most; a new reference, the same value until tools come or go. */
 tn_value tool_set_describe(struct callable *set);
 /* A callable whose output is that: for those who wait on a worker. A new reference. */

@@ -138,6 +138,39 @@ grep -q '"tool":"t.count".*"outcome":"LIMIT"' log/audit.jsonl || fails "a refusa
 run tenon replay one "${plugin[@]}"
 expect_code 0
 
+# ---- A node in a process of its own: the same, be it on the loop or on a worker ----
+rm tenon.yaml
+cat >apart.yaml <<'Y'
+version: "1.0"
+channels: [{name: t, type: append}]
+tools: [t.add, t.delete, t.block, {name: t.slow, timeout: 50ms}]
+nodes:
+  - {id: d, type: test.tools, config: {out: t, tools: [t.add]}}
+  - {id: e, type: test.tools_wait, config: {out: t, tools: ["t.b*"]}}
+  - id: a
+    type: test.calls
+    config:
+      calls: [{name: t.add, arguments: {a: 1, b: 1}}, {name: t.nothing}, {name: t.delete, arguments: {path: x}, approved: true}, {name: t.slow}]
+      out: t
+  - id: b
+    type: test.calls_wait
+    config:
+      calls: [{name: t.add, arguments: {a: 1, b: 1}}, {name: t.block, arguments: {n: 1}}, {name: t.delete, arguments: {path: y}}]
+      out: t
+edges: [{from: START, to: d}, {from: d, to: e}, {from: e, to: a}, {from: a, to: b}, {from: b, to: END}]
+Y
+for where in here apart; do
+    isolate=()
+    [ $where = here ] || isolate=(--isolate tenon.test)
+    run tenon run apart.yaml --thread $where "${plugin[@]}" "${isolate[@]}"
+    expect_code 5
+    id=$(tenon thread show $where --json | grep -o '"id":"[0-9a-f]*"' | cut -d'"' -f4)
+    run tenon run apart.yaml --thread $where --resume --answer "$id=yes" "${plugin[@]}" "${isolate[@]}"
+    expect_code 0 && expect_in out '"tool_name":"t.block"' && expect_in out "deleted y" && expect_in out "TIMEOUT"
+    cp "$work/out" $where.json
+done
+cmp here.json apart.json || fails "in a process of its own it is another result"
+
 # ---- Two processes, one log: whole lines ----
 cat >tenon.yaml <<'Y'
 tools: {audit: both.jsonl, audit_arguments: true}
