@@ -22,6 +22,23 @@ ODD = [
 ]  # fmt: skip
 
 
+def odd_path(chance):
+    """Nearly a jsonPath, or nothing like one."""
+    steps = [".a", "[0]", "[1]", "['a']", '["b c"]', "['\\\\'']", "[", "]", ".", "..", "'", '"', "\\", "[-1]", "[a]", "é"]
+    return chance.choice(["$", "$", "$", ""]) + "".join(chance.choice(steps) for _ in range(chance.randint(0, 8)))
+
+
+def odd_pieces(chance, chunks):
+    """Some of the paths that there are, changed."""
+    for path in list(places(chunks)):
+        if path and path[-1] == "jsonPath" and chance.random() < 0.1:
+            holder = chunks
+            for key in path[:-1]:
+                holder = holder[key]
+            holder["jsonPath"] = odd_path(chance)
+    return chunks
+
+
 def places(value, path=()):
     yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -57,7 +74,8 @@ def main():
             recordings.append([json.loads(line) for line in file if line.strip()])
     cases = []
     for i in range(RUNS):
-        chunks = mutate(chance.choice(recordings), chance)
+        chunks = chance.choice(recordings)
+        chunks = odd_pieces(chance, copy.deepcopy(chunks)) if i % 4 == 1 else mutate(chunks, chance)
         exchange = {"stream": "".join(f"data: {json.dumps(chunk)}\r\n\r\n" for chunk in chunks)}
         if i % 5 == 0:
             exchange = {"body": json.dumps(chunks), "headers": {"content-type": "application/json"}}
