@@ -31,7 +31,8 @@
  *                  cached and written are part of the input, reasoning is part of the output
  * Meanwhile it emits DELTAS: {content: text}, {reasoning: text}, {part: a part that is whole},
  *   {tool_call_delta: {index, id?, type_name?, name?, arguments?: a piece of JSON text}}, and at last
- *   {done: {finish_reason, usage}}. Put together they are the message.
+ *   {done: {finish_reason, usage}}. Put together they are the message. {reset: {code, …}} begins them anew: what came
+ *   before it is void, as where a fallback or a gateway has asked again.
  * {embed: [text], options? {dimensions?}} instead asks for {embeddings: [[number]], usage}.
  * ERRORS  AUTH, RATE_LIMITED (retryable, retry_after_ms where it is told), CONTEXT_LENGTH, INVALID_REQUEST, OVERLOADED
  *   (retryable), INVALID_RESPONSE (retryable), TIMEOUT (retryable), CONNECT (retryable), UNSUPPORTED (this model
