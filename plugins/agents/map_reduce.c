@@ -108,13 +108,36 @@ static tn_value document_of(tn_value config) {
 
 /* ---- The node ---- */
 
+/* The hole is no channel's: the marker stands in it from the beginning. */
+static int32_t bind_reduce(const char *prompt, tn_binder *binder, uint32_t *template_index) {
+    static const char hole[] = "{results}";
+    struct text out = {0};
+    const char *at;
+    bool any = false;
+    while ((at = strstr(prompt, hole)) != NULL) {
+        bool doubled = at > prompt && at[-1] == '{'; /* {{results}} is text */
+        text_add_n(&out, prompt, (uint64_t)(at - prompt));
+        text_add(&out, doubled ? hole : MARKER);
+        any |= !doubled;
+        prompt = at + sizeof(hole) - 1;
+    }
+    text_add(&out, prompt);
+    tn_value text = text_take(&out);
+    int32_t status = text == NULL ? TN_NO_MEMORY
+                     : !any       ? agents_refuse(binder, "`reduce_prompt` has no `{results}`, where what is to be "
+                                                                "reduced goes; put it where the model is to read them")
+                                  : tn.eval->bind_template(binder, tn_chars(text, NULL), template_index);
+    tn_release(text);
+    return status;
+}
+
 static int32_t bind_all(struct map_reduce *node, tn_value config, tn_binder *binder) {
     int32_t status = agents_needs(tn.eval, binder, TN_EVAL_DRAFT);
     if (status == TN_OK) status = agents_needs(agents_graph, binder, TN_GRAPH_DRAFT_2);
     if (status == TN_OK) status = agents_read(config, "over_key", binder, &node->items);
     if (status == TN_OK) status = agents_template(config, "system_prompt", binder, &node->system);
     if (status == TN_OK) status = agents_template(config, "map_prompt", binder, &node->map);
-    if (status == TN_OK) status = agents_template(config, "reduce_prompt", binder, &node->reduce);
+    if (status == TN_OK) status = bind_reduce(tn_get_text(config, "reduce_prompt", ""), binder, &node->reduce);
     if (status == TN_OK) status = agents_write(config, "output_key", binder, &node->output);
     if (status == TN_OK) status = agents_write(config, "mapped_key", binder, &node->mapped);
     if (status == TN_OK) status = agents_write(config, "usage_key", binder, &node->usage);
@@ -168,8 +191,8 @@ static void map_reduce_done(void *user, int32_t status, tn_value result) {
     agents_free(it);
 }
 
-static tn_value rendered(tn_task task, uint32_t template_index, const char *name, tn_value value) {
-    tn_value variables = agents_set_take(NULL, name, value);
+static tn_value rendered(tn_task task, uint32_t template_index, tn_value item) {
+    tn_value variables = agents_set_take(NULL, "item", tn_retain(item));
     tn_value text = variables != NULL ? tn_render(task, template_index, variables) : NULL;
     tn_release(variables);
     return text;
@@ -182,12 +205,12 @@ static tn_value given_of(const struct map_reduce *node, tn_task task, tn_value i
     tn.value->begin(out, TN_OBJECT);
     tn_put_begin(out, "items", TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(items); !failed && i < count; i++) {
-        tn_value prompt = rendered(task, node->map, "item", tn_retain(tn.value->at(items, i)));
+        tn_value prompt = rendered(task, node->map, tn.value->at(items, i));
         failed = prompt == NULL;
         if (!failed) tn_put_take(out, NULL, prompt);
     }
     tn.value->end(out);
-    tn_value prompt = failed ? NULL : rendered(task, node->reduce, "results", tn_text(MARKER));
+    tn_value prompt = failed ? NULL : tn_render(task, node->reduce, NULL);
     tn_value system = prompt == NULL               ? NULL
                       : node->system != TN_UNBOUND ? tn_render(task, node->system, NULL)
                                                    : tn_text("");
