@@ -228,6 +228,7 @@ void host_free(struct host *host) {
     if (!host) return;
     store_close(host->store);
     tools_free(host->tools);
+    host->tools = NULL;
     http_close(host->http); /* while plugins are there, which may still say something of their exchanges */
     registry_free(host->registry);
     http_free(host->http);

@@ -19,6 +19,7 @@
 #include "host/plugin/registry.h"
 #include "host/runnable/compose.h"
 #include "host/runnable/execution.h"
+#include "host/tool/use.h"
 #include <string.h>
 
 const char *tenon_version(void) { return TENON_VERSION; }
@@ -179,8 +180,10 @@ tenon_runnable *tenon_component(tenon *handle, const char *kind, const char *id,
     if (!handle) return NULL;
     embed_forget(handle);
     if (!given(handle, kind, "the component's kind") || !given(handle, id, "the component's id")) return NULL;
-    if (registry_resolve(handle->host->registry, kind, id, &component, &handle->error) != TN_OK) return NULL;
-    instance_new(component, config ? config : value_object(), &nothing, &callable, &handle->error);
+    if (strcmp(kind, "tool") == 0) /* what the operator says of it holds here as well */
+        tool_bind(handle->host, NULL, id, config, false, &callable, &handle->error);
+    else if (registry_resolve(handle->host->registry, kind, id, &component, &handle->error) == TN_OK)
+        instance_new(component, config ? config : value_object(), &nothing, &callable, &handle->error);
     return embed_runnable_take(handle, callable);
 }
 

@@ -18,6 +18,7 @@
 #include "host/plugin/registry.h"
 #include "host/tool/policy.h"
 #include "host/tool/set.h"
+#include "host/tool/tool.h"
 #include <string.h>
 
 /* ---- Routes ---- */
@@ -247,6 +248,7 @@ static void graph_free(struct callable *callable) {
     mem_free(graph->path);
     document_unref(graph->document);
     value_unref(graph->value);
+    tools_sweep(graph->host->tools, NULL, NULL);
     if (graph->host->registry) registry_sweep(graph->host->registry);
     mem_free(graph);
 }

@@ -33,7 +33,7 @@ struct tools;
 /* Of the host; made when first asked for. */
 struct tools *tools_of(struct host *host);
 void tools_free(struct tools *tools); /* with the host, before its registry; NULL is allowed */
-/* Lets go of instances that no call uses and whose component is gone or `gone` says so; NULL: of those gone alone. */
+/* Lets go of instances whose component is gone, or `gone` says so; NULL: of the former alone. Calls end with theirs. */
 void tools_sweep(struct tools *tools, bool (*gone)(void *user, const struct component *component), void *user);
 
 /* An instance without a configuration; borrowed, until the component is gone. */
