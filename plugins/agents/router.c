@@ -57,10 +57,11 @@ static tn_value prompt_of(tn_value config) {
     for (uint64_t i = 0, count = tn.value->count(targets); i < count; i++) {
         tn_value key, value;
         if (tn.value->entry(targets, i, &key, &value) != TN_OK) continue;
+        const char *purpose = tn_chars(value, NULL);
         text_add(&out, "- ");
         add_literal(&out, tn_chars(key, NULL));
         text_add(&out, ": ");
-        add_literal(&out, tn_chars(value, NULL));
+        add_literal(&out, purpose != NULL ? purpose : "");
         text_add(&out, "\n");
     }
     return text_take(&out);
