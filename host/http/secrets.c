@@ -62,7 +62,8 @@ void secrets_free(struct secrets *secrets) {
 
 static void add_form(struct secret *secret, int form, struct buffer *text, size_t skip) {
     size_t length = text->length - 2 * skip;
-    bool same = form > 0 && length == secret->lengths[0] && memcmp(text->data + skip, secret->forms[0], length) == 0;
+    const char *plain = form > 0 ? secret->forms[0] : NULL;
+    bool same = plain && length == secret->lengths[0] && memcmp(text->data + skip, plain, length) == 0;
     if (!same && length) {
         secret->forms[form] = mem_text_n(text->data + skip, length);
         secret->lengths[form] = length;
