@@ -61,6 +61,7 @@ static const char *read_authority(struct url *url, const char *text, size_t leng
         url->host[used] = 0;
         if (used > 1 && url->host[used - 1] == '.') url->host[used - 1] = 0; /* "host." is "host" */
         if (!url->host[0] || url->host[0] == '.') return "it has no host";
+        if (strstr(url->host, "..") || url->host[strlen(url->host) - 1] == '.') return "its host has an empty part";
     }
     url->port = url->secure ? 443 : 80;
     if (used == length) return NULL;
