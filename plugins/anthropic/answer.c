@@ -35,10 +35,13 @@ static tn_value object1_take(const char *key, tn_value value) {
 
 /* ---- Pieces ---- */
 
-static void pieces_add(struct model_call *call, tn_value text) {
+/* Of a block there is one member that comes in pieces: those of another are passed over. */
+static void pieces_add(struct model_call *call, const char *key, tn_value text) {
     struct pieces *pieces = &reading_of(call)->pieces;
     uint64_t length = 0;
     if (tn_chars(text, &length) == NULL || length == 0) return;
+    if (pieces->key != NULL && strcmp(pieces->key, key) != 0) return;
+    pieces->key = key;
     if (length > MODEL_TEXT_MAX - pieces->length) {
         model_invalid(call, "a block of more than %d bytes", MODEL_TEXT_MAX);
         return;
@@ -49,7 +52,7 @@ static void pieces_add(struct model_call *call, tn_value text) {
 
 static void pieces_clear(struct pieces *pieces) {
     tn_release(pieces->list);
-    *pieces = (struct pieces){NULL, 0};
+    *pieces = (struct pieces){NULL, NULL, 0};
 }
 
 /* All of them; a new reference. */
@@ -195,7 +198,7 @@ static void begin_block(struct model_call *call, int64_t index, tn_value block) 
             add_citation(call, tn.value->at(citations, i));
     } else if (anthropic_is(block, "thinking")) {
         add_thought(call, tn.value->get(block, "thinking"));
-        pieces_add(call, tn.value->get(block, "signature"));
+        pieces_add(call, "signature", tn.value->get(block, "signature"));
     } else if (anthropic_is(block, "tool_use")) {
         begin_tool(call, block);
     }
@@ -212,24 +215,31 @@ static void block_set(struct reading *reading, const char *key, tn_value value) 
 static void add_to_block(struct model_call *call, tn_value delta) {
     struct reading *reading = reading_of(call);
     const char *type = tn_get_text(delta, "type", "");
-    bool tool = anthropic_is(reading->block, "tool_use");
     if (strcmp(type, "text_delta") == 0) {
-        add_text(call, tn.value->get(delta, "text"));
+        tn_value text = tn.value->get(delta, "text");
+        if (anthropic_is(reading->block, "text"))
+            add_text(call, text);
+        else
+            pieces_add(call, "text", text);
     } else if (strcmp(type, "thinking_delta") == 0) {
-        add_thought(call, tn.value->get(delta, "thinking"));
+        tn_value text = tn.value->get(delta, "thinking");
+        if (anthropic_is(reading->block, "thinking"))
+            add_thought(call, text);
+        else
+            pieces_add(call, "thinking", text);
     } else if (strcmp(type, "signature_delta") == 0) {
-        pieces_clear(&reading->pieces); /* it comes whole */
-        pieces_add(call, tn.value->get(delta, "signature"));
+        if (anthropic_is(reading->block, "thinking")) pieces_clear(&reading->pieces); /* it comes whole */
+        pieces_add(call, "signature", tn.value->get(delta, "signature"));
     } else if (strcmp(type, "citations_delta") == 0) {
         add_citation(call, tn.value->get(delta, "citation"));
     } else if (strcmp(type, "input_json_delta") == 0) {
         tn_value piece = tn.value->get(delta, "partial_json");
         if (is_answer_tool(reading->block))
             add_text(call, piece);
-        else if (tool)
+        else if (anthropic_is(reading->block, "tool_use"))
             model_tool_call(call, reading->index, NULL, NULL, piece);
         else
-            pieces_add(call, piece);
+            pieces_add(call, "input", piece);
     } else if (strcmp(type, "compaction_delta") == 0) {
         tn_value content = tn.value->get(delta, "content"), hidden = tn.value->get(delta, "encrypted_content");
         if (content != NULL) block_set(reading, "content", content);
@@ -279,15 +289,19 @@ static void tell_thought(struct model_call *call, const char *key, tn_value valu
 static void keep_block(struct model_call *call) {
     struct reading *reading = reading_of(call);
     if (reading->pieces.length > 0) {
-        tn_value text = pieces_join(&reading->pieces), input = NULL;
+        tn_value text = pieces_join(&reading->pieces), member = NULL;
         uint64_t length = 0;
-        const char *json = tn_chars(text, &length);
-        if (json == NULL || tn.value->from_json(json, length, &input) != TN_OK)
+        const char *chars = tn_chars(text, &length);
+        if (strcmp(reading->pieces.key, "input") != 0)
+            member = tn_retain(text);
+        else if (chars != NULL)
+            (void)tn.value->from_json(chars, length, &member);
+        if (member == NULL)
             model_invalid(call, "a block of type %.60s whose input is no JSON",
                           tn_get_text(reading->block, "type", "that is not said"));
         else
-            block_set(reading, "input", input);
-        tn_release(input);
+            block_set(reading, reading->pieces.key, member);
+        tn_release(member);
         tn_release(text);
     }
     list_add_take(&reading->order, tn_retain(reading->block));

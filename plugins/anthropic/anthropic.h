@@ -20,7 +20,8 @@
 
 /* Pieces of a text, joined when all of them have come. At most MODEL_TEXT_MAX bytes. */
 struct pieces {
-    tn_value list; /* an array, or NULL */
+    const char *key; /* the block's member that they are of; NULL: there are none yet */
+    tn_value list;   /* an array, or NULL */
     uint64_t length;
 };
 
@@ -30,7 +31,7 @@ struct reading {
     tn_value block;        /* the open one, as it began; NULL: none is open */
     int64_t index;         /* its number */
     bool shown;            /* it has a part of the content */
-    struct pieces pieces;  /* of its JSON, or its signature */
+    struct pieces pieces;  /* of its input, as JSON, its signature, or a text of a kind that is not known */
     tn_value citations;    /* an array, or NULL */
     tn_value order;        /* `list` of extra.anthropic.blocks */
     uint64_t parts;        /* of the content */

@@ -578,6 +578,9 @@ STREAMS = {  # config, input, events: what the message has
             START,
             opened(0, type="dream", of="sheep"),
             added(0, "dream_delta", more="sheep"),
+            added(0, "text_delta", text="Ba"),
+            added(0, "text_delta", text="a"),
+            added(0, "thinking_delta", thinking="passed over"),
             closed(0),
             *said("Awake.", 1),
             {"type": "mood"},
@@ -593,7 +596,7 @@ STREAMS = {  # config, input, events: what the message has
                 "anthropic": {
                     "id": "msg_1",
                     "stop_reason": "enough",
-                    "blocks": {"parts": 1, "list": [{"type": "dream", "of": "sheep"}, {"part": 0}]},
+                    "blocks": {"parts": 1, "list": [{"type": "dream", "of": "sheep", "text": "Baa"}, {"part": 0}]},
                 }
             },
         },
