@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *text = mem_text_n((const char *)data, size), *line = memchr(text, '\n', size);
     size_t length = line ? (size_t)(line - text) : size;
