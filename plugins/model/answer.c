@@ -301,6 +301,13 @@ static bool is_text(tn_value value) {
     return tn_chars(value, &length) != NULL && length > 0;
 }
 
+/* As a text is in C. */
+static bool is_name(tn_value value) {
+    uint64_t length = 0;
+    const char *text = tn_chars(value, &length);
+    return text != NULL && length > 0 && strlen(text) == length;
+}
+
 void model_tool_call(struct model_call *call, int64_t index, tn_value id, tn_value name, tn_value arguments) {
     struct model_answer *answer = call->answer;
     struct tool_call *tool = tool_call_find(answer, index);
@@ -308,10 +315,10 @@ void model_tool_call(struct model_call *call, int64_t index, tn_value id, tn_val
     if (!is_text(id)) id = NULL;
     model_part_end(call);
     /* Some services number every call 0, and tell them apart by their ids. */
-    bool first = tool == NULL || (id != NULL && !tn.value->equal(tool->id, id) && is_text(name));
+    bool first = tool == NULL || (id != NULL && !tn.value->equal(tool->id, id) && is_name(name));
     if (first) tool = tool_call_add(call, index, id);
     if (tool == NULL) return;
-    bool named = tool->name == NULL && is_text(name);
+    bool named = tool->name == NULL && is_name(name);
     if (named) tool->name = tn_text(model_tool_name_back(call, tn_chars(name, NULL)));
     tn_value text = NULL;
     if (is_text(arguments))

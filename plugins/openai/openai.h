@@ -17,8 +17,9 @@ struct openai_call {
     int64_t sequence;  /* the last event's number, where there are any */
     int64_t text_at;   /* the item whose text came in pieces, + 1; 0: none */
     int64_t reasoning_at;
-    bool keep; /* items has more than the message itself tells */
-    bool said; /* anything at all came */
+    int64_t wrapper; /* the item that is one, see below, while it comes, + 1 */
+    bool keep;       /* items has more than the message itself tells */
+    bool said;       /* anything at all came */
 };
 
 void chat_start(struct model_call *call);
@@ -45,6 +46,14 @@ tn_value openai_parameters(tn_value tool);
 tn_value openai_source(tn_value annotation);
 /* Appends to *array, which is NULL at first, the items of another array. */
 void openai_append_all(tn_value *array, tn_value items);
+
+/*
+ * A call of "parallel" (or "multi_tool_use.parallel"), which nobody offered: what models were taught to ask for several
+ * tools by, and sometimes still do. Where everything in it is a tool that was offered, these are called instead; else
+ * it is a call like others, and the model will hear that there is no such tool.
+ */
+bool openai_is_wrapper(struct model_call *call, tn_value item);
+void openai_unwrap(struct model_call *call, int64_t place, tn_value item);
 
 /* The members name, schema, strict of a structured output's format, into an object that has begun. */
 void openai_put_format(const struct model_call *call, tn_builder *builder);

@@ -8,7 +8,11 @@
  */
 #include "openai.h"
 
-static int64_t place_of(tn_value event) { return tn_get_int(event, "output_index", 0); }
+/* In bounds that can be counted in. */
+static int64_t place_of(tn_value event) {
+    int64_t place = tn_get_int(event, "output_index", 0);
+    return place >= 0 && place < INT32_MAX ? place : INT32_MAX;
+}
 
 /* ---- Items that are done ---- */
 
@@ -77,6 +81,11 @@ static void read_reasoning(struct model_call *call, int64_t place, tn_value item
 static void read_call(struct model_call *call, int64_t place, tn_value item, bool done) {
     static const char *const members[] = {"namespace", "caller"};
     struct openai_call *own = call->own;
+    if (openai_is_wrapper(call, item)) { /* not told before it is known what it holds */
+        own->wrapper = done ? 0 : place + 1;
+        if (done) openai_unwrap(call, place, item);
+        return;
+    }
     tn_value arguments = model_tool_call_length(call, place) == 0 ? tn.value->get(item, "arguments") : NULL;
     model_tool_call(call, place, tn.value->get(item, "call_id"), tn.value->get(item, "name"), arguments);
     if (!done) return;
@@ -228,6 +237,7 @@ static void on_part(struct model_call *call, tn_value event) {
 static void on_arguments(struct model_call *call, tn_value event) {
     int64_t place = place_of(event);
     uint64_t before = model_tool_calls(call);
+    if (((struct openai_call *)call->own)->wrapper == place + 1) return;
     model_tool_call(call, place, NULL, NULL, tn.value->get(event, "delta"));
     if (model_tool_calls(call) != before)
         model_invalid(call, "arguments of a tool call that has not begun (output %lld)", (long long)place);

@@ -90,12 +90,19 @@ def text_of(message, kind="text"):
     return "".join(part.get("text", "") for part in parts_of(message) if part["type"] == kind)
 
 
+def unique(pairs):
+    """An object; one with a key twice is no JSON, for the host."""
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key twice")
+    return dict(pairs)
+
+
 def arguments_of(text):
     """What a call's arguments must be, of the text that a service sent."""
     if not text.strip():
         return {}
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=unique)
     except ValueError:
         return text
     return {} if value is None else text if isinstance(value, str) else value

@@ -90,6 +90,8 @@ ERRORS = [
     ("more after the end", case({"stream": chat({"content": "a"}) + chat({"content": "b"})}), "INVALID_RESPONSE", {}),
     ("a call without a name", case({"stream": chat(call(0, id="c", arguments="{}"), finish="tool_calls")}),
      "INVALID_RESPONSE", {"says": ["name"]}),
+    ("a call of a name with NUL", case({"stream": chat(call(0, id="c", name="a\0b", arguments="{}"))}),
+     "INVALID_RESPONSE", {"says": ["name"]}),
     ("an error in the stream", case({"stream": chat({"content": "a"}, finish=None, done=False) +
      sse(said(type="server_error"))}), "OVERLOADED", {"retryable": True, "says": ["So it is."]}),
     ("an error in the stream, by number", case({"stream": sse({"error": {"code": 429, "message": "Slow down"}})}),

@@ -9,7 +9,7 @@ import random
 import drive as d
 from openai_recorded import case, framed, lines_of, turns_of
 
-ODD = [None, True, 0, -1, 1e300, 2**63, "", "x", "😀", [], [[]], {}, {"type": "text"}, [None], "{", "\u0000"]
+ODD = [None, True, 0, -1, 1e300, 2**63, 2**63 - 1, -(2**63), "", "x", "😀", [], [[]], {}, {"type": "text"}, [None], "{", "\u0000"]
 
 
 def places(value, path=()):

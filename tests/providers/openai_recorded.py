@@ -142,6 +142,23 @@ ERRORS = {  # the recording: the status that it came with, and what it is for us
 }
 
 
+def check_wrapper(drive, root):
+    """The recorded call of `parallel`: where the tools in it are offered, these are called."""
+    events, _ = lines_of(os.path.join(root, "openai", "responses", "parallel-tool-call-wrapper.1.chunks.txt"))
+    names = ["weather", "cityAttractions"]
+    inside = [("call_parallel_0", names[0], {"location": "San Francisco"}), ("call_parallel_1", names[1], {"city": "Rome"})]
+    for offered, right in ((names, inside), (names[:1], None), ([*names, "parallel"], None)):
+        given = {"messages": "?", "tools": [{"name": name} for name in offered]}
+        asked = {**case("responses", {"stream": framed("responses", events)}), "input": given}
+        result = drive([asked])[0]
+        calls = [(call["id"], call["name"], call["arguments"]) for call in result["output"]["message"]["tool_calls"]]
+        d.check_deltas("parallel", result)
+        if right:
+            d.check(calls == right, f"parallel: {calls}")
+        else:
+            d.check([call[:2] for call in calls] == [("call_parallel", "parallel")], f"parallel: {calls}")
+
+
 def main():
     root = d.suites("providers")
     names, cases, rights = [], [], []
@@ -208,6 +225,7 @@ def main():
             d.check(error.get("code") == code, f"{name}: {error}, expected {code}")
             d.check(error.get("retryable") is retryable, f"{name}: retryable {error.get('retryable')}")
             d.check(error.get("detail", {}).get("provider") == "openai", f"{name}: detail {error.get('detail')}")
+    check_wrapper(d.Drive("openai"), root)
     print(f"{len(names)} cases")
     d.finish()
 

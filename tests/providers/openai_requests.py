@@ -154,6 +154,24 @@ def check_history(told, requests):
                 d.check(json.loads(same[0]["arguments"]) == json.loads(item["arguments"]), f"{name}: arguments")
 
 
+def check_edited(drive, cases):
+    """Who edits a message is heard: its content and calls go back as they are now, and what is kept beside as it was."""
+    looked = 0
+    for asked in cases:
+        message = asked["input"]["messages"][1]
+        kept = message.get("extra", {}).get("openai", {}).get("items", [])
+        if not any(item["type"] == "reasoning" for item in kept):
+            continue
+        edited = {**message, "content": "edited", "tool_calls": [{"id": "new", "name": "f", "arguments": {}}]}
+        request = drive([case("responses", {}, {"messages": ["?", edited, "Go on"]})])[0]["requests"][0]["json"]["input"]
+        said = [item.get("content") for item in request if item.get("role") == "assistant"]
+        calls = [item["call_id"] for item in request if item.get("type") == "function_call"]
+        d.check(said == ["edited"] and calls == ["new"], f"edited: {said}, {calls}")
+        d.check(request[1]["type"] == "reasoning", f"edited: {request[1]}")
+        looked += 1
+    d.check(looked > 1, "no message with reasoning was edited")
+
+
 def check_members(by):
     """By hand, what a type cannot say."""
     talk = by["chat", "a conversation"]
@@ -206,6 +224,7 @@ def main():
     cases, told = history(drive)
     sent = [result["requests"][0] for result in drive(cases)]
     check_history(told, sent)
+    check_edited(drive, cases)
     responses += [(f"after {name}", request["json"]) for (name, _), request in zip(told, sent)]
     embed = case("chat", {"model": "e", "stream": False, "dimensions": 3}, {"embed": ["a", "b"]})
     embed["exchanges"] = [
