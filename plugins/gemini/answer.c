@@ -65,11 +65,11 @@ static void no_memory(struct model_call *call) {
     model_fail(call, "LIMIT", "there is no memory left for a call's arguments");
 }
 
-/* The call that was streamed is whole. */
-static void end_partial(struct model_call *call) {
+/* The call that was streamed is whole. `told`: its arguments in one piece, which count then; or nothing, or {}. */
+static void end_partial(struct model_call *call, tn_value told) {
     struct gemini_call *own = call->own;
     if (own->partial == NULL || call->over) return;
-    tn_value arguments = partial_value(own->partial);
+    tn_value arguments = tn.value->count(told) > 0 ? tn_retain(told) : partial_value(own->partial);
     partial_free(own->partial);
     own->partial = NULL;
     if (arguments == NULL)
@@ -82,7 +82,7 @@ static void end_partial(struct model_call *call) {
 static void begin_call(struct model_call *call, tn_value function, tn_value signature, tn_value arguments) {
     struct gemini_call *own = call->own;
     tn_value id = tn.value->get(function, "id");
-    end_partial(call);
+    end_partial(call, NULL);
     own->call_index = own->calls++;
     own->signable = false;
     model_tool_call(call, own->call_index, id, tn.value->get(function, "name"), arguments);
@@ -116,7 +116,7 @@ static void got_function(struct model_call *call, tn_value function, tn_value si
         model_invalid(call, "a function call whose arguments cannot be put together: %s", why);
         return;
     }
-    if (!goes_on) end_partial(call);
+    if (!goes_on) end_partial(call, arguments);
 }
 
 /* ---- Parts ---- */
@@ -311,7 +311,7 @@ static void got_candidate(struct model_call *call, tn_value candidate) {
     keep(&own->citations, tn.value->get(candidate, "citationMetadata"));
     keep(&own->url_context, tn.value->get(candidate, "urlContextMetadata"));
     if (reason != NULL) {
-        end_partial(call);
+        end_partial(call, NULL);
         put_sources(call);
         if (!call->over) finish(call, candidate, reason);
     } else if (model_finished(call)) {

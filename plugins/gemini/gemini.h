@@ -1,9 +1,9 @@
 /*
  * gemini.h - what the files of the Gemini provider share.
  *
- * contents.c turns messages into contents, request.c makes the request around them, answer.c reads what comes back,
- * partial.c puts streamed arguments together, embed.c embeds, vertex.c says where a model is, and token.c,
- * credentials.c and sign.c who we are. gemini.c binds them to plugins/model.
+ * contents.c turns messages into contents, request.c makes the request around them, answer.c reads what comes back, and
+ * error.c what went wrong; partial.c puts streamed arguments together, embed.c embeds, vertex.c says where a model is,
+ * and token.c, credentials.c and sign.c who we are. gemini.c binds them to plugins/model.
  */
 #ifndef TENON_PLUGINS_GEMINI_H
 #define TENON_PLUGINS_GEMINI_H
@@ -16,7 +16,7 @@
 #define GEMINI_LOCATION   "asia-northeast1"
 #define GEMINI_PATH_MAX   1024 /* bytes of an address: base url, project, location and model */
 #define GEMINI_EMBED_MAX  100  /* texts that are embedded by one request; more are several */
-#define GEMINI_REASON_MAX 64   /* bytes of a finish reason that are looked at */
+#define GEMINI_REASON_MAX 64   /* bytes of the reason for a block that are shown */
 
 /* What a configured model is: filled by gemini.c, in model->own. */
 struct gemini {
@@ -60,8 +60,10 @@ tn_value gemini_merge_take(tn_value body, tn_value over);
 
 /* answer.c */
 void gemini_event(struct model_call *call, const char *name, tn_value json);
-void gemini_error(struct model_call *call, tn_value body, struct model_failure *failure);
 void gemini_answer_release(struct gemini_call *own);
+
+/* error.c */
+void gemini_error(struct model_call *call, tn_value body, struct model_failure *failure);
 
 /* embed.c: the body of the next request of a call that embeds, and what came back for it: true, there is more. */
 tn_value gemini_embed_request(struct model_call *call, const char **method);
