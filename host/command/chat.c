@@ -167,12 +167,12 @@ static int take_turn(struct chat *chat, struct thread_request *request, tn_value
     int32_t status = request ? thread_prepare_wait(chat->host, chat->graph, request, &options, error) : TN_OK;
     if (status != TN_OK) return code;
     struct run *run = turn.run = run_new(chat->graph, &options);
-    if (request)
+    if (request) {
         status = thread_begin(run, request, input, &chat->ended, error);
-    else if (chat->saved && (status = run_restore(run, chat->saved, error)) == TN_OK)
-        chat->ended = run_start(run, input);
-    else if (status == TN_OK)
-        chat->ended = run_start(run, input);
+    } else {
+        if (chat->saved) status = run_restore(run, chat->saved, error);
+        if (status == TN_OK) chat->ended = run_start(run, input);
+    }
     if (status == TN_OK) status = drive(&turn, error);
     if (status == TN_OK) code = end_turn(chat, run);
     run_free(run);

@@ -218,7 +218,7 @@ static bool fill_words(tn_value template, tn_value input, char *words[WORDS_MAX 
         }
         words[i] = word.data;
     }
-    return true;
+    return words[0] != NULL;
 }
 
 static void fill_environment(char *environment[8], char space[8][4096]) {
