@@ -435,11 +435,12 @@ static bool is_system(tn_value message) {
     return tn_message_is(message, "system") || tn_message_is(message, "developer");
 }
 
-/* The system messages before all others; how many. */
+/* The system messages before all others; how many. The last message is never one: something has to be answered. */
 static uint64_t put_system(const struct model_call *call, tn_builder *builder) {
     uint64_t count = 0;
     tn_value blocks = NULL;
-    for (; is_system(tn.value->at(call->messages, count)); count++) {
+    uint64_t total = tn.value->count(call->messages);
+    for (; count + 1 < total && is_system(tn.value->at(call->messages, count)); count++) {
         tn_value message = tn.value->at(call->messages, count), content = tn.value->get(message, "content");
         if (tn.value->kind(content) == TN_STRING) add_take(&blocks, text_block(call, content, message));
         for (uint64_t i = 0; tn.value->kind(content) == TN_ARRAY && i < tn.value->count(content); i++) {

@@ -85,6 +85,11 @@ REQUESTS = {
         asked({"type": "system", "content": "Be short."}, {"type": "developer", "content": [text("And kind.")]}, "Hi"),
         {**HI, "system": [text("Be short."), text("And kind.")]},
     ),
+    "system messages alone": (
+        {},
+        asked({"type": "system", "content": "Be short."}, {"type": "system", "content": "Greet me."}),
+        body(user("<system>\nGreet me.\n</system>"), system=[text("Be short.")]),
+    ),
     "a system message further on": (
         {},
         asked("Hi", {"type": "ai", "content": "Yes?"}, {"type": "system", "content": "Be short."}, "Why?"),
