@@ -17,6 +17,7 @@
 #include "host/plugin/registry.h"
 #include "host/tool/tool.h"
 #include "host/tool/use.h"
+#include <assert.h>
 #include <string.h>
 #include <tenon/tool.h>
 
@@ -134,6 +135,7 @@ static int32_t start(struct callable *callable, struct call *call, tn_value inpu
         error_finish(&error);
         return TN_OK;
     }
+    assert(request.component);
     request.arguments = value_get(wanted, "arguments");
     request.approved = value_get(wanted, "approved") == value_bool(true);
     policy_in(set, request.component->info, &request.policy);
