@@ -7,6 +7,7 @@
 #include "adl/value/memory.h"
 #include "host/config/config.h"
 #include "host/host.h"
+#include "host/interface/interface.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include "host/tool/audit.h"
@@ -259,6 +260,97 @@ static void test_sets_are_limited(void **state) {
     host_free(host);
 }
 
+/* A plugin of this process, whose tools come and go. */
+static int32_t come_create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
+    (void)self, (void)id, (void)config, (void)binder;
+    *instance = NULL;
+    return TN_OK;
+}
+
+static int32_t come_start(void *instance, tn_task task, tn_value input) {
+    (void)instance;
+    return interface_task.complete(task, input);
+}
+
+static void come_destroy(void *instance) { (void)instance; }
+
+static const void *come_offer(void *self, const char *id) {
+    static const tn_component_1 components = {sizeof components, 0, come_create, come_start, NULL, NULL, come_destroy};
+    (void)self;
+    return strcmp(id, TN_COMPONENT_1) == 0 ? &components : NULL;
+}
+
+static tn_value come_tool(unsigned number) {
+    tn_value text = value_format("{\"kind\": \"tool\", \"id\": \"come.%04u\", \"title\": \"Comes.\", \"style\": "
+                                 "\"async\", \"effects\": [], \"input\": {\"type\": \"object\"}}",
+                                 number);
+    tn_value tool = parse_json(value_chars(text, NULL));
+    value_unref(text);
+    return tool;
+}
+
+static void called(struct call *call) { *(bool *)call_owner(call) = true; }
+
+static bool is_called(void *user) { return *(bool *)user; }
+
+/* "ok" or the code that a call of the set ended with. */
+static const char *call_come(struct host *host, struct callable *set, const char *name) {
+    static const struct call_ops ops = {.ended = called};
+    static char code[64];
+    bool over = false;
+    struct call *call = call_new(host->loop, set, &ops, &over);
+    tn_value request = value_set_take(value_object(), "name", value_text(name));
+    over = call_start(call, request);
+    loop_run(host->loop, is_called, &over);
+    assert_true(over);
+    snprintf(code, sizeof code, "%s", call_outcome(call) == CALL_COMPLETED ? "ok" : call_error(call)->code);
+    call_free(call);
+    value_unref(request);
+    return code;
+}
+
+static void test_tools_come_and_go(void **state) {
+    (void)state;
+    static const tn_plugin plugin = {sizeof plugin, 0, NULL, come_offer};
+    struct host *host = host_for_tests();
+    struct error error = ERROR_INIT;
+    struct callable *set = NULL;
+    tn_value names = parse_json("[\"come.*\"]"), manifest = parse_json("{\"plugin\": {\"id\": \"test.come\", "
+                                                                       "\"version\": \"1.0.0\", \"title\": \"Come\", "
+                                                                       "\"dynamic\": [\"tool\"]}, \"components\": []}");
+    assert_int_equal(registry_add_native(host->registry, manifest, &plugin, "test", &error), TN_OK);
+    assert_int_equal(tool_set_new(host, NULL, names, &set, &error), TN_OK);
+    tn_value none = tool_set_describe(set);
+    assert_int_equal(value_count(none), 0);
+    assert_string_equal(call_come(host, set, "come.0001"), "TOOL_NOT_FOUND");
+    struct plugin *come = registry_plugin(host->registry, "test.come");
+    for (unsigned i = 0; i < TN_TOOL_SET_MAX + 10; i++) {
+        tn_value tool = come_tool(i);
+        assert_int_equal(registry_add_component(come, tool, &error), TN_OK);
+        value_unref(tool);
+    }
+    tn_value many = tool_set_describe(set);
+    assert_int_equal(value_count(many), TN_TOOL_SET_MAX); /* the first, by name */
+    assert_true(value_text_is(value_get(value_at(many, 7), "tool_name"), "come.0007"));
+    assert_string_equal(call_come(host, set, "come.0001"), "ok");
+    assert_int_equal(plugin_refs(come), 1); /* it is kept */
+    assert_string_equal(call_come(host, set, "come.0001"), "ok");
+    assert_int_equal(plugin_refs(come), 1);
+    assert_int_equal(registry_remove_component(come, "tool", "come.0001", &error), TN_OK);
+    assert_string_equal(call_come(host, set, "come.0001"), "TOOL_NOT_FOUND");
+    assert_string_equal(call_come(host, set, "come.0002"), "ok");
+    assert_int_equal(plugin_refs(come), 1); /* the one that went has been let go */
+    tn_value fewer = tool_set_describe(set);
+    assert_true(value_text_is(value_get(value_at(fewer, 1), "tool_name"), "come.0002"));
+    value_unref(none);
+    value_unref(many);
+    value_unref(fewer);
+    callable_unref(set);
+    value_unref(names);
+    value_unref(manifest);
+    host_free(host);
+}
+
 /* ---- The audit log ---- */
 
 static char folder[] = "/tmp/tenon-audit-XXXXXX";
@@ -382,6 +474,7 @@ int main(void) {
         cmocka_unit_test(test_gate),
         cmocka_unit_test(test_instances),
         cmocka_unit_test(test_sets_are_limited),
+        cmocka_unit_test(test_tools_come_and_go),
         cmocka_unit_test(test_two_processes),
         cmocka_unit_test(test_long_lines_and_failures),
     };
