@@ -130,8 +130,6 @@ static void set_clock(struct exchange *exchange) {
 
 /* ---- Being over ---- */
 
-static void begin_all(void);
-
 static void leave_the_wire(struct exchange *exchange) {
     transfer_end(&exchange->transfer);
     queue_leave(&exchange->place);
@@ -258,6 +256,7 @@ static void take_head(struct exchange *exchange) {
     struct transfer *transfer = &exchange->transfer;
     if (!transfer->headed || exchange->headers != NULL) return;
     exchange->headers = transfer_headers(transfer);
+    bytes_finish(&transfer->head);
     transfer->judged = true;
     transfer->piecemeal = give_is_piecemeal(exchange);
     if (redirect_of(exchange) != NULL && transfer->request->redirects > 0) transfer->discard = true;

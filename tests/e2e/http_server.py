@@ -242,7 +242,7 @@ def big(request):
     """/big/BYTES?chunked"""
     left = int(request.parts[1])
     if "chunked" in request.query:
-        request.stream("text/plain")
+        request.stream(request.query.get("type", "text/plain"))
         while left:
             size = min(left, 10000)
             request.chunk(b"x" * size)

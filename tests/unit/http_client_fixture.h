@@ -2,7 +2,7 @@
  * http_client_fixture.h - the plugin tenon.http as a host loads it, a server of its own (tests/e2e/http_server.py), and
  * exchanges between the two.
  *
- *     fixture_begin("{}", NULL);                                     // the plugin's section of tenon.yaml; no TLS
+ *     fixture_begin("{}", NULL, NULL);                               // the plugin's section of tenon.yaml; no TLS
  *     struct got *got = exchange("{\"url\": \"HTTP/hello\"}");       // sent, and waited for
  *     assert_string_equal(got->trace, "HE");                         // HEAD, DATA, END, FAILED by their first letters
  *     fixture_end();                                                 // nothing is left
@@ -35,7 +35,7 @@
 #define FIXTURE_UNUSED __attribute__((unused))
 #define TRACE_MAX      64
 #define GOT_MAX        4096
-#define SAFETY_S       60 /* a test that waits so long waits for ever */
+#define SAFETY_S       120 /* a test that waits so long waits for ever */
 
 /* An exchange as its handler has seen it. Freed by fixture_end. */
 struct got {

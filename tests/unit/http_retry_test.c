@@ -156,10 +156,10 @@ static void test_timeouts(void **state) {
     (void)state;
     times_out(exchange("{\"url\": \"HTTP/silence\", \"timeout\": {\"idle_ms\": 20}}"), "idle", false);
     times_out(exchange("{\"url\": \"HTTP/begins?plain\", \"timeout\": {\"idle_ms\": 20}}"), "idle", false);
-    times_out(exchange("{\"url\": \"HTTP/begins\", \"receive\": \"events\", \"timeout\": {\"idle_ms\": 300}}"), "idle",
+    times_out(exchange("{\"url\": \"HTTP/begins\", \"receive\": \"events\", \"timeout\": {\"idle_ms\": 1000}}"), "idle",
               true);
     times_out(exchange("{\"url\": \"HTTP/silence\", \"timeout\": {\"total_ms\": 20}}"), "total", false);
-    times_out(exchange("{\"url\": \"HTTP/begins\", \"receive\": \"events\", \"timeout\": {\"total_ms\": 100}}"),
+    times_out(exchange("{\"url\": \"HTTP/begins\", \"receive\": \"events\", \"timeout\": {\"total_ms\": 1000}}"),
               "total", true);
     /* A port where nobody accepts, and whose queue is full, takes no connection. */
     int full = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), others[8];
@@ -182,7 +182,7 @@ static void test_timeouts(void **state) {
 
 static void test_a_timeout_is_tried_again_unless_all_time_is_over(void **state) {
     (void)state;
-    struct got *got = exchange("{\"url\": \"HTTP/gather/2?key=a\", \"timeout\": {\"idle_ms\": 200}, \"retry\": "
+    struct got *got = exchange("{\"url\": \"HTTP/gather/2?key=a\", \"timeout\": {\"idle_ms\": 1000}, \"retry\": "
                                "{\"max_attempts\": 2, \"initial_ms\": 1}}");
     assert_int_equal(attempts_of(got), 2);
     times_out(
@@ -324,6 +324,24 @@ static void test_who_waits_may_cancel_and_has_a_total_time(void **state) {
     assert_string_equal(waits->trace, "");
 }
 
+static void test_so_many_may_be_open(void **state) {
+    (void)state;
+    struct got got = {0};
+    uint64_t number = 0, last = 0;
+    tn_value request = fixture_json("{\"url\": \"HTTP/silence\"}");
+    for (int i = 0; i < 65536; i++) {
+        assert_int_equal(http->send(fixture_self(), request, fixture_handler, &got, &number), TN_OK);
+        assert_int_not_equal(number, last);
+        last = number;
+    }
+    assert_int_equal(http->send(fixture_self(), request, fixture_handler, &got, &number), TN_LIMIT);
+    assert_int_equal(http->cancel(fixture_self(), last), TN_OK);
+    assert_int_equal(http->send(fixture_self(), request, fixture_handler, &got, &number), TN_OK);
+    assert_int_not_equal(number, last);
+    value_unref(request);
+    assert_string_equal(got.trace, "");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void) {
@@ -343,6 +361,7 @@ int main(void) {
         TEST(test_secrets_stay_behind),
         TEST(test_an_origin_has_so_many_places),
         TEST(test_origins_take_turns),
+        TEST(test_so_many_may_be_open),
         TEST(test_who_waits_may_cancel_and_has_a_total_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

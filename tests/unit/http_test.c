@@ -218,7 +218,7 @@ static void test_bodies(void **state) {
     assert_string_equal(header_of(got, "x-after"), ""); /* trailers are no headers */
     got = exchange("{\"url\": \"HTTP/cut/close\"}");
     assert_string_equal(body_of(got), "until the end");
-    got = exchange("{\"url\": \"HTTP/big/200000?chunked\"}");
+    got = exchange("{\"url\": \"HTTP/big/200000?chunked=1\"}");
     size_t length = 0;
     value_data(value_get(got->end, "body"), &length);
     assert_int_equal(length, 200000);
@@ -242,7 +242,7 @@ static void test_compressed_bodies(void **state) {
 
 static void test_bytes_come_piece_by_piece(void **state) {
     (void)state;
-    struct got *got = exchange("{\"url\": \"HTTP/big/300000?chunked\", \"receive\": \"bytes\"}");
+    struct got *got = exchange("{\"url\": \"HTTP/big/300000?chunked=1\", \"receive\": \"bytes\"}");
     size_t total = 0;
     for (size_t i = 0; i < got->count; i++) {
         size_t length = 0;
@@ -310,12 +310,17 @@ static void test_limits_of_an_answer(void **state) {
     (void)state;
     static const char *const requests[] = {
         "{\"url\": \"HTTP/big/1001\", \"max_bytes\": 1000}",
-        "{\"url\": \"HTTP/big/1001?chunked\", \"max_bytes\": 1000}",
-        "{\"url\": \"HTTP/big/1001?chunked\", \"max_bytes\": 1000, \"receive\": \"bytes\"}",
+        "{\"url\": \"HTTP/big/1001?chunked=1\", \"max_bytes\": 1000}",
+        "{\"url\": \"HTTP/big/1001?chunked=1\", \"max_bytes\": 1000, \"receive\": \"bytes\"}",
         "{\"url\": \"HTTP/many/1000\", \"max_bytes\": 1000, \"receive\": \"events\"}",
     };
     for (size_t i = 0; i < 4; i++)
         fails(exchange(requests[i]), "LIMIT", false, "the body has more than the 1000 bytes of `max_bytes`");
+    /* What has no end within 32 MiB. */
+    fails(exchange("{\"url\": \"HTTP/big/34000000?chunked=1&type=text/event-stream\", \"receive\": \"events\"}"),
+          "LIMIT", false, "an event has more than 33554432 bytes");
+    fails(exchange("{\"url\": \"HTTP/big/34000000?chunked=1\", \"receive\": \"lines\"}"), "LIMIT", false,
+          "a line has more than 33554432 bytes");
     assert_int_equal(status_of(exchange("{\"url\": \"HTTP/big/1000\", \"max_bytes\": 1000}")), 200);
     assert_int_equal(status_of(exchange("{\"url\": \"HTTP/heads/200/10\"}")), 200);
     fails(exchange("{\"url\": \"HTTP/heads/257/10\"}"), "LIMIT", false, "more than 256 headers, or 262144 bytes");
