@@ -236,6 +236,7 @@ static void give_answer(struct task *task, tn_value answers) {
         task->resumed = true;
     } else if (answer_children(task, answers)) {
         task_recount_uses(task);
+        task_recount_used(task);
     } else {
         return;
     }

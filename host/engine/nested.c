@@ -24,10 +24,12 @@ static void leave(struct run *run) {
     }
 }
 
-/* Hands the run's end to its call. */
-static void complete(struct run *run, uint64_t token) {
+/* Hands the run's end to its call, whose path is `path`. */
+static void complete(struct run *run, uint64_t token, const char *path) {
     struct error error = ERROR_INIT;
     leave(run);
+    if (run->outer && run_status(run) != RUN_INTERRUPTED)
+        task_spent_inside(&run->outer->tasks[run->outer_task], path, run);
     switch (run_status(run)) {
     case RUN_DONE:;
         tn_value result = run_result(run);
@@ -52,15 +54,21 @@ static void complete(struct run *run, uint64_t token) {
 struct nested {
     struct run *run;
     uint64_t token;
+    char *path;
 };
+
+static void nested_free(struct nested *nested) {
+    mem_free(nested->path);
+    mem_free(nested);
+}
 
 static void nested_ended(struct run *run, void *user) {
     struct nested *nested = user;
     uint64_t token = nested->token;
     struct call *call = call_of(token);
     if (call) call_set_data(call, NULL);
-    complete(run, token);
-    mem_free(nested);
+    complete(run, token, nested->path);
+    nested_free(nested);
 }
 
 static tn_value path_inside(const struct run *outer, const struct task *task) {
@@ -151,9 +159,8 @@ int32_t nested_start(struct callable *callable, struct call *call, tn_value inpu
         run->outer = outer;
         run->path = path_inside(outer, task);
         run->outer_task = task->index;
-        char *path = call_path(call);
-        run->scope = task_child_hash(task, path);
-        mem_free(path);
+        nested->path = call_path(call);
+        run->scope = task_child_hash(task, nested->path);
         struct run **last = &root->nested; /* in the order they began, so that a reader finds them go on in it */
         while (*last) last = &(*last)->next_nested;
         *last = run;
@@ -167,7 +174,7 @@ int32_t nested_start(struct callable *callable, struct call *call, tn_value inpu
     if (status != TN_OK) {
         leave(run);
         run_free(run);
-        mem_free(nested);
+        nested_free(nested);
         call_set_data(call, NULL);
         call_fail(call_token(call), &error);
         error_finish(&error);

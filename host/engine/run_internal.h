@@ -44,17 +44,18 @@ struct task {
     uint32_t index;
     uint32_t attempt; /* from 1 */
     enum task_state state;
-    bool approved;            /* its `interrupt: before` has been passed */
-    bool resumed;             /* start gets {continuation, answer} */
-    bool waits;               /* a call that it made waits for an answer: it is started again when that has come */
-    tn_value answer;          /* owned; with `resumed` */
-    tn_value asked;           /* owned; TASK_INTERRUPTED: call_interrupt_value of a task that another process started */
-    tn_value children;        /* owned; {path: what is known of a call that it made}, see call_ops.recall; or NULL */
-    uint32_t round;           /* how often it has been started anew, from the top: paths of its calls begin again */
-    tn_value cached;          /* owned; an outcome that came from the cache: {writes: [[channel, value]], output} */
-    tn_value cache_key;       /* owned; where the outcome is to be put into the cache */
-    tn_value uses, kept_uses; /* owned; likewise of tools that may be used so often: {name: number}; NULL: of none */
-    bool unrepeatable;        /* it has used what must not be used again by itself */
+    bool approved;      /* its `interrupt: before` has been passed */
+    bool resumed;       /* start gets {continuation, answer} */
+    bool waits;         /* a call that it made waits for an answer: it is started again when that has come */
+    tn_value answer;    /* owned; with `resumed` */
+    tn_value asked;     /* owned; TASK_INTERRUPTED: call_interrupt_value of a task that another process started */
+    tn_value children;  /* owned; {path: what is known of a call that it made}, see call_ops.recall; or NULL */
+    tn_value inside;    /* owned; {path: USAGE} of runs inside that have ended, until their call is noted; or NULL */
+    uint32_t round;     /* how often it has been started anew, from the top: paths of its calls begin again */
+    tn_value cached;    /* owned; an outcome that came from the cache: {writes: [[channel, value]], output} */
+    tn_value cache_key; /* owned; where the outcome is to be put into the cache */
+    tn_value uses, kept_uses;  /* owned; likewise of tools that may be used so often: {name: number}; NULL: of none */
+    bool unrepeatable;         /* it has used what must not be used again by itself */
     struct usage *used, *kept; /* by models it called; of earlier rounds alone. NULL: nothing */
     struct error error;        /* TASK_FAILED */
     struct loop_timer retry_timer;
@@ -179,8 +180,13 @@ bool task_is_pure(const struct task *task); /* its component declares no effects
 /* spend.c */
 int32_t task_may_spend(struct call *call, struct error *error);
 void task_spent(struct call *call, tn_value output);
-void task_settle(struct task *task); /* what it calls from now on is another round's */
-void run_settle(struct run *run);    /* the step is committed */
+/* A run inside has ended: what it has used goes with the note of its call, and is counted where that is recalled. */
+void task_spent_inside(struct task *task, const char *path, const struct run *inside);
+tn_value task_take_inside(struct task *task, const char *path); /* a new reference, or NULL */
+void task_recall_used(struct task *task, tn_value used);        /* NULL is nothing */
+void task_recount_used(struct task *task);                      /* it is started once more, and makes the same calls */
+void task_settle(struct task *task);                            /* what it calls from now on is another round's */
+void run_settle(struct run *run);                               /* the step is committed */
 tn_value
 task_kept(const struct task *task); /* what is saved of it: all, of one that is done; a new reference, or NULL */
 void task_restore_used(struct task *task, tn_value used);      /* as task_kept made it; NULL is nothing */

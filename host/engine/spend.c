@@ -23,8 +23,20 @@ static void copy(struct usage **to, const struct usage *from) {
     **to = *from;
 }
 
+/* The run, and the tasks and runs around it. */
 static void count_outwards(struct run *run, const struct usage *more) {
-    for (; run; run = run->outer) count(&run->used, more);
+    for (; run; run = run->outer) {
+        count(&run->used, more);
+        if (run->outer) count(&run->outer->tasks[run->outer_task].used, more);
+    }
+}
+
+static void take_back_outwards(struct run *run, const struct usage *less) {
+    for (; run; run = run->outer) {
+        if (run->used) usage_take_back(run->used, less);
+        if (run->outer && run->outer->tasks[run->outer_task].used)
+            usage_take_back(run->outer->tasks[run->outer_task].used, less);
+    }
 }
 
 /* ---- Counting ---- */
@@ -35,6 +47,34 @@ void task_spent(struct call *call, tn_value output) {
     usage_add_call(&more, value_get(output, "usage"));
     count(&task->used, &more);
     count_outwards(task->run, &more);
+}
+
+void task_spent_inside(struct task *task, const char *path, const struct run *inside) {
+    if (!inside->used) return;
+    task->inside = value_set_take(task->inside ? task->inside : value_object(), path, usage_to_value(inside->used));
+}
+
+tn_value task_take_inside(struct task *task, const char *path) {
+    tn_value used = task->inside ? value_ref(value_get(task->inside, path)) : NULL;
+    if (used) task->inside = value_remove_take(task->inside, value_text(path));
+    return used;
+}
+
+void task_recall_used(struct task *task, tn_value used) {
+    struct usage more;
+    if (!used) return;
+    usage_from_value(&more, used);
+    count(&task->used, &more);
+    count_outwards(task->run, &more);
+}
+
+void task_recount_used(struct task *task) {
+    if (!task->used) return;
+    struct usage again = *task->used, kept = {0};
+    if (task->kept) kept = *task->kept;
+    usage_take_back(&again, &kept);
+    take_back_outwards(task->run, &again);
+    *task->used = kept;
 }
 
 void task_settle(struct task *task) { copy(&task->kept, task->used); }

@@ -38,6 +38,7 @@ void task_finish(struct task *task) {
     value_unref(task->answer);
     value_unref(task->asked);
     value_unref(task->children);
+    value_unref(task->inside);
     value_unref(task->cached);
     value_unref(task->cache_key);
     value_unref(task->uses);
@@ -131,8 +132,9 @@ static bool is_pure(struct callable *callable) {
 }
 
 static tn_value recall(struct call *call, const char *path, struct callable *callee) {
-    const struct task *task = call_owner(call);
+    struct task *task = call_owner(call);
     tn_value entry = task_child(task, path);
+    if (entry) task_recall_used(task, value_get(entry, "used"));
     if (entry || !durable_replays(task->run) || is_pure(callee)) return entry ? value_ref(entry) : NULL;
     /* A replay does not go outside: but graphs are run again, as their nodes are looked up by themselves. */
     if (graph_of_callable(callee)) return NULL;
@@ -174,6 +176,9 @@ static bool record(struct call *call, const char *path, struct call *child) {
         break;
     default: break;
     }
+    tn_value used = task_take_inside(task, path);
+    if (entry && used) entry = value_set_take(entry, "used", value_ref(used));
+    value_unref(used);
     if (entry) {
         task_set_child_take(task, path, entry);
         durable_call(task, path);

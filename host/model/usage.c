@@ -33,6 +33,16 @@ void usage_add(struct usage *usage, const struct usage *more) {
     usage->priced |= more->priced;
 }
 
+void usage_take_back(struct usage *usage, const struct usage *less) {
+    usage->calls -= less->calls;
+    usage->input -= less->input;
+    usage->output -= less->output;
+    usage->cached -= less->cached;
+    usage->written -= less->written;
+    usage->reasoning -= less->reasoning;
+    usage->cost -= less->cost;
+}
+
 void usage_from_value(struct usage *usage, tn_value value) {
     *usage = (struct usage){.calls = tokens(value, "llm_calls"),
                             .input = tokens(value, "input_tokens"),

@@ -26,6 +26,7 @@ struct usage {
 /* One call more, with the USAGE of tenon/message.h, and `cost` where it has one; anything that is not so counts 0. */
 void usage_add_call(struct usage *usage, tn_value value);
 void usage_add(struct usage *usage, const struct usage *more);
+void usage_take_back(struct usage *usage, const struct usage *less); /* what was added before */
 /* {llm_calls, input_tokens, output_tokens, total_tokens, cached_tokens?, cache_write_tokens?, reasoning_tokens?, cost?}
  */
 tn_value usage_to_value(const struct usage *usage);

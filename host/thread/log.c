@@ -313,6 +313,10 @@ static tn_value make_batch(struct thread_log *log, const struct thread_commit *c
     } else {
         log->tasks_left |= value_count(log->tasks) > 0;
         batch = value_concat_take(batch, log->tasks);
+        if (commit->step_over && log->tasks_left) { /* of a run inside: what was noted of its own tasks is over */
+            thread_key_range(key, end, log->key, (const char *const[]){commit->scope, NULL});
+            batch = value_push_take(batch, store_delete_range(STORE_PENDING, key, end));
+        }
     }
     log->nested_left |= !root;
     log->tasks_left |= value_count(commit->tasks) > 0;

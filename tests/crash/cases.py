@@ -38,6 +38,7 @@ CASES = [
     Case("nested", turns=[{"input": "{}", "code": WAITS}, {"resume": ["ask"]}]),
     Case("inside", turns=[{"input": "{}", "code": WAITS}, {"resume": [], "code": WAITS}, {"resume": [], "code": WAITS},
                           {"resume": []}]),
+    Case("react", turns=[{"input": "{}", "code": WAITS}, {"resume": ["tools"]}]),
     Case("retry", times=20),
     Case("handled"),
     Case("heals", turns=[{"input": "{}", "code": 1}, {"resume": []}], fails=True),
