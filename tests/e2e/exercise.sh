@@ -4,7 +4,8 @@ cc=${CC:-cc}
 export TENON_TEST_DIFFERS=1
 
 build() {
-    "$cc" -shared -fPIC -O1 -fvisibility=hidden -I"$SOURCE/sdk/include" -DDEFECT="$1" \
+    # shellcheck disable=SC2086
+    "$cc" ${define:-} -shared -fPIC -O1 -fvisibility=hidden -I"$SOURCE/sdk/include" -DDEFECT="$1" \
         -Wl,--version-script="$SOURCE/sdk/cmake/tenon-plugin.map" -o "$1.so" "$SOURCE/tests/exercise/defects.c" \
         2>"$work/log" || { cat "$work/log" >&2; fails "defects.c"; }
 }
@@ -55,6 +56,14 @@ expect_in err 'error[MANIFEST_INVALID]: manifest: component `test.defect` (node)
 finds REFUSED_EXAMPLE 4 "error[EXAMPLE_REFUSED]" 'create does not take the configuration of example `one`'
 finds WRONG_EXAMPLE 4 "error[EXAMPLE_FAILED]" 'example `one` says that the output is {"writes":{"out":4}}'
 finds ENDS_TWICE 4 "error[CONTRACT]" 'ends a task by complete that it had ended before'
+
+# What is only random may give what it likes, and is run all the same.
+define=-DONLY_RANDOM
+finds IMPURE 4 "error[EXAMPLE_FAILED]" 'example `one` says that the output is'
+expect_not_in err "[IMPURE]"
+finds KEEPS_VALUES 4 "error[LEAK]" 'component `test.defect` (node): 20 runs leave 20 values'
+define=
+build IMPURE
 
 build MISSPELT
 run tenon plugin check MISSPELT.so

@@ -41,6 +41,8 @@ TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
 #endif
 #if DEFECT == MISSPELT
 #define EFFECTS "[\"fs.raed:/tmp\"]"
+#elif defined(ONLY_RANDOM) /* which is no defect, and hides none */
+#define EFFECTS "[\"random\"]"
 #else
 #define EFFECTS "[]"
 #endif
