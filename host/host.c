@@ -229,6 +229,7 @@ void host_free(struct host *host) {
     store_close(host->store);
     tools_free(host->tools);
     host->tools = NULL;
+    if (host->registry) registry_take_leave(host->registry);
     http_close(host->http); /* while plugins are there, which may still say something of their exchanges */
     registry_free(host->registry);
     http_free(host->http);

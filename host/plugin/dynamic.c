@@ -78,6 +78,7 @@ static int32_t draft_expect(const tn_host *host, int32_t more) {
     struct plugin *plugin = plugin_of(host);
     if (!plugin || (more != 0 && more != 1)) return TN_INVALID;
     plugin->expecting = more == 1;
+    plugin->expects = true;
     return TN_OK;
 }
 

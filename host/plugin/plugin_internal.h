@@ -17,7 +17,8 @@ struct plugin {
     bool program;         /* no shared object: a program */
     bool isolated;        /* runs in a process of its own; every program does */
     bool counted;         /* it is in the loader's list of objects in use */
-    bool expecting;       /* it will add components soon, it says */
+    bool expecting;       /* it will add components soon, it says; or has something to say to others before it ends */
+    bool expects;         /* it has said so before */
     tn_value manifest;    /* one reference; id, version and title point into it */
     const char *id, *version, *title;
     uint64_t device, inode;

@@ -21,6 +21,7 @@
 #include "adl/value/error.h"
 #include <stdbool.h>
 #include <stdint.h>
+#include <tenon/expect.h>
 #include <tenon/registry.h>
 
 struct plugin; /* plugin.h */
@@ -66,7 +67,7 @@ struct registry_options {
      * Lets time pass until registry_expecting is false, or it has been long enough. May be NULL: nobody waits.
      */
     void (*wait)(void *user);
-    void *user;                        /* registry_user gives it back: how interfaces find their host */
+    void *user; /* registry_user gives it back: how interfaces find their host */
 };
 
 /* A component ready to make instances: its plugin's code is loaded. */
@@ -147,6 +148,8 @@ int32_t registry_add_component(struct plugin *plugin, tn_value component, struct
 int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error);
 /* Whether a plugin has said that it will add components soon (tenon.expect). */
 bool registry_expecting(const struct registry *registry);
+/* Before everything ends: those that have used it are quiesced, and may go on expecting while they take leave. */
+void registry_take_leave(struct registry *registry);
 /* Grows with every component or plugin that comes or goes: what was derived from the catalog is then out of date. */
 uint64_t registry_generation(const struct registry *registry);
 

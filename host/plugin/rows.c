@@ -256,9 +256,16 @@ static bool is_dynamic(const struct plugin *plugin, const char *kind) {
 bool registry_expecting(const struct registry *registry) {
     for (size_t i = 0; i < registry->plugin_count; i++) {
         const struct plugin *plugin = registry->plugins[i];
-        if (plugin->expecting && plugin->state == PLUGIN_LOADED && !plugin->replaced) return true;
+        bool there = plugin->state == PLUGIN_LOADED || plugin->state == PLUGIN_QUIESCED;
+        if (plugin->expecting && there && !plugin->replaced) return true;
     }
     return false;
+}
+
+void registry_take_leave(struct registry *registry) {
+    for (size_t i = 0; i < registry->plugin_count; i++)
+        if (registry->plugins[i]->expects) plugin_quiesce(registry->plugins[i]);
+    if (registry->options.wait && registry_expecting(registry)) registry->options.wait(registry->options.user);
 }
 
 /* Loads every plugin that adds components of the kind at run time, and has not been loaded. */

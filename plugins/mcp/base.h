@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <tenon/easy.h>
+#include <tenon/expect.h>
 #include <tenon/http.h>
 #include <tenon/message.h>
 #include <tenon/poll.h>
@@ -40,6 +41,7 @@
 #define MCP_ADDED_MAX      20000    /* tools that one server may bring, counted again each time that they change */
 #define MCP_PROBE_MS       5000     /* for an answer to server/discover, of a server that may be older */
 #define MCP_GRACE_MS       2000     /* between closing a server's input, SIGTERM and SIGKILL */
+#define MCP_LEAVE_MS       1000     /* for servers to hear that we leave */
 #define MCP_EXTENSIONS     10       /* times its timeout that a request may take while it tells of progress */
 
 #define MCP_MODERN "2026-07-28" /* the first version without a handshake */

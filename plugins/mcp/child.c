@@ -15,8 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 struct child {
     struct child *next; /* of those that are to end */
     pid_t pid;
@@ -153,12 +151,9 @@ static bool overridden(tn_value env, const char *entry) {
 
 /* NAME=VALUE, or NULL. */
 static char *join(const char *name, const char *value) {
-    size_t first = strlen(name), second = strlen(value);
-    char *made = take(first + second + 2);
-    if (made == NULL) return NULL;
-    memcpy(made, name, first);
-    made[first] = '=';
-    memcpy(made + first + 1, value, second);
+    size_t size = strlen(name) + strlen(value) + 2;
+    char *made = take(size);
+    if (made != NULL) (void)snprintf(made, size, "%s=%s", name, value);
     return made;
 }
 

@@ -121,10 +121,8 @@ tn_value header_encode(const char *text, uint64_t length) {
     if (is_plain(text, length)) return tn_text_n(text, length);
     char *encoded = take(length / 3 * 4 + 4 + 12);
     if (encoded == NULL) return NULL;
-    memcpy(encoded, "=?base64?", 9);
-    char *end = put_base64(encoded + 9, (const unsigned char *)text, length);
-    memcpy(end, "?=", 2);
-    tn_value made = tn_text_n(encoded, (uint64_t)(end - encoded) + 2);
+    char *end = put_base64(stpcpy(encoded, "=?base64?"), (const unsigned char *)text, length);
+    tn_value made = tn_text_n(encoded, (uint64_t)(stpcpy(end, "?=") - encoded));
     give(encoded);
     return made;
 }

@@ -23,6 +23,8 @@ struct http {
     char session[SESSION_MAX + 1];
     char version[16]; /* "" before it has been agreed on */
     bool modern, closed, wants_stream;
+    uint64_t leaving; /* the exchange that says so; 0: none */
+    void (*left)(void);
     uint32_t inside; /* how many of our functions are on the stack that give events */
 };
 
@@ -388,31 +390,39 @@ static void http_agreed(struct transport *transport, const char *version, bool m
     if (exchange->timer == 0) exchange_free(exchange);
 }
 
-static void ignore_event(void *user, int32_t event, tn_value value) { (void)user, (void)event, (void)value; }
+static void on_leave(void *user, int32_t event, tn_value value) {
+    struct http *http = user;
+    (void)value;
+    if (event != TN_HTTP_END && event != TN_HTTP_FAILED) return; /* 405: it keeps its sessions, and that is fine */
+    http->leaving = 0;
+    http->left();
+}
 
-/* The server is told, and nobody waits for what it says to that. */
-static void end_session(const struct http *http) {
-    uint64_t token = 0;
-    if (http->modern || *http->session == '\0') return;
+static bool http_leave(struct transport *transport, void (*left)(void)) {
+    struct http *http = (struct http *)transport;
+    if (http->modern || *http->session == '\0' || http->leaving != 0) return false;
     tn_builder *builder = begin_request(http, "DELETE");
     tn_put_begin(builder, "headers", TN_OBJECT);
     put_headers(builder, http);
     tn.value->end(builder);
     tn.value->end(builder);
     tn_value request = tn.value->finish(builder);
-    if (request != NULL) (void)mcp_http->send(tn.host, request, ignore_event, NULL, &token);
+    http->left = left;
+    bool sent = request != NULL && mcp_http->send(tn.host, request, on_leave, http, &http->leaving) == TN_OK;
     tn_release(request);
+    *http->session = '\0';
+    return sent;
 }
 
 static void http_close(struct transport *transport) {
     struct http *http = (struct http *)transport;
-    end_session(http);
+    if (http->leaving != 0) (void)mcp_http->cancel(tn.host, http->leaving);
     http->closed = true;
     http->inside++;
     leave(http);
 }
 
-static const struct transport_class http_class = {"http", http_send, http_abort, http_agreed, http_close};
+static const struct transport_class http_class = {"http", http_send, http_abort, http_agreed, http_leave, http_close};
 
 bool http_host(const char *url, char *host, size_t size) {
     const char *start = strncmp(url, "https://", 8) == 0 ? url + 8 : strncmp(url, "http://", 7) == 0 ? url + 7 : NULL;

@@ -79,8 +79,48 @@ static int32_t init(void *self, tn_value config) {
     return TN_OK;
 }
 
+/* ---- Leaving: servers behind a URL that keep a session are told, where nobody uses them any more ---- */
+
+static uint32_t goodbyes;
+static uint64_t patience; /* a posted call */
+
+static void done_leaving(void) {
+    if (patience != 0) (void)tn.core->unpost(tn.host, patience);
+    patience = 0;
+    goodbyes = 0;
+    (void)expecting->expect(tn.host, 0);
+}
+
+static void out_of_patience(void *argument) {
+    (void)argument;
+    patience = 0;
+    done_leaving();
+}
+
+static void left(void) {
+    if (goodbyes > 0 && --goodbyes == 0) done_leaving();
+}
+
+static bool in_use(const struct server *server) {
+    bool used = server->calls != NULL;
+    for (const struct tool *tool = server->tools; tool != NULL; tool = tool->next) used |= tool->references > 1;
+    return used;
+}
+
+static void quiesce(void *self) {
+    (void)self;
+    if (expecting == NULL) return;
+    for (struct server *server = servers; server != NULL; server = server->next)
+        if (server->session != NULL && !in_use(server)) goodbyes += session_leave(server->session, left);
+    if (goodbyes == 0) return;
+    patience = tn.core->post(tn.host, MCP_LEAVE_MS, out_of_patience, NULL);
+    (void)expecting->expect(tn.host, patience != 0);
+}
+
 static void deinit(void *self) {
     (void)self;
+    if (patience != 0) (void)tn.core->unpost(tn.host, patience);
+    patience = 0;
     forget();
     stdio_end_all();
 }
@@ -169,7 +209,7 @@ static void destroy(void *self) {
 }
 
 static const tn_component_1 components = {sizeof(tn_component_1), 0, create, start, cancel, NULL, destroy};
-static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, init, NULL, deinit};
+static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, init, quiesce, deinit};
 
 /* ---- Entry ---- */
 

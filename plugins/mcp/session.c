@@ -482,6 +482,10 @@ void session_free(struct session *session) {
     give(session);
 }
 
+bool session_leave(struct session *session, void (*left)(void)) {
+    return session->state == READY && session->transport->class->leave(session->transport, left);
+}
+
 static void nobody(void *user, const struct rpc_answer *answer) { (void)user, (void)answer; }
 
 int64_t session_request(struct session *session, const char *method, tn_value params, tn_value headers, bool progress,

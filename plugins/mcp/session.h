@@ -48,6 +48,8 @@ struct session;
 
 struct session *session_new(const struct session_options *options, const struct session_events *events);
 void session_free(struct session *session); /* NULL is allowed; requests are forgotten, the transport is closed */
+/* As the transport's leave. */
+bool session_leave(struct session *session, void (*left)(void));
 /* What a transport's events are to be. */
 struct transport_events session_transport_events(struct session *session);
 void session_start(struct session *session, struct transport *transport);

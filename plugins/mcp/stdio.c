@@ -219,7 +219,14 @@ static void stdio_agreed(struct transport *transport, const char *version, bool 
     (void)transport, (void)version, (void)modern;
 }
 
-static const struct transport_class stdio_class = {"stdio", stdio_send, stdio_abort, stdio_agreed, stdio_close};
+/* The end of its input says it. */
+static bool stdio_leave(struct transport *transport, void (*left)(void)) {
+    (void)transport, (void)left;
+    return false;
+}
+
+static const struct transport_class stdio_class = {"stdio",      stdio_send,  stdio_abort,
+                                                   stdio_agreed, stdio_leave, stdio_close};
 
 struct transport *stdio_new(const struct stdio_options *options, const struct transport_events *events, char *why,
                             size_t size) {

@@ -34,6 +34,9 @@ struct transport_class {
     bool (*abort)(struct transport *transport, int64_t id, bool modern);
     /* The version has been agreed on: what is sent from now on says so. Old ones may open a stream of the server's. */
     void (*agreed)(struct transport *transport, const char *version, bool modern);
+    /* The other end is told that nobody comes back; `left` is called once that has been said. False: there is nothing
+     * to say, and it is not called. */
+    bool (*leave)(struct transport *transport, void (*left)(void));
     void (*close)(struct transport *transport);
 };
 

@@ -67,7 +67,8 @@ def test_everything_over_http():
         check("Ada" in str(got.contents), "a person was asked", got.contents, got.err)
     finally:
         started.kill()
-        started.communicate()
+        said = started.communicate()[0]
+    check(said.count("session termination request") == said.count("Session initialized"), "each session is ended (DELETE)", said)
 
 
 def test_files_and_memory():

@@ -25,19 +25,6 @@ typedef struct tn_registry_draft {
     int32_t (*remove)(const tn_host *host, const char *kind, const char *id);
 } tn_registry_draft;
 
-#define TN_EXPECT_DRAFT "tenon.expect/1-draft.1"
-/* From the host, for plugins whose components are somebody else's to tell, and that takes a while. */
-typedef struct tn_expect_draft {
-    uint32_t size;
-    uint32_t reserved;
-    /*
-     * [loop] more: 1: this plugin will add components soon. Until it says 0, whoever opens a document, or asks for all
-     * that there is, waits for it, a minute at most; but nobody does so from inside a task, nor for a plugin in a
-     * process of its own.
-     */
-    int32_t (*expect)(const tn_host *host, int32_t more);
-} tn_expect_draft;
-
 #ifdef __cplusplus
 }
 #endif
