@@ -100,6 +100,8 @@ void inside_over(struct model_call *call) {
     if (*at == call) *at = call->next;
     if (call->exchange != 0) (void)call->model->http->cancel(tn.host, call->exchange);
     call->exchange = 0;
+    if (call->grace != 0) (void)tn.core->unpost(tn.host, call->grace);
+    call->grace = 0;
 }
 
 static struct model_call *call_find(struct model *model, tn_task task) {
@@ -335,6 +337,22 @@ static void on_http(void *user, int32_t event, tn_value value) {
             inside_fail_http(call, value);
     }
     inside_leave(call);
+}
+
+/* It left its stream open: what it said was all. */
+static void grace_over(void *argument) {
+    struct model_call *call = argument;
+    inside_enter(call);
+    call->grace = 0;
+    if (call->exchange != 0) (void)call->model->http->cancel(tn.host, call->exchange);
+    call->exchange = 0;
+    inside_answer_end(call);
+    inside_leave(call);
+}
+
+void model_done(struct model_call *call) {
+    if (call->over || call->exchange == 0 || call->grace != 0 || !model_finished(call)) return;
+    call->grace = tn.core->post(tn.host, MODEL_GRACE_MS, grace_over, call);
 }
 
 /* ---- Requests ---- */

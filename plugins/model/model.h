@@ -33,6 +33,7 @@
 #define MODEL_TEXT_MAX    67108864           /* bytes of one part, or of one call's arguments */
 #define MODEL_NAME_MAX    64                 /* bytes of a tool's name, as services see it */
 #define MODEL_IDLE_MS     300000             /* without a byte: models think for minutes */
+#define MODEL_GRACE_MS    1000               /* for a stream to close that has said its last word */
 #define MODEL_TOOLS_MAX   1024               /* of one request; more is INVALID_REQUEST */
 #define MODEL_COUNT_MAX   (INT64_C(1) << 50) /* tokens that a service may tell: so that sums of them fit */
 #define MODEL_MESSAGE_MAX 400                /* bytes of the service's own words in an error */
@@ -92,6 +93,7 @@ struct model_call {
     void *own;
     struct model_call *next;
     uint64_t exchange;
+    uint64_t grace; /* a posted call; 0: none */
     int64_t status; /* of HTTP; 0 before there is one */
     tn_value head;
     struct model_names *names;
@@ -206,6 +208,8 @@ int64_t model_count(tn_value object, const char *key);
  */
 void model_finish(struct model_call *call, const char *reason);
 bool model_finished(const struct model_call *call);
+/* And nothing more will come, as the service says: the exchange may still end by itself, for MODEL_GRACE_MS. */
+void model_done(struct model_call *call);
 /* The service begins its answer anew: all that it told is as if it had not been. The delta {reset: {code}} says so. */
 void model_reset(struct model_call *call, const char *code);
 /* Ends a call that embeds: an array of arrays of numbers. */

@@ -159,6 +159,7 @@ void chat_event(struct model_call *call, const char *name, tn_value json) {
     (void)name;
     if (json == NULL) {
         if (!model_finished(call) && own->said) model_finish(call, "other");
+        model_done(call);
     } else if (tn.value->kind(json) != TN_OBJECT)
         model_invalid(call, "an event that is %s; expected an object with `choices`", tn_kind_name(json));
     else if (tn.value->kind(tn.value->get(json, "error")) > TN_NULL)

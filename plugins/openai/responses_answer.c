@@ -245,6 +245,7 @@ static void on_arguments(struct model_call *call, tn_value event) {
 
 static void on_response(struct model_call *call, tn_value event) {
     read_response(call, tn.value->get(event, "response"));
+    model_done(call);
 }
 
 static void on_error(struct model_call *call, tn_value event) { model_error(call, event); }

@@ -4,10 +4,9 @@
  * provider_drive PLUGIN.so reads cases from standard input, a JSON object a line, and writes a result for each:
  *
  *   {component, config, input,
- *    exchanges: [{status? 200, headers? {}, stream? TEXT, body? TEXT, failed? ERROR}],   one for each request, in order
- *    room? N            deltas that are taken before each TN_AGAIN; not said: all
- *    cancel_after? N    the task is cancelled after so many events
- *    cuts? true         see below
+ *    exchanges: [{status? 200, headers? {}, stream? TEXT, body? TEXT, failed? ERROR, hangs?}],   one for each request,
+ * in order; one that hangs does not end, though an hour passes room? N            deltas that are taken before each
+ * TN_AGAIN; not said: all cancel_after? N    the task is cancelled after so many events cuts? true         see below
  *    no_http? true      the host does not offer tenon.http
  *    starves? true}     also runs it with the Nth allocation failing, for every N: {starved: {CODE: how many}}
  *   -> {requests: [...], deltas: [...], output | error | open: true, paused: N}; or {refused: why}, by create
@@ -192,6 +191,11 @@ static tn_value lost(void) {
     return value_set_take(error, "retryable", value_bool(true));
 }
 
+static bool asked(tn_value test, const char *name) {
+    int32_t truth = 0;
+    return fake_as_bool(value_get(test, name), &truth) == TN_OK && truth;
+}
+
 /* `length` and `badly` are of the last exchange's stream, where it has one. */
 static void run_exchanges(struct running *running, size_t length, bool badly) {
     tn_value exchanges = value_get(running->test, "exchanges");
@@ -206,6 +210,11 @@ static void run_exchanges(struct running *running, size_t length, bool badly) {
         if (http.open && chars) (void)give_stream(running, chars, last && length < size ? length : size);
         let_go_on(running);
         if (!http.open) continue;
+        if (asked(exchange, "hangs")) {
+            fake_advance(3600000);
+            let_go_on(running);
+            return;
+        }
         if (failed || (last && badly))
             http_give(TN_HTTP_FAILED, failed ? value_ref(failed) : lost());
         else
@@ -352,11 +361,6 @@ static tn_value run_starved(tn_value test, tn_value result) {
         if (!failed) break;
     }
     return value_set_take(result, "starved", codes);
-}
-
-static bool asked(tn_value test, const char *name) {
-    int32_t truth = 0;
-    return fake_as_bool(value_get(test, name), &truth) == TN_OK && truth;
 }
 
 int main(int argc, char **argv) {

@@ -34,7 +34,8 @@ def case(exchange, given=None, config=None, **more):
 
 
 def responses(*events, **more):
-    return case({"stream": sse(*events)}, config={"api": "responses"}, **more)
+    hangs = {"hangs": True} if events[-1]["type"] == "response.completed" else {}
+    return case({"stream": sse(*events), **hangs}, config={"api": "responses"}, **more)
 
 
 def refused(status, body, headers=None):
@@ -188,6 +189,11 @@ ANSWERS = [
     ("usage that is nonsense", case({"stream": chat(usage={"prompt_tokens": -5, "completion_tokens": "x"})}), {"usage": None}),
     ("the connection lost behind the end", case({"status": 200, "stream": chat({"content": "a"}, done=False),
      "failed": {"code": "CONNECTION_LOST", "message": "x", "retryable": True}}), {"content": "a"}),
+    ("a stream left open", case({"stream": chat({"content": "a"}), "hangs": True}), {"content": "a"}),
+    ("a stream left open, slowly", case({"stream": chat({"content": "a"}, {"content": "b"}, {"content": "c"}),
+     "hangs": True}, room=1), {"content": "abc"}),
+    ("responses: a stream left open", responses({"type": "response.completed", "response": {"status": "completed",
+     "output": []}}), {"content": ""}),
     ("other choices", case({"stream": sse({"choices": [{"index": 1, "delta": {"content": "b"}},
      {"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}]})}), {"content": "a"}),
     ("an image", case({"stream": chat({"images": [{"type": "image_url", "image_url":
