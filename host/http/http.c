@@ -43,7 +43,7 @@ struct exchange {
     tn_http_handler handler;
     void *user;
     tn_value given; /* until it has been read */
-    struct request request;
+    struct http_request request;
     struct sending sending;
     struct leg *leg;
     struct loop_work work; /* its beginning; the next event of a replay */
@@ -135,7 +135,7 @@ static void give(struct exchange *exchange) {
     asker_of(http, exchange->plugin)->open--;
     value_unref(exchange->given);
     sending_finish(&exchange->sending);
-    request_finish(&exchange->request);
+    http_request_finish(&exchange->request);
     mem_free(exchange->location);
     http->open--;
     struct exchange cleared = {.http = http, .index = exchange->index, .generation = exchange->generation + 1};
@@ -275,7 +275,7 @@ static bool is_head(tn_value value) {
     return true;
 }
 
-static bool is_data(const struct request *request, tn_value value) {
+static bool is_data(const struct http_request *request, tn_value value) {
     static const int kinds[] = {[RECEIVE_WHOLE] = TN_NONE,
                                 [RECEIVE_BYTES] = TN_BYTES,
                                 [RECEIVE_EVENTS] = TN_OBJECT,
@@ -300,7 +300,7 @@ static tn_value with_safe_headers(struct exchange *exchange, tn_value value) {
 }
 
 static void doubt_secrets(struct exchange *exchange) {
-    tn_value names = request_secrets(&exchange->request);
+    tn_value names = http_request_secrets(&exchange->request);
     for (size_t i = 0; i < value_count(names); i++)
         secrets_doubt(exchange->http->secrets, value_chars(value_key_at(names, i), NULL));
     value_unref(names);
@@ -413,7 +413,7 @@ static void play(struct loop_work *work) {
 /* ---- The beginning ---- */
 
 static int32_t begin_playback(struct exchange *exchange, struct replayer *replay, struct error *error) {
-    tn_value redacted = request_redacted(&exchange->request);
+    tn_value redacted = http_request_redacted(&exchange->request);
     int32_t status = replayer_find(replay, redacted, &exchange->playback, error);
     value_unref(redacted);
     if (status != TN_OK) return status;
@@ -425,17 +425,17 @@ static int32_t begin_playback(struct exchange *exchange, struct replayer *replay
 static int32_t prepare(struct exchange *exchange, struct error *error) {
     struct http *http = exchange->http;
     struct host *host = http->host;
-    int32_t status = request_read(&exchange->request, exchange->given, error);
+    int32_t status = http_request_read(&exchange->request, exchange->given, error);
     value_unref(exchange->given);
     exchange->given = NULL;
-    if (status == TN_OK) status = request_permit(&exchange->request, exchange->plugin, host->config, error);
+    if (status == TN_OK) status = http_request_permit(&exchange->request, exchange->plugin, host->config, error);
     if (status != TN_OK || host->http_replay) return status;
     if (host->http_record) {
-        tn_value redacted = request_redacted(&exchange->request);
+        tn_value redacted = http_request_redacted(&exchange->request);
         exchange->recording = recording_new_take(host->http_record, plugin_id(exchange->plugin), redacted);
     }
     exchange->redirects = exchange->request.redirects;
-    return request_fill(&exchange->request, http->secrets, exchange->begun_ms, &exchange->sending, error);
+    return http_request_fill(&exchange->request, http->secrets, exchange->begun_ms, &exchange->sending, error);
 }
 
 static void begin(struct loop_work *work) {

@@ -44,7 +44,7 @@ static bool is_secret(const char *effect, const void *wanted) {
     return effect[6] == 0 || (effect[6] == ':' && strcmp(effect + 7, wanted) == 0);
 }
 
-int32_t request_permit_url(const struct url *url, const struct plugin *plugin, struct error *error) {
+int32_t http_request_permit_url(const struct url *url, const struct plugin *plugin, struct error *error) {
     if (declares(plugin, is_host, url)) return TN_OK;
     return error_set(
         error, TN_INVALID, "PERMISSION_DENIED",
@@ -64,16 +64,16 @@ static tn_value add_secrets(tn_value names, tn_value text) {
     return names;
 }
 
-tn_value request_secrets(const struct request *request) {
+tn_value http_request_secrets(const struct http_request *request) {
     tn_value headers = value_get(request->given, "headers"), query = value_get(request->given, "query");
     tn_value names = value_object();
     for (size_t i = 0; i < value_count(headers); i++) names = add_secrets(names, value_value_at(headers, i));
     for (size_t i = 0; i < value_count(query); i++)
-        if (!request_query_lists(value_value_at(query, i))) names = add_secrets(names, value_value_at(query, i));
+        if (!http_request_query_lists(value_value_at(query, i))) names = add_secrets(names, value_value_at(query, i));
     return request->body && !request->json ? add_secrets(names, request->body) : names;
 }
 
-static int32_t permit_secret(const char *name, const struct request *request, const struct plugin *plugin,
+static int32_t permit_secret(const char *name, const struct http_request *request, const struct plugin *plugin,
                              const struct config *config, struct error *error) {
     tn_value hosts = config_secret_hosts(config, name);
     bool allowed = hosts == NULL;
@@ -92,10 +92,10 @@ static int32_t permit_secret(const char *name, const struct request *request, co
         plugin_id(plugin), name, request->url.host, name);
 }
 
-int32_t request_permit(const struct request *request, const struct plugin *plugin, const struct config *config,
-                       struct error *error) {
-    tn_value names = request_secrets(request);
-    int32_t status = request_permit_url(&request->url, plugin, error);
+int32_t http_request_permit(const struct http_request *request, const struct plugin *plugin,
+                            const struct config *config, struct error *error) {
+    tn_value names = http_request_secrets(request);
+    int32_t status = http_request_permit_url(&request->url, plugin, error);
     for (size_t i = 0; status == TN_OK && i < value_count(names); i++)
         status = permit_secret(value_chars(value_key_at(names, i), NULL), request, plugin, config, error);
     value_unref(names);

@@ -119,7 +119,7 @@ void recording_event(struct recording *recording, int32_t event, tn_value value)
 /* ---- Its file ---- */
 
 static bool is_private(const struct recording *recording) {
-    return value_text_is(value_get(recording->request, "method"), REQUEST_PRIVATE);
+    return value_text_is(value_get(recording->request, "method"), HTTP_PRIVATE);
 }
 
 static tn_value readable_take(tn_value bytes) {
@@ -221,7 +221,7 @@ static tn_value response_of(const struct recording *recording, struct secrets *s
     if (head) {
         tn_value attempt = value_get(head, "attempt");
         made = value_set_take(made, "status", value_ref(value_get(head, "status")));
-        made = value_set_take(made, "headers", request_redact_headers(value_get(head, "headers"), secrets));
+        made = value_set_take(made, "headers", http_request_redact_headers(value_get(head, "headers"), secrets));
         if (attempt) made = value_set_take(made, "attempt", value_ref(attempt));
     }
     if (value_count(recording->data)) made = value_set_take(made, "data", data_of(recording, secrets));

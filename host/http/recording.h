@@ -38,7 +38,7 @@ struct secrets;
 /* Makes the folder where it is not there. IO. */
 int32_t recorder_open(const char *folder, struct recorder **out, struct error *error);
 void recorder_free(struct recorder *record); /* NULL is allowed */
-/* Takes the redacted request (request_redacted). */
+/* Takes the redacted request (http_request_redacted). */
 struct recording *recording_new_take(struct recorder *record, const char *plugin, tn_value request);
 /* NULL is allowed, here and below. */
 void recording_event(struct recording *recording, int32_t event, tn_value value);

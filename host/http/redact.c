@@ -17,7 +17,7 @@ static bool is_one_of(const char *const *names, size_t count, const char *name, 
     return false;
 }
 
-bool request_is_sensitive_header(const char *lower) {
+bool http_request_is_sensitive_header(const char *lower) {
     static const char *const names[] = {"authorization", "x-api-key",          "api-key", "x-goog-api-key", "cookie",
                                         "set-cookie",    "proxy-authorization"};
     return is_one_of(names, sizeof names / sizeof *names, lower, strlen(lower));
@@ -64,7 +64,7 @@ static void write_query_value(struct buffer *out, const char *name, size_t lengt
     buffer_finish(&text);
 }
 
-static tn_value redacted_url(const struct request *request) {
+static tn_value redacted_url(const struct http_request *request) {
     tn_value query = value_get(request->given, "query");
     struct buffer out;
     buffer_init(&out, SIZE_MAX);
@@ -74,7 +74,7 @@ static tn_value redacted_url(const struct request *request) {
         size_t length;
         const char *name = value_chars(value_key_at(query, i), &length);
         tn_value item = value_value_at(query, i);
-        bool list = request_query_lists(item);
+        bool list = http_request_query_lists(item);
         for (size_t j = 0; j < (list ? value_count(item) : 1); j++)
             write_query_value(&out, name, length, list ? value_at(item, j) : item);
     }
@@ -86,7 +86,7 @@ static tn_value redacted_url(const struct request *request) {
 static tn_value redacted_header(const char *name, tn_value text) {
     struct buffer out;
     buffer_init(&out, SIZE_MAX);
-    text_redact(&out, text, !request_is_sensitive_header(name));
+    text_redact(&out, text, !http_request_is_sensitive_header(name));
     tn_value result = value_string_lossy(buffer_cstr(&out), out.length);
     buffer_finish(&out);
     return result;
@@ -106,7 +106,7 @@ static tn_value redacted_headers(tn_value headers) {
     return made;
 }
 
-static tn_value redacted_body(const struct request *request) {
+static tn_value redacted_body(const struct http_request *request) {
     if (value_is(request->body, TN_BYTES)) return value_ref(request->body);
     struct buffer out;
     buffer_init(&out, SIZE_MAX);
@@ -126,14 +126,14 @@ static tn_value as_json_take(tn_value text) {
     return value;
 }
 
-static tn_value private_redacted(const struct request *request) {
+static tn_value private_redacted(const struct http_request *request) {
     const char *name = value_chars(value_get(request->given, "private"), NULL);
-    tn_value made = value_set_take(value_object_reserve(3), "method", value_text(REQUEST_PRIVATE));
+    tn_value made = value_set_take(value_object_reserve(3), "method", value_text(HTTP_PRIVATE));
     made = value_set_take(made, "url", value_format("private://%s", name));
     return value_set_take(made, "receive", value_text(receive_name(request->receive)));
 }
 
-tn_value request_redacted(const struct request *request) {
+tn_value http_request_redacted(const struct http_request *request) {
     if (request->is_private) return private_redacted(request);
     tn_value headers = value_get(request->given, "headers");
     tn_value made = value_set_take(value_object_reserve(5), "method", value_text(request->method));
@@ -149,12 +149,13 @@ tn_value request_redacted(const struct request *request) {
     return value_set_take(made, "receive", value_text(receive_name(request->receive)));
 }
 
-tn_value request_redact_headers(tn_value headers, struct secrets *secrets) {
+tn_value http_request_redact_headers(tn_value headers, struct secrets *secrets) {
     tn_value made = value_object();
     for (size_t i = 0; i < value_count(headers); i++) {
         tn_value key = value_key_at(headers, i);
-        tn_value value = request_is_sensitive_header(value_chars(key, NULL)) ? value_text("{redacted}")
-                                                                             : value_ref(value_value_at(headers, i));
+        tn_value value = http_request_is_sensitive_header(value_chars(key, NULL))
+                             ? value_text("{redacted}")
+                             : value_ref(value_value_at(headers, i));
         made = value_set_key_take(made, value_ref(key), value);
     }
     tn_value safe = secrets_scrub(secrets, made, SECRETS_SCRUB_MIN);

@@ -93,14 +93,14 @@ static bool is_token(const char *text, size_t length) {
     return length > 0;
 }
 
-static int32_t read_url(struct request *request, tn_value value, struct error *error) {
+static int32_t read_url(struct http_request *request, tn_value value, struct error *error) {
     size_t length;
     if (!value_is(value, TN_STRING)) return wrong_kind(error, "url", value, "a string, as in \"https://host/path\"");
     const char *text = value_chars(value, &length), *why = url_read(&request->url, text, length, NULL);
     return why ? invalid(error, "url", "found \"%.200s\": %s", text, why) : TN_OK;
 }
 
-static int32_t read_method(struct request *request, tn_value value, struct error *error) {
+static int32_t read_method(struct http_request *request, tn_value value, struct error *error) {
     size_t length;
     if (!value_is(value, TN_STRING)) return wrong_kind(error, "method", value, "a string, as in \"GET\"");
     const char *text = value_chars(value, &length);
@@ -132,7 +132,14 @@ static int32_t check_text(const char *where, tn_value text, bool one_line, struc
     return TN_OK;
 }
 
-static int32_t read_headers(struct request *request, tn_value value, struct error *error) {
+static bool is_named_before(tn_value headers, size_t index) {
+    const char *name = value_chars(value_key_at(headers, index), NULL);
+    for (size_t i = 0; i < index; i++)
+        if (strcasecmp(value_chars(value_key_at(headers, i), NULL), name) == 0) return true;
+    return false;
+}
+
+static int32_t read_headers(struct http_request *request, tn_value value, struct error *error) {
     (void)request;
     if (!value_is(value, TN_OBJECT)) return wrong_kind(error, "headers", value, "an object of names and texts");
     if (value_count(value) > HTTP_FIELDS_MAX) return invalid(error, "headers", "more than %u", HTTP_FIELDS_MAX);
@@ -145,6 +152,7 @@ static int32_t read_headers(struct request *request, tn_value value, struct erro
         if (strcasecmp(name, "host") == 0 || strcasecmp(name, "content-length") == 0 ||
             strcasecmp(name, "transfer-encoding") == 0)
             return invalid(error, "headers", "`%s` follows from the rest of the request; leave it out", name);
+        if (is_named_before(value, i)) return invalid(error, "headers", "`%s` is there twice", name);
         snprintf(where, sizeof where, "headers.%s", name);
         if (check_text(where, value_value_at(value, i), true, error) != TN_OK) return TN_INVALID;
     }
@@ -164,9 +172,9 @@ static bool is_list(tn_value value) {
     return true;
 }
 
-bool request_query_lists(tn_value value) { return is_list(value); }
+bool http_request_query_lists(tn_value value) { return is_list(value); }
 
-static int32_t read_query(struct request *request, tn_value value, struct error *error) {
+static int32_t read_query(struct http_request *request, tn_value value, struct error *error) {
     size_t count = value_count(value);
     (void)request;
     if (!value_is(value, TN_OBJECT)) return wrong_kind(error, "query", value, "an object of names and values");
@@ -188,7 +196,7 @@ static int32_t too_long(struct error *error, const char *member) {
                      TN_HTTP_BODY_MAX >> 20);
 }
 
-static int32_t read_body(struct request *request, tn_value value, struct error *error) {
+static int32_t read_body(struct http_request *request, tn_value value, struct error *error) {
     size_t total = 0, length = 0;
     if (value_is(value, TN_BYTES)) {
         value_data(value, &total);
@@ -206,7 +214,7 @@ static int32_t read_body(struct request *request, tn_value value, struct error *
     return TN_OK;
 }
 
-static int32_t read_json(struct request *request, tn_value value, struct error *error) {
+static int32_t read_json(struct http_request *request, tn_value value, struct error *error) {
     struct buffer text;
     buffer_init(&text, TN_HTTP_BODY_MAX);
     json_write(&text, value, JSON_COMPACT);
@@ -220,7 +228,7 @@ static int32_t read_json(struct request *request, tn_value value, struct error *
     return fits ? TN_OK : too_long(error, "json");
 }
 
-static int32_t read_receive(struct request *request, tn_value value, struct error *error) {
+static int32_t read_receive(struct http_request *request, tn_value value, struct error *error) {
     for (size_t i = 0; i < sizeof receives / sizeof *receives; i++) {
         if (!value_text_is(value, receives[i])) continue;
         request->receive = (enum receive)i;
@@ -231,7 +239,7 @@ static int32_t read_receive(struct request *request, tn_value value, struct erro
                    value_chars(value, NULL));
 }
 
-static int32_t read_timeout(struct request *request, tn_value value, struct error *error) {
+static int32_t read_timeout(struct http_request *request, tn_value value, struct error *error) {
     static const struct number members[] = {{"connect_ms", 1, HTTP_TIMEOUT_MAX},
                                             {"idle_ms", 1, HTTP_TIMEOUT_MAX},
                                             {"total_ms", 1, HTTP_TIMEOUT_MAX},
@@ -242,7 +250,7 @@ static int32_t read_timeout(struct request *request, tn_value value, struct erro
     return TN_OK;
 }
 
-static int32_t read_retry(struct request *request, tn_value value, struct error *error) {
+static int32_t read_retry(struct http_request *request, tn_value value, struct error *error) {
     static const struct number members[] = {
         {"max_attempts", 2, 10}, {"initial_ms", 1, HTTP_TIMEOUT_MAX}, {"max_ms", 1, HTTP_TIMEOUT_MAX}, {NULL, 0, 0}};
     (void)request;
@@ -250,11 +258,11 @@ static int32_t read_retry(struct request *request, tn_value value, struct error 
     return value_get(value, "max_attempts") ? TN_OK : invalid(error, "retry", "`max_attempts` is missing; 2 to 10");
 }
 
-static int32_t read_redirects(struct request *request, tn_value value, struct error *error) {
+static int32_t read_redirects(struct http_request *request, tn_value value, struct error *error) {
     return read_number("redirects", value, 0, HTTP_REDIRECTS_MAX, &request->redirects, error);
 }
 
-static int32_t read_private(struct request *request, tn_value value, struct error *error) {
+static int32_t read_private(struct http_request *request, tn_value value, struct error *error) {
     size_t length;
     if (!value_is(value, TN_STRING)) return wrong_kind(error, "private", value, "a name");
     const char *name = value_chars(value, &length);
@@ -264,7 +272,7 @@ static int32_t read_private(struct request *request, tn_value value, struct erro
     return TN_OK;
 }
 
-static int32_t read_max_bytes(struct request *request, tn_value value, struct error *error) {
+static int32_t read_max_bytes(struct http_request *request, tn_value value, struct error *error) {
     int64_t number;
     (void)request;
     return read_number("max_bytes", value, 1, TN_HTTP_BODY_MAX, &number, error);
@@ -274,13 +282,13 @@ static int32_t read_max_bytes(struct request *request, tn_value value, struct er
 
 static const struct member {
     const char *name;
-    int32_t (*read)(struct request *request, tn_value value, struct error *error);
+    int32_t (*read)(struct http_request *request, tn_value value, struct error *error);
 } members[] = {
     {"url", read_url},     {"method", read_method},       {"query", read_query},         {"headers", read_headers},
     {"body", read_body},   {"json", read_json},           {"receive", read_receive},     {"timeout", read_timeout},
     {"retry", read_retry}, {"redirects", read_redirects}, {"max_bytes", read_max_bytes}, {"private", read_private}};
 
-static int32_t read_member(struct request *request, tn_value key, tn_value value, struct error *error) {
+static int32_t read_member(struct http_request *request, tn_value key, tn_value value, struct error *error) {
     const char *name = value_chars(key, NULL);
     struct nearest near;
     nearest_init(&near, name, strlen(name));
@@ -291,8 +299,8 @@ static int32_t read_member(struct request *request, tn_value key, tn_value value
     return unknown(error, "", name, &near);
 }
 
-int32_t request_read(struct request *request, tn_value object, struct error *error) {
-    struct request made = {.receive = RECEIVE_WHOLE};
+int32_t http_request_read(struct http_request *request, tn_value object, struct error *error) {
+    struct http_request made = {.receive = RECEIVE_WHOLE};
     int32_t status = TN_OK;
     if (!value_is(object, TN_OBJECT))
         return error_set(error, TN_INVALID, "INVALID_INPUT", "a request: found %s, expected an object",
@@ -309,11 +317,11 @@ int32_t request_read(struct request *request, tn_value object, struct error *err
     if (status == TN_OK)
         *request = made;
     else
-        request_finish(&made);
+        http_request_finish(&made);
     return status;
 }
 
-void request_finish(struct request *request) {
+void http_request_finish(struct http_request *request) {
     url_finish(&request->url);
     value_unref(request->given);
     value_unref(request->body);

@@ -9,8 +9,8 @@
 #include "host/http/request.h"
 
 /* Whether a member of `query` is several values, and not one TEXT. */
-bool request_query_lists(tn_value value);
+bool http_request_query_lists(tn_value value);
 /* A header whose value is usually a secret; in lower case. */
-bool request_is_sensitive_header(const char *lower);
+bool http_request_is_sensitive_header(const char *lower);
 
 #endif

@@ -39,8 +39,8 @@ static int32_t add_value(struct buffer *out, const char *name, size_t name_lengt
     return TN_OK;
 }
 
-static int32_t fill_url(const struct request *request, struct secrets *secrets, int64_t now_ms, struct sending *out,
-                        struct error *error) {
+static int32_t fill_url(const struct http_request *request, struct secrets *secrets, int64_t now_ms,
+                        struct sending *out, struct error *error) {
     tn_value query = value_get(request->given, "query");
     struct buffer target;
     int32_t status = TN_OK;
@@ -50,7 +50,7 @@ static int32_t fill_url(const struct request *request, struct secrets *secrets, 
         size_t length;
         const char *name = value_chars(value_key_at(query, i), &length);
         tn_value item = value_value_at(query, i);
-        bool list = request_query_lists(item);
+        bool list = http_request_query_lists(item);
         for (size_t j = 0; status == TN_OK && j < (list ? value_count(item) : 1); j++)
             status = add_value(&target, name, length, list ? value_at(item, j) : item, secrets, now_ms,
                                &out->url_secret, error);
@@ -75,8 +75,8 @@ static tn_value lower_key(const char *name) {
     return value_text_n(lower, length);
 }
 
-static int32_t fill_headers(const struct request *request, struct secrets *secrets, int64_t now_ms, struct sending *out,
-                            struct error *error) {
+static int32_t fill_headers(const struct http_request *request, struct secrets *secrets, int64_t now_ms,
+                            struct sending *out, struct error *error) {
     tn_value headers = value_get(request->given, "headers");
     bool typed = false;
     for (size_t i = 0; i < value_count(headers); i++) {
@@ -103,8 +103,8 @@ static int32_t fill_headers(const struct request *request, struct secrets *secre
     return TN_OK;
 }
 
-static int32_t fill_body(const struct request *request, struct secrets *secrets, int64_t now_ms, struct sending *out,
-                         struct error *error) {
+static int32_t fill_body(const struct http_request *request, struct secrets *secrets, int64_t now_ms,
+                         struct sending *out, struct error *error) {
     size_t length = 0;
     if (!request->body || value_is(request->body, TN_BYTES)) {
         out->body = value_ref(request->body);
@@ -119,8 +119,8 @@ static int32_t fill_body(const struct request *request, struct secrets *secrets,
     return status;
 }
 
-int32_t request_fill(const struct request *request, struct secrets *secrets, int64_t now_ms, struct sending *out,
-                     struct error *error) {
+int32_t http_request_fill(const struct http_request *request, struct secrets *secrets, int64_t now_ms,
+                          struct sending *out, struct error *error) {
     struct sending made = {.request = request, .headers = value_object(), .secret = value_object()};
     memcpy(made.method, request->method, sizeof made.method);
     int32_t status = fill_url(request, secrets, now_ms, &made, error);
@@ -186,7 +186,7 @@ static bool is_of_body(const struct sending *sending, const char *lower) {
 }
 
 static bool is_of_origin(const struct sending *sending, const char *lower) {
-    return value_get(sending->secret, lower) || request_is_sensitive_header(lower);
+    return value_get(sending->secret, lower) || http_request_is_sensitive_header(lower);
 }
 
 static int32_t denied(struct error *error, const struct url *to, const char *why) {
@@ -206,7 +206,7 @@ int32_t sending_redirect(struct sending *sending, int64_t status, const char *lo
     bool elsewhere = !url_same_origin(&to, &sending->url);
     bool to_get = (status == 303 && strcmp(sending->method, "HEAD") != 0) ||
                   ((status == 301 || status == 302) && strcmp(sending->method, "POST") == 0);
-    int32_t result = request_permit_url(&to, plugin, error);
+    int32_t result = http_request_permit_url(&to, plugin, error);
     if (result == TN_OK && elsewhere) {
         tn_value target = value_string_lossy(to.target, strlen(to.target));
         tn_value safe = secrets_scrub(secrets, target, SECRETS_SCRUB_MIN);

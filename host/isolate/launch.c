@@ -56,12 +56,13 @@ static int32_t add_secret(const struct host *host, const char *name, tn_value *l
     return TN_OK;
 }
 
-/* NAME=text for each `secret:NAME` among the effects of its components. */
+/* NAME=text for each `secret:NAME` among the effects of the plugin and its components. */
 static int32_t secrets(const struct host *host, const struct plugin *plugin, tn_value *out, struct error *error) {
     tn_value components = manifest_components(plugin_manifest(plugin)), list = value_array();
     int32_t status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < value_count(components); i++) {
-        tn_value effects = value_get(value_at(components, i), "effects");
+    for (size_t i = 0; status == TN_OK && i <= value_count(components); i++) {
+        tn_value whole = i ? value_at(components, i - 1) : manifest_plugin(plugin_manifest(plugin));
+        tn_value effects = value_get(whole, "effects");
         for (size_t j = 0; status == TN_OK && j < value_count(effects) && value_count(list) < SECRETS_MAX; j++) {
             const char *effect = value_chars(value_at(effects, j), NULL);
             if (!effect || strncmp(effect, "secret:", 7) != 0) continue;

@@ -92,6 +92,7 @@ static void faults(void **state) {
         {"{\"url\":\"http://acme.example\",\"headers\":{\"a\":\"x\\r\\ny: z\"}}", "`headers.a`: it has a line end"},
         {"{\"url\":\"http://acme.example\",\"headers\":{\"a\":1}}",
          "`headers.a`: found int, expected a string, {secret"},
+        {"{\"url\":\"http://acme.example\",\"headers\":{\"A\":\"1\",\"a\":\"2\"}}", "`a` is there twice"},
         {"{\"url\":\"http://acme.example\",\"headers\":{\"Host\":\"x\"}}", "follows from the rest"},
         {"{\"url\":\"http://acme.example\",\"headers\":{\"a\":{\"secret\":1}}}", "not {secret: NAME, optional?: true}"},
         {"{\"url\":\"http://acme.example\",\"headers\":{\"a\":[]}}", "an empty array"},
