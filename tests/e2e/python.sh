@@ -32,7 +32,8 @@ expect_in err "sample.words"
 python3 - "$SOURCE/sdk/protocol.md" "$SOURCE/samples/python/wordcount.py" <<'PYTHON'
 import json, os, socket, subprocess, sys
 
-lines = [l for l in open(sys.argv[1], encoding="utf-8").read().splitlines() if l[:2] in ("→ ", "← ")]
+transcript = open(sys.argv[1], encoding="utf-8").read().split("## A transcript", 1)[1]
+lines = [l for l in transcript.splitlines() if l[:2] in ("→ ", "← ")]
 assert len(lines) > 10, "the transcript is gone"
 ours, theirs = socket.socketpair()
 def child():
