@@ -12,6 +12,7 @@
 #include "host/isolate/remote_internal.h"
 #include "host/log.h"
 #include "host/plugin/plugin.h"
+#include "host/plugin/registry.h"
 
 /* ---- Its end ---- */
 
@@ -22,6 +23,7 @@ static void count_death(struct remote *remote) {
         remote->first_death_ms = now;
     }
     remote->deaths++;
+    registry_expect(remote->plugin, false);
     remote->recent_deaths++;
     remote->restart_ms = now + ((int64_t)REMOTE_PAUSE_MS << (remote->recent_deaths - 1));
 }

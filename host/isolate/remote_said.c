@@ -221,7 +221,9 @@ static void on_registry(struct remote *remote, const char *method, tn_value para
     struct error error = ERROR_INIT;
     tn_value kind = value_get(params, "kind"), id = value_get(params, "id");
     tn_value component = value_get(params, "component");
-    if (strcmp(method, "add") == 0 && value_is(component, TN_OBJECT)) {
+    if (strcmp(method, "expect") == 0) {
+        registry_expect(remote->plugin, value_to_bool(value_get(params, "more")));
+    } else if (strcmp(method, "add") == 0 && value_is(component, TN_OBJECT)) {
         if (!is_there(remote, component, &error)) registry_add_component(remote->plugin, component, &error);
     } else if (value_is(kind, TN_STRING) && value_is(id, TN_STRING)) {
         registry_remove_component(remote->plugin, value_chars(kind, NULL), value_chars(id, NULL), &error);
@@ -230,12 +232,16 @@ static void on_registry(struct remote *remote, const char *method, tn_value para
     error_finish(&error);
 }
 
+static bool of_registry(const char *method) {
+    return strcmp(method, "add") == 0 || strcmp(method, "remove") == 0 || strcmp(method, "expect") == 0;
+}
+
 /* Components are there when the call during which they were added returns: `initialize`, most of all. */
 bool remote_hear_at_once(void *user, tn_value message) {
     tn_value name = value_get(message, "method"), params = value_get(message, "params");
-    bool adds = value_text_is(name, "add");
-    if (!(adds || value_text_is(name, "remove")) || !value_is(params, TN_OBJECT)) return false;
-    on_registry(user, adds ? "add" : "remove", params);
+    const char *method = value_is(name, TN_STRING) ? value_chars(name, NULL) : "";
+    if (!of_registry(method) || !value_is(params, TN_OBJECT)) return false;
+    on_registry(user, method, params);
     return true;
 }
 
@@ -246,7 +252,7 @@ void remote_hear(void *user, tn_value message) {
     if (!value_is(params, TN_OBJECT)) return;
     if (strcmp(method, "log") == 0) {
         on_log(remote, params);
-    } else if (strcmp(method, "add") == 0 || strcmp(method, "remove") == 0) {
+    } else if (of_registry(method)) {
         on_registry(remote, method, params);
     } else if (!remote_http_hear(remote, method, params)) {
         tn_value which = value_get(params, "task");

@@ -133,6 +133,14 @@ static int32_t remove_component(const tn_host *host, const char *kind, const cha
 
 static const tn_registry_draft registry_stub = {sizeof(tn_registry_draft), 0, add_component, remove_component};
 
+static int32_t expect_components(const tn_host *host, int32_t more) {
+    if (!plugin_of(host) || (more != 0 && more != 1)) return TN_INVALID;
+    serve_notify_take("expect", value_set_take(value_object_reserve(1), "more", value_bool(more == 1)));
+    return TN_OK;
+}
+
+static const tn_expect_draft expect_stub = {sizeof(tn_expect_draft), 0, expect_components};
+
 /* The host's own table, except for what must be told to the real host. */
 static const struct registry_interface *interfaces(void) {
     static struct registry_interface table[32];
@@ -140,6 +148,7 @@ static const struct registry_interface *interfaces(void) {
     for (const struct registry_interface *row = interface_table; row->id && count < 31; row++) {
         table[count] = *row;
         if (strcmp(row->id, TN_REGISTRY_DRAFT) == 0) table[count].vtable = &registry_stub;
+        if (strcmp(row->id, TN_EXPECT_DRAFT) == 0) table[count].vtable = &expect_stub;
         count++;
     }
     return table;

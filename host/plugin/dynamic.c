@@ -51,7 +51,12 @@ int32_t registry_remove_component(struct plugin *plugin, const char *kind, const
     return TN_OK;
 }
 
-/* ---- The draft ---- */
+void registry_expect(struct plugin *plugin, bool more) {
+    plugin->expecting = more;
+    plugin->expects |= more;
+}
+
+/* ---- The drafts ---- */
 
 static void log_error(struct plugin *plugin, const struct error *error) {
     const struct registry_interface *row = plugin_interface_row(plugin, TN_CORE_1);
@@ -77,8 +82,7 @@ static int32_t draft_remove(const tn_host *host, const char *kind, const char *i
 static int32_t draft_expect(const tn_host *host, int32_t more) {
     struct plugin *plugin = plugin_of(host);
     if (!plugin || (more != 0 && more != 1)) return TN_INVALID;
-    plugin->expecting = more == 1;
-    plugin->expects = true;
+    registry_expect(plugin, more == 1);
     return TN_OK;
 }
 

@@ -146,7 +146,9 @@ extern const tn_expect_draft registry_expect_draft;
 /* A component of a kind that the plugin's manifest declares dynamic. TN_INVALID, TN_LIMIT. */
 int32_t registry_add_component(struct plugin *plugin, tn_value component, struct error *error);
 int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error);
-/* Whether a plugin has said that it will add components soon (tenon.expect). */
+/* The plugin says that it will add components soon, or that these are all (tenon.expect). */
+void registry_expect(struct plugin *plugin, bool more);
+/* Whether any of them does. */
 bool registry_expecting(const struct registry *registry);
 /* Before everything ends: those that have used it are quiesced, and may go on expecting while they take leave. */
 void registry_take_leave(struct registry *registry);

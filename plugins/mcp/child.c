@@ -193,7 +193,7 @@ static void close_pipes(int pipes[3][2]) {
     }
 }
 
-static int run(pid_t *pid, char **words, char **environment, const char *cwd, int pipes[3][2]) {
+static int run(pid_t *pid, char **words, char **environment, const char *cwd, int pipes[3][2], short group) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -208,7 +208,7 @@ static int run(pid_t *pid, char **words, char **environment, const char *cwd, in
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setsigdefault(&attributes, &all);
     (void)posix_spawnattr_setpgroup(&attributes, 0);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    (void)posix_spawnattr_setflags(&attributes, (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
     if (error == 0) error = posix_spawnp(pid, words[0], &actions, &attributes, words, environment);
     (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
@@ -245,7 +245,9 @@ struct child *child_new(const struct child_options *options, child_ended ended, 
         child->pidfd = -1;
         child->ended = ended;
         child->user = user;
-        int error = run(&child->pid, words, environment, options->cwd, pipes);
+        int error = run(&child->pid, words, environment, options->cwd, pipes, POSIX_SPAWN_SETPGROUP);
+        /* A sandbox may not have groups: what it starts is then told one by one, and ends with the sandbox. */
+        if (error == EPERM) error = run(&child->pid, words, environment, options->cwd, pipes, 0);
         if (error != 0)
             (void)snprintf(why, size, "`%s` cannot be started%s%s: %s", words[0], options->cwd != NULL ? " in " : "",
                            options->cwd != NULL ? options->cwd : "", strerror(error));
