@@ -11,7 +11,7 @@ bool macro_has(struct compiler *compiler, const struct token *name, uint32_t *ki
 bool macro_loop(struct compiler *compiler, const struct token *name, uint32_t on, uint32_t *kinds);
 
 /* Of parse.c. */
-bool accept(struct compiler *compiler, enum lex_kind kind);
+bool accept_kind(struct compiler *compiler, enum lex_kind kind);
 void expect(struct compiler *compiler, enum lex_kind kind, const char *what);
 bool nest(struct compiler *compiler);
 void check_kinds(struct compiler *compiler, struct span span, uint32_t found, uint32_t wanted, const char *what);

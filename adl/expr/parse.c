@@ -27,7 +27,7 @@ void advance(struct compiler *compiler) {
 
 static bool at(const struct compiler *compiler, enum lex_kind kind) { return compiler->token.kind == kind; }
 
-bool accept(struct compiler *compiler, enum lex_kind kind) {
+bool accept_kind(struct compiler *compiler, enum lex_kind kind) {
     if (!at(compiler, kind)) return false;
     advance(compiler);
     return true;
@@ -44,7 +44,7 @@ static void unexpected(struct compiler *compiler, const char *expected) {
 }
 
 void expect(struct compiler *compiler, enum lex_kind kind, const char *what) {
-    if (!accept(compiler, kind)) unexpected(compiler, what);
+    if (!accept_kind(compiler, kind)) unexpected(compiler, what);
 }
 
 bool nest(struct compiler *compiler) {
@@ -157,7 +157,7 @@ static void parse_list(struct compiler *compiler) {
             constants = NULL;
         }
         emit(compiler, OP_LIST_ADD, 0, 0, (struct span){item_from, compiler->last_end}, -1);
-        if (!accept(compiler, LEX_COMMA)) break;
+        if (!accept_kind(compiler, LEX_COMMA)) break;
     }
     expect(compiler, LEX_CLOSE_LIST, "`]` or `,`");
     unnest(compiler);
@@ -201,7 +201,7 @@ static void parse_map(struct compiler *compiler) {
             key_constant && value ? &compiler->expr->constants[compiler->expr->code[key_at].b] : NULL;
         constants = fold_entry(constants, key, value);
         emit(compiler, OP_MAP_ADD, 0, 0, key_span, -2);
-        if (!accept(compiler, LEX_COMMA)) break;
+        if (!accept_kind(compiler, LEX_COMMA)) break;
     }
     expect(compiler, LEX_CLOSE_MAP, "`}` or `,`");
     unnest(compiler);
@@ -257,7 +257,7 @@ static uint32_t parse_arguments(struct compiler *compiler, const struct token *n
         uint32_t found = parse_expression(compiler), place = count + receiver;
         if (place < 2) kinds[place] = found;
         if (++count > UINT16_MAX - 1) expr_mistaken(compiler, EXPR_MISTAKE_LIMIT, span_of(name), "too many arguments");
-        if (!accept(compiler, LEX_COMMA)) break;
+        if (!accept_kind(compiler, LEX_COMMA)) break;
     }
     expect(compiler, LEX_CLOSE, "`)` or `,`");
     uint32_t operands = count + receiver;
@@ -388,7 +388,7 @@ static uint32_t parse_index(struct compiler *compiler, uint32_t kinds) {
 static uint32_t parse_member(struct compiler *compiler) {
     uint32_t from = compiler->token.start, kinds = parse_primary(compiler);
     while (!compiler->failed) {
-        if (accept(compiler, LEX_DOT))
+        if (accept_kind(compiler, LEX_DOT))
             kinds = parse_selection(compiler, kinds, from);
         else if (at(compiler, LEX_OPEN_LIST))
             kinds = parse_index(compiler, kinds);
@@ -427,7 +427,7 @@ static uint32_t parse_unary(struct compiler *compiler) {
     struct span span = span_of(&compiler->token);
     if (sign != LEX_NOT && sign != LEX_SUB) return parse_member(compiler);
     uint32_t count = 0;
-    while (accept(compiler, sign)) count++;
+    while (accept_kind(compiler, sign)) count++;
     uint32_t operand_at = compiler->expr->code_count;
     uint32_t least = sign == LEX_SUB ? parse_least(compiler) : 0;
     uint32_t kinds = least ? least : parse_member(compiler);

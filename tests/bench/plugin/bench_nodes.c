@@ -155,6 +155,24 @@ static int32_t tools_start(struct node *node, tn_task task, tn_value input) {
     return status;
 }
 
+/* ---- react: the tool that agents look things up with ------------------------------------------------------------
+ */
+
+static int32_t lookup_start(struct node *node, tn_task task, tn_value input) {
+    static const char result[] = "result for ";
+    uint64_t length = 0;
+    const char *query = value->as_text(value->get(input, "query"), &length);
+    char text[256];
+    (void)node;
+    if (query == NULL || length > sizeof(text) - sizeof(result)) return TN_INVALID;
+    memcpy(text, result, sizeof(result) - 1);
+    memcpy(text + sizeof(result) - 1, query, length);
+    tn_value made = value->make_text(text, sizeof(result) - 1 + length);
+    (void)task_api->complete(task, made);
+    value->release(made);
+    return TN_OK;
+}
+
 /* ---- stream: events, all at once or one a turn of the loop ----------------------------------------------------------
  */
 
@@ -217,7 +235,7 @@ static const struct kind {
 } kinds[] = {
     {"bench.add", add_start},       {"bench.add_blocking", add_start}, {"bench.append", append_start},
     {"bench.length", length_start}, {"bench.noop", noop_start},        {"bench.agent", agent_start},
-    {"bench.tools", tools_start},   {"bench.emit", emit_start},
+    {"bench.tools", tools_start},   {"bench.emit", emit_start},        {"bench.lookup", lookup_start},
 };
 
 static const char *config_text(tn_value config, const char *key) {
@@ -295,6 +313,10 @@ NODE(tools, "bench.tools", "Answers the last message's call", "\"style\": \"asyn
      "\"input_key\", \"output_key\"")
 NODE(emit, "bench.emit", "Emits events {i, text}", "\"style\": \"async\",",
      NUMBER ", \"pace\": {\"enum\": [\"burst\", \"paced\"], \"default\": \"burst\"}", "\"number\"")
+
+TN_NOTE_AS(lookup, "{\"component\": {\"kind\": \"tool\", \"id\": \"bench.lookup\", \"title\": \"Looks something up\", "
+                   "\"style\": \"async\", \"effects\": [], \"input\": {\"type\": \"object\", \"properties\": "
+                   "{\"query\": {\"type\": \"string\"}}, \"required\": [\"query\"]}}}");
 
 /* ---- The plugin
  * ------------------------------------------------------------------------------------------------------ */

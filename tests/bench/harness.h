@@ -1,0 +1,43 @@
+/*
+ * harness.h - what the benchmarks share: options, measuring, one JSON line as the peers print it, graphs from texts.
+ *
+ *     harness_options(argc, argv, 2);
+ *     struct measure measure;
+ *     measure_begin(&measure);
+ *     ...
+ *     report(&measure, "chain", n, (double)n, "\"unit\":\"run\"");
+ */
+#ifndef TENON_TESTS_BENCH_HARNESS_H
+#define TENON_TESTS_BENCH_HARNESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+struct graph;
+struct host;
+struct run;
+
+extern struct host *host;
+
+_Noreturn void die(const char *what, const char *detail);
+
+/* --name=value, of what stands after the first `from` arguments. */
+void harness_options(int argc, char **argv, int from);
+const char *option(const char *name, const char *otherwise);
+
+struct measure {
+    struct timespec wall, cpu;
+};
+double seconds(const struct timespec *from, clockid_t clock);
+void measure_begin(struct measure *measure);
+/* `notes`: members of an object, after the processor's time; "" for none. */
+void report(const struct measure *measure, const char *workload, int64_t n, double units, const char *notes);
+void report_of(double wall, double cpu, const char *workload, int64_t n, double units, const char *notes);
+double rss_mib(void); /* resident now */
+
+struct graph *build(const char *text);
+bool flag_set(void *user); /* for loop_run: *(bool *)user */
+void set_flag(struct run *run, void *user);
+
+#endif
