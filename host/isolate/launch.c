@@ -42,6 +42,8 @@ static char *own_program(struct error *error) {
     return found;
 }
 
+static char *safe_line(void *user, const char *line) { return http_scrub_line(user, line); }
+
 /* One that tenon.yaml has sent to some hosts alone goes there from the host, and is not the plugin's to have. */
 static int32_t add_secret(const struct host *host, const char *name, tn_value *list, struct error *error) {
     tn_value text = NULL;
@@ -109,6 +111,8 @@ struct process *launch_plugin(struct host *host, const struct plugin *plugin, st
         for (size_t i = 0; i < value_count(named); i++) environment[i + 1] = value_chars(value_at(named, i), NULL);
         options->arguments = arguments;
         options->environment = environment;
+        options->safe = safe_line;
+        options->safe_user = host->http;
         process = process_start(host->loop, options, error);
     }
     value_unref(named);

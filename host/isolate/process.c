@@ -75,12 +75,20 @@ static void keep_line(struct process *process, const char *text, size_t length) 
         text += 2;
         length -= 2;
     }
-    if (level >= LOG_INFO) {
-        char **place = &process->lines[process->line_next++ % PROCESS_LINES];
-        mem_free(*place);
-        *place = mem_text_n(text, length);
+    char *line = mem_text_n(text, length);
+    char *safe = process->options.safe ? process->options.safe(process->options.safe_user, line) : NULL;
+    if (safe) {
+        mem_free(line);
+        line = safe;
     }
-    log_write(level, process->name, "%.*s", (int)length, text);
+    log_write(level, process->name, "%s", line);
+    if (level < LOG_INFO) {
+        mem_free(line);
+        return;
+    }
+    char **place = &process->lines[process->line_next++ % PROCESS_LINES];
+    mem_free(*place);
+    *place = line;
 }
 
 static void take_output(struct process *process, const char *bytes, size_t length) {

@@ -44,6 +44,9 @@ struct process_options {
     /* It is gone, and why (PLUGIN_CRASHED): once, never from inside another function here. Free it when convenient. */
     void (*ended)(void *user, const struct error *why);
     void *user;
+    /* A line of its output without what nobody is to see, mem_free it; NULL: as it is. May be NULL. */
+    char *(*safe)(void *safe_user, const char *line);
+    void *safe_user;
 };
 
 /* NULL with error. Options are copied. */

@@ -7,6 +7,7 @@
 #include "adl/value/memory.h"
 #include "host/call/call.h"
 #include "host/host.h"
+#include "host/http/http.h"
 #include "host/interface/interface.h"
 #include "host/isolate/process.h"
 #include "host/isolate/protocol.h"
@@ -201,8 +202,11 @@ static void on_call(struct remote *remote, struct task *task, int64_t number, tn
 static void on_log(struct remote *remote, tn_value params) {
     tn_value text = value_get(params, "message");
     int64_t level = number_of(params, "level", LOG_INFO);
+    const char *line = value_is(text, TN_STRING) ? value_chars(text, NULL) : "";
+    char *safe = http_scrub_line(remote->host->http, line);
     log_write(level < LOG_DEBUG || level > LOG_ERROR ? LOG_INFO : (int32_t)level, plugin_id(remote->plugin), "%s",
-              text && value_is(text, TN_STRING) ? value_chars(text, NULL) : "");
+              safe ? safe : line);
+    mem_free(safe);
 }
 
 /* A process that was started anew adds what the one before it had: that is the same component, or takes its place. */

@@ -72,7 +72,7 @@ cmp -s live "$work/out" || fails "apart it is told something else"
 # A program, which has no socket, asks as well: in one call, and piece by piece.
 cat >program.py <<'PY'
 #!/usr/bin/env -S python3 -IS
-import json, socket, sys
+import json, os, socket, sys
 wire = socket.socket(fileno=3)
 incoming = wire.makefile("rb")
 def send(message):
@@ -94,6 +94,8 @@ while True:
         send({"id": message["id"], "result": {"reads": [], "writes": ["out"], "calls": []}})
     elif method == "start":
         task, url = params["task"], configs[params["instance"]]["url"]
+        print("the key is", os.environ.get("KEY"), flush=True)
+        send({"method": "log", "params": {"level": 2, "message": "logged: " + str(os.environ.get("KEY"))}})
         send({"method": "call", "params": {"task": task, "call": 1, "operation": "http.send", "input": {
             "url": url + "/same", "body": "x", "headers": {"authorization": {"secret": "KEY"}}}}})
         lines = [receive()["params"]["output"]["status"]]
@@ -123,8 +125,11 @@ channels: [{name: out, type: last_value}]
 nodes: [{id: ask, type: test.program.ask, config: {url: "http://127.0.0.1:$port"}}]
 edges: [{from: START, to: ask}, {from: ask, to: END}]
 YAML
-run tenon run program.yaml -q --plugins ./program.py --record program
+echo "log: info" >info.yaml
+run tenon run program.yaml -q --plugins ./program.py --record program --config info.yaml
 expect_code 0
+expect_in err "test.program: the key is {secret:KEY}"
+expect_in err "test.program: logged: {secret:KEY}"
 expect_out '{"out":[200,"event: a","data: {\"n\":1}","","data: €","id: 7","","data: None","","PERMISSION_DENIED"]}'
 
 kill $server; wait $server 2>/dev/null || true
