@@ -98,17 +98,15 @@ static int32_t refuse(const struct diagnostics *found, struct error *error) {
 static int32_t run(const struct operation *operation, struct call *call, struct document *document, tn_value input,
                    struct error *error) {
     struct graph *graph = NULL;
-    tn_value given = value_get(input, "input"), none = given ? NULL : value_object();
     int32_t status = graph_build(operation->host, document, 1, &graph, error);
     if (status == TN_OK) {
-        status = call_child(call_token(call), &graph->callable, false, given ? given : none, on_run,
+        status = call_child(call_token(call), &graph->callable, false, value_get(input, "input"), on_run,
                             (void *)(uintptr_t)call_token(call));
         if (status != TN_OK)
             error_set(error, status, status == TN_LIMIT ? "LIMIT" : "CANCELLED",
                       status == TN_LIMIT ? "documents run each other too deep" : "the call was cancelled");
         graph_unref(graph);
     }
-    value_unref(none);
     return status;
 }
 
