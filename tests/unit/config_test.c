@@ -126,6 +126,13 @@ static void says_what_is_wrong(void **state) {
         {"log: [x]", "1:6 `log`: found array"},
         {"secrets: {K: {fil: x}}", "1:14 `K`: found object, expected one of {env: NAME}, {file: PATH}"},
         {"secrets: {K: {command: []}}", "1:14 `K`: found object"},
+        {"secrets: {K: {hosts: [a]}}", "1:14 `K`: found object"},
+        {"secrets: {K: {env: A, hosts: a}}", "`hosts`: found string, expected a list of hosts"},
+        {"secrets: {K: {env: A, hosts: [1]}}", "`hosts`: found array, expected a list of hosts"},
+        {"secrets: {K: {env: A, hosts: [a], x: 1}}", "1:14 `K`: found object"},
+        {"http: []", "1:7 `http`: found array, expected the name of a plugin that provides HTTP"},
+        {"http: {use: 1}", "1:13 `http.use`: found int"},
+        {"http: {usee: a}", "found the key `usee`, which `http` does not have"},
         {"a: b: c", "1:"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -305,6 +312,33 @@ static void no_secret(const struct config *config, const char *name, const char 
     error_finish(&error);
 }
 
+/* Where a secret may go, whether it can be done without, and who sends. */
+static void hosts_of_secrets(void **state) {
+    (void)state;
+    char first[512];
+    struct config *config =
+        read_text("secrets: {A: {env: TENON_TEST_A, hosts: [a.example, \"*.b:80\"]}, B: {file: /none}, "
+                  "C: {env: TENON_TEST_A}}\nhttp: acme\n",
+                  first, sizeof first);
+    assert_string_equal(first, "");
+    assert_int_equal(value_count(config_secret_hosts(config, "A")), 2);
+    assert_true(value_text_is(value_at(config_secret_hosts(config, "A"), 1), "*.b:80"));
+    assert_null(config_secret_hosts(config, "C"));
+    assert_null(config_secret_hosts(config, "TENON_TEST_A"));
+    assert_null(config_secret_hosts(NULL, "A"));
+    unsetenv("TENON_TEST_A");
+    assert_true(config_secret_absent(config, "A"));
+    assert_true(config_secret_absent(config, "TENON_TEST_A"));
+    assert_true(config_secret_absent(NULL, "TENON_TEST_A"));
+    assert_false(config_secret_absent(config, "B")); /* somebody meant it to be there */
+    setenv("TENON_TEST_A", "", 1);
+    assert_false(config_secret_absent(config, "C"));
+    unsetenv("TENON_TEST_A");
+    assert_true(value_text_is(value_get(config_http(config), "use"), "acme"));
+    assert_null(config_http(NULL));
+    config_free(config);
+}
+
 static void fetches_secrets(void **state) {
     (void)state;
     char text[1024], first[512], *large = malloc(CONFIG_SECRET_MAX + 2);
@@ -374,6 +408,7 @@ int main(void) {
         cmocka_unit_test(bounds_the_search_upwards),
         cmocka_unit_test(empty_is_fine),
         cmocka_unit_test(fetches_secrets),
+        cmocka_unit_test(hosts_of_secrets),
         cmocka_unit_test(reveals),
     };
     return cmocka_run_group_tests(tests, begin, end);
