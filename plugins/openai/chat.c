@@ -2,10 +2,18 @@
  * chat.c - requests of Chat Completions.
  *
  * Servers that are compatible differ in what they take: what only OpenAI itself has ("developer",
- * max_completion_tokens) is sent to its own host alone, and a content of texts alone goes as one text. Images that a
+ * max_completion_tokens) is sent to its own hosts alone, and a content of texts alone goes as one text. Images that a
  * tool gave follow its answers as a message of the user's, as those may only be text.
  */
 #include "openai.h"
+
+/* OpenAI's own servers, in its regions and at Azure too: what is new is understood there. */
+static bool is_openai(const struct model_call *call) {
+    static const char *const hosts[] = {".api.openai.com/", ".openai.azure.com/", ".services.ai.azure.com/"};
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+        if (strstr(call->model->base_url, hosts[i]) != NULL) return true;
+    return call->model->own_host;
+}
 
 static void put_media(struct model_call *call, tn_builder *builder, tn_value part, const char *type) {
     struct model_media media;
@@ -112,7 +120,7 @@ static void put_message(struct model_call *call, tn_builder *builder, tn_value m
     const char *type = tn_message_type(message), *name = tn_get_text(message, "name", NULL);
     tn_value content = tn.value->get(message, "content");
     bool ai = strcmp(type, "ai") == 0, tool = strcmp(type, "tool") == 0;
-    bool developer = strcmp(type, "developer") == 0 && !call->model->own_host;
+    bool developer = strcmp(type, "developer") == 0 && !is_openai(call);
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "role", ai ? "assistant" : developer ? "system" : type);
     if (name != NULL && !tool) tn_put_text(builder, "name", name);
@@ -203,9 +211,9 @@ static void put_options(struct model_call *call, tn_builder *builder) {
     tn_value modalities = model_option(call, "modalities");
     const char *effort = tn_get_text(model_option(call, "reasoning"), "effort", NULL);
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) model_put_option(call, builder, same[i], same[i]);
-    model_put_option(call, builder, "max_tokens", call->model->own_host ? "max_completion_tokens" : "max_tokens");
+    model_put_option(call, builder, "max_tokens", is_openai(call) ? "max_completion_tokens" : "max_tokens");
     if (effort != NULL) tn_put_text(builder, "reasoning_effort", effort);
-    if (tn.value->count(modalities) > 1 && call->model->own_host)
+    if (tn.value->count(modalities) > 1 && is_openai(call))
         model_fail(call, "UNSUPPORTED", "chat gives no images: say `api: responses`, or leave out `modalities`");
     else if (tn.value->count(modalities) > 1)
         tn_put(builder, "modalities", modalities);

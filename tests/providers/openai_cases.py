@@ -305,6 +305,10 @@ def check_keys(drive):
         request = result["requests"][0]
         d.check(request["url"] == url, f"{config}: {request['url']}")
         d.check(request["headers"].get("authorization") == key, f"{config}: {request['headers']}")
+    near = {"base_url": "https://eu.api.openai.com/v1", "max_tokens": 5, "api_key": {"secret": "EU"}}
+    request = drive([case({"stream": chat()}, {"messages": [{"type": "developer", "content": "a"}]}, near)])[0]["requests"][0]
+    d.check(request["json"]["max_completion_tokens"] == 5, f"in a region: {request['json']}")
+    d.check(request["json"]["messages"][0]["role"] == "developer", f"in a region: {request['json']}")
     config = {**there, "max_tokens": 5, "timeout_ms": {"idle": 9}, "extra": {"top_k": 3, "stream_options": None}}
     given = {"messages": [{"type": "developer", "content": "a"}], "options": {"extra": {"top_k": 4}}}
     request = drive([case({"stream": chat()}, given, config)])[0]["requests"][0]
