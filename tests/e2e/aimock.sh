@@ -11,7 +11,8 @@ mkdir -p "$modules"
     [ -e "$modules/done" ] && exit 0
     echo '{"private": true}' >"$modules/package.json"
     cd "$modules"
-    timeout 240 npm install --no-audit --no-fund --ignore-scripts --fetch-retries=1 @copilotkit/aimock@1.43.0 && touch done
+    options="--no-audit --no-fund --ignore-scripts --fetch-retries=1"
+    timeout 240 npm install $options @copilotkit/aimock@1.43.0 && touch done
 ) 9>"$modules/lock" >npm.log 2>&1 || skips "npm could not install @copilotkit/aimock: $(tail -1 npm.log)"
 
 cat >server.mjs <<'J'
@@ -22,7 +23,7 @@ const mock = new LLMock({ port: 0 });
 const call = { name: "extract", arguments: JSON.stringify({ from: "see https://a.example/ü", what: "links" }) };
 mock.on({ userMessage: "Which links?", hasToolResult: false }, { content: "I look.", toolCalls: [call] });
 mock.on({ userMessage: "Which links?", hasToolResult: true }, { content: "One: ü" });
-mock.on({ userMessage: "Break off" }, { content: "Nobody will ever read all of this text." }, { truncateAfterChunks: 2 });
+mock.on({ userMessage: "Break off" }, { content: "Nobody will read all of this." }, { truncateAfterChunks: 2 });
 mock.on({ userMessage: "Too many" }, { error: { message: "slow down", type: "rate_limit_error" }, status: 429 });
 await mock.start();
 writeFileSync("url.new", mock.url);
@@ -53,7 +54,9 @@ edges:
   - {from: ask, to: END}
 Y
 
-ask() { run tenon run agent.yaml --model "main=$1" --input "{\"messages\": [{\"type\": \"user\", \"content\": \"$2\"}]}"; }
+ask() {
+    run tenon run agent.yaml --model "main=$1" --input "{\"messages\": [{\"type\": \"user\", \"content\": \"$2\"}]}"
+}
 with() {
     for more in "" ', "stream": false'; do
         ask "$1, \"model\": \"m\", \"api_key\": \"k\"$more}" "Which links?"

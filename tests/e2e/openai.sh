@@ -1,4 +1,5 @@
-# The provider `openai` over a real connection: the key, which nobody sees; retries by the engine; an answer to a schema.
+# The provider `openai` over a real connection: the key, which nobody sees; retries; an answer to a
+# schema.
 command -v python3 >/dev/null || skips "there is no python3"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 
@@ -11,11 +12,12 @@ serve() { # SCRIPT: a model service in the background
         [ -e port ] && break
         sleep 0.05
     done
+    at=http://127.0.0.1:$(cat port)/v1
     cat >tenon.yaml <<Y
 models:
-  keyed: {provider: openai, model: gpt-test, base_url: "http://127.0.0.1:$(cat port)/v1", api_key: {secret: OPENAI_API_KEY}}
-  open: {provider: openai, model: gpt-test, base_url: "http://127.0.0.1:$(cat port)/v1"}
-  missing: {provider: openai, model: gpt-test, base_url: "http://127.0.0.1:$(cat port)/v1", api_key: {secret: NO_SUCH_KEY}}
+  keyed: {provider: openai, model: gpt-test, base_url: "$at", api_key: {secret: OPENAI_API_KEY}}
+  open: {provider: openai, model: gpt-test, base_url: "$at"}
+  missing: {provider: openai, model: gpt-test, base_url: "$at", api_key: {secret: NO_SUCH_KEY}}
   nowhere: {provider: openai, model: gpt-test, base_url: "http://127.0.0.1:1/v1"}
 Y
 }
@@ -72,8 +74,9 @@ edges:
   - {from: START, to: ask}
   - {from: ask, to: END}
 Y
-late='{"status": 429, "headers": {"retry-after-ms": "1"}, "json": {"error": {"message": "slow", "code": "rate_limit_exceeded"}}}'
-serve "[$late, {\"text\": \"{}\", \"fault\": \"cut\"}, {\"text\": \"{\\\"n\\\": \\\"x\\\"}\"}, {\"text\": \"{\\\"n\\\": 7}\"}]"
+slow='{"error": {"message": "slow", "code": "rate_limit_exceeded"}}'
+serve '[{"status": 429, "headers": {"retry-after-ms": "1"}, "json": '"$slow"'}, {"text": "{}", "fault": "cut"},
+    {"text": "{\"n\": \"x\"}"}, {"text": "{\"n\": 7}"}]'
 run tenon run ask.yaml --input '{"question": "How many?"}'
 stop
 expect_code 0 && expect_in out '"n":7'

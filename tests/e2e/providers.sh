@@ -21,15 +21,15 @@ stop() {
 }
 trap 'stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 
-# A provider's flag: what stands before is the role.
+# A provider's flag: the model `m` of it, on this server, and more of its configuration.
 flag() {
-    local more=${2:-}
+    local path=v1 provider=$1
     case $1 in
-    chat) echo "{\"provider\": \"openai\", \"model\": \"m\", \"base_url\": \"$at/v1\"$more}" ;;
-    responses) echo "{\"provider\": \"openai\", \"api\": \"responses\", \"model\": \"m\", \"base_url\": \"$at/v1\"$more}" ;;
-    anthropic) echo "{\"provider\": \"anthropic\", \"model\": \"m\", \"base_url\": \"$at/v1\", \"api_key\": \"k\"$more}" ;;
-    gemini) echo "{\"provider\": \"gemini\", \"model\": \"m\", \"base_url\": \"$at/v1beta\", \"api_key\": \"k\"$more}" ;;
+    chat) provider='openai' ;;
+    responses) provider='openai", "api": "responses' ;;
+    gemini) path=v1beta ;;
     esac
+    echo "{\"provider\": \"$provider\", \"model\": \"m\", \"base_url\": \"$at/$path\", \"api_key\": \"k\"${2:-}}"
 }
 providers="chat responses anthropic"
 [ -e "$BINARY/lib/tenon/plugins/gemini.so" ] && providers="$providers gemini"
@@ -52,7 +52,8 @@ question='{"messages": [{"type": "user", "content": "Which links?"}]}'
 
 # ---- The same answer ----
 call='{"name": "extract", "arguments": {"from": "see https://a.example/ü", "what": "links"}}'
-answers="[{\"reasoning\": \"Hm\", \"text\": \"I look.\", \"calls\": [$call], \"usage\": [10, 5]}, {\"text\": \"One: ü\", \"usage\": [20, 3]}]"
+answers='[{"reasoning": "Hm", "text": "I look.", "calls": ['$call'], "usage": [10, 5]},
+    {"text": "One: ü", "usage": [20, 3]}]'
 for provider in $providers; do
     for more in "" ', "stream": false'; do
         serve "$answers"
@@ -71,8 +72,8 @@ for provider in $providers; do
         esac || fails "$provider: what it thought did not go back"
     done
 done
-run tenon run agent.yaml --input "$question" --model \
-    'main={"provider": "scripted", "replies": [{"content": "I look.", "tool_calls": [{"name": "extract", "arguments": {"from": "see https://a.example/ü", "what": "links"}}]}, "One: ü"]}'
+scripted='{"provider": "scripted", "replies": [{"content": "I look.", "tool_calls": ['$call']}, "One: ü"]}'
+run tenon run agent.yaml --input "$question" --model "main=$scripted"
 expect_code 0 && expect_in out '"One: ü"' && expect_in out '"llm_calls":2'
 
 # ---- The same errors: a reply for each run, in order ----

@@ -1,4 +1,4 @@
-"""What the tests of all providers share: cases into provider_drive, recorded answers, golden files, deltas put together.
+"""What the tests of all providers share: cases into provider_drive, recordings, golden files, deltas put together.
 
     drive = Drive("openai")                                    # build/lib/tenon/plugins/openai.so
     result, = drive([{"component": "openai", "config": {...}, "input": {...}, "exchanges": [...]}])

@@ -70,7 +70,8 @@ ERRORS = [
     ("too long, of llama.cpp", refused(400, {"error": {"code": 400, "type": "exceed_context_size_error",
      "message": "the request exceeds the available context size"}}), "CONTEXT_LENGTH", {}),
     ("a wrong option", refused(400, said("unsupported_parameter")), "INVALID_REQUEST", {"retryable": False}),
-    ("no such model", refused(404, {"error": "model 'm' not found"}), "INVALID_REQUEST", {"says": ["model 'm' not found"]}),
+    ("no such model", refused(404, {"error": "model 'm' not found"}), "INVALID_REQUEST",
+     {"says": ["model 'm' not found"]}),
     ("cannot be processed", refused(422, {"detail": "bad"}), "INVALID_REQUEST", {"says": ["bad"]}),
     ("busy", refused(503, said("service_unavailable")), "OVERLOADED", {"retryable": True}),
     ("overloaded", refused(529, "{}"), "OVERLOADED", {"retryable": True}),
@@ -105,7 +106,8 @@ ERRORS = [
     ("lost at once", case({"failed": {"code": "CONNECTION_LOST", "message": "x", "retryable": True}}), "CONNECT",
      {"retryable": True}),
     ("lost later", case({"status": 200, "stream": chat({"content": "a"}, finish=None, done=False),
-     "failed": {"code": "CONNECTION_LOST", "message": "x", "retryable": True}}), "INVALID_RESPONSE", {"retryable": True}),
+     "failed": {"code": "CONNECTION_LOST", "message": "x", "retryable": True}}), "INVALID_RESPONSE",
+     {"retryable": True}),
     ("in no time", case({"failed": {"code": "TIMEOUT", "message": "x", "retryable": True}}), "TIMEOUT",
      {"retryable": True}),
     ("no secret", case({"failed": {"code": "SECRET_NOT_FOUND", "message": "there is no secret OPENAI_API_KEY"}}),
@@ -139,7 +141,8 @@ ERRORS = [
      "delta": "{"}), "INVALID_RESPONSE", {"says": ["has not begun"]}),
     ("responses: no end", responses({"type": "response.output_text.delta", "delta": "a"}), "INVALID_RESPONSE", {}),
     ("cancelled", case({"stream": chat({"content": "a"}, {"content": "b"})}, cancel_after=1), "CANCELLED", {}),
-    ("cancelled while it waits", case({"stream": chat(*[{"content": "a"}] * 9)}, cancel_after=4, room=2), "CANCELLED", {}),
+    ("cancelled while it waits", case({"stream": chat(*[{"content": "a"}] * 9)}, cancel_after=4, room=2), "CANCELLED",
+     {}),
     ("more calls than there are", case({"stream": chat(*[call(i, id=f"c{i}", name="f") for i in range(1025)])}),
      "INVALID_RESPONSE", {"says": ["1024"]}),
 ]
@@ -154,7 +157,8 @@ ANSWERS = [
      {"content": "a", "finish_reason": "other"}),
     ("nothing said", case({"stream": chat()}), {"content": "", "finish_reason": "stop"}),
     ("too long", case({"stream": chat({"content": "a"}, finish="length")}), {"finish_reason": "length"}),
-    ("filtered", case({"stream": chat({"content": "a"}, finish="content_filter")}), {"finish_reason": "content_filter"}),
+    ("filtered", case({"stream": chat({"content": "a"}, finish="content_filter")}),
+     {"finish_reason": "content_filter"}),
     ("for a reason nobody knows", case({"stream": chat({"content": "a"}, finish="bored")}), {"finish_reason": "other"}),
     ("declined", case({"stream": chat({"refusal": "I ca"}, {"refusal": "n't"})}),
      {"content": [{"type": "refusal", "text": "I can't"}], "finish_reason": "content_filter"}),
@@ -166,12 +170,14 @@ ANSWERS = [
      call(1, id="c1", name="g", arguments=""), call(0, arguments=": 1}"), call(1, arguments='{"b":2}'),
      finish="tool_calls")}),
      {"content": "", "finish_reason": "tool_calls",
-      "tool_calls": [{"id": "c0", "name": "f", "arguments": {"a": 1}}, {"id": "c1", "name": "g", "arguments": {"b": 2}}]}),
+      "tool_calls": [{"id": "c0", "name": "f", "arguments": {"a": 1}}, {"id": "c1", "name": "g",
+      "arguments": {"b": 2}}]}),
     ("two calls, both 0", case({"stream": chat(call(0, id="c0", name="f", arguments="{}"),
      call(0, id="c1", name="f", arguments='{"a": 1}'), finish="stop")}),
      {"finish_reason": "tool_calls",
       "tool_calls": [{"id": "c0", "name": "f", "arguments": {}}, {"id": "c1", "name": "f", "arguments": {"a": 1}}]}),
-    ("arguments that are broken", case({"stream": chat(call(0, id="c", name="f", arguments='{"a": '), finish="length")}),
+    ("arguments that are broken", case({"stream": chat(call(0, id="c", name="f", arguments='{"a": '),
+     finish="length")}),
      {"tool_calls": [{"id": "c", "name": "f", "arguments": '{"a": '}], "finish_reason": "length"}),
     ("arguments that are a text", case({"stream": chat(call(0, id="c", name="f", arguments='"{}"'))}),
      {"tool_calls": [{"id": "c", "name": "f", "arguments": '"{}"'}]}),
@@ -179,14 +185,16 @@ ANSWERS = [
      {"tool_calls": [{"id": "c", "name": "f", "arguments": {}}]}),
     ("arguments as an object", case({"stream": chat(call(0, id="c", name="f", arguments={"a": 1}))}),
      {"tool_calls": [{"id": "c", "name": "f", "arguments": {"a": 1}}]}),
-    ("calls that are not there", case({"stream": chat({"content": "a"}, finish="tool_calls")}), {"finish_reason": "stop"}),
+    ("calls that are not there", case({"stream": chat({"content": "a"}, finish="tool_calls")}),
+     {"finish_reason": "stop"}),
     ("usage", case({"stream": chat({"content": "a"}, usage={"prompt_tokens": 5, "completion_tokens": 2,
      "total_tokens": 7, "prompt_tokens_details": {"cached_tokens": 3}})}),
      {"usage": {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7, "cached_tokens": 3}}),
     ("usage without a sum", case({"stream": chat(usage={"prompt_tokens": 5, "completion_tokens": 2})}),
      {"usage": {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}}),
     ("no usage", case({"stream": chat({"content": "a"})}), {"usage": None}),
-    ("usage that is nonsense", case({"stream": chat(usage={"prompt_tokens": -5, "completion_tokens": "x"})}), {"usage": None}),
+    ("usage that is nonsense", case({"stream": chat(usage={"prompt_tokens": -5, "completion_tokens": "x"})}),
+     {"usage": None}),
     ("the connection lost behind the end", case({"status": 200, "stream": chat({"content": "a"}, done=False),
      "failed": {"code": "CONNECTION_LOST", "message": "x", "retryable": True}}), {"content": "a"}),
     ("a stream left open", case({"stream": chat({"content": "a"}), "hangs": True}), {"content": "a"}),
@@ -202,12 +210,14 @@ ANSWERS = [
     ("a citation", case({"body": json.dumps({"choices": [{"message": {"content": "a", "annotations": [{"type":
      "url_citation", "url_citation": {"url": "https://a", "title": "A"}}]}, "finish_reason": "stop"}]})},
      config={"stream": False}),
-     {"content": [{"type": "text", "text": "a"}, {"type": "source", "url": "https://a", "title": "A", "extra": {"openai":
+     {"content": [{"type": "text", "text": "a"}, {"type": "source", "url": "https://a", "title": "A",
+     "extra": {"openai":
       {"type": "url_citation", "url_citation": {"url": "https://a", "title": "A"}}}}]}),
     ("logprobs", case({"stream": sse(*[{"choices": [{"index": 0, "delta": {"content": t}, "logprobs": {"content":
      [{"token": t}]}, "finish_reason": f}]} for t, f in (("a", None), ("b", "stop"))])}),
      {"content": "ab", "extra": {"openai": {"logprobs": [{"token": "a"}, {"token": "b"}]}}}),
-    ("a content of parts", case({"body": json.dumps({"choices": [{"message": {"content": [{"type": "text", "text": "a"}]},
+    ("a content of parts", case({"body": json.dumps({"choices": [{"message": {"content": [{"type": "text",
+     "text": "a"}]},
      "finish_reason": "stop"}]})}, config={"stream": False}), {"content": "a"}),
     ("parts that think", case({"stream": chat({"content": [{"type": "thinking", "thinking": [{"type": "text", "text":
      "hm"}]}]}, {"content": [{"type": "text", "text": "a"}]})}),
@@ -218,7 +228,8 @@ ANSWERS = [
     ("responses: declined", responses({"type": "response.refusal.delta", "delta": "No."},
      {"type": "response.completed", "response": {"status": "completed", "output": []}}),
      {"content": [{"type": "refusal", "text": "No."}], "finish_reason": "content_filter"}),
-    ("responses: too long", responses({"type": "response.output_text.delta", "delta": "a"}, {"type": "response.incomplete",
+    ("responses: too long", responses({"type": "response.output_text.delta", "delta": "a"},
+     {"type": "response.incomplete",
      "response": {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []}}),
      {"content": "a", "finish_reason": "length"}),
     ("responses: without deltas", responses({"type": "response.completed", "response": {"status": "completed", "output":
@@ -271,7 +282,8 @@ def check_names(drive):
         d.check(fine, f"the name {theirs!r} for {mine!r}")
     d.check(sent[1] == "a_b" and sent[3] == "ok", f"names that need no change: {sent}")
     calls = [call(i, id=f"c{i}", name=name, arguments="{}") for i, name in enumerate([*sent, "unknown"])]
-    back = drive([case({"stream": chat(*calls)}, {"messages": "a", "tools": tools})])[0]["output"]["message"]["tool_calls"]
+    back = drive([case({"stream": chat(*calls)}, {"messages": "a",
+        "tools": tools})])[0]["output"]["message"]["tool_calls"]
     d.check([c["name"] for c in back] == [*TOOLS, "unknown"], f"names that came back: {[c['name'] for c in back]}")
     ids = drive([case({"stream": chat(call(0, name="ok"), call(1, name="ok"))})] * 2)
     made = [[c["id"] for c in result["output"]["message"]["tool_calls"]] for result in ids]
@@ -298,7 +310,8 @@ def check_keys(drive):
         (there, "http://localhost:11434/v1/chat/completions", None),
         ({"base_url": "https://api.openai.com.example/v1"}, "https://api.openai.com.example/v1/chat/completions", None),
         ({"base_url": "http://api.openai.com/v1"}, "http://api.openai.com/v1/chat/completions", None),
-        ({**there, "api_key": {"secret": "X"}}, "http://localhost:11434/v1/chat/completions", ["Bearer ", {"secret": "X"}]),
+        ({**there, "api_key": {"secret": "X"}}, "http://localhost:11434/v1/chat/completions", ["Bearer ",
+         {"secret": "X"}]),
         ({"headers": {"authorization": "mine"}}, "https://api.openai.com/v1/chat/completions", "mine"),
     ]
     for (config, url, key), result in zip(rows, drive([case({"stream": chat()}, config=row[0]) for row in rows])):
@@ -306,7 +319,8 @@ def check_keys(drive):
         d.check(request["url"] == url, f"{config}: {request['url']}")
         d.check(request["headers"].get("authorization") == key, f"{config}: {request['headers']}")
     near = {"base_url": "https://eu.api.openai.com/v1", "max_tokens": 5, "api_key": {"secret": "EU"}}
-    request = drive([case({"stream": chat()}, {"messages": [{"type": "developer", "content": "a"}]}, near)])[0]["requests"][0]
+    request = drive([case({"stream": chat()}, {"messages": [{"type": "developer", "content": "a"}]},
+        near)])[0]["requests"][0]
     d.check(request["json"]["max_completion_tokens"] == 5, f"in a region: {request['json']}")
     d.check(request["json"]["messages"][0]["role"] == "developer", f"in a region: {request['json']}")
     config = {**there, "max_tokens": 5, "timeout_ms": {"idle": 9}, "extra": {"top_k": 3, "stream_options": None}}

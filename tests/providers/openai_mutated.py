@@ -1,5 +1,5 @@
-"""Recorded streams with something wrong in them: members gone, of another kind, twice, out of place. Whatever it is, the
-task ends, with an answer or with an error; and an answer is one of our shape, that its deltas make."""
+"""Recorded streams with something wrong in them: members gone, of another kind, twice, out of place. Whatever it is,
+the task ends, with an answer or with an error; and an answer is one of our shape, that its deltas make."""
 import copy
 import glob
 import json
@@ -9,7 +9,8 @@ import random
 import drive as d
 from openai_recorded import case, framed, lines_of, turns_of
 
-ODD = [None, True, 0, -1, 1e300, 2**63, 2**63 - 1, -(2**63), "", "x", "😀", [], [[]], {}, {"type": "text"}, [None], "{", "\u0000"]
+ODD = [None, True, 0, -1, 1e300, 2**63, 2**63 - 1, -(2**63), "", "x", "😀", [], [[]], {}, {"type": "text"}, [None], "{",
+    "\u0000"]
 
 
 def places(value, path=()):
@@ -80,7 +81,8 @@ def main():
         if "output" in result:
             check_shape(name, result["output"])
             d.check_deltas(name, result)
-    d.check(codes.get("answered", 0) > 100 and codes.get("INVALID_RESPONSE", 0) > 100, f"too tame, or too wild: {codes}")
+    d.check(codes.get("answered", 0) > 100 and codes.get("INVALID_RESPONSE", 0) > 100,
+        f"too tame, or too wild: {codes}")
     print(codes)
     d.finish()
 

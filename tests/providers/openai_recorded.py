@@ -146,7 +146,8 @@ def check_wrapper(drive, root):
     """The recorded call of `parallel`: where the tools in it are offered, these are called."""
     events, _ = lines_of(os.path.join(root, "openai", "responses", "parallel-tool-call-wrapper.1.chunks.txt"))
     names = ["weather", "cityAttractions"]
-    inside = [("call_parallel_0", names[0], {"location": "San Francisco"}), ("call_parallel_1", names[1], {"city": "Rome"})]
+    inside = [("call_parallel_0", names[0], {"location": "San Francisco"}), ("call_parallel_1", names[1],
+        {"city": "Rome"})]
     for offered, right in ((names, inside), (names[:1], None), ([*names, "parallel"], None)):
         given = {"messages": "?", "tools": [{"name": name} for name in offered]}
         asked = {**case("responses", {"stream": framed("responses", events)}), "input": given}

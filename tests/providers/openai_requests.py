@@ -80,7 +80,8 @@ BOTH = {
 }
 CHAT = {
     "stop and seed": ({"stop": ["a", "b"], "seed": 7}, {"messages": "Hello"}),
-    "audio": ({}, {"messages": [{"type": "user", "content": [{"type": "audio", "media_type": "audio/wav", "data": PNG}]}]}),
+    "audio": ({}, {"messages": [{"type": "user", "content": [{"type": "audio", "media_type": "audio/wav",
+    "data": PNG}]}]}),
 }
 RESPONSES = {
     "images out": ({"modalities": ["text", "image"]}, {"messages": "Draw"}),
@@ -155,7 +156,7 @@ def check_history(told, requests):
 
 
 def check_edited(drive, cases):
-    """Who edits a message is heard: its content and calls go back as they are now, and what is kept beside as it was."""
+    """Who edits a message is heard: its content and calls go back as they are now, and what is beside as it was."""
     looked = 0
     for asked in cases:
         message = asked["input"]["messages"][1]
@@ -163,7 +164,8 @@ def check_edited(drive, cases):
         if not any(item["type"] == "reasoning" for item in kept):
             continue
         edited = {**message, "content": "edited", "tool_calls": [{"id": "new", "name": "f", "arguments": {}}]}
-        request = drive([case("responses", {}, {"messages": ["?", edited, "Go on"]})])[0]["requests"][0]["json"]["input"]
+        request = drive([case("responses", {}, {"messages": ["?", edited,
+            "Go on"]})])[0]["requests"][0]["json"]["input"]
         said = [item.get("content") for item in request if item.get("role") == "assistant"]
         calls = [item["call_id"] for item in request if item.get("type") == "function_call"]
         d.check(said == ["edited"] and calls == ["new"], f"edited: {said}, {calls}")
