@@ -284,7 +284,8 @@ static tn_value prompt_with(const char *prompt, tn_value made, uint64_t from, ui
     while ((marker = strstr(prompt, MARKER)) != NULL) {
         text_add_n(&out, prompt, (uint64_t)(marker - prompt));
         for (uint64_t i = from; i < to; i++) {
-            text_format(&out, "%s%llu. ", i > from ? "\n" : "", (unsigned long long)(i - from + 1));
+            const uint64_t number = i - from + 1;
+            text_format(&out, "%s%llu. ", i > from ? "\n" : "", (unsigned long long)number);
             text_add_value(&out, tn.value->at(made, i));
         }
         prompt = marker + strlen(MARKER);
