@@ -339,7 +339,10 @@ static void got_chunk(struct model_call *call, tn_value chunk) {
 
 void gemini_event(struct model_call *call, const char *name, tn_value json) {
     (void)name;
-    if (json == NULL) return; /* a [DONE], which proxies send */
+    if (json == NULL) { /* a [DONE], which proxies send */
+        model_done(call);
+        return;
+    }
     if (tn.value->kind(json) == TN_OBJECT) {
         got_chunk(call, json);
         return;
