@@ -91,6 +91,7 @@ for set in $sets; do
     for draft in eval expect graph http poll registry state tool; do
         shown "$set" $draft-1-draft.1 $draft-1-draft.1 museum.$draft
     done
+    shown "$set" graph-1-draft.2 graph-1-draft.2 museum.graph2
     for binary in "$set"/*.so; do
         run tenon plugin show --validate "$binary"
         expect_code 0
