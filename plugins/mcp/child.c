@@ -27,6 +27,7 @@ struct child {
 };
 
 static struct child *ending;
+static bool last_ones; /* no timers any more */
 
 /* ---- The end ---- */
 
@@ -100,8 +101,10 @@ void child_end(struct child *child) {
     child->ending = true;
     child->next = ending;
     ending = child;
-    child->timer = tn.core->post(tn.host, MCP_GRACE_MS, next_step, child);
+    if (!last_ones) child->timer = tn.core->post(tn.host, MCP_GRACE_MS, next_step, child);
 }
+
+void child_last(void) { last_ones = true; }
 
 static int64_t now_ms(void) { return tn.core->monotonic_ns(tn.host) / 1000000; }
 

@@ -24,6 +24,8 @@ struct child *child_new(const struct child_options *options, child_ended ended, 
                         size_t size);
 /* Its input has been closed by the caller: waits, sends SIGTERM, then SIGKILL. NULL is allowed. */
 void child_end(struct child *child);
+/* From now on nothing is begun for later: what a child does not heed is child_end_all's. The plugin is about to end. */
+void child_last(void);
 void child_end_all(void); /* the same, now, for all: it blocks for a few seconds at most */
 
 #endif

@@ -84,11 +84,19 @@ static int32_t init(void *self, tn_value config) {
 static uint32_t goodbyes;
 static uint64_t patience; /* a posted call */
 
+static bool in_use(const struct server *server) {
+    bool used = server->calls != NULL;
+    for (const struct tool *tool = server->tools; tool != NULL; tool = tool->next) used |= tool->references > 1;
+    return used;
+}
+
 static void done_leaving(void) {
     if (patience != 0) (void)tn.core->unpost(tn.host, patience);
     patience = 0;
     goodbyes = 0;
-    (void)expecting->expect(tn.host, 0);
+    for (struct server *server = servers; server != NULL; server = server->next)
+        if (!in_use(server)) server_stop(server);
+    if (expecting != NULL) (void)expecting->expect(tn.host, 0);
 }
 
 static void out_of_patience(void *argument) {
@@ -98,23 +106,22 @@ static void out_of_patience(void *argument) {
 }
 
 static void left(void) {
-    if (goodbyes > 0 && --goodbyes == 0) done_leaving();
-}
-
-static bool in_use(const struct server *server) {
-    bool used = server->calls != NULL;
-    for (const struct tool *tool = server->tools; tool != NULL; tool = tool->next) used |= tool->references > 1;
-    return used;
+    if (goodbyes > 0 && --goodbyes == 0 && patience != 0) {
+        (void)tn.core->unpost(tn.host, patience); /* not from inside what a transport says */
+        patience = tn.core->post(tn.host, 0, out_of_patience, NULL);
+    }
 }
 
 static void quiesce(void *self) {
     (void)self;
-    if (expecting == NULL) return;
-    for (struct server *server = servers; server != NULL; server = server->next)
+    stdio_last();
+    for (struct server *server = servers; expecting != NULL && server != NULL; server = server->next)
         if (server->session != NULL && !in_use(server)) goodbyes += session_leave(server->session, left);
-    if (goodbyes == 0) return;
-    patience = tn.core->post(tn.host, MCP_LEAVE_MS, out_of_patience, NULL);
-    (void)expecting->expect(tn.host, patience != 0);
+    if (goodbyes > 0) patience = tn.core->post(tn.host, MCP_LEAVE_MS, out_of_patience, NULL);
+    if (patience != 0)
+        (void)expecting->expect(tn.host, 1);
+    else
+        done_leaving();
 }
 
 static void deinit(void *self) {
@@ -143,17 +150,55 @@ static void complete_about(tn_task task) {
     tn_release(about);
 }
 
+/* Somebody who has asked for a server, and is told once it is there, or cannot be. */
+struct waiter {
+    struct waiter *next;
+    const struct server *server;
+    tn_task task;
+};
+static struct waiter *waiters;
+
+void servers_arrived(const struct server *server) {
+    for (struct waiter **at = &waiters; *at != NULL;) {
+        struct waiter *waiter = *at;
+        if (waiter->server != server) {
+            at = &waiter->next;
+            continue;
+        }
+        *at = waiter->next;
+        complete_about(waiter->task);
+        give(waiter);
+        at = &waiters; /* whoever was told may have asked again */
+    }
+}
+
+static void stop_waiting(tn_task task) {
+    for (struct waiter **at = &waiters; *at != NULL; at = &(*at)->next) {
+        struct waiter *waiter = *at;
+        if (waiter->task != task) continue;
+        *at = waiter->next;
+        give(waiter);
+        (void)tn_fail(task, "CANCELLED", "cancelled");
+        return;
+    }
+}
+
 static int32_t start_servers(tn_task task, tn_value input) {
     const char *name = tn_get_text(input, "connect", NULL);
     struct server *server = servers;
     while (name != NULL && server != NULL && strcmp(server->name, name) != 0) server = server->next;
     if (name != NULL && server == NULL)
         return tn_fail(task, "NOT_FOUND", "`connect`: no server of this name is configured");
-    if (name != NULL) {
-        if (server->state == SERVER_IDLE) server->failures = 0; /* somebody asks for it: no rest first */
-        server_connect(server);
+    if (name == NULL || server->state == SERVER_READY) {
+        complete_about(task);
+        return TN_OK;
     }
-    complete_about(task);
+    struct waiter *waiter = take(sizeof *waiter);
+    if (waiter == NULL) return TN_NO_MEMORY;
+    *waiter = (struct waiter){waiters, server, task};
+    waiters = waiter;
+    if (server->state == SERVER_IDLE) server->failures = 0; /* somebody asks for it: no rest first */
+    server_connect(server);
     return TN_OK;
 }
 
@@ -199,7 +244,10 @@ static int32_t start(void *self, tn_task task, tn_value input) {
 
 static void cancel(void *self, tn_task task) {
     const struct instance *instance = self;
-    if (instance->tool != NULL) call_cancel(instance->tool->server, task);
+    if (instance->tool != NULL)
+        call_cancel(instance->tool->server, task);
+    else
+        stop_waiting(task);
 }
 
 static void destroy(void *self) {

@@ -127,6 +127,7 @@ static void give_up(struct server *server, const char *code, const char *why) {
     say(TN_LOG_ERROR, "server `%s`: %s", server->name, why);
     calls_fail(server, code, why);
     settle(server);
+    servers_arrived(server);
 }
 
 static void on_failed(void *user, const char *code, const char *why) {
@@ -153,10 +154,16 @@ static void on_failed(void *user, const char *code, const char *why) {
     }
 }
 
+void server_stop(struct server *server) {
+    if (server->timer != 0) (void)tn.core->unpost(tn.host, server->timer);
+    server->timer = 0;
+    server->state = SERVER_IDLE;
+    drop_session(server);
+}
+
 void server_free(struct server *server) {
     if (server == NULL) return;
-    if (server->timer != 0) (void)tn.core->unpost(tn.host, server->timer);
-    drop_session(server);
+    server_stop(server);
     calls_free(server);
     registering_forget(server);
     tn_release(server->config);
@@ -180,6 +187,7 @@ static void on_listed(struct server *server) {
     server->listing = false;
     server->state = SERVER_READY;
     settle(server);
+    servers_arrived(server);
     calls_ready(server);
 }
 

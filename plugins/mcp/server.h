@@ -46,6 +46,7 @@ struct server {
 struct server *server_new(const char *name, tn_value config); /* NULL without memory */
 void server_free(struct server *server);                      /* no call is open */
 void server_connect(struct server *server);                   /* where it is idle; else nothing */
+void server_stop(struct server *server);                      /* no call is open; its tools stay */
 const char *server_prefix(const struct server *server);
 int64_t server_timeout_ms(const struct server *server);
 /* The role of the model that it may ask, or NULL. */
@@ -55,7 +56,8 @@ tn_value server_roots(const struct server *server); /* borrowed, or NULL */
 tn_value server_about(const struct server *server);
 
 /* Told by mcp.c: */
-void servers_settled(struct server *server); /* its tools are known for the first time, or cannot be */
+void servers_settled(struct server *server);       /* its tools are known for the first time, or cannot be */
+void servers_arrived(const struct server *server); /* it is ready, or was given up: each time */
 bool servers_have(const char *id, const struct server *besides);
 
 #endif

@@ -252,4 +252,5 @@ struct transport *stdio_new(const struct stdio_options *options, const struct tr
     return NULL;
 }
 
+void stdio_last(void) { child_last(); }
 void stdio_end_all(void) { child_end_all(); }

@@ -23,6 +23,8 @@ struct stdio_options {
 /* NULL: it could not be started, and `why` says so. The options are not kept. */
 struct transport *stdio_new(const struct stdio_options *options, const struct transport_events *events, char *why,
                             size_t size);
+/* Children that are told to end from now on are only waited for by stdio_end_all. */
+void stdio_last(void);
 /* Waits for all children that have been told to end, harder and harder. Before the plugin ends. */
 void stdio_end_all(void);
 

@@ -33,7 +33,7 @@ class Result:
     def __init__(self, code, out, err):
         self.code, self.out, self.err, self.contents, self.status = code, out, err, [], []
         check("Sanitizer" not in err and "runtime error:" not in err, "a sanitizer found something", err)
-        for message in json.loads(out)["messages"] if out.startswith("{") else []:
+        for message in json.loads(out)["messages"] if out.startswith('{"messages"') else []:
             if message["type"] == "tool":
                 self.contents.append(message["content"])
                 self.status.append(message.get("status", "ok"))

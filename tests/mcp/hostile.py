@@ -126,6 +126,34 @@ def test_the_end():
     check([part["text"] for part in got.contents[1]] == ["set", ""], "its environment and folder", got.contents)
 
 
+def test_on_demand():
+    configure({"s": fake("legacy", connect="on_demand"), "x": fake("legacy", "exits", connect="on_demand")})
+    got = call("mcp.servers", "s.echo")
+    check([server["state"] for server in got.json(0)["servers"]] == ["idle", "idle"], "not started", got.contents)
+    check(got.contents[1].startswith("TOOL_NOT_FOUND"), "its tools are not known", got.contents)
+    for name, state in (("s", "ready"), ("x", "failed")):
+        got = tenon("tool", "call", "mcp.servers", json.dumps({"connect": name}), "--yes")
+        about = {server["name"]: server for server in json.loads(got.out)["servers"]}
+        check(about[name]["state"] == state, "started: " + name, got.out, got.err)
+    got = tenon("tool", "call", "mcp.servers", '{"connect": "nobody"}', "--yes")
+    check("no server of this name" in got.err, "a name that nobody has", got.err)
+
+
+def test_in_a_process_of_its_own():
+    python = "/usr/bin/python3"
+    if not os.path.exists(python):
+        print("not tested in a sandbox: there is no " + python)
+        return
+    answers = {"server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}},
+               "tools/list": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]},
+               "tools/call": {"content": [{"type": "text", "text": "from inside"}]}}
+    program = ("import json, sys\nfor line in sys.stdin:\n    m = json.loads(line)\n"
+               "    print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': %r[m['method']]}), flush=True)" % answers)
+    configure({"s": {"command": [python, "-c", program]}})
+    got = tenon("tool", "call", "s.t", "{}", "--yes", "--isolate", "tenon.mcp")
+    check("from inside" in got.out, "a server in the plugin's sandbox", got.out, got.err)
+
+
 def test_configuration():
     for servers, words in (
         ({"s": {"command": []}}, "command"),
