@@ -41,8 +41,8 @@ changes "a macro more" 's/^#define TN_OK .*/&\n#define TN_FINE 0/'
 sed 's|/\*.*\*/||; s/^    int32_t/      int32_t/; s|^#define TN_OK *0|#define TN_OK 0 /* all is well */|' "$frozen/tenon.h" >"$work/changed.h"
 compare "$frozen/tenon.h" "$work/changed.h" || { echo "comments and layout were compared"; status=1; }
 
-# Drafts. A header's id is the value of its TN_..._DRAFT.
-id_of() { sed -n 's/^#define TN_[A-Z_]*_DRAFT *"\(.*\)".*/\1/p' "$1"; }
+# Drafts. A header's id is the value of its last TN_..._DRAFT, or …_DRAFT_2: those before it are in there as they were.
+id_of() { sed -n 's/^#define TN_[A-Z_]*_DRAFT\(_[0-9]*\)\{0,1\} *"\(.*\)".*/\2/p' "$1" | tail -n 1; }
 seen=0
 for header in "$SOURCE"/sdk/include/tenon/*.h; do
     id=$(id_of "$header")
