@@ -407,6 +407,13 @@ void call_cancel(struct server *server, tn_task task) {
 
 const struct call *call_after(const struct call *call) { return call->next; }
 bool call_waits(const struct call *call) { return call->waiting; }
+bool call_is_open(const struct call *call) { return call->task != 0; }
+
+uint32_t calls_of(const struct server *server, const struct tool *tool) {
+    uint32_t count = 0;
+    for (const struct call *call = server->calls; call != NULL; call = call->next) count += call->tool == tool;
+    return count;
+}
 
 /* ---- From the server ---- */
 

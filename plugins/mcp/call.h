@@ -18,7 +18,9 @@ int32_t call_start(struct tool *tool, tn_task task, tn_value input, uint32_t mod
 void call_cancel(struct server *server, tn_task task);
 
 const struct call *call_after(const struct call *call);
-bool call_waits(const struct call *call); /* for the server to be ready */
+bool call_waits(const struct call *call);   /* for the server to be ready */
+bool call_is_open(const struct call *call); /* it has a task */
+uint32_t calls_of(const struct server *server, const struct tool *tool);
 
 /* From the server: */
 void calls_ready(struct server *server);                                   /* those that waited begin */

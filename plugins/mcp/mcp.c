@@ -84,18 +84,12 @@ static int32_t init(void *self, tn_value config) {
 static uint32_t goodbyes;
 static uint64_t patience; /* a posted call */
 
-static bool in_use(const struct server *server) {
-    bool used = server->calls != NULL;
-    for (const struct tool *tool = server->tools; tool != NULL; tool = tool->next) used |= tool->references > 1;
-    return used;
-}
-
 static void done_leaving(void) {
     if (patience != 0) (void)tn.core->unpost(tn.host, patience);
     patience = 0;
     goodbyes = 0;
     for (struct server *server = servers; server != NULL; server = server->next)
-        if (!in_use(server)) server_stop(server);
+        if (!server_in_use(server)) server_stop(server);
     if (expecting != NULL) (void)expecting->expect(tn.host, 0);
 }
 
@@ -116,7 +110,7 @@ static void quiesce(void *self) {
     (void)self;
     stdio_last();
     for (struct server *server = servers; expecting != NULL && server != NULL; server = server->next)
-        if (server->session != NULL && !in_use(server)) goodbyes += session_leave(server->session, left);
+        if (server->session != NULL && !server_in_use(server)) goodbyes += session_leave(server->session, left);
     if (goodbyes > 0) patience = tn.core->post(tn.host, MCP_LEAVE_MS, out_of_patience, NULL);
     if (patience != 0)
         (void)expecting->expect(tn.host, 1);

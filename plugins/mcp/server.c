@@ -159,6 +159,15 @@ void server_stop(struct server *server) {
     server->timer = 0;
     server->state = SERVER_IDLE;
     drop_session(server);
+    calls_lost(server);
+}
+
+bool server_in_use(const struct server *server) {
+    for (const struct call *call = server->calls; call != NULL; call = call_after(call))
+        if (call_is_open(call)) return true;
+    for (const struct tool *tool = server->tools; tool != NULL; tool = tool->next)
+        if (tool->references > 1 + calls_of(server, tool)) return true;
+    return false;
 }
 
 void server_free(struct server *server) {

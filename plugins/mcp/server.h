@@ -46,7 +46,9 @@ struct server {
 struct server *server_new(const char *name, tn_value config); /* NULL without memory */
 void server_free(struct server *server);                      /* no call is open */
 void server_connect(struct server *server);                   /* where it is idle; else nothing */
-void server_stop(struct server *server);                      /* no call is open; its tools stay */
+void server_stop(struct server *server);                      /* it is not in use; its tools stay */
+/* A call has a task, or a tool an instance. One that waits for a person is made anew where it is gone. */
+bool server_in_use(const struct server *server);
 const char *server_prefix(const struct server *server);
 int64_t server_timeout_ms(const struct server *server);
 /* The role of the model that it may ask, or NULL. */
