@@ -18,6 +18,18 @@ static struct {
 
 static void post_timer(int64_t now);
 
+/* One more: our now has lost up to a millisecond. */
+static int64_t due_in(int64_t now, long timeout_ms) {
+    if (timeout_ms < 0) return -1;
+    return now + timeout_ms + (timeout_ms > 0 ? 1 : 0);
+}
+
+static void ask_timer(void) {
+    long timeout_ms = -1;
+    (void)curl_multi_timeout(driver.multi, &timeout_ms);
+    driver.due = due_in(now_ms(), timeout_ms);
+}
+
 static void on_time(void *argument) {
     int running, late;
     (void)argument;
@@ -27,6 +39,8 @@ static void on_time(void *argument) {
     if (late) {
         driver.due = -1;
         (void)curl_multi_socket_action(driver.multi, CURL_SOCKET_TIMEOUT, 0, &running);
+        /* What it found too early it does not ask for again by itself. */
+        if (driver.due < 0) ask_timer();
     }
     if (driver.due >= 0) post_timer(now);
     if (late) driver.settle();
@@ -42,7 +56,7 @@ static void post_timer(int64_t now) {
 static int on_timer(CURLM *multi, long timeout_ms, void *user) {
     (void)multi, (void)user;
     int64_t now = now_ms();
-    driver.due = timeout_ms < 0 ? -1 : now + timeout_ms;
+    driver.due = due_in(now, timeout_ms);
     if (driver.due >= 0) {
         post_timer(now);
     } else if (driver.timer != 0) {

@@ -32,6 +32,9 @@ static int32_t init(void *self, tn_value config) {
     poll_draft = tn_easy_interface(tn.host, TN_POLL_DRAFT, sizeof *poll_draft);
     if (poll_draft == NULL) return TN_UNSUPPORTED;
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return TN_ERROR;
+    if ((curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_ASYNCHDNS) == 0)
+        tn.core->log(tn.host, TN_LOG_WARN,
+                     "this libcurl holds everything up while it resolves a name; use another build");
     read_settings(config);
     if (driver_open(exchanges_settle)) return TN_OK;
     tn_release(settings.section);

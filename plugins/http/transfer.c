@@ -140,7 +140,9 @@ static void set_callbacks(CURL *easy, struct transfer *transfer) {
     bool stream = transfer->request->receive == RECEIVE_EVENTS || transfer->request->receive == RECEIVE_LINES;
     SET(CURLOPT_PRIVATE, transfer);
     SET(CURLOPT_ERRORBUFFER, transfer->message);
-    SET(CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    SET(CURLOPT_NOSIGNAL, 1L); /* since then nothing it sends raises SIGPIPE; before, it sees to that itself */
+#endif
     SET(CURLOPT_BUFFERSIZE, stream ? (long)STREAM_BYTES : (long)READ_BYTES);
     SET(CURLOPT_ACCEPT_ENCODING, "");
     SET(CURLOPT_HEADERFUNCTION, on_header);
