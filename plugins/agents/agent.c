@@ -65,6 +65,7 @@ static void put_llm(tn_builder *out, tn_value config, bool text_tools) {
     tn_put_int(out, "max_turns", tn_get_int(config, "max_turns", AGENT_TURNS));
     put_tools(out, config, text_tools);
     tn.value->end(out);
+    if (tn.value->get(config, "retry") != NULL) tn_put(out, "retry", tn.value->get(config, "retry"));
     tn.value->end(out);
 }
 

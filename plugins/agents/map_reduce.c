@@ -67,6 +67,7 @@ static void put_llm(tn_builder *out, tn_value config, const char *id, tn_value m
     tn_put_text(out, "output_key", "made");
     tn_put_text(out, "usage_key", "usage");
     tn.value->end(out);
+    if (tn.value->get(config, "retry") != NULL) tn_put(out, "retry", tn.value->get(config, "retry"));
     tn.value->end(out);
 }
 
