@@ -17,7 +17,8 @@
  *
  * The project's file is searched upwards from the working directory; the user's ($XDG_CONFIG_HOME/tenon/tenon.yaml) is
  * read as well, and the project's keys win, each by itself. Unknown keys are errors at their position. A secret is only
- * ever a reference in here: its text is fetched when a plugin is initialised (secret.h), and not kept.
+ * ever a reference in here: its text is fetched when a plugin is initialised, or a request over HTTP needs it, and not
+ * kept here (http/secrets.h does).
  *
  *     struct config *config;
  *     if (config_load(NULL, &config, &error) != TN_OK) return report(&error);
