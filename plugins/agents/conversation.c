@@ -32,29 +32,41 @@ static int32_t refuse(tn_task task, const char *name, int64_t index, tn_value me
                        found);
 }
 
+/* The first messages of a list that are in the normal form already: nearly always all of them. */
+static uint64_t normal_already(tn_value list) {
+    uint64_t i = 0, count = tn.value->count(list);
+    bool same = true;
+    while (same && i < count) {
+        tn_value given = tn.value->at(list, i), normal = tn_message_normal(given);
+        same = normal == given;
+        i += same;
+        tn_release(normal);
+    }
+    return i;
+}
+
 tn_value conversation_of(tn_task task, tn_value value, const char *name) {
     int32_t kind = tn.value->kind(value);
     bool list = kind == TN_ARRAY;
     uint64_t count = list ? tn.value->count(value) : kind == TN_NULL || kind == TN_NONE ? 0 : 1;
-    bool same = list;
+    uint64_t same = list ? normal_already(value) : 0;
+    if (list && same == count) return tn_retain(value); /* what is in the channel is shared */
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_ARRAY);
     for (uint64_t i = 0; i < count; i++) {
-        tn_value given = list ? tn.value->at(value, i) : value, normal = tn_message_normal(given);
+        tn_value given = list ? tn.value->at(value, i) : value;
+        tn_value normal = i < same ? tn_retain(given) : tn_message_normal(given);
         if (normal == NULL) {
             tn_release(tn.value->finish(builder));
             (void)refuse(task, name, list ? (int64_t)i : -1, given);
             return NULL;
         }
-        same &= normal == given;
         tn_put_take(builder, NULL, normal);
     }
     tn.value->end(builder);
     tn_value messages = tn.value->finish(builder);
     if (messages == NULL) (void)tn_fail(task, "NO_MEMORY", "there is no memory for the conversation");
-    if (!same || messages == NULL) return messages;
-    tn_release(messages); /* nearly always: what is in the channel is shared */
-    return tn_retain(value);
+    return messages;
 }
 
 tn_value conversation_read(tn_task task, uint32_t channel, const char *name) {
