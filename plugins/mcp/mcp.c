@@ -112,7 +112,7 @@ static void quiesce(void *self) {
     for (struct server *server = servers; expecting != NULL && server != NULL; server = server->next)
         if (server->session != NULL && !server_in_use(server)) goodbyes += session_leave(server->session, left);
     if (goodbyes > 0) patience = tn.core->post(tn.host, MCP_LEAVE_MS, out_of_patience, NULL);
-    if (patience != 0)
+    if (patience != 0 && expecting != NULL)
         (void)expecting->expect(tn.host, 1);
     else
         done_leaving();
