@@ -1,6 +1,7 @@
 /*
  * mirror.c - `test.mirror`: a model that answers with what it was asked, as JSON: `system` is the text of the first
- * message where that is the system's, `asked` all the others, then tools, options and response_schema.
+ * message where that is the system's, `asked` all the others, then tools, options and response_schema; and `config`,
+ * where it was created with any.
  */
 #include <tenon/message.h>
 
@@ -9,7 +10,7 @@ static void put(tn_builder *out, tn_value input, const char *key) {
     if (value != NULL) tn_put(out, key, value);
 }
 
-static tn_value asked(tn_value input) {
+static tn_value asked(tn_value input, tn_value config) {
     tn_value messages = tn.value->get(input, "messages");
     uint64_t first = tn_message_is(tn.value->at(messages, 0), "system") ? 1 : 0;
     tn_builder *out = tn.value->builder();
@@ -22,13 +23,29 @@ static tn_value asked(tn_value input) {
     put(out, input, "tools");
     put(out, input, "options");
     put(out, input, "response_schema");
+    if (tn.value->count(config) > 0) tn_put(out, "config", config);
     tn.value->end(out);
     return tn.value->finish(out);
 }
 
+struct mirror {
+    tn_value config;
+};
+
+static int32_t mirror_create(tn_value config, tn_binder *binder, void **self) {
+    struct mirror *mirror = tn.core->alloc(tn.host, sizeof(*mirror));
+    (void)binder;
+    if (mirror == NULL) return TN_NO_MEMORY;
+    mirror->config = config; /* which outlives it */
+    *self = mirror;
+    return TN_OK;
+}
+
+static void mirror_destroy(void *self) { tn.core->release(tn.host, self); }
+
 static int32_t mirror_start(void *self, tn_task task, tn_value input) {
-    (void)self;
-    tn_value all = asked(input), text = tn.value->to_json(all);
+    const struct mirror *mirror = self;
+    tn_value all = asked(input, mirror->config), text = tn.value->to_json(all);
     tn_builder *out = tn.value->builder();
     tn.value->begin(out, TN_OBJECT);
     tn_put_take(out, "message", tn_message("ai", text));
@@ -43,4 +60,4 @@ static int32_t mirror_start(void *self, tn_task task, tn_value input) {
 
 TN_NOTE("{\"component\": {\"kind\": \"model\", \"id\": \"test.mirror\", \"title\": \"Says what it was asked.\", "
         "\"style\": \"async\", \"effects\": [], \"config\": {\"type\": \"object\"}}}")
-TN_COMPONENT(mirror, "test.mirror", NULL, mirror_start, NULL, NULL, NULL)
+TN_COMPONENT(mirror, "test.mirror", mirror_create, mirror_start, NULL, NULL, mirror_destroy)
