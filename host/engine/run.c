@@ -99,8 +99,7 @@ void run_free(struct run *run) {
     if (run->triggered.items != run->few_triggered) mem_free(run->triggered.items);
     mem_free(run->mapped.items);
     durable_end(run);
-    value_unref(run->uses);
-    value_unref(run->settled_uses);
+    if (run->uses) run_forget_uses(run);
     mem_free(run->used);
     mem_free(run->settled);
     state_finish(&run->state);
@@ -289,7 +288,7 @@ static bool finish_step(struct run *run) {
     }
     plan_finish(run);
     run_settle(run);
-    run_settle_uses(run);
+    if (run->uses != run->settled_uses) run_settle_uses(run);
     run->interrupt_after = interrupts_after;
     run->told = 0;
     run->telling = run->options.modes || run->outer;
@@ -537,7 +536,7 @@ bool run_start(struct run *run, tn_value input) {
     run->status = RUN_RUNNING;
     value_unref(run->input);
     run->input = input ? value_ref(input) : value_object();
-    run_forget_uses(run); /* of another run of the same thread */
+    if (run->uses) run_forget_uses(run); /* of another run of the same thread */
     run_begin_limit(run, 0);
     run->in_start = true;
     run_begin_time(run);

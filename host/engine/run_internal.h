@@ -196,7 +196,9 @@ int32_t run_check_steps(struct run *run, struct error *error); /* may it take on
 /* uses.c */
 void task_uses(struct call *call, struct callable *callee, tn_value input);
 int64_t task_used(struct call *call, const char *counted);
+/* Where `uses` is NULL so is the other: there is nothing to settle or forget then. */
 void task_settle_uses(struct task *task);
+void task_forget_uses(struct task *task);
 void run_settle_uses(struct run *run);
 void task_recount_uses(struct task *task);        /* it is started once more, and makes the same calls */
 tn_value task_kept_uses(const struct task *task); /* borrowed, or NULL; as task_kept */

@@ -41,8 +41,7 @@ void task_finish(struct task *task) {
     value_unref(task->inside);
     value_unref(task->cached);
     value_unref(task->cache_key);
-    value_unref(task->uses);
-    value_unref(task->kept_uses);
+    if (task->uses) task_forget_uses(task);
     mem_free(task->used);
     mem_free(task->kept);
     error_finish(&task->error);

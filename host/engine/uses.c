@@ -47,6 +47,11 @@ int64_t task_used(struct call *call, const char *counted) {
 
 void task_settle_uses(struct task *task) { set(&task->kept_uses, task->uses); }
 
+void task_forget_uses(struct task *task) {
+    set(&task->uses, NULL);
+    set(&task->kept_uses, NULL);
+}
+
 void run_settle_uses(struct run *run) { set(&run->settled_uses, run->uses); }
 
 void task_recount_uses(struct task *task) {
@@ -58,16 +63,16 @@ void task_recount_uses(struct task *task) {
 tn_value task_kept_uses(const struct task *task) { return task->state == TASK_DONE ? task->uses : task->kept_uses; }
 
 void task_restore_uses(struct task *task, tn_value uses) {
-    if (!uses || !value_is(uses, TN_OBJECT)) return;
+    if (!uses || !value_is(uses, TN_OBJECT) || !value_count(uses)) return;
     set(&task->uses, uses);
     set(&task->kept_uses, uses);
     count_outwards(task->run, uses, 1);
 }
 
 void run_restore_uses(struct run *run, tn_value uses) {
-    if (!uses || !value_is(uses, TN_OBJECT)) return;
+    if (!uses || !value_is(uses, TN_OBJECT) || !value_count(uses)) return;
     count_outwards(run, uses, 1);
-    set(&run->settled_uses, uses);
+    if (run->uses) set(&run->settled_uses, uses);
 }
 
 void run_forget_uses(struct run *run) {
