@@ -37,7 +37,8 @@ void interface_poll_ended(struct plugin *plugin); /* [loop] ends all of its watc
 extern const tn_document_draft interface_document;
 extern const tn_state_draft interface_state;
 extern const tn_tool_draft interface_tool;
-/* Where set, operations of the state kernel, and of documents, are what it makes of their names: in a process that has no store. */
+/* Where set, operations of the state kernel, and of documents, are what it makes of their names: in a process that has
+ * no store. */
 extern struct callable *(*interface_state_elsewhere)(const char *operation);
 
 /* Check mode (guard.h): told when a plugin is called back, by a post, a watch or an exchange. NULL: nobody is. */
