@@ -50,7 +50,8 @@ transcript() {
         /^\{"type":"tasks"/ && !/"outcome":"failed"/ { next }
         { print }
         END { flush() }' "$work/out" |
-        sed -E 's/"(task_id|run_id)":"[^"]*",?//; s/"ms":[0-9]+,?//; s/"id":"[0-9a-f]{16}",//; s/"code":"TIMEOUT".*/"code":"TIMEOUT"/'
+        sed -E 's/"(task_id|run_id)":"[^"]*",?//; s/"ms":[0-9]+,?//; s/"id":"[0-9a-f]{16}",//; s/"code":"TIMEOUT".*/"code":"TIMEOUT"/
+            s/"usage":\{"llm_calls"[^}]*\},//' # what a run has used is told since there are models
     sed -nE 's/^tenon: (info|warning|error): (museum\.[a-z]+: )(good|an? |stops|quiesce|deinit)/\1: \2\3/p
         s/^tenon: .*\[([A-Z_]*)\]$/refused: \1/p' "$work/err"
     echo "exit code $code"
@@ -88,7 +89,7 @@ for set in $sets; do
     shown "$set" released released-asks museum.released
     shown "$set" released released-refuses museum.released
     case $set in /*) ln -sfn "$set" shown && shown_store shown store-1-draft.1 ;; *) shown_store "$set" store-1-draft.1 ;; esac
-    for draft in eval expect graph http poll registry state tool; do
+    for draft in document eval expect graph http poll registry state tool; do
         shown "$set" $draft-1-draft.1 $draft-1-draft.1 museum.$draft
     done
     shown "$set" graph-1-draft.2 graph-1-draft.2 museum.graph2

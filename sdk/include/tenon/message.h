@@ -87,30 +87,35 @@ static inline tn_value tn_message_tool(tn_value content, const char *tool_call_i
     return tn.value->finish(builder);
 }
 
+/* A part's text and its length; NULL where it is no text part. */
+static inline const char *tn_part_text(tn_value part, uint64_t *length) {
+    if (strcmp(tn_get_text(part, "type", ""), "text") != 0) return NULL;
+    return tn_chars(tn.value->get(part, "text"), length);
+}
+
 /* The text of a content: itself, or that of its text parts, joined. NULL without memory. */
 static inline tn_value tn_content_text(tn_value content) {
+    uint64_t length = 0, count = tn.value->count(content), texts = 0, size = 0;
+    tn_value only = NULL, made;
+    char *joined, *end;
     if (tn.value->kind(content) == TN_STRING) return tn_retain(content);
-    tn_value only = NULL;
-    uint64_t length = 0, count = tn.value->count(content), texts = 0, size;
     for (uint64_t i = 0; i < count; i++) {
-        tn_value part = tn.value->at(content, i), text = tn.value->get(part, "text");
-        if (strcmp(tn_get_text(part, "type", ""), "text") != 0 || tn_chars(text, &size) == NULL) continue;
-        only = text;
+        tn_value part = tn.value->at(content, i);
+        if (tn_part_text(part, &size) == NULL) continue;
+        only = tn.value->get(part, "text");
         length += size;
         texts++;
     }
     if (texts == 1) return tn_retain(only);
-    char *joined = TN_EASY_FROM(char *, tn.core->alloc(tn.host, length + 1));
+    joined = end = TN_EASY_FROM(char *, tn.core->alloc(tn.host, length + 1));
     if (joined == NULL) return NULL;
-    char *end = joined;
     for (uint64_t i = 0; i < count; i++) {
-        tn_value part = tn.value->at(content, i);
-        const char *text = tn_chars(tn.value->get(part, "text"), &size);
-        if (strcmp(tn_get_text(part, "type", ""), "text") != 0 || text == NULL) continue;
+        const char *text = tn_part_text(tn.value->at(content, i), &size);
+        if (text == NULL) continue;
         memcpy(end, text, size);
         end += size;
     }
-    tn_value made = tn_text_n(joined, length);
+    made = tn_text_n(joined, length);
     tn.core->release(tn.host, joined);
     return made;
 }
@@ -131,25 +136,42 @@ static inline tn_value tn_call_arguments(tn_value call) {
     return tn.value->from_json(text, length, &read) == TN_OK ? read : NULL;
 }
 
+/* Copies the members of an object, but for those that `skip` names: NULL ends it. */
+static inline void tn_put_members(tn_builder *builder, tn_value object, const char *const *skip) {
+    for (uint64_t i = 0, count = tn.value->count(object); i < count; i++) {
+        tn_value key, value;
+        const char *const *name = skip;
+        if (tn.value->entry(object, i, &key, &value) != TN_OK) return;
+        while (*name != NULL && strcmp(*name, tn_chars(key, NULL)) != 0) name++;
+        if (*name == NULL) tn_put(builder, tn_chars(key, NULL), value);
+    }
+}
+
 /* One call in the form above: also OpenAI's {type: "function", function: {name, arguments}}. NULL: it is none. */
 static inline tn_value tn_call_normal(tn_value call) {
+    static const char *const plain[] = {"name", "arguments", NULL};
+    static const char *const wrapped[] = {"name", "arguments", "function", "type", NULL};
     tn_value function = tn.value->get(call, "function"), from = function != NULL ? function : call;
     tn_value arguments = tn_call_arguments(from);
-    if (arguments == NULL) arguments = tn_retain(tn.value->get(from, "arguments"));
     tn_builder *builder = tn.value->builder();
+    if (arguments == NULL) arguments = tn_retain(tn.value->get(from, "arguments"));
     tn.value->begin(builder, TN_OBJECT);
-    for (uint64_t i = 0, count = tn.value->count(call); i < count; i++) {
-        tn_value key, value;
-        if (tn.value->entry(call, i, &key, &value) != TN_OK) break;
-        const char *name = tn_chars(key, NULL);
-        if (strcmp(name, "name") == 0 || strcmp(name, "arguments") == 0 || strcmp(name, "function") == 0) continue;
-        if (function != NULL && strcmp(name, "type") == 0) continue;
-        tn_put(builder, name, value);
-    }
+    tn_put_members(builder, call, function != NULL ? wrapped : plain);
     tn_put(builder, "name", tn.value->get(from, "name"));
     tn_put_take(builder, "arguments", arguments);
     tn.value->end(builder);
     return tn.value->finish(builder);
+}
+
+/* Whether all calls are in the form above. */
+static inline int32_t tn_calls_normal(tn_value calls) {
+    for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++) {
+        tn_value call = tn.value->at(calls, i);
+        if (tn.value->get(call, "function") != NULL || tn.value->kind(tn.value->get(call, "name")) != TN_STRING ||
+            tn.value->kind(tn.value->get(call, "arguments")) != TN_OBJECT)
+            return 0;
+    }
+    return 1;
 }
 
 /*
@@ -157,40 +179,28 @@ static inline tn_value tn_call_normal(tn_value call) {
  * is known, content that is neither text, null nor parts. One that is in this form already is given back itself.
  */
 static inline tn_value tn_message_normal(tn_value message) {
-    if (tn.value->kind(message) == TN_STRING) return tn_message("user", message);
+    static const char *const ours[] = {"type", "role", "content", "tool_calls", NULL};
     const char *type = tn_message_type(message), *given = tn_get_text(message, "type", "");
     tn_value content = tn.value->get(message, "content"), calls = tn_message_calls(message);
-    int32_t kind = tn.value->kind(content);
-    if (type == NULL || (kind != TN_STRING && kind != TN_ARRAY && kind != TN_NULL && kind != TN_NONE)) return NULL;
-    int32_t same = strcmp(type, given) == 0 && (kind == TN_STRING || kind == TN_ARRAY);
-    for (uint64_t i = 0, count = tn.value->count(calls); same && i < count; i++) {
-        tn_value call = tn.value->at(calls, i);
-        same = tn.value->get(call, "function") == NULL && tn.value->kind(tn.value->get(call, "name")) == TN_STRING &&
-               tn.value->kind(tn.value->get(call, "arguments")) == TN_OBJECT;
-    }
-    if (same) return tn_retain(message);
-    tn_builder *builder = tn.value->builder();
+    int32_t kind = tn.value->kind(content), whole = kind == TN_STRING || kind == TN_ARRAY;
+    tn_builder *builder;
+    if (tn.value->kind(message) == TN_STRING) return tn_message("user", message);
+    if (type == NULL || (!whole && kind != TN_NULL && kind != TN_NONE)) return NULL;
+    if (whole && strcmp(type, given) == 0 && tn_calls_normal(calls)) return tn_retain(message);
+    builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", type);
-    if (kind == TN_STRING || kind == TN_ARRAY)
+    if (whole)
         tn_put(builder, "content", content);
     else
         tn_put_text(builder, "content", "");
-    for (uint64_t i = 0, count = tn.value->count(message); i < count; i++) {
-        tn_value key, value;
-        if (tn.value->entry(message, i, &key, &value) != TN_OK) break;
-        const char *name = tn_chars(key, NULL);
-        if (strcmp(name, "type") == 0 || strcmp(name, "role") == 0 || strcmp(name, "content") == 0) continue;
-        if (strcmp(name, "tool_calls") != 0) {
-            tn_put(builder, name, value);
-            continue;
-        }
-        if (calls == NULL) continue;
+    if (calls != NULL) {
         tn_put_begin(builder, "tool_calls", TN_ARRAY);
-        for (uint64_t k = 0, calls_count = tn.value->count(calls); k < calls_count; k++)
-            tn_put_take(builder, NULL, tn_call_normal(tn.value->at(calls, k)));
+        for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++)
+            tn_put_take(builder, NULL, tn_call_normal(tn.value->at(calls, i)));
         tn.value->end(builder);
     }
+    tn_put_members(builder, message, ours);
     tn.value->end(builder);
     return tn.value->finish(builder);
 }
