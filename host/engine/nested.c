@@ -133,12 +133,28 @@ static int32_t begin(struct run *run, struct call *call, tn_value input, bool *e
     return status;
 }
 
+static bool is_too_deep(const struct run *outer) {
+    uint32_t depth = 0;
+    for (; outer; outer = outer->outer) depth++;
+    return depth > NESTED_DEPTH_MAX;
+}
+
+static int32_t refuse_depth(struct call *call) {
+    struct error error = ERROR_INIT;
+    error_set(&error, TN_LIMIT, "LIMIT", "documents run each other more than %u deep: does one run itself?",
+              NESTED_DEPTH_MAX);
+    call_fail(call_token(call), &error);
+    error_finish(&error);
+    return TN_OK;
+}
+
 int32_t nested_start(struct callable *callable, struct call *call, tn_value input) {
     struct graph *graph = (struct graph *)callable;
-    struct nested *nested = mem_zalloc(sizeof *nested);
     struct run_options options = RUN_OPTIONS_INIT;
     struct task *task = task_around(call);
     struct run *outer = task ? task->run : NULL;
+    if (is_too_deep(outer)) return refuse_depth(call);
+    struct nested *nested = mem_zalloc(sizeof *nested);
     if (outer) {
         options = outer->options;
         options.log = NULL;
