@@ -3,7 +3,8 @@
  *
  * No shell is between: an argument of the tool is one word of the command, or a part of one, whatever is in it. The
  * program gets PATH, HOME, LANG, LC_ALL, TZ and TMPDIR of the host's environment and nothing else, and is killed, with
- * what it has started, when it takes too long or is no longer wanted. A program that fails says why on standard error.
+ * what it has started, when it takes too long or is no longer wanted. The call ends when the program does: what has
+ * left its group (a daemon) lives on, and is not waited for. A program that fails says why on standard error.
  */
 #include "call.h"
 #include "fill.h"
@@ -20,6 +21,8 @@
 #define OUTPUT_MAX (4u << 20)
 #define ERRORS_MAX (16u << 10) /* of standard error; the rest is read and dropped */
 #define WORDS_MAX  256
+#define WORD_MAX   (128u << 10) /* bytes of one of its words: the system takes no longer ones */
+#define DRAIN_MAX  64u          /* reads of 16 KiB once it has ended: the largest pipe there is holds 1 MiB */
 
 enum { OUT, ERR, IN, ENDS };
 
@@ -128,32 +131,41 @@ static void end_if_over(struct command *command) {
 
 /* ---- While it runs ---- */
 
-static void read_end(struct command *command, int end, struct text *text) {
+/* What is there to read now, some of it. False: nothing more, for now or at all. */
+static bool read_end(struct command *command, int end) {
+    struct text *text = end == OUT ? &command->out : &command->err;
     char chunk[16384];
     ssize_t got = read(command->ends[end], chunk, sizeof(chunk));
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (got <= 0) {
         close_end(command, end);
-        end_if_over(command);
-        return;
+        return false;
     }
     uint64_t room = text->limit - text->length, take = (uint64_t)got < room ? (uint64_t)got : room;
     text_add(text, chunk, take);
-    if (end != OUT || take == (uint64_t)got) return;
+    if (end != OUT || take == (uint64_t)got) return true;
     command->too_long = true;
     kill_all(command);
     close_end(command, OUT);
-    end_if_over(command);
+    return false;
 }
 
 static void on_out(void *user, int32_t events) {
     (void)events;
-    read_end(user, OUT, &((struct command *)user)->out);
+    (void)read_end(user, OUT);
+    end_if_over(user);
 }
 
 static void on_err(void *user, int32_t events) {
     (void)events;
-    read_end(user, ERR, &((struct command *)user)->err);
+    (void)read_end(user, ERR);
+    end_if_over(user);
+}
+
+/* What has left its group may hold the ends for as long as it likes: what is in them is all that is waited for. */
+static void drain(struct command *command, int end) {
+    for (uint32_t i = 0; i < DRAIN_MAX && command->ends[end] >= 0 && read_end(command, end); i++) continue;
+    close_end(command, end);
 }
 
 static void on_in(void *user, int32_t events) {
@@ -170,13 +182,16 @@ static void on_in(void *user, int32_t events) {
 static void on_ended(void *user, int32_t events) {
     struct command *command = user;
     (void)events;
-    if (waitpid(command->pid, &command->status, WNOHANG) != command->pid) return;
-    /* Before anything of its group can be anybody else's. */
-    (void)kill(-command->pid, SIGKILL);
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)command->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+    kill_all(command); /* until it is waited for, the number of its group is nobody else's */
+    (void)waitpid(command->pid, &command->status, 0);
     command->exited = true;
     (void)call_poll->unwatch(tn.host, command->pid_watch);
     command->pid_watch = 0;
     close_end(command, IN);
+    drain(command, OUT);
+    drain(command, ERR);
     end_if_over(command);
 }
 
@@ -209,7 +224,7 @@ static bool fill_words(tn_value template, tn_value input, char *words[WORDS_MAX 
     uint64_t count = tn.value->count(template);
     memset((void *)words, 0, (WORDS_MAX + 1) * sizeof(words[0]));
     for (uint64_t i = 0; i < count && i < WORDS_MAX; i++) {
-        struct text word = {.limit = 128u << 10};
+        struct text word = {.limit = WORD_MAX};
         fill_text(&word, tn_chars(tn.value->at(template, i), NULL), input, false);
         text_add(&word, "", 1); /* also where it is empty */
         if (word.failed || strlen(word.data) + 1 != word.length) {
@@ -307,10 +322,16 @@ int32_t command_start(struct call *call, tn_value input) {
         .call = call, .pid_descriptor = -1, .out = {.limit = OUTPUT_MAX}, .err = {.limit = ERRORS_MAX}};
     command->ends[OUT] = command->ends[ERR] = command->ends[IN] = -1;
     command->input = stdin_of(description, input);
-    bool filled = fill_words(tn.value->get(description, "command"), input, words);
-    int failure = filled && command->input != NULL ? begin(command, words) : EINVAL;
-    if (failure != 0) {
-        refuse(call, filled ? words[0] : "?", failure);
+    bool filled = fill_words(tn.value->get(description, "command"), input, words) && command->input != NULL;
+    int failure = filled ? begin(command, words) : 0;
+    if (!filled || failure != 0) {
+        if (filled)
+            refuse(call, words[0], failure);
+        else
+            call_fail(call, "INVALID_INPUT",
+                      "with these arguments a word of the command is longer than 128 KiB, or has a NUL in it, or what "
+                      "it reads is longer than 16 MiB",
+                      NULL);
         command_free(command);
         free_words(words);
         return TN_OK;

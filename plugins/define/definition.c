@@ -1,8 +1,8 @@
 /*
  * definition.c - what a description says, and what it leaves to its implementation: a document's own input and name.
  *
- * Descriptions in tenon.yaml have been checked by the plugin's schema; those in files have not, so all that is used is
- * looked at here.
+ * Descriptions in tenon.yaml have been checked by the plugin's schema; those in files have not, so their members and
+ * all that is used are looked at here.
  */
 #include "definition.h"
 #include "fill.h"
@@ -21,10 +21,45 @@ static bool refuse(const char *where, const char *format, ...) {
     return false;
 }
 
-/* ---- What implements it ---- */
-
 static bool is_text(tn_value value) { return tn.value->kind(value) == TN_STRING; }
 static bool is_object(tn_value value) { return tn.value->kind(value) == TN_OBJECT; }
+
+/* ---- Members, as define.json has them ---- */
+
+struct member {
+    const char *name;
+    int32_t kind; /* ANY: of every kind */
+};
+
+enum { ANY = -1 };
+
+static const struct member of_tools[] = {
+    {"name", TN_STRING},    {"title", TN_STRING},    {"description", TN_STRING}, {"input", TN_OBJECT},
+    {"output", TN_OBJECT},  {"effects", TN_ARRAY},   {"tool", TN_STRING},        {"arguments", TN_OBJECT},
+    {"http", TN_OBJECT},    {"command", TN_ARRAY},   {"stdin", TN_STRING},       {"output_as", TN_STRING},
+    {"timeout_ms", TN_INT}, {"document", TN_STRING}, {"result", TN_STRING},      {NULL, ANY}};
+static const struct member of_requests[] = {{"url", TN_STRING},     {"method", TN_STRING}, {"query", TN_OBJECT},
+                                            {"headers", TN_OBJECT}, {"body", TN_STRING},   {"json", ANY},
+                                            {"timeout_ms", TN_INT}, {"max_bytes", TN_INT}, {NULL, ANY}};
+
+/* What is misspelt would else be passed over: a limit, say. */
+static bool check_members(tn_value value, const struct member *members, const char *where, const char *inside) {
+    for (uint64_t i = 0, count = tn.value->count(value); i < count; i++) {
+        tn_value key, item;
+        if (tn.value->entry(value, i, &key, &item) != TN_OK) return false;
+        const struct member *member = members;
+        while (member->name != NULL && strcmp(member->name, tn_chars(key, NULL)) != 0) member++;
+        if (member->name == NULL) return refuse(where, "found the unknown key `%s%.100s`", inside, tn_chars(key, NULL));
+        if (member->kind != ANY && tn.value->kind(item) != member->kind)
+            return refuse(where, "`%s%s` is of the wrong kind; `tenon plugin show tenon.define` has what is expected",
+                          inside, member->name);
+        if (member->kind == TN_INT && tn_get_int(value, member->name, 0) < 1)
+            return refuse(where, "`%s%s`: expected at least 1", inside, member->name);
+    }
+    return true;
+}
+
+/* ---- What implements it ---- */
 
 static bool is_command(tn_value command) {
     uint64_t count = tn.value->count(command);
@@ -156,6 +191,8 @@ static bool make_component(struct definition *definition, const struct drawn *dr
 /* ---- Reading ---- */
 
 static bool read_rest(struct definition *definition, struct drawn *drawn, const char *where, const char *folder) {
+    if (!check_members(definition->value, of_tools, where, "")) return false;
+    if (!check_members(tn.value->get(definition->value, "http"), of_requests, where, "http.")) return false;
     if (!read_implementation(definition, where)) return false;
     if (definition->by == BY_DOCUMENT && !read_document(definition, drawn, folder)) return false;
     tn_value name = tn.value->get(definition->value, "name");

@@ -16,6 +16,8 @@ plugins:
         - {name: all, command: [cat], output_as: json, result: a.b}
         - {name: env, command: [env]}
         - {name: slow, command: [sh, -c, "sleep 100 & sleep 100"], timeout_ms: 200}
+        - {name: escapes, command: [sh, -c, "setsid sh -c 'echo out >pid; exec sleep 100' & while [ ! -s pid ]; do :; done; echo begun"]}
+        - {name: hides, command: [sh, -c, "setsid sh -c 'echo out >pid; exec sleep 100' & while [ ! -s pid ]; do :; done; exec sleep 100"], timeout_ms: 1000}
         - {name: bad, command: [sh, -c, "echo oops >&2; exit 3"]}
         - {name: killed, command: [sh, -c, "kill -9 $$"]}
         - {name: none, command: [does-not-exist]}
@@ -66,6 +68,14 @@ SECRET_OF_MINE=hidden call env '{}'
 expect_code 0 && expect_in out 'PATH=' && expect_not_in out SECRET_OF_MINE
 call slow '{}'
 expect_code 1 && expect_in err "took longer than its timeout_ms" && expect_in err "[TIMEOUT]"
+# What has left its group holds its ends, and is not waited for.
+call escapes '{}'
+expect_code 0 && expect_out begun
+rm pid
+call hides '{}'
+expect_code 1 && expect_in err "[TIMEOUT]"
+call say '{"text": "a\u0000b"}'
+expect_code 2 && expect_in err "has a NUL in it"
 call bad '{}'
 expect_code 1 && expect_in err "exit code 3: oops" && expect_in err "[COMMAND_FAILED]"
 call killed '{}'
@@ -103,6 +113,11 @@ printf '&a [*a]\n' >loop.yaml
 wrong 'loop.yaml' 'nested more than 200 deep'
 printf 'a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\n' >laughs.yaml
 wrong 'laughs.yaml' 'more than 2,000,000 values'
+filed() { echo "$1" >filed.yaml && wrong filed.yaml "$2"; } # as `wrong`, in a file of its own
+filed '{name: a, command: [x], timeout: 5}' 'found the unknown key `timeout`'
+filed '{name: a, command: [x], timeout_ms: 5s}' '`timeout_ms` is of the wrong kind'
+filed '{name: a, command: [x], timeout_ms: -1}' '`timeout_ms`: expected at least 1'
+filed '{name: a, http: {url: "http://h/", verb: GET}}' 'found the unknown key `http.verb`'
 echo '{"name": "echo.self", "tool": "echo.self"}' >self.yaml
 wrong 'self.yaml' 'nothing'
 run tenon tool call echo.self '{}' -c wrong.yaml --yes
