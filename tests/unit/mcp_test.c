@@ -102,7 +102,11 @@ static void check_id(const struct corpus_case *test, void *user) {
     char prefix[64], name[300], id[MCP_ID_MAX + 1];
     const char *in = corpus_need(test, "in"), *number = corpus_section(test, "number"), *space = strchr(in, ' ');
     (void)user;
-    (void)snprintf(prefix, sizeof prefix, "%.*s", (int)(space - in), in);
+    assert_non_null(space);
+    size_t length = strcspn(in, " ");
+    assert_true(length < sizeof prefix);
+    memcpy(prefix, in, length);
+    prefix[length] = 0;
     (void)snprintf(name, sizeof name, "%s", space + 1);
     assert_true(tool_id(id, prefix, name, number != NULL ? (unsigned)atoi(number) : 1));
     corpus_expect(test, "out", id);
