@@ -9,6 +9,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/command/command.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ static char *read_line(const struct approver *approver, const char *prompt) {
     char *line = NULL;
     size_t capacity = 0;
     fputs(prompt, stderr);
-    ssize_t length = getline(&line, &capacity, approver->from);
+    ssize_t length = command_wait_line(fileno(approver->from)) ? getline(&line, &capacity, approver->from) : -1;
     while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r')) length--;
     char *own = length >= 0 && !command_interrupted() ? mem_text_n(line, (size_t)length) : NULL;
     if (!own) fputc('\n', stderr);
@@ -43,15 +44,16 @@ static char *read_line(const struct approver *approver, const char *prompt) {
     return own;
 }
 
+/* Nobody is to agree to what is not shown without knowing it: what is left out is said. */
 static void show_json(const char *before, tn_value value) {
     char *text = json_text(value, JSON_COMPACT);
-    size_t length = strlen(text);
+    size_t length = strlen(text), shown = length;
     if (length > SHOWN_MAX) {
-        length = SHOWN_MAX;
-        while (length && ((unsigned char)text[length] & 0xc0) == 0x80) length--;
-        text[length] = 0;
+        shown = SHOWN_MAX;
+        while (shown && ((unsigned char)text[shown] & 0xc0) == 0x80) shown--;
     }
-    command_say(stderr, "%s%s\n", before, text);
+    command_say(stderr, "%s%.*s\n", before, (int)shown, text);
+    if (shown < length) command_say(stderr, "  … and %zu bytes more, which are not shown\n", length - shown);
     mem_free(text);
 }
 

@@ -18,14 +18,12 @@
 #include "host/store/store.h"
 #include "host/thread/admin.h"
 #include "host/thread/log.h"
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define CHANNEL   "messages"
-#define LINE_MAX_ (16u << 20) /* bytes of what is said at once */
+#define CHANNEL    "messages"
+#define SPOKEN_MAX (16u << 20) /* bytes of what is said at once */
 
 struct chat {
     const struct arguments *arguments;
@@ -94,32 +92,34 @@ static int32_t drive(struct turn *turn, struct error *error) {
 
 static size_t message_count(const struct chat *chat) { return chat->messages ? value_count(chat->messages) : 0; }
 
-/* What is left of a turn: the messages, and where the next one begins. */
-static void keep(struct chat *chat, struct run *run) {
-    size_t before = message_count(chat);
-    tn_value state = run_state(run), messages = value_get(state, chat->channel), used = run_used(run);
-    if (!chat->json) chat_show_rest(&chat->show, messages, before);
-    value_unref(chat->messages);
-    chat->messages = messages ? value_ref(messages) : NULL;
-    value_unref(chat->usage);
-    chat->usage = used;
+/*
+ * What is left of a turn: the messages, and where the next one begins. Without a thread a turn that came to no end
+ * leaves nothing: the next one begins where this one did.
+ */
+static void keep(struct chat *chat, struct run *run, tn_value messages) {
     bool over = run_status(run) == RUN_DONE || run_status(run) == RUN_STOPPED;
-    if (!chat->thread && over) {
+    if (over || chat->thread) {
+        value_unref(chat->messages);
+        chat->messages = messages ? value_ref(messages) : NULL;
+    }
+    if (over && !chat->thread) {
         value_unref(chat->saved);
         chat->saved = run_save(run);
     }
+    value_unref(chat->usage);
+    chat->usage = run_used(run);
     value_unref(chat->waits);
     chat->waits = run_status(run) == RUN_INTERRUPTED ? run_interrupts(run) : NULL;
-    value_unref(state);
 }
 
-static void print_turn(const struct chat *chat, struct run *run, size_t before) {
+static void print_turn(struct run *run, tn_value messages, size_t before) {
     tn_value event = value_set_take(value_object_reserve(5), "type", value_text("turn")), fresh = value_array();
-    for (size_t i = before; i < message_count(chat); i++)
-        fresh = value_push_take(fresh, value_ref(value_at(chat->messages, i)));
+    tn_value usage = run_used(run);
+    for (size_t i = before; messages && i < value_count(messages); i++)
+        fresh = value_push_take(fresh, value_ref(value_at(messages, i)));
     event = value_set_take(event, "status", value_text(run_status_name(run_status(run))));
     event = value_set_take(event, "messages", fresh);
-    if (chat->usage) event = value_set_take(event, "usage", value_ref(chat->usage));
+    if (usage) event = value_set_take(event, "usage", usage);
     if (run_status(run) == RUN_FAILED) event = value_set_take(event, "error", error_to_value(run_error(run)));
     if (run_status(run) == RUN_INTERRUPTED) event = value_set_take(event, "interrupts", run_interrupts(run));
     run_print_line(event);
@@ -138,18 +138,30 @@ static int tell_waiting(const struct chat *chat) {
     return COMMAND_WAITING;
 }
 
+static int give_up(struct chat *chat) {
+    if (!chat->terminal || command_terminated()) return COMMAND_CANCELLED;
+    chat->cancelled = true;
+    fputs("(given up; Ctrl-D ends the conversation)\n", stderr);
+    return COMMAND_OK;
+}
+
 /* COMMAND_OK: the conversation goes on. */
 static int end_turn(struct chat *chat, struct run *run) {
     size_t before = message_count(chat);
-    keep(chat, run);
-    if (chat->json) print_turn(chat, run, before);
+    tn_value state = run_state(run), messages = value_get(state, chat->channel);
+    if (chat->json)
+        print_turn(run, messages, before);
+    else
+        chat_show_rest(&chat->show, messages, before);
+    keep(chat, run, messages);
+    value_unref(state);
     switch (run_status(run)) {
     case RUN_FAILED: command_fail_error(0, run_error(run)); return chat->terminal ? COMMAND_OK : COMMAND_RUN_FAILED;
-    case RUN_CANCELLED:
-        if (!chat->terminal || command_terminated()) return COMMAND_CANCELLED;
-        fputs("(given up; Ctrl-D ends the conversation)\n", stderr);
-        return COMMAND_OK;
-    case RUN_INTERRUPTED: return COMMAND_WAITING;
+    case RUN_CANCELLED: return give_up(chat);
+    case RUN_INTERRUPTED:
+        /* Somebody was asked, and has not answered: what is not in a thread cannot be answered later. */
+        if (chat->thread || !chat->approver.from) return COMMAND_WAITING;
+        return give_up(chat);
     default: return COMMAND_OK;
     }
 }
@@ -247,24 +259,28 @@ static bool is_command(struct chat *chat, const char *line, bool *exits) {
     return true;
 }
 
+/* A line without its end, as much of it as there is room for. False: there is none. */
+static bool read_line(struct buffer *said) {
+    size_t before = said->length;
+    int c;
+    while ((c = getc(stdin)) != EOF && c != '\n' && !said->overflow) buffer_char(said, (char)c);
+    bool any = c != EOF || said->length > before;
+    while (said->length > before && said->data[said->length - 1] == '\r') said->data[--said->length] = 0;
+    return any;
+}
+
 /* One thing said, without its line end: lines that end with a backslash are joined. False: there is no more. */
 static bool read_said(const struct chat *chat, struct buffer *said) {
-    char *line = NULL;
-    size_t capacity = 0;
     bool more = true, any = false;
     buffer_clear(said);
-    while (more) {
+    while (more && !said->overflow) {
+        size_t before = said->length;
         if (chat->terminal) fputs(any ? "... " : "> ", stderr);
-        errno = 0;
-        ssize_t got = getline(&line, &capacity, stdin);
-        if (got < 0) break;
+        if ((chat->terminal && !command_wait_line(STDIN_FILENO)) || !read_line(said)) break;
         any = true;
-        while (got && (line[got - 1] == '\n' || line[got - 1] == '\r')) got--;
-        more = got && line[got - 1] == '\\';
-        buffer_append(said, line, (size_t)got - more);
-        if (more) buffer_char(said, '\n');
+        more = said->length > before && said->data[said->length - 1] == '\\';
+        if (more) said->data[said->length - 1] = '\n';
     }
-    free(line);
     return any && !command_interrupted();
 }
 
@@ -272,14 +288,16 @@ static int converse(struct chat *chat) {
     struct buffer said;
     int code = COMMAND_OK;
     bool exits = false;
-    buffer_init(&said, LINE_MAX_);
+    buffer_init(&said, SPOKEN_MAX);
     while (code == COMMAND_OK && !exits && read_said(chat, &said)) {
         const char *line = buffer_cstr(&said);
         if (said.overflow)
-            code = command_fail(COMMAND_USAGE, "what was said is longer than %u bytes", LINE_MAX_);
+            code = command_fail(COMMAND_USAGE, "what was said is longer than %u bytes", SPOKEN_MAX);
         else if (line[strspn(line, " \t\n")] && !is_command(chat, line, &exits))
             code = say(chat, line, said.length);
         if (chat->terminal && chat->cancelled && code == COMMAND_OK) command_forget_interrupt();
+        /* Nobody hears the answers any more, and each may cost something. */
+        if (!command_flush() && code == COMMAND_OK) code = COMMAND_RUN_FAILED;
     }
     if (chat->terminal && code == COMMAND_OK && !exits) fputc('\n', stderr);
     buffer_finish(&said);

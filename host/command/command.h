@@ -184,6 +184,11 @@ void command_print_diagnostics(const struct arguments *arguments, struct diagnos
 bool command_interrupted(void);
 bool command_terminated(void); /* SIGTERM has come: end when it is convenient; a second one counts as an interrupt */
 void command_forget_interrupt(void); /* Ctrl-C has been heeded: the next one is a first one again */
+/*
+ * Before a line is read from a terminal, where nothing of it has been read yet: waits until there is one. False: a
+ * signal that is watched came first, however short before.
+ */
+bool command_wait_line(int descriptor);
 void command_watch_signals(struct host *host);
 /* The same, and sets *flag at the first. */
 void command_watch_signals_flag(struct host *host, _Atomic bool *flag);

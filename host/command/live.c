@@ -102,12 +102,18 @@ static void show_error(tn_value error) {
     buffer_finish(&safe);
 }
 
+/* The last row is of every other outcome. */
+static const struct mark {
+    const char *outcome, *colour, *sign;
+} marks[] = {{"done", "\033[32m", "✓"}, {"interrupted", "\033[33m", "?"}, {NULL, "\033[31m", "✗"}};
+
 static void show_end(struct live *live, tn_value event, tn_value node) {
     tn_value outcome = value_get(event, "outcome"), error = value_get(event, "error"), item = value_get(event, "item");
-    bool good = value_text_is(outcome, "done");
+    const struct mark *mark = marks;
+    while (mark->outcome && !value_text_is(outcome, mark->outcome)) mark++;
     clear_bottom(live);
-    fprintf(stderr, "%s%s%s %3lld  %s", paint(live, good ? "\033[32m" : "\033[31m"), good ? "✓" : "✗",
-            paint(live, "\033[0m"), (long long)value_to_int(value_get(event, "step")), value_chars(node, NULL));
+    fprintf(stderr, "%s%s%s %3lld  %s", paint(live, mark->colour), mark->sign, paint(live, "\033[0m"),
+            (long long)value_to_int(value_get(event, "step")), value_chars(node, NULL));
     if (item) fprintf(stderr, "[%lld]", (long long)value_to_int(item));
     fprintf(stderr, "  %s%lld ms%s", paint(live, "\033[2m"), (long long)value_to_int(value_get(event, "ms")),
             paint(live, "\033[0m"));
@@ -122,8 +128,9 @@ static void show_data(struct live *live, tn_value node, tn_value data) {
         while (length && ((unsigned char)text[length] & 0xc0) == 0x80) length--; /* not inside a character */
     }
     clear_bottom(live);
-    fprintf(stderr, "%s     %s: %.*s%s\n", paint(live, "\033[2m"), value_chars(node, NULL), (int)length, text,
-            paint(live, "\033[0m"));
+    fputs(paint(live, "\033[2m"), stderr);
+    command_say(stderr, "     %s: %.*s", value_chars(node, NULL), (int)length, text);
+    fprintf(stderr, "%s\n", paint(live, "\033[0m"));
     mem_free(text);
 }
 

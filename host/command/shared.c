@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,6 +237,20 @@ static void on_terminate(int number) {
 }
 
 bool command_terminated(void) { return terminations > 0; }
+
+/* A signal between a look at the flags and a read would be heeded only after the line. */
+bool command_wait_line(int descriptor) {
+    struct pollfd line = {.fd = descriptor, .events = POLLIN};
+    sigset_t ours, before;
+    int ready = 0;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ours, &before);
+    while (!interrupts && !terminations && (ready = ppoll(&line, 1, NULL, &before)) < 0 && errno == EINTR) continue;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return ready != 0 && !interrupts && !terminations;
+}
 
 void command_watch_signals(struct host *host) {
     struct sigaction action = {.sa_handler = on_signal};

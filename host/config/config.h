@@ -7,7 +7,7 @@
  *       isolation: {acme.search: process}     # in a process of its own; "*" is all but the bundled ones
  *     packs:
  *       trust: [~/keys/acme.pub]              # whose signature makes a pack trusted; or the key itself, in base64
- *     models: {planner: "openai:gpt-4o", default: {provider: ollama, model: llama3}}
+ *     models: {planner: "openai:gpt-4o", default: {provider: scripted}}
  *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}; and `hosts`
  *     http: {use: http}
  *     store: {use: sqlite, path: ./state/tenon.db}

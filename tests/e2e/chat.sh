@@ -62,6 +62,22 @@ expect_code 0 && expect_out "you said hi, calm"
 run talk echo.yaml --channel mood
 expect_code 3 && expect_in err "does not collect messages"
 
+# What is longer than 16 MiB is not kept until its end, nor is anybody answered who no longer reads.
+run sh -c 'ulimit -v unlimited; exec "$0" chat echo.yaml </dev/zero' "$TENON"
+expect_code 2 && expect_in err "longer than 16777216 bytes"
+run sh -c 'yes | "$0" chat echo.yaml | head -n 1' "$TENON"
+expect_code 0 && expect_out "you said y, calm" && expect_in err "cannot write to standard output"
+# A turn that failed leaves nothing behind: what the next one adds is told from where it began.
+cat >fails.yaml <<'Y'
+version: "1.0"
+agent: {name: fails}
+channels: [{name: messages, type: reduce, reducer: messages}]
+nodes:
+  - {id: note, type: set, config: {values: {messages: '[{"type": "ai", "content": "first"}, {"type": "ai", "content": "second"}]'}}}
+  - {id: last, type: set, config: {values: {messages: '{"type": "ai", "content": "n" + string(1 / (state.messages[state.messages.size() - 3].content == "bad" ? 0 : 1))}'}}}
+edges: [{from: START, to: note}, {from: note, to: last}, {from: last, to: END}]
+Y
+
 # ---- A thread: goes on in another process ----
 if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
     echo '{}' >tenon.yaml
@@ -116,6 +132,52 @@ answer "send e" "wait arguments" "send {" "wait no JSON" "send {\"from\": \"http
 expect_code 0
 answer "send a" "wait One link."
 expect_code 0
+# Who is asked may give up as well: the conversation goes on from before it was asked.
+for key in "key C-c" "send n
+wait why not
+key C-c"; do
+    terminal "$TENON" chat agent.yaml <<T
+wait > 
+send which link?
+wait [e]dit?
+$key
+wait (given up
+wait > 
+send again
+wait [e]dit?
+send y
+wait One link.
+wait > 
+send /exit
+end
+T
+    expect_code 0
+done
+terminal "$TENON" chat fails.yaml <<'T'
+wait > 
+send bad
+wait tenon:
+wait > 
+send good
+wait n1
+wait > 
+send /history
+wait user   good
+wait > 
+send /exit
+end
+T
+expect_code 0 && expect_not_in out "user   bad"
+# What waits for somebody has not failed; and what is agreed to without being shown is said not to be.
+sed "s|see https://a.example/x|$(printf 'x%.0s' {1..3000})|" agent.yaml >long.yaml
+terminal "$TENON" run long.yaml --set messages='[{"type": "user", "content": "which?"}]' <<'T'
+wait … and 1
+wait bytes more, which are not shown
+wait [e]dit?
+send y
+end
+T
+expect_code 0 && expect_in out "?   1  agent" && expect_not_in out "✗"
 # Ctrl-C gives an answer up, and the conversation goes on.
 sed 's/replies:/delay_ms: 2000\n    chunk: 1\n    replies:/' auto.yaml >slow.yaml
 terminal "$TENON" chat slow.yaml <<'T'
