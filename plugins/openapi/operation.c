@@ -197,9 +197,8 @@ static tn_value id_of(const struct operation *operation, tn_value place) {
     text_put(&id, operation->service->name);
     text_put(&id, ".");
     uint64_t before = id.length;
-    if (given != NULL) {
-        put_id(&id, given);
-    } else {
+    if (given != NULL) put_id(&id, given);
+    if (id.length == before) {
         struct text both = {.limit = 2000};
         const char *method = tn_chars(operation->method, NULL);
         for (; *method != 0; method++) {

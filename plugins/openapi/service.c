@@ -245,13 +245,17 @@ static void read_operation(struct reading *reading, tn_value wanted, const char 
     struct service *service = reading->service;
     struct operation operation = {0};
     tn_value shared = tn.value->get(reading->root.value, "security");
+    if (service->count >= OPERATIONS_MAX) {
+        service->left_out = true;
+        return;
+    }
     bool good = operation_read(reading, &operation, method, path, item, place);
     if (good && is_taken(service, operation.id)) {
         service_say(service, TN_LOG_WARN, "%s %s: another operation has the id `%s` already: it is left out", method,
                     path, tn_chars(operation.id, NULL));
         good = false;
     }
-    if (good && is_wanted(wanted, &operation) && service->count < OPERATIONS_MAX) {
+    if (good && is_wanted(wanted, &operation)) {
         read_security(&operation, tn.value->get(place.value, "security"), shared);
         service->operations[service->count++] = operation;
     } else {
@@ -265,7 +269,7 @@ static void read_item(struct reading *reading, tn_value wanted, const char *path
                                              {"options", "OPTIONS"}, {"trace", "TRACE"}};
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
         struct place place = place_get(&reading->documents, item, methods[i][0]);
-        if (place.value != NULL) read_operation(reading, wanted, methods[i][1], path, item, place);
+        if (tn.value->kind(place.value) == TN_OBJECT) read_operation(reading, wanted, methods[i][1], path, item, place);
     }
 }
 
@@ -281,6 +285,11 @@ static bool read_operations(struct reading *reading, tn_value section) {
         struct place place = place_resolve(&reading->documents, (struct place){paths.document, item});
         if (place.value != NULL) read_item(reading, tn.value->get(section, "operations"), tn_chars(path, NULL), place);
     }
+    if (service->left_out)
+        service_say(service, TN_LOG_WARN,
+                    "the description has more than %u operations, and the rest of them is left out; choose some with "
+                    "`operations`",
+                    OPERATIONS_MAX);
     if (service->count == 0)
         service_say(service, TN_LOG_WARN, "no operation of the description is a tool%s",
                     tn.value->get(section, "operations") != NULL ? ": none fits `operations`" : "");

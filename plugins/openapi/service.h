@@ -70,6 +70,7 @@ struct service {
     int64_t max_bytes, connect_ms, idle_ms, total_ms; /* 0: as the host has it */
     struct operation *operations;
     uint32_t count;
+    bool left_out; /* more than OPERATIONS_MAX were there */
     struct auth auths[AUTHS_MAX];
     uint32_t auth_count;
 };

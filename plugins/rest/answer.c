@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define EXCERPT_MAX 2000 /* bytes of the service's words in an error's message */
+#define EXCERPT_MAX   2000 /* bytes of the service's words in an error's message */
+#define URL_SHOWN_MAX 500
 
 static bool has_type(const char *type, const char *wanted) { return strncmp(type, wanted, strlen(wanted)) == 0; }
 
@@ -70,6 +71,12 @@ void answer_refuse(tn_task task, const char *method, const char *path, tn_value 
     text_put(&message, " ");
     text_put(&message, path);
     text_put(&message, number);
+    const char *elsewhere = tn_get_text(tn.value->get(end, "headers"), "location", "");
+    if (status >= 300 && status <= 399 && *elsewhere != 0) {
+        text_put(&message, ", and leads to ");
+        text_add(&message, elsewhere, strnlen(elsewhere, URL_SHOWN_MAX));
+        text_put(&message, ", which is not followed");
+    }
     if (words != NULL && length > 0 && tn.value->kind(body) != TN_NULL) {
         uint64_t cut = length > EXCERPT_MAX ? EXCERPT_MAX : length;
         while (cut < length && cut > 0 && ((unsigned char)words[cut] & 0xc0) == 0x80) cut--;

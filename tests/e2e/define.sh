@@ -75,7 +75,7 @@ rm pid
 call hides '{}'
 expect_code 1 && expect_in err "[TIMEOUT]"
 call say '{"text": "a\u0000b"}'
-expect_code 2 && expect_in err "has a NUL in it"
+expect_code 1 && expect_in err "has a NUL in it" && expect_in err "[INVALID_INPUT]"
 call bad '{}'
 expect_code 1 && expect_in err "exit code 3: oops" && expect_in err "[COMMAND_FAILED]"
 call killed '{}'

@@ -202,6 +202,18 @@ for pair in 400:INVALID_INPUT 401:AUTH 403:PERMISSION_DENIED 409:CONFLICT 418:HT
     expect_code 1 && expect_in err "[${pair#*:}]"
 done
 
+call echo.status '{"code": 302}'
+expect_in err "answered 302, and leads to http://elsewhere.example/, which is not followed"
+
+# ---- Names and numbers of operations as nobody should have them ----
+printf 'openapi: 3.1.0\nservers: [{url: "http://h"}]\npaths: {/a: {get: {operationId: ""}, post: {operationId: "../.."}, put: null, delete: 3}}' >odd-api.yaml
+echo "plugins: {config: {tenon.openapi: {services: {odd: {document: odd-api.yaml}}}}}" >odd.yaml
+run tenon tool list -c odd.yaml
+expect_code 0 && expect_in out odd.get_a && expect_in out odd.post_a && expect_not_in out odd.put && expect_not_in out odd.delete
+python3 -c 'import json; print(json.dumps({"openapi": "3.1.0", "servers": [{"url": "http://h"}], "paths": {f"/p{i}": {"get": {}} for i in range(4097)}}))' >odd-api.yaml
+run tenon tool list -c odd.yaml
+expect_code 0 && expect_in err "odd: the description has more than 4096 operations" && [ "$(grep -c '^odd\.' "$work/out")" = 4096 ] || fails "expected 4096 tools"
+
 # ---- Wrong descriptions ----
 wrong() { # TEXT MESSAGE
     printf '%s' "$1" >wrong-api.yaml

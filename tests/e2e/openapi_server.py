@@ -42,7 +42,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.give(401, "application/json", b'{"error": "expired"}')
         if path.startswith("/status/"):
             status = int(path.split("/")[2])
-            return self.give(status, "application/json", b'{"reason": "so"}', retry_after="7")
+            elsewhere = {"location": "http://elsewhere.example/"} if 300 <= status <= 399 else {}
+            return self.give(status, "application/json", b'{"reason": "so"}', retry_after="7", **elsewhere)
         if path == "/text":
             return self.give(200, "text/plain; charset=utf-8", "grüße".encode(), link="<next>; rel=next")
         if path == "/bytes":
