@@ -54,7 +54,7 @@ struct host {
     struct replayer *http_replay; /* NULL: requests go out */
     struct store *store;          /* NULL until host_store is first asked for it */
     struct tools *tools;          /* what the tool kernel keeps; NULL until tools_of is first asked for it */
-    uint32_t callee_depth;  /* of components that are made for each other just now: engine/binding.h */
+    uint32_t callee_depth;        /* of components that are made for each other just now: engine/binding.h */
     bool allow_drafts, check_plugins;
     tn_value isolate; /* the options' `isolate`, an array */
     /* `limits` of tenon.yaml: the most a run gets, whatever its document asks for; UINT32_MAX where nothing is said. */

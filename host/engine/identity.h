@@ -2,7 +2,8 @@
  * identity.h - what a graph is, apart from how it is written: for pinning threads to it.
  *
  * Nodes with their types, configurations (files in place), policies and their components' major versions; channels;
- * edges in order; graphs inside, those that components have made as well. Not formatting, not names of roles' models, not minor versions.
+ * edges in order; graphs inside, those that components have made as well. Not formatting, not names of roles' models,
+ * not minor versions.
  */
 #ifndef TENON_HOST_IDENTITY_H
 #define TENON_HOST_IDENTITY_H

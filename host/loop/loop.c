@@ -62,7 +62,8 @@ static void look_at_clock(struct loop *loop) {
 
 /* Waking up is all they are for; the turn does the rest. */
 static void on_async(uv_async_t *async) { (void)async; }
-/* It may be due before libuv has begun to wait, which then would find no timer, and wait for ever: it is told not to. */
+/* It may be due before libuv has begun to wait, which then would find no timer, and wait for ever: it is told not to.
+ */
 static void on_alarm(uv_timer_t *alarm) { uv_stop(alarm->loop); }
 
 /* ---- Making and freeing ---- */

@@ -52,8 +52,8 @@ bool loop_here(const struct loop *loop); /* [any] is this the loop's thread? */
  */
 bool loop_run(struct loop *loop, bool (*done)(void *user), void *user);
 bool loop_running(const struct loop *loop); /* [loop] inside loop_run, or what it calls */
-void loop_wake(struct loop *loop); /* [any] makes loop_run look at done() soon */
-void loop_stop(struct loop *loop); /* [any] makes loop_run return false soon */
+void loop_wake(struct loop *loop);          /* [any] makes loop_run look at done() soon */
+void loop_stop(struct loop *loop);          /* [any] makes loop_run return false soon */
 
 void loop_defer(struct loop *loop, struct loop_work *work);   /* [loop] queued already: nothing */
 void loop_undefer(struct loop *loop, struct loop_work *work); /* [loop] takes deferred work back; not queued: nothing */

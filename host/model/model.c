@@ -78,16 +78,6 @@ static void answer(struct asked *asked, tn_value output) {
     const struct model *model = asked->model;
     const struct provider *provider = &model->providers[asked->at];
     uint64_t token = let_go(asked);
-    const char *wrong = misshapen(output);
-    if (wrong) {
-        struct error error = ERROR_INIT;
-        error_set(&error, TN_INVALID, "INVALID_RESPONSE",
-                  "the model `%s` answered in another shape than {message, usage, finish_reason}: %s", provider->name,
-                  wrong);
-        (void)call_fail(token, &error);
-        error_finish(&error);
-        return;
-    }
     tn_value message = value_get(output, "message");
     if (message && !value_text_is(value_get(message, "type"), "ai")) {
         (void)call_complete(token, output); /* of before tenon/message.h: as it is */
@@ -143,22 +133,8 @@ static void fail(struct asked *asked, const struct error *error) {
     error_finish(&all);
 }
 
-/* The attempt has ended. True: there is another one to begin. */
-static bool look(struct asked *asked) {
-    struct error cancelled = ERROR_INIT;
-    const struct error *error = call_error(asked->attempt);
-    switch (call_outcome(asked->attempt)) {
-    case CALL_COMPLETED: answer(asked, call_output(asked->attempt)); return false;
-    case CALL_INTERRUPTED:
-        (void)call_interrupt_take(let_go(asked), value_ref(call_interrupt_value(asked->attempt)));
-        return false;
-    case CALL_CANCELLED:
-        error_set(&cancelled, TN_CANCELLED, "CANCELLED", "the call was cancelled");
-        (void)call_fail(let_go(asked), error && error->code ? error : &cancelled);
-        error_finish(&cancelled);
-        return false;
-    default: break;
-    }
+/* True: there is another one to fall back on. */
+static bool fail_attempt(struct asked *asked, const struct error *error) {
     if (!falls_back(asked, error)) {
         fail(asked, error);
         return false;
@@ -169,6 +145,39 @@ static bool look(struct asked *asked) {
     asked->at++;
     asked->emitted = false;
     return true;
+}
+
+static bool complete_attempt(struct asked *asked, tn_value output) {
+    const char *wrong = misshapen(output);
+    struct error error = ERROR_INIT;
+    if (!wrong) {
+        answer(asked, output);
+        return false;
+    }
+    error_set(&error, TN_INVALID, "INVALID_RESPONSE",
+              "the model `%s` answered in another shape than {message, usage, finish_reason}: %s",
+              asked->model->providers[asked->at].name, wrong);
+    bool another = fail_attempt(asked, &error);
+    error_finish(&error);
+    return another;
+}
+
+/* The attempt has ended. True: there is another one to begin. */
+static bool look(struct asked *asked) {
+    struct error cancelled = ERROR_INIT;
+    const struct error *error = call_error(asked->attempt);
+    switch (call_outcome(asked->attempt)) {
+    case CALL_COMPLETED: return complete_attempt(asked, call_output(asked->attempt));
+    case CALL_INTERRUPTED:
+        (void)call_interrupt_take(let_go(asked), value_ref(call_interrupt_value(asked->attempt)));
+        return false;
+    case CALL_CANCELLED:
+        error_set(&cancelled, TN_CANCELLED, "CANCELLED", "the call was cancelled");
+        (void)call_fail(let_go(asked), error && error->code ? error : &cancelled);
+        error_finish(&cancelled);
+        return false;
+    default: return fail_attempt(asked, error);
+    }
 }
 
 static void attempt_ended(struct call *attempt);

@@ -3,6 +3,7 @@
  */
 #include "host/model/usage.h"
 #include "adl/value/wildcard.h"
+#include <float.h>
 #include <math.h>
 
 static int64_t tokens(tn_value object, const char *key) {
@@ -29,18 +30,21 @@ void usage_add(struct usage *usage, const struct usage *more) {
     usage->cached = sum(usage->cached, more->cached);
     usage->written = sum(usage->written, more->written);
     usage->reasoning = sum(usage->reasoning, more->reasoning);
-    usage->cost += more->cost;
+    usage->cost = fmin(usage->cost + more->cost, DBL_MAX);
     usage->priced |= more->priced;
 }
 
+/* What has come to the largest number has lost how it came there, and stays. */
+static int64_t difference(int64_t from, int64_t less) { return from == INT64_MAX || from < less ? from : from - less; }
+
 void usage_take_back(struct usage *usage, const struct usage *less) {
-    usage->calls -= less->calls;
-    usage->input -= less->input;
-    usage->output -= less->output;
-    usage->cached -= less->cached;
-    usage->written -= less->written;
-    usage->reasoning -= less->reasoning;
-    usage->cost -= less->cost;
+    usage->calls = difference(usage->calls, less->calls);
+    usage->input = difference(usage->input, less->input);
+    usage->output = difference(usage->output, less->output);
+    usage->cached = difference(usage->cached, less->cached);
+    usage->written = difference(usage->written, less->written);
+    usage->reasoning = difference(usage->reasoning, less->reasoning);
+    usage->cost = usage->cost >= DBL_MAX ? usage->cost : usage->cost - less->cost;
 }
 
 void usage_from_value(struct usage *usage, tn_value value) {

@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+static bool refuse(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 static bool refuse(const char *where, const char *format, ...) {
     char text[1024];
     va_list args;

@@ -4,6 +4,7 @@
 #include "adl/value/json.h"
 #include "adl/value/wildcard.h"
 #include "host/model/usage.h"
+#include <float.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,6 +84,18 @@ static void test_usage_adds_up(void **state) {
     usage_add_call(&sum, huge);
     assert_int_equal(sum.input, INT64_MAX);
     assert_int_equal(usage_tokens(&sum), INT64_MAX);
+    /* What has been too much once is not less afterwards: a budget would begin anew. */
+    usage_from_value(&back, huge);
+    usage_take_back(&sum, &back);
+    assert_int_equal(sum.input, INT64_MAX);
+    tn_value dear = value_set_take(value_object_reserve(1), "cost", value_double(DBL_MAX));
+    usage_add_call(&sum, dear);
+    usage_add_call(&sum, dear);
+    usage_from_value(&back, dear);
+    usage_take_back(&sum, &back);
+    assert_true(sum.cost >= DBL_MAX);
+    value_unref(usage_to_value(&sum)); /* values are finite */
+    value_unref(dear);
     value_unref(saved);
     value_unref(one);
     value_unref(wild);

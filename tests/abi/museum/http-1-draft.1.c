@@ -1,6 +1,6 @@
 /*
- * http-1-draft.1.c - the exhibit of tenon.http/1-draft.1: requests piece by piece, and one that is waited for. What they
- * are answered with is in http-1-draft.1.replay.
+ * http-1-draft.1.c - the exhibit of tenon.http/1-draft.1: requests piece by piece, and one that is waited for. What
+ * they are answered with is in http-1-draft.1.replay.
  */
 #include "exhibit.h"
 #include <tenon/http-1-draft.1.h>
@@ -8,12 +8,11 @@
 MANIFEST("http", "Uses everything of a draft of HTTP", TN_HTTP_DRAFT, "")
 
 #define ASKS(name, id, style)                                                                                          \
-    TN_NOTE_AS(name,                                                                                                   \
-               "{\"component\":{\"kind\":\"node\",\"id\":\"" id "\",\"title\":\"The exhibit of a draft\","             \
-               "\"documentation\":\"See its source.\",\"style\":\"" style                                              \
-               "\",\"effects\":[\"network.http:museum.example\"],"                                                     \
-               "\"config\":{\"type\":\"object\",\"properties\":{" PROPERTY(                                            \
-                   "out", "channel-write") "},\"additionalProperties\":false}}}");
+    TN_NOTE_AS(name, "{\"component\":{\"kind\":\"node\",\"id\":\"" id "\",\"title\":\"The exhibit of a draft\","       \
+                     "\"documentation\":\"See its source.\",\"style\":\"" style                                        \
+                     "\",\"effects\":[\"network.http:museum.example\"],"                                               \
+                     "\"config\":{\"type\":\"object\",\"properties\":{" PROPERTY(                                      \
+                         "out", "channel-write") "},\"additionalProperties\":false}}}");
 ASKS(streams, "museum.streams", "async")
 ASKS(waits, "museum.waits", "blocking")
 
