@@ -118,11 +118,13 @@ static tn_value input_of(const char *prompt) {
 }
 
 static tn_value report_of(const struct test *test, tn_value output, int64_t ended_us) {
-    tn_value report = value_set_take(value_object_reserve(8), "model", value_ref(value_get(output, "model")));
-    report = value_set_take(report, "message", value_ref(value_get(output, "message")));
-    tn_value reason = value_get(output, "finish_reason");
-    if (reason) report = value_set_take(report, "finish_reason", value_ref(reason));
-    report = value_set_take(report, "usage", value_ref(value_get(output, "usage")));
+    /* Of an answer that has not the shape of tenon/message.h, some of these are missing. */
+    static const char *const members[] = {"model", "message", "embeddings", "finish_reason", "usage"};
+    tn_value report = value_object_reserve(8);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        tn_value member = value_get(output, members[i]);
+        if (member) report = value_set_take(report, members[i], value_ref(member));
+    }
     if (test->first_us)
         report = value_set_take(report, "first_ms", value_double((double)(test->first_us - test->begun_us) / 1000));
     return value_set_take(report, "total_ms", value_double((double)(ended_us - test->begun_us) / 1000));
@@ -135,15 +137,16 @@ static long long tokens_of(tn_value usage, const char *key) {
 
 static void print_report(const struct test *test, tn_value report) {
     tn_value message = value_get(report, "message"), content = value_get(message, "content");
+    tn_value model = value_get(report, "model");
     tn_value usage = value_get(report, "usage"), cost = value_get(usage, "cost"), first = value_get(report, "first_ms");
     if (!test->streaming || !test->first_us) {
-        char *text =
-            value_is(content, TN_STRING) ? mem_text(value_chars(content, NULL)) : json_text(content, JSON_COMPACT);
+        char *text = value_is(content, TN_STRING) ? mem_text(value_chars(content, NULL))
+                                                  : json_text(content ? content : report, JSON_COMPACT);
         command_say(stdout, "%s", text);
         mem_free(text);
     }
     putchar('\n');
-    command_say(stderr, "%s: ", value_chars(value_get(report, "model"), NULL));
+    if (value_is(model, TN_STRING)) command_say(stderr, "%s: ", value_chars(model, NULL));
     if (first) command_say(stderr, "first words after %.0f ms, ", value_to_double(first));
     command_say(stderr, "%.0f ms in all, %lld tokens in, %lld out", value_to_double(value_get(report, "total_ms")),
                 tokens_of(usage, "input_tokens"), tokens_of(usage, "output_tokens"));

@@ -70,11 +70,17 @@ flags=
 [ -z "$SANITIZE" ] || flags=-fsanitize=$SANITIZE
 "$CC" -shared -fPIC $flags -I "$SOURCE/sdk/include" odd.c -o odd.so 2>"$work/err" || fails "odd.c does not compile"
 odd() { run tenon model test -P ./odd.so -M "$1"; } # BINDING
-for as in 5 '"x"' '{}' '{"message": 1}' '{"message": {"type": "user", "content": "x"}}' '{"message": {"type": "ai"}}' '{"message": {"type": "ai", "content": {}}}'; do
+for as in 5 '"x"' '{}' '{"message": 1}'; do
     odd "{\"provider\": \"odd\", \"as\": $as}"
     expect_code 1 && expect_in err "[INVALID_RESPONSE]" && expect_in err 'the model `odd` answered in another shape'
     odd "[{\"provider\": \"odd\", \"as\": $as}, {\"provider\": \"scripted\", \"replies\": [\"spare\"]}]"
     expect_code 0 && expect_in out spare && expect_in err '`odd` failed (INVALID_RESPONSE); going on with `scripted`'
+done
+for as in '{"message": {"type": "user", "content": "x"}}' '{"message": {"type": "ai"}}' '{"message": {}}' '{"embeddings": []}' '{"message": {"type": "ai", "content": {}, "tool_calls": 3}, "usage": 7}'; do
+    odd "{\"provider\": \"odd\", \"as\": $as}"
+    expect_code 0
+    run tenon model test --json -P ./odd.so -M "{\"provider\": \"odd\", \"as\": $as}"
+    expect_code 0
 done
 odd '{"provider": "odd", "as": {"message": {"type": "ai", "content": "whole"}, "usage": {"input_tokens": -7, "output_tokens": "many", "cost": -1}}}'
 expect_code 0 && expect_in err " 0 out"
