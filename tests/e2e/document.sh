@@ -1,0 +1,68 @@
+# document.check and document.run (plugins/document): what a model may write, and what running it comes to.
+[ -e "$BINARY/lib/tenon/plugins/document.so" ] || skips "built without tenon.document"
+python() { command -v python3 >/dev/null || skips "there is no python3"; python3 "$@"; }
+
+# ---- One that runs itself ends with an error, not with the process ----
+cat >itself.yaml <<'Y'
+version: "1.0"
+agent: {name: itself}
+tools: [{name: document.run, approval: auto}]
+channels: [{name: text, type: last_value}, {name: result, type: last_value}]
+nodes:
+  - {id: again, type: tool, config: {tool: document.run, arguments: {text: state.text, input: '{"text": state.text}'}, output_key: result}}
+edges: [{from: START, to: again}, {from: again, to: END}]
+Y
+python -c 'import json; print(json.dumps({"text": open("itself.yaml").read()}))' >itself.json
+run tenon run itself.yaml --input @itself.json
+expect_code 1 && expect_in err "documents run each other more than 24 deep" && expect_in err "[LIMIT]"
+
+# ---- Texts as nobody should write them ----
+checks() { # PYTHON: of a text
+    python -c "import json; print(json.dumps({'text': $1}))" >text.json
+    run tenon tool call document.check @text.json
+    expect_code 0 && expect_in out '"valid":false'
+    run tenon tool call document.run @text.json --yes
+    expect_code 1 && expect_in err "[INVALID_GRAPH]"
+}
+checks "''"
+checks "'[' * 400000"
+checks "'a: &a [*a]'"
+checks "'version: \"1.0\"\\0'"
+checks "'\\x1b]0;title\\x07: 1'"
+checks "'a: &a [x,x,x,x,x,x,x,x,x]\\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\\nd: [*c,*c,*c,*c,*c,*c,*c,*c]'"
+
+# ---- It waits inside, in another process, and what it has used is counted once ----
+[ -e "$BINARY/lib/tenon/plugins/sqlite.so" ] && [ -e "$BINARY/lib/tenon/plugins/agents.so" ] || exit 0
+cat >tenon.yaml <<'Y'
+models: {default: {provider: scripted, replies: [{message: "yes", usage: {input_tokens: 10, output_tokens: 5, total_tokens: 15}}]}}
+Y
+cat >inner.yaml <<'Y'
+version: "1.0"
+agent: {name: inner}
+tools: [{name: extract, approval: ask}]
+channels: [{name: said, type: last_value}, {name: got, type: last_value}]
+nodes:
+  - {id: ask, type: llm, config: {model: default, prompt: hi, output_key: said}}
+  - {id: tool, type: tool, config: {tool: extract, arguments: {from: '"see https://a.example/"', what: '"links"'}, output_key: got}}
+edges: [{from: START, to: ask}, {from: ask, to: tool}, {from: tool, to: END}]
+Y
+cat >outer.yaml <<'Y'
+version: "1.0"
+agent: {name: outer}
+tools: [{name: document.run, approval: auto}]
+channels: [{name: text, type: last_value}, {name: result, type: last_value}, {name: said, type: last_value}]
+nodes:
+  - {id: first, type: llm, config: {model: default, prompt: hi, output_key: said}}
+  - {id: again, type: tool, config: {tool: document.run, arguments: {text: state.text}, output_key: result}}
+edges: [{from: START, to: first}, {from: first, to: again}, {from: again, to: END}]
+Y
+python -c 'import json; print(json.dumps({"text": open("inner.yaml").read()}))' >inner.json
+run tenon run outer.yaml --input @inner.json --thread t
+expect_code 5
+id=$("$TENON" thread show t --json | sed -n 's/.*"interrupts":\[{"id":"\([0-9a-f]*\)".*/\1/p')
+run tenon thread answer t "$id=yes"
+expect_code 0
+run tenon run outer.yaml --thread t --resume --json
+expect_code 0 && expect_in out '"usage":{"llm_calls":2,"input_tokens":20,"output_tokens":10,"total_tokens":30}' && expect_in out '"got":["https://a.example/"]'
+run tenon replay t
+expect_code 0
