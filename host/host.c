@@ -83,9 +83,11 @@ static int32_t find_plugins(struct host *host, const struct host_options *option
     search_add_environment(&search);
     for (size_t i = 0; i < config_plugin_paths(host->config); i++)
         search_add(&search, config_plugin_path(host->config, i), SEARCH_CONFIG, "tenon.yaml");
-    search_add_user(&search);
-    packs_search(host->config, &search);
-    search_add_installed(&search);
+    if (!options->no_installed) {
+        search_add_user(&search);
+        packs_search(host->config, &search);
+        search_add_installed(&search);
+    }
     int32_t status = registry_scan(host->registry, &search, error);
     search_finish(&search);
     return status;

@@ -29,6 +29,7 @@ struct tools;
 
 struct host_options {
     const char *const *plugin_paths; /* searched first; NULL-terminated; NULL: none */
+    bool no_installed;               /* look for plugins neither in the user's folder nor where the host's own are */
     const char *config_file;         /* NULL: tenon.yaml, searched upwards from the working directory */
     bool no_config;                  /* read none */
     const char *const *isolate;      /* ids of plugins to run in processes of their own; NULL-terminated; NULL: none */

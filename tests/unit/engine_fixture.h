@@ -31,8 +31,9 @@ FIXTURE_UNUSED static struct host *host_for_tests(void) {
                                  fixture_agents ? TENON_STORE_PLUGINS "/agents.so" : NULL,
                                  TENON_STORE_PLUGINS "/scripted.so", NULL};
     struct error error = ERROR_INIT;
-    struct host *host =
-        host_new(&(struct host_options){.plugin_paths = paths, .no_config = true, .allow_drafts = true}, &error);
+    struct host *host = host_new(
+        &(struct host_options){.plugin_paths = paths, .no_installed = true, .no_config = true, .allow_drafts = true},
+        &error);
     if (!host) fail_msg("%s", error.message);
     error_finish(&error);
     return host;
