@@ -1,5 +1,6 @@
 # Servers of other people's, from npm, and the protocol's conformance suite. Installed once, into the build's folder.
 command -v python3 >/dev/null || skips "there is no python3"
+[ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
 command -v npm >/dev/null || skips "there is no npm"
 folder=$BINARY/tests/mcp
 mkdir -p "$folder"
