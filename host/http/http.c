@@ -364,7 +364,11 @@ static void on_end(struct exchange *exchange, tn_value value) {
         follow(exchange);
         return;
     }
-    tn_value safe = with_safe_headers(exchange, value);
+    tn_value safe = with_safe_headers(exchange, value), body = value_get(value, "body");
+    /* A refusal is put into errors, and shown to models: a server that says back what it was sent does not tell them.
+     */
+    if (body && exchange->status / 100 != 2)
+        safe = value_set_take(safe, "body", secrets_scrub(exchange->http->secrets, body, SECRETS_SCRUB_MIN));
     safe = value_set_take(safe, "attempts", value_int(number_of(value, "attempts", 1)));
     safe = value_set_take(safe, "ms", value_int(loop_now_ms(exchange->http->host->loop) - exchange->begun_ms));
     deliver_last(exchange, TN_HTTP_END, safe);

@@ -196,7 +196,7 @@ expect_out null
 call echo.huge '{}'
 expect_code 1 && expect_in err "[LIMIT]"
 call echo.status '{"code": 404}'
-expect_code 1 && expect_in err 'GET /status/{code} answered 404: {"reason":"so"} [NOT_FOUND]'
+expect_code 1 && expect_in err 'GET /status/{code} answered 404: {"reason":"so","key":"{secret:ECHO_KEY}"} [NOT_FOUND]'
 for pair in 400:INVALID_INPUT 401:AUTH 403:PERMISSION_DENIED 409:CONFLICT 418:HTTP_STATUS 429:RATE_LIMITED 503:OVERLOADED 302:HTTP_STATUS; do
     call echo.status "{\"code\": ${pair%:*}}"
     expect_code 1 && expect_in err "[${pair#*:}]"

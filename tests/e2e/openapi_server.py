@@ -43,7 +43,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path.startswith("/status/"):
             status = int(path.split("/")[2])
             elsewhere = {"location": "http://elsewhere.example/"} if 300 <= status <= 399 else {}
-            return self.give(status, "application/json", b'{"reason": "so"}', retry_after="7", **elsewhere)
+            told = {"reason": "so", "key": self.headers.get("x-key")}  # as services do that debug
+            return self.give(status, "application/json", json.dumps(told).encode(), retry_after="7", **elsewhere)
         if path == "/text":
             return self.give(200, "text/plain; charset=utf-8", "grüße".encode(), link="<next>; rel=next")
         if path == "/bytes":
