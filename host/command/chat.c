@@ -373,7 +373,7 @@ static int chat_on(struct chat *chat) {
         return COMMAND_USAGE;
     }
     chat->terminal = isatty(STDIN_FILENO) && !chat->json;
-    chat_show_init(&chat->show, command_colour(arguments, STDERR_FILENO));
+    chat_show_init(&chat->show, command_colour(arguments, STDERR_FILENO), isatty(STDOUT_FILENO));
     approver_init(&chat->approver);
     command_watch_signals(chat->host);
     if (chat->terminal)

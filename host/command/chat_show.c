@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHOWN_MAX 240 /* bytes of arguments and results that are shown */
-#define SAID_MAX  (1u << 20)
+#define SHOWN_MAX 240         /* bytes of arguments and results that are shown */
+#define SAID_MAX  (64u << 20) /* bytes of an answer */
 
-void chat_show_init(struct chat_show *show, bool colour) {
-    *show = (struct chat_show){.colour = colour, .calls = value_object()};
+void chat_show_init(struct chat_show *show, bool colour, bool streams) {
+    *show = (struct chat_show){.colour = colour, .streams = streams, .calls = value_object()};
     buffer_init(&show->said, SAID_MAX);
 }
 
@@ -55,13 +55,19 @@ static void say(struct chat_show *show, tn_value words) {
     size_t length;
     const char *text = value_chars(words, &length);
     if (length == 0) return;
+    buffer_append(&show->said, text, length);
+    if (!show->streams) return;
     command_say(stdout, "%s", text);
     fflush(stdout);
     show->inside = text[length - 1] != '\n';
-    buffer_append(&show->said, text, length);
 }
 
 static void answer_over(struct chat_show *show) {
+    if (!show->streams && show->said.length) {
+        const char *text = buffer_cstr(&show->said);
+        command_say(stdout, "%s", text);
+        show->inside = text[show->said.length - 1] != '\n';
+    }
     chat_show_line(show);
     if (show->said.length) {
         value_unref(show->last);
@@ -160,7 +166,7 @@ void chat_show_rest(struct chat_show *show, tn_value messages, size_t from) {
         text = chat_text(message);
         if (!show->last || !value_equal(show->last, text)) {
             say(show, text);
-            chat_show_line(show);
+            answer_over(show);
         }
         value_unref(text);
     }

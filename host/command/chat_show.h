@@ -1,7 +1,7 @@
 /*
  * chat_show.h - what a conversation shows of a run: words as they come on standard output, tools on standard error.
  *
- *     chat_show_init(&show, colour);
+ *     chat_show_init(&show, colour, true);
  *     chat_show_event(&show, event);          // of CHAT_MODES
  *     chat_show_rest(&show, messages, from);  // what no model has streamed
  *     chat_show_finish(&show);
@@ -17,14 +17,15 @@
 #define CHAT_MODES ((unsigned)(RUN_MODE_MESSAGES | RUN_MODE_UPDATES | RUN_MODE_TASKS))
 
 struct chat_show {
-    bool colour;
+    bool colour, streams;
     bool inside;        /* the line on standard output is begun */
     struct buffer said; /* since the last end of an answer */
     tn_value last;      /* the last whole text that was streamed; owned, or NULL */
     tn_value calls;     /* {tool call id: …} that have been shown, results with a `=` before; owned */
 };
 
-void chat_show_init(struct chat_show *show, bool colour);
+/* `streams`: words are shown as they come. Else, for a pipe, when an answer is whole: it may begin anew until then. */
+void chat_show_init(struct chat_show *show, bool colour, bool streams);
 void chat_show_finish(struct chat_show *show);
 void chat_show_event(struct chat_show *show, tn_value event);
 /* Answers among messages[from…] that were not streamed, as a node made them from something else. */

@@ -42,6 +42,12 @@ One link.
 You are welcome, thanks."
 expect_in err '→ extract {"from":"see https://a.example/x","what":"links"}' && expect_in err "← extract"
 [ "$(grep -c '→ extract' "$work/err")" = 1 ] || fails "expected the call once"
+# What was said before another model had to go on is not said twice.
+run talk echo.yaml -M 'x=scripted' # a flag that nobody needs does no harm
+expect_code 0
+said='hi\n'
+run talk auto.yaml -M '[{"provider": "scripted", "chunk": 4, "replies": [{"message": "half an ans", "error": {"code": "OVERLOADED"}}]}, {"provider": "scripted", "replies": ["whole"]}]'
+expect_code 0 && expect_out whole && expect_in err "begun again"
 said=''
 run talk echo.yaml
 expect_code 0 && expect_out ""
