@@ -303,7 +303,8 @@ static bool spin(struct loop *loop) {
     } while (loop_clock_us(loop) < end);
     if (loop->spin_fails < SPIN_FAILS_MAX) loop->spin_fails++;
     loop->spin_skips = 1u << loop->spin_fails;
-    return false;
+    /* What has come may have been dealt with on the spot, and be what somebody waits for: `done` is asked first. */
+    return true;
 }
 
 void loop_spin(struct loop *loop, bool on) {
