@@ -282,6 +282,9 @@ static void test_corpus(void **state) {
 }
 
 static void test_agents(void **state) {
+#ifdef __SANITIZE_THREAD__
+    skip(); /* all on one thread, and four minutes of it */
+#endif
     static const char *const files[] = {"llm", "tools", "agent", "router", "map_reduce", "trim", "text_tools"};
     (void)state;
     fixture_agents = true;
