@@ -13,7 +13,7 @@
 #include "host/engine/graph.h"
 #include "host/host.h"
 #include "host/interface/interface.h"
-#include "host/interface/view.h"
+#include "host/interface/operation.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include <string.h>
@@ -174,32 +174,11 @@ static int32_t operation_new(const struct view *view, const char *name, struct c
 }
 
 static int32_t invoke(tn_task task, const char *name, tn_value arguments, tn_call_done done, void *user) {
-    struct view view;
-    struct callable *operation;
-    if (!name || !done) return TN_INVALID;
-    if (!view_open(&view, task)) return interface_task.cancelled(task) < 0 ? TN_STALE : TN_WRONG_THREAD;
-    if (view.job) return TN_WRONG_THREAD;
-    int32_t status = operation_new(&view, name, &operation);
-    if (status != TN_OK) return status;
-    status = call_child(task, operation, false, arguments, done, user);
-    callable_unref(operation);
-    return status;
+    return operation_invoke(operation_new, task, name, arguments, done, user);
 }
 
 static int32_t invoke_wait(tn_task task, const char *name, tn_value arguments, tn_value *result) {
-    struct view view;
-    struct callable *operation;
-    tn_value given = NULL;
-    if (!name || !result) return TN_INVALID;
-    struct job *job = job_of(task);
-    if (!job) return interface_task.cancelled(task) < 0 ? TN_STALE : TN_WRONG_THREAD;
-    if (!view_open(&view, task)) return TN_STALE;
-    int32_t status = operation_new(&view, name, &operation);
-    if (status != TN_OK) return status;
-    status = worker_call(job, operation, false, arguments, &given);
-    callable_unref(operation);
-    if (status == TN_OK || status == TN_FAILED || status == TN_CANCELLED) *result = given;
-    return status;
+    return operation_invoke_wait(operation_new, task, name, arguments, result);
 }
 
 const tn_document_draft interface_document = {sizeof(tn_document_draft), 0, invoke, invoke_wait};

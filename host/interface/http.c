@@ -123,16 +123,14 @@ struct callable *interface_http_call(struct plugin *plugin) {
 
 static int32_t send_wait(const void *self, tn_task task, tn_value request, tn_value *result) {
     struct view view;
-    tn_value given = NULL;
+    struct job *job;
     if (!plugin_of(self) || !request || !result) return TN_INVALID;
-    struct job *job = job_of(task);
-    if (!job) return interface_task.cancelled(task) < 0 ? TN_STALE : TN_WRONG_THREAD;
-    if (!view_open(&view, task)) return TN_STALE;
+    int32_t status = view_open_to_wait(&view, task, &job);
+    if (status != TN_OK) return status;
     struct callable *call = interface_http_elsewhere ? interface_state_elsewhere(INTERFACE_HTTP_SEND)
                                                      : interface_http_call(view.instance->component->plugin);
-    int32_t status = worker_call(job, call, false, request, &given);
+    status = view_wait(job, call, false, request, result);
     callable_unref(call);
-    if (status == TN_OK || status == TN_FAILED || status == TN_CANCELLED) *result = given;
     return status;
 }
 

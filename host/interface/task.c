@@ -65,6 +65,24 @@ tn_value view_run(const struct view *view) {
     return view->call->ops->run_value ? view->call->ops->run_value(view->call) : NULL;
 }
 
+int32_t view_open_to_start(struct view *view, tn_task task) {
+    if (!view_open(view, task)) return is_task(task) ? TN_WRONG_THREAD : TN_STALE;
+    return view->job ? TN_WRONG_THREAD : TN_OK;
+}
+
+int32_t view_open_to_wait(struct view *view, tn_task task, struct job **job) {
+    *job = job_of(task);
+    if (!*job) return is_task(task) ? TN_WRONG_THREAD : TN_STALE;
+    return view_open(view, task) ? TN_OK : TN_STALE;
+}
+
+int32_t view_wait(struct job *job, struct callable *callable, bool model, tn_value input, tn_value *result) {
+    tn_value given = NULL;
+    int32_t status = worker_call(job, callable, model, input, &given);
+    if (status == TN_OK || status == TN_FAILED || status == TN_CANCELLED) *result = given;
+    return status;
+}
+
 /* ---- Ending ---- */
 
 static int32_t complete(tn_task task, tn_value output) {
@@ -142,24 +160,20 @@ static bool is_model(const struct bound_callee *callee) { return strcmp(callee->
 static int32_t call(tn_task task, uint32_t callee, tn_value input, tn_call_done done, void *user) {
     struct view view;
     if (!done) return TN_INVALID;
-    if (!view_open(&view, task)) return is_task(task) ? TN_WRONG_THREAD : TN_STALE;
-    if (view.job) return TN_WRONG_THREAD;
+    int32_t status = view_open_to_start(&view, task);
+    if (status != TN_OK) return status;
     const struct bound_callee *bound = callee_of(&view, callee);
     return bound ? call_child(task, bound->callable, is_model(bound), input, done, user) : TN_NOT_FOUND;
 }
 
 static int32_t call_wait(tn_task task, uint32_t callee, tn_value input, tn_value *result) {
     struct view view;
+    struct job *job;
     if (!result) return TN_INVALID;
-    struct job *job = job_of(task);
-    if (!job) return is_task(task) ? TN_WRONG_THREAD : TN_STALE;
-    if (!view_open(&view, task)) return TN_STALE;
+    int32_t status = view_open_to_wait(&view, task, &job);
+    if (status != TN_OK) return status;
     const struct bound_callee *bound = callee_of(&view, callee);
-    if (!bound) return TN_NOT_FOUND;
-    tn_value given = NULL;
-    int32_t status = worker_call(job, bound->callable, is_model(bound), input, &given);
-    if (status == TN_OK || status == TN_FAILED || status == TN_CANCELLED) *result = given;
-    return status;
+    return bound ? view_wait(job, bound->callable, is_model(bound), input, result) : TN_NOT_FOUND;
 }
 
 /* ---- Binding ---- */

@@ -14,8 +14,6 @@ static struct callable *set_of(const struct view *view, uint32_t set) {
     return set < bindings->set_count ? bindings->sets[set].set : NULL;
 }
 
-static bool is_open(tn_task task) { return interface_task.cancelled(task) >= 0; }
-
 static int32_t bind_tools(tn_binder *binder, tn_value names, uint32_t *set) { return binder_tools(binder, names, set); }
 
 static tn_value describe(tn_task task, uint32_t set) {
@@ -38,24 +36,20 @@ static tn_value describe(tn_task task, uint32_t set) {
 static int32_t invoke(tn_task task, uint32_t set, tn_value call, tn_call_done done, void *user) {
     struct view view;
     if (!done || !call) return TN_INVALID;
-    if (!view_open(&view, task)) return is_open(task) ? TN_WRONG_THREAD : TN_STALE;
-    if (view.job) return TN_WRONG_THREAD;
+    int32_t status = view_open_to_start(&view, task);
+    if (status != TN_OK) return status;
     struct callable *callable = set_of(&view, set);
     return callable ? call_child(task, callable, false, call, done, user) : TN_NOT_FOUND;
 }
 
 static int32_t invoke_wait(tn_task task, uint32_t set, tn_value call, tn_value *result) {
     struct view view;
+    struct job *job;
     if (!result || !call) return TN_INVALID;
-    struct job *job = job_of(task);
-    if (!job) return is_open(task) ? TN_WRONG_THREAD : TN_STALE;
-    if (!view_open(&view, task)) return TN_STALE;
+    int32_t status = view_open_to_wait(&view, task, &job);
+    if (status != TN_OK) return status;
     struct callable *callable = set_of(&view, set);
-    if (!callable) return TN_NOT_FOUND;
-    tn_value given = NULL;
-    int32_t status = worker_call(job, callable, false, call, &given);
-    if (status == TN_OK || status == TN_FAILED || status == TN_CANCELLED) *result = given;
-    return status;
+    return callable ? view_wait(job, callable, false, call, result) : TN_NOT_FOUND;
 }
 
 const tn_tool_draft interface_tool = {sizeof(tn_tool_draft), 0, bind_tools, describe, invoke, invoke_wait};

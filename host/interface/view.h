@@ -29,4 +29,11 @@ tn_value view_input(const struct view *view);   /* borrowed */
 tn_value view_context(const struct view *view); /* a new reference */
 tn_value view_run(const struct view *view);     /* a new reference, or NULL */
 
+/* [loop] For what starts a call: TN_OK, TN_STALE, or TN_WRONG_THREAD on a worker or any other thread. */
+int32_t view_open_to_start(struct view *view, tn_task task);
+/* [worker] For what waits for a call, which goes through *job: TN_OK, TN_STALE, or TN_WRONG_THREAD anywhere else. */
+int32_t view_open_to_wait(struct view *view, tn_task task, struct job **job);
+/* [worker] Calls and waits; *result is set, to the output or to the error, where the call was made. */
+int32_t view_wait(struct job *job, struct callable *callable, bool model, tn_value input, tn_value *result);
+
 #endif
