@@ -5,15 +5,9 @@ command -v python3 >/dev/null || skips "there is no python3"
 
 # serve SCRIPT: a model service in the background; $port is where.
 serve() {
-    rm -f port requests
+    rm -f requests
     echo "$1" >script.json
-    python3 "$SOURCE/tests/e2e/provider_server.py" script.json --port-file port --log requests &
-    server=$!
-    for _ in $(seq 200); do
-        [ -e port ] && break
-        sleep 0.05
-    done
-    port=$(cat port)
+    server_start port provider_server.py script.json --log requests
     cat >tenon.yaml <<Y
 models:
   claude:
@@ -25,11 +19,6 @@ models:
   once: {provider: anthropic, model: claude-test, base_url: "http://127.0.0.1:$port/v1", api_key: none, stream: false}
 Y
 }
-stop() {
-    kill "$server" 2>/dev/null || true
-    wait "$server" 2>/dev/null || true
-}
-trap 'stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 export ANTHROPIC_API_KEY=sk-ant-0123456789
 
 # ---- An answer ----
@@ -45,14 +34,14 @@ done
 grep -q '"x-api-key": "sk-ant-0123456789"' requests || fails "the key was not sent"
 grep -q '"x-api-key": "none"' requests || fails "the key of the configuration was not sent"
 grep -q '"anthropic-version": "2023-06-01"' requests || fails "no version was sent"
-stop
+servers_stop
 
 # ---- Broken ----
 # breaks FAULT CODE: of a stream, and what comes of it
 breaks() {
     serve "[{\"text\": \"Grüß Gott, wie geht es?\", \"fault\": \"$1\"}]"
     run tenon model test claude --prompt Hi --json
-    stop
+    servers_stop
     expect_code 1 && expect_in err "$2"
     expect_not_in err "$ANTHROPIC_API_KEY"
 }
@@ -62,7 +51,7 @@ breaks hang TIMEOUT
 serve '[{"text": "Grüß Gott", "fault": "drip"}]'
 run tenon model test claude --prompt Hi
 expect_code 0 && expect_out "Grüß Gott"
-stop
+servers_stop
 
 # ---- An error, and what it says ----
 refused='{"status": 401, "headers": {"request-id": "req_9"}, "json": {"type": "error", "error":
@@ -70,7 +59,7 @@ refused='{"status": 401, "headers": {"request-id": "req_9"}, "json": {"type": "e
 serve "[$refused]"
 run tenon model test claude --prompt Hi --json
 expect_code 1 && expect_in err "AUTH" && expect_in err "authentication_error" && expect_not_in err "$ANTHROPIC_API_KEY"
-stop
+servers_stop
 
 # ---- 429, then an answer; tools and back ----
 cat >agent.yaml <<'Y'
@@ -92,6 +81,6 @@ for isolate in "" "--isolate tenon.anthropic"; do
     run tenon run agent.yaml --input '{"messages": [{"type": "user", "content": "Hi"}]}' $isolate
     expect_code 0 && expect_in out "Here I am" && expect_not_in err "$ANTHROPIC_API_KEY"
     [ "$(wc -l <requests)" = 3 ] || fails "expected three requests, found $(wc -l <requests)"
-    stop
+    servers_stop
 done
 

@@ -4,26 +4,6 @@ command -v python3 >/dev/null || skips "there is no python3"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 [ -e "$BINARY/lib/tenon/plugins/gemini.so" ] || skips "built without the Gemini provider"
 
-servers=()
-# start PORT_FILE PROGRAM [ARGUMENT…]: a server in the background; $port is where.
-start() {
-    rm -f "$1"
-    python3 "$SOURCE/tests/e2e/$2" "${@:3}" --port-file "$1" &
-    servers+=($!)
-    for _ in $(seq 400); do
-        [ -e "$1" ] && break
-        sleep 0.05
-    done
-    port=$(cat "$1")
-}
-stop() {
-    for server in "${servers[@]}"; do
-        kill "$server" 2>/dev/null || true
-        wait "$server" 2>/dev/null || true
-    done
-    servers=()
-}
-trap 'stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 unset VERTEX_PROJECT_ID VERTEX_LOCATION GOOGLE_APPLICATION_CREDENTIALS GOOGLE_API_KEY GCE_METADATA_HOST CLOUDSDK_CONFIG
 export GEMINI_API_KEY=AIzaSyA-0123456789
 
@@ -31,7 +11,7 @@ export GEMINI_API_KEY=AIzaSyA-0123456789
 serve() {
     rm -f requests
     echo "$1" >script.json
-    start port provider_server.py script.json --log requests
+    server_start port provider_server.py script.json --log requests
     cat >tenon.yaml <<Y
 models:
   gemini:
@@ -61,13 +41,13 @@ grep -q '"x-goog-api-key": "none"' requests || fails "the key of the configurati
 grep -q '"path": "/v1beta/models/gemini-test:streamGenerateContent?alt=sse"' requests || fails "the path of a stream"
 grep -q '"path": "/v1beta/models/gemini-test:generateContent"' requests || fails "the path of an answer in one piece"
 ! grep '"path"' requests | grep -q '"path": "[^"]*AIza' || fails "the key is in an address"
-stop
+servers_stop
 
 # A key in a process of its own, which never sees it.
 serve '[{"text": "From a child"}]'
 echo 'plugins: {isolation: {tenon.gemini: process}}' >>tenon.yaml
 run tenon model test gemini --prompt Hi
-stop
+servers_stop
 expect_code 0 && expect_out "From a child" && expect_not_in err warning
 grep -q '"x-goog-api-key": "AIzaSyA-0123456789"' requests || fails "the key was not sent"
 
@@ -76,7 +56,7 @@ grep -q '"x-goog-api-key": "AIzaSyA-0123456789"' requests || fails "the key was 
 breaks() {
     serve "[{\"text\": \"Grüß Gott, wie geht es?\", \"fault\": \"$1\"}]"
     run tenon model test gemini --prompt Hi --json
-    stop
+    servers_stop
     expect_code 1 && expect_in err "$2"
     expect_not_in err "$GEMINI_API_KEY"
 }
@@ -86,14 +66,14 @@ breaks hang TIMEOUT
 serve '[{"text": "Grüß Gott", "fault": "drip"}]'
 run tenon model test gemini --prompt Hi
 expect_code 0 && expect_out "Grüß Gott"
-stop
+servers_stop
 
 # ---- Errors, and what they say ----
 # answers STATUS BODY CODE WORDS
 answers() {
     serve "[{\"status\": $1, \"json\": $2}]"
     run tenon model test gemini --prompt Hi --json
-    stop
+    servers_stop
     expect_code 1 && expect_in err "$3" && expect_in err "$4" && expect_not_in err "$GEMINI_API_KEY"
 }
 info='"details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]'
@@ -125,7 +105,7 @@ serve "[$late, {\"text\": \"Here\", \"fault\": \"cut\"}, {\"text\": \"Here I am\
 run tenon run agent.yaml --input '{"messages": [{"type": "user", "content": "Hi"}]}'
 expect_code 0 && expect_in out "Here I am"
 [ "$(wc -l <requests)" = 3 ] || fails "expected three requests, found $(wc -l <requests)"
-stop
+servers_stop
 
 # An agent: what the service gave with its call goes back with it, and the tool's data as data.
 cat >agent_tools.yaml <<'Y'
@@ -148,7 +128,7 @@ assert model == {"role": "model", "parts": [{"functionCall": call, "thoughtSigna
 response = {"id": "g0", "name": "extract", "response": {"output": [12]}}
 assert answer == {"role": "user", "parts": [{"functionResponse": response}]}, answer
 Y
-stop
+servers_stop
 
 # ---- Vertex ----
 command -v openssl >/dev/null || skips "there is no openssl; all before was made"
@@ -159,9 +139,9 @@ openssl rsa -in private.pem -pubout -out public.pem 2>/dev/null
 vertex() {
     rm -f requests tokens
     echo "$2" >script.json
-    start port provider_server.py script.json --log requests
+    server_start port provider_server.py script.json --log requests
     models=$port
-    start token_port google_tokens.py --log tokens --key public.pem "${@:3}"
+    server_start token_port google_tokens.py --log tokens --key public.pem "${@:3}"
     cat >tenon.yaml <<Y
 models:
   gemini: {provider: gemini, model: gemini-test, location: global}
@@ -177,7 +157,7 @@ Y
 tokens() { [ "$(wc -l <tokens)" = "$1" ] || fails "expected $1 requests of a token, found: $(cat tokens)"; }
 asks() {
     run tenon model test gemini --prompt Hi --json
-    stop
+    servers_stop
 }
 
 cat >user.json <<'Y'
@@ -247,7 +227,7 @@ expect_code 1 && expect_in err AUTH && expect_in err invalid_grant && expect_not
 credentials="location: global"
 vertex none '[{"text": "By the machine"}]'
 GCE_METADATA_HOST=127.0.0.1:$port run tenon model test gemini --prompt Hi --json
-stop
+servers_stop
 expect_code 0 && expect_in out '"content":"By the machine"'
 tokens 1
 
@@ -256,7 +236,7 @@ credentials="credentials: service.json"
 vertex none '[{"text": "Kept"}]'
 service
 run tenon run agent.yaml --record kept --input '{"messages": [{"type": "user", "content": "Hi"}]}'
-stop
+servers_stop
 expect_code 0 && expect_in out "Kept"
 [ "$(ls kept | wc -l)" = 2 ] || fails "expected two recordings: $(ls kept)"
 ! grep -rE "token-1|PRIVATE KEY|assertion|robot@" kept || fails "a recording has what it must not have"

@@ -6,6 +6,9 @@
 #   expect_in FILE TEXT  fails unless FILE (out, err) has TEXT in it
 #   fails WHY            ends the test
 #   skips WHY            ends it as not made
+#   server_start PORT_FILE PROGRAM [ARGUMENT…]
+#                        starts a server of tests/e2e in the background; $port is where
+#   servers_stop         stops all of them, as the end of the test does
 #
 # No configuration of whoever runs the tests takes part: HOME and the rest are the folder.
 set -euo pipefail
@@ -38,8 +41,28 @@ expect_out() { [ "$(cat "$work/out")" = "$1" ] || fails "expected on standard ou
 expect_in() { grep -qF -- "$2" "$work/$1" || fails "expected in $1: $2"; }
 expect_not_in() { ! grep -qF -- "$2" "$work/$1" || fails "not expected in $1: $2"; }
 
+servers=()
+server_start() {
+    rm -f "$1"
+    python3 "$SOURCE/tests/e2e/$2" "${@:3}" --port-file "$1" &
+    servers+=($!)
+    for _ in $(seq 400); do
+        [ -e "$1" ] && break
+        sleep 0.05
+    done
+    port=$(cat "$1")
+}
+servers_stop() {
+    local server
+    for server in "${servers[@]}"; do
+        kill "$server" 2>/dev/null || true
+        wait "$server" 2>/dev/null || true
+    done
+    servers=()
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/tenon-e2e-XXXXXX")
-trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+trap 'servers_stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 export HOME=$work XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data TERM=dumb
 unset TENON_PLUGIN_PATH NO_COLOR
 mkdir "$work/here"

@@ -4,15 +4,10 @@ command -v python3 >/dev/null || skips "there is no python3"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 
 serve() { # SCRIPT: a model service in the background
-    rm -f port requests
+    rm -f requests
     echo "$1" >script.json
-    python3 "$SOURCE/tests/e2e/provider_server.py" script.json --port-file port --log requests &
-    server=$!
-    for _ in $(seq 200); do
-        [ -e port ] && break
-        sleep 0.05
-    done
-    at=http://127.0.0.1:$(cat port)/v1
+    server_start port provider_server.py script.json --log requests
+    at=http://127.0.0.1:$port/v1
     cat >tenon.yaml <<Y
 models:
   keyed: {provider: openai, model: gpt-test, base_url: "$at", api_key: {secret: OPENAI_API_KEY}}
@@ -21,11 +16,6 @@ models:
   nowhere: {provider: openai, model: gpt-test, base_url: "http://127.0.0.1:1/v1"}
 Y
 }
-stop() {
-    kill "$server" 2>/dev/null || true
-    wait "$server" 2>/dev/null || true
-}
-trap 'stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 export OPENAI_API_KEY=sk-proj-0123456789abcdef
 
 # ---- The key: where it is asked for, and nowhere else ----
@@ -45,13 +35,13 @@ run tenon model test missing --prompt Hello
 expect_code 1 && expect_in err '[AUTH]' && expect_in err NO_SUCH_KEY
 run tenon model test nowhere --prompt Hello
 expect_code 1 && expect_in err '[CONNECT]'
-stop
+servers_stop
 
 # ---- In a process of its own ----
 serve '[{"reasoning": "hm", "text": "Grüße", "usage": [7, 3]}]'
 printf 'plugins: {isolation: {tenon.openai: process}}\n' >>tenon.yaml
 run tenon model test keyed --prompt Hello
-stop
+servers_stop
 expect_code 0 && expect_out "Grüße" && expect_in err "7 tokens in, 3 out" && expect_not_in err "$OPENAI_API_KEY"
 
 # ---- 429, a cut, and then an answer; to a schema, and told wrong at first ----
@@ -78,7 +68,7 @@ slow='{"error": {"message": "slow", "code": "rate_limit_exceeded"}}'
 serve '[{"status": 429, "headers": {"retry-after-ms": "1"}, "json": '"$slow"'}, {"text": "{}", "fault": "cut"},
     {"text": "{\"n\": \"x\"}"}, {"text": "{\"n\": 7}"}]'
 run tenon run ask.yaml --input '{"question": "How many?"}'
-stop
+servers_stop
 expect_code 0 && expect_in out '"n":7'
 [ "$(wc -l <requests)" = 4 ] || fails "expected four requests, found $(wc -l <requests)"
 grep -q '"strict": true' requests || fails "the answer was not held to the schema"

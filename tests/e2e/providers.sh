@@ -5,21 +5,11 @@ command -v python3 >/dev/null || skips "there is no python3"
 echo '{}' >tenon.yaml
 
 serve() { # SCRIPT, a list of replies
-    rm -f port requests
+    rm -f requests
     echo "$1" >script.json
-    python3 "$SOURCE/tests/e2e/provider_server.py" script.json --port-file port --log requests &
-    server=$!
-    for _ in $(seq 200); do
-        [ -e port ] && break
-        sleep 0.05
-    done
-    at=http://127.0.0.1:$(cat port)
+    server_start port provider_server.py script.json --log requests
+    at=http://127.0.0.1:$port
 }
-stop() {
-    kill "$server" 2>/dev/null || true
-    wait "$server" 2>/dev/null || true
-}
-trap 'stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 
 # A provider's flag: the model `m` of it, on this server, and more of its configuration.
 flag() {
@@ -58,7 +48,7 @@ for provider in $providers; do
     for more in "" ', "stream": false'; do
         serve "$answers"
         run tenon run agent.yaml --model "main=$(flag $provider "$more")" --input "$question"
-        stop
+        servers_stop
         expect_code 0 && expect_in out '"One: ü"' && expect_in out '"llm_calls":2'
         expect_in out '"input_tokens":30' && expect_in out '"output_tokens":8' && expect_in out '"name":"extract"'
         expect_in out '"arguments":{"from":"see https://a.example/ü","what":"links"}'
@@ -95,5 +85,5 @@ for provider in $providers; do
     expect_code 1 && expect_in err '[TIMEOUT]'
     ask
     expect_code 1 && expect_in err '[OVERLOADED]'
-    stop
+    servers_stop
 done
