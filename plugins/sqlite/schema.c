@@ -41,6 +41,14 @@ static tn_value identify(tn_store *store, struct identity *out) {
     return why;
 }
 
+/* All of it at one moment: somebody else may be making the file right now. */
+static tn_value identify_at_once(tn_store *store, struct identity *out) {
+    tn_value why = database_execute(store, "BEGIN");
+    if (why == NULL) why = identify(store, out);
+    if (!sqlite3_get_autocommit(store->database)) (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
+    return why;
+}
+
 /* TN_OK by NULL: it is ours, or nobody's yet. */
 static tn_value check(const tn_store *store, const struct identity *found) {
     if (found->application == 0 && found->version == 0 && found->tables == 0) {
@@ -119,7 +127,7 @@ static tn_value set_up(tn_store *store) {
 
 tn_value schema_open(tn_store *store) {
     struct identity found = {0};
-    tn_value why = identify(store, &found);
+    tn_value why = identify_at_once(store, &found);
     if (why == NULL) why = check(store, &found);
     /* Before the first table, so that what is deleted can be given back to the disk. */
     if (why == NULL && found.tables == 0) why = database_execute(store, "PRAGMA auto_vacuum = incremental");

@@ -151,6 +151,26 @@ static void no_increment_is_lost(void **state) {
     fixture_end();
 }
 
+/* Whoever comes second finds the file at any moment of its making. */
+static void opener(int to, unsigned seed) {
+    (void)to, (void)seed;
+    for (int i = 0; i < 300; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "new-%d", i);
+        struct opened store = fixture_open_path("sqlite", name, "{\"busy_ms\": 60000, \"sync\": \"off\"}");
+        must(store.store != NULL, "open");
+        fixture_close(&store);
+    }
+}
+
+static void made_by_two_at_once(void **state) {
+    (void)state;
+    fixture_begin("sqlite");
+    struct child children[2] = {run(opener, 0), run(opener, 1)};
+    for (int i = 0; i < 2; i++) ended_well(&children[i]);
+    fixture_end();
+}
+
 /* ---- Sudden death ---- */
 
 enum { BATCH = 8 };
@@ -484,11 +504,17 @@ static void not_ours_to_write(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_taken_once),   cmocka_unit_test(no_increment_is_lost),
-        cmocka_unit_test(killed_in_the_middle), cmocka_unit_test(a_newer_one_is_left_alone),
-        cmocka_unit_test(others_files),         cmocka_unit_test(damage_is_told),
-        cmocka_unit_test(locked_by_another),    cmocka_unit_test(no_room_by_option),
-        cmocka_unit_test(no_room_on_the_disk),  cmocka_unit_test(read_only_by_option),
+        cmocka_unit_test(each_is_taken_once),
+        cmocka_unit_test(no_increment_is_lost),
+        cmocka_unit_test(made_by_two_at_once),
+        cmocka_unit_test(killed_in_the_middle),
+        cmocka_unit_test(a_newer_one_is_left_alone),
+        cmocka_unit_test(others_files),
+        cmocka_unit_test(damage_is_told),
+        cmocka_unit_test(locked_by_another),
+        cmocka_unit_test(no_room_by_option),
+        cmocka_unit_test(no_room_on_the_disk),
+        cmocka_unit_test(read_only_by_option),
         cmocka_unit_test(not_ours_to_write),
     };
     return FIXTURE_STORES > 1 ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
