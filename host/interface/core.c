@@ -102,7 +102,8 @@ static struct post *posts[POSTS_MAX / 1024]; /* chunks of 1024, never freed */
 static uint32_t post_count;
 static struct post *free_posts;
 
-static struct post *post_take(void) {
+/* All of it is there, for interface_core_ended, before the table can be looked at again. */
+static struct post *post_take(const struct post *as) {
     pthread_mutex_lock(&posts_mutex);
     if (!free_posts && post_count < POSTS_MAX) {
         struct post *chunk = mem_zalloc(1024 * sizeof *chunk);
@@ -115,16 +116,23 @@ static struct post *post_take(void) {
         post_count += 1024;
     }
     struct post *post = free_posts;
-    if (post) free_posts = post->next_free;
+    if (post) {
+        uint64_t id = post->id;
+        free_posts = post->next_free;
+        *post = *as;
+        post->id = id;
+        plugin_ref(post->plugin);
+    }
     pthread_mutex_unlock(&posts_mutex);
     return post;
 }
 
 static void post_give(struct post *post) {
-    plugin_unref(post->plugin);
+    if (post->plugin) plugin_unref(post->plugin);
     loop_unexpect(post->loop);
     pthread_mutex_lock(&posts_mutex);
     post->id += (uint64_t)1 << 32;
+    post->plugin = NULL;
     post->function = NULL;
     post->next_free = free_posts;
     free_posts = post;
@@ -158,18 +166,15 @@ static void post_arrived(struct loop_work *work) {
 
 static uint64_t post(const tn_host *host, uint64_t delay_ms, void (*function)(void *argument), void *argument) {
     struct loop *loop = loop_of(host);
-    struct post *made = loop && function ? post_take() : NULL;
+    if (!loop || !function) return 0;
+    struct post *made = post_take(&(struct post){.work = {.run = post_arrived},
+                                                 .loop = loop,
+                                                 .plugin = plugin_of(host),
+                                                 .delay_ms = delay_ms > INT64_MAX ? INT64_MAX : (int64_t)delay_ms,
+                                                 .function = function,
+                                                 .argument = argument});
     if (!made) return 0;
     uint64_t id = made->id;
-    made->work = (struct loop_work){.run = post_arrived};
-    made->timer = (struct loop_timer){0};
-    made->loop = loop;
-    made->plugin = plugin_of(host);
-    made->delay_ms = delay_ms > INT64_MAX ? INT64_MAX : (int64_t)delay_ms;
-    made->function = function;
-    made->argument = argument;
-    made->taken_back = false;
-    plugin_ref(made->plugin);
     loop_hold(loop); /* it must arrive before the loop may think itself done, or a fake clock jump */
     if (loop_here(loop))
         loop_defer(loop, &made->work);
@@ -193,6 +198,24 @@ static int32_t unpost(const tn_host *host, uint64_t id) {
         post_give(found);
     }
     return TN_OK;
+}
+
+/* What it posted while it ended, or from threads that it left behind, is never run: its code takes no more calls. */
+void interface_core_ended(struct plugin *plugin) {
+    for (uint32_t i = 0;; i++) {
+        pthread_mutex_lock(&posts_mutex);
+        struct post *left = i < post_count ? &posts[i / 1024][i % 1024] : NULL;
+        bool its = left && left->plugin == plugin;
+        if (its) left->plugin = NULL;
+        pthread_mutex_unlock(&posts_mutex);
+        if (!left) return;
+        if (!its) continue;
+        plugin_unref(plugin);
+        left->taken_back = true;
+        if (!left->timer.index) continue; /* it is still on its way, and let go of when it arrives */
+        loop_timer_stop(left->loop, &left->timer);
+        post_give(left);
+    }
 }
 
 const tn_core_1 interface_core = {sizeof(tn_core_1), 0,    log_line, wall_ms, monotonic_ns, alloc, resize,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 const struct registry_interface interface_table[] = {
-    {TN_CORE_1, &interface_core, false, NULL},
+    {TN_CORE_1, &interface_core, false, interface_core_ended},
     {TN_VALUE_1, &interface_value, false, NULL},
     {TN_TASK_1, &interface_task, false, NULL},
     /* Drafts. */

@@ -21,6 +21,7 @@ struct callable;
 
 extern const tn_value_1 interface_value;
 extern const tn_core_1 interface_core;
+void interface_core_ended(struct plugin *plugin); /* [loop] takes back all that it has posted */
 extern const tn_task_1 interface_task;
 extern const tn_eval_draft interface_eval;
 extern const tn_graph_draft interface_graph;

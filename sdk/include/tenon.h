@@ -165,7 +165,8 @@ typedef struct tn_core_1 {
     void (*release)(const tn_host *host, void *memory);
     /*
      * [any] Calls function(argument) on the loop thread, after at least delay_ms: the way back onto the loop from a
-     * thread of your own, and the timer. 0 is soon, and keeps order. Returns an id, 0 on failure.
+     * thread of your own, and the timer. 0 is soon, and keeps order. Returns an id, 0 on failure. What has not run when
+     * deinit has returned never will.
      */
     uint64_t (*post)(const tn_host *host, uint64_t delay_ms, void (*function)(void *argument), void *argument);
     /* [loop] Takes a posted call back. TN_NOT_FOUND where it has run already. */

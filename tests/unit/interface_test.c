@@ -336,6 +336,28 @@ static void test_posting(void **state) {
     assert_false(loop_run(fixture_host.loop, NULL, NULL));
 }
 
+static void test_posts_end_with_their_plugin(void **state) {
+    (void)state;
+    static char a[] = "a", b[] = "b", c[] = "c";
+    order[0] = '\0';
+    uint64_t refs = plugin_refs(plugin_of(fixture_plugin_host)), later = 0, other = 0;
+    later = core_1->post(fixture_plugin_host, 20, note, a);
+    fixture_turn(); /* it waits as a timer, the next two are on their way */
+    assert_int_not_equal(core_1->post(fixture_plugin_host, 0, note, b), 0);
+    assert_int_not_equal(core_1->post(fixture_plugin_host, 10, note, c), 0);
+    pthread_t thread;
+    pthread_create(&thread, NULL, post_elsewhere, &other);
+    pthread_join(thread, NULL);
+    assert_int_equal(plugin_refs(plugin_of(fixture_plugin_host)), refs + 4);
+    interface_core_ended(plugin_of(fixture_plugin_host));
+    assert_int_equal(plugin_refs(plugin_of(fixture_plugin_host)), refs);
+    assert_int_equal(core_1->unpost(fixture_plugin_host, later), TN_NOT_FOUND);
+    assert_int_equal(core_1->unpost(fixture_plugin_host, other), TN_NOT_FOUND);
+    fixture_advance(100);
+    assert_string_equal(order, "");
+    assert_false(loop_run(fixture_host.loop, NULL, NULL));
+}
+
 /* ---- tenon.task/1: what call_test.c does not ---- */
 
 static void test_binding_fails_with_reasons(void **state) {
@@ -592,6 +614,7 @@ int main(void) {
         TEST(test_memory_is_accounted),
         TEST(test_clocks),
         TEST(test_posting),
+        TEST(test_posts_end_with_their_plugin),
         TEST(test_binding_fails_with_reasons),
         TEST(test_binding),
         TEST(test_the_bound_on_bindings),
