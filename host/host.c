@@ -40,35 +40,46 @@ static int32_t plugin_config(void *user, const char *plugin_id, tn_value *out, s
     return status;
 }
 
-/* ---- Components that come soon ---- */
+/* ---- Waiting for plugins ---- */
 
 #define EXPECT_MS 60000 /* waited for at most, for what a plugin says that it will add */
+#define SETTLE_MS 1000  /* and for what it does by itself, where it is only checked */
 
-struct expecting {
+struct waiting {
     struct loop_timer timer;
-    const struct host *host;
+    bool (*done)(void *of);
+    void *of;
     bool late;
 };
 
-static void expect_late(struct loop_timer *timer) { ((struct expecting *)(void *)timer)->late = true; }
+static void wait_late(struct loop_timer *timer) { ((struct waiting *)(void *)timer)->late = true; }
 
-static bool expect_done(void *user) {
-    const struct expecting *expecting = user;
-    return expecting->late || !registry_expecting(expecting->host->registry);
+static bool wait_done(void *user) {
+    const struct waiting *waiting = user;
+    return waiting->late || waiting->done(waiting->of);
 }
+
+/* False: it was too long. */
+static bool wait_for(const struct host *host, int64_t ms, bool (*done)(void *of), void *of) {
+    struct waiting waiting = {.done = done, .of = of};
+    loop_timer_start(host->loop, &waiting.timer, ms, wait_late);
+    (void)loop_run(host->loop, wait_done, &waiting);
+    loop_timer_stop(host->loop, &waiting.timer);
+    return !waiting.late;
+}
+
+static bool nothing_expected(void *registry) { return !registry_expecting(registry); }
 
 /* Nothing of ours runs meanwhile that could be waiting for this very document: only from outside the loop. */
 static void expect_wait(void *user) {
     const struct host *host = user;
-    struct expecting expecting = {.host = host};
-    if (loop_running(host->loop)) return;
-    loop_timer_start(host->loop, &expecting.timer, EXPECT_MS, expect_late);
-    (void)loop_run(host->loop, expect_done, &expecting);
-    loop_timer_stop(host->loop, &expecting.timer);
-    if (expecting.late)
+    if (!loop_running(host->loop) && !wait_for(host, EXPECT_MS, nothing_expected, host->registry))
         log_write(LOG_WARN, NULL, "a plugin says that it will add components, and has not done so within %d s",
                   EXPECT_MS / 1000);
 }
+
+static void forked(void *user) { loop_forked(((const struct host *)user)->loop); }
+static void settle(void *user, bool (*done)(void *of), void *of) { (void)wait_for(user, SETTLE_MS, done, of); }
 
 static const char *plugin_folder(void *user, const char *plugin_id) {
     const struct host *host = user;
@@ -126,6 +137,8 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .folder = plugin_folder,
                                      .isolation = &isolation,
                                      .wait = expect_wait,
+                                     .forked = forked,
+                                     .settle = settle,
                                      .user = host};
 }
 

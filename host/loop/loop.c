@@ -89,6 +89,8 @@ struct loop *loop_new(struct error *error) {
     return loop;
 }
 
+void loop_forked(struct loop *loop) { (void)uv_loop_fork(&loop->uv); }
+
 void loop_free(struct loop *loop) {
     if (!loop) return;
     if (loop->detach) loop->detach(loop->data);

@@ -40,7 +40,8 @@ struct loop_timer {
 };
 
 struct loop *loop_new(struct error *error);
-void loop_free(struct loop *loop); /* [its thread, or any when it is not running] NULL is allowed */
+void loop_forked(struct loop *loop); /* in a child of fork, before all else: no event of the parent's is the child's */
+void loop_free(struct loop *loop);   /* [its thread, or any when it is not running] NULL is allowed */
 struct uv_loop_s *loop_uv(struct loop *loop);
 /* Makes the calling thread the loop's. loop_run does it by itself. */
 void loop_enter(struct loop *loop);

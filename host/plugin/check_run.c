@@ -10,6 +10,7 @@
 #include "host/plugin/check_internal.h"
 #include "host/plugin/manifest.h"
 #include "host/plugin/plugin.h"
+#include "host/plugin/plugin_internal.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -43,8 +44,10 @@ static void report(int pipe_end, enum check_severity severity, int code, const c
     buffer_finish(&line);
 }
 
+static bool is_unused(void *plugin) { return plugin_refs(plugin) == 0 && plugin_tasks(plugin) == 0; }
+
 static void child_components(int pipe_end, struct registry *registry, const char *path, tn_value manifest,
-                             enum check_severity severity) {
+                             const struct registry_options *options, enum check_severity severity) {
     tn_value components = manifest_components(manifest);
     struct plugin *plugin = registry_plugin(registry, manifest_text(manifest_plugin(manifest), "id"));
     struct error error = ERROR_INIT;
@@ -67,6 +70,9 @@ static void child_components(int pipe_end, struct registry *registry, const char
                  "%.300s: its get gives an interface for an id that nobody has defined; it must give NULL", path);
         report(pipe_end, CHECK_ERROR, OFFERS_ANYTHING, message);
     }
+    /* What it began when it was loaded may need a moment to end. */
+    plugin_quiesce(plugin);
+    if (!is_unused(plugin) && options->settle) options->settle(options->user, is_unused, plugin);
     if (registry_unload(registry, plugin_id(plugin), NULL, NULL, &error) != TN_OK)
         report(pipe_end, CHECK_ERROR, UNLOAD_REFUSED, error.message);
     error_finish(&error);
@@ -84,13 +90,14 @@ static _Noreturn void child(int pipe_end, const char *path, tn_value manifest, c
     for (size_t i = 0; i < count; i++)
         if (!hidden || strcmp(options->interfaces[i].id, hidden) != 0) interfaces[kept++] = options->interfaces[i];
     struct registry_options mine = *options;
+    if (mine.forked) mine.forked(mine.user);
     mine.interfaces = interfaces;
     struct registry *registry = registry_new(&mine);
     struct error error = ERROR_INIT;
     /* With something hidden, declining is an answer; crashing is none. */
     enum check_severity severity = hidden ? CHECK_NOTE : CHECK_ERROR;
     if (registry_add_file(registry, path, "check", &error) == TN_OK)
-        child_components(pipe_end, registry, path, manifest, severity);
+        child_components(pipe_end, registry, path, manifest, options, severity);
     else
         report(pipe_end, CHECK_ERROR, LOAD_REFUSED, error.message);
     error_finish(&error);

@@ -67,6 +67,12 @@ struct registry_options {
      * Lets time pass until registry_expecting is false, or it has been long enough. May be NULL: nobody waits.
      */
     void (*wait)(void *user);
+    /*
+     * For plugin_check, which runs plugins in a child of fork; each may be NULL. `forked` is called there before
+     * anything else; `settle` runs what plugins wait for until done(of) is true, or it has been long enough.
+     */
+    void (*forked)(void *user);
+    void (*settle)(void *user, bool (*done)(void *of), void *of);
     void *user; /* registry_user gives it back: how interfaces find their host */
 };
 
