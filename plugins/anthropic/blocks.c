@@ -8,6 +8,7 @@
  * empty: the service refuses empty texts.
  */
 #include "anthropic.h"
+#include <tenon/base64.h>
 
 enum side { SIDE_NONE, SIDE_USER, SIDE_ASSISTANT };
 
@@ -105,21 +106,11 @@ static bool is_text_type(const char *type) {
 
 /* The text of a document that is one: the service takes that as it is. NULL where it is no UTF-8. */
 static tn_value text_of_base64(tn_value data) {
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint64_t length = 0, used = 0;
+    uint64_t length = 0;
     const char *text = tn_chars(data, &length);
-    uint32_t word = 0, bits = 0;
     char *out = tn.core->alloc(tn.host, length + 1);
     if (out == NULL) return NULL;
-    for (uint64_t i = 0; i < length && text[i] != '='; i++) {
-        const char *at = strchr(alphabet, text[i]);
-        word = (word << 6 | (uint32_t)(at != NULL ? at - alphabet : 0)) & 0xffff;
-        bits += 6;
-        if (bits < 8) continue;
-        bits -= 8;
-        out[used++] = (char)(word >> bits & 0xff);
-    }
-    tn_value made = tn_text_n(out, used);
+    tn_value made = tn_text_n(out, tn_base64_take(text, length, out, length));
     tn.core->release(tn.host, out);
     return made;
 }

@@ -8,25 +8,9 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <tenon/base64.h>
 
 #define SIGN_BITS_MIN 2048 /* of a key: shorter ones are not accepted any more, by anyone */
-
-/* Appends base64url without padding; the end. */
-static char *put_base64url(char *out, const unsigned char *bytes, uint64_t length) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    uint64_t i = 0;
-    for (; i + 2 < length; i += 3) {
-        uint32_t three = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 | bytes[i + 2];
-        for (int shift = 18; shift >= 0; shift -= 6) *out++ = digits[three >> shift & 63];
-    }
-    if (i < length) {
-        uint32_t rest = (uint32_t)bytes[i] << 16 | (i + 1 < length ? (uint32_t)bytes[i + 1] << 8 : 0);
-        *out++ = digits[rest >> 18 & 63];
-        *out++ = digits[rest >> 12 & 63];
-        if (i + 1 < length) *out++ = digits[rest >> 6 & 63];
-    }
-    return out;
-}
 
 static EVP_PKEY *read_key(const char *pem, uint64_t length) {
     BIO *memory = length <= INT_MAX ? BIO_new_mem_buf(pem, (int)length) : NULL;
@@ -60,9 +44,9 @@ static char *signed_part(tn_value header, tn_value claims, uint64_t more, char *
     const char *head = tn_chars(first, &a), *body = tn_chars(second, &b);
     char *text = head != NULL && body != NULL ? tn.core->alloc(tn.host, (a + b + more) / 3 * 4 + 16) : NULL;
     if (text != NULL) {
-        char *at = put_base64url(text, (const unsigned char *)head, a);
+        char *at = tn_base64url_put(text, head, a);
         *at++ = '.';
-        *end = put_base64url(at, (const unsigned char *)body, b);
+        *end = tn_base64url_put(at, body, b);
     }
     tn_release(first);
     tn_release(second);
@@ -77,7 +61,7 @@ tn_value sign_jwt(tn_value header, tn_value claims, const char *pem, uint64_t le
     tn_value token = NULL;
     if (signature != NULL) {
         *end++ = '.';
-        end = put_base64url(end, signature, size);
+        end = tn_base64url_put(end, signature, size);
         token = tn_text_n(text, (uint64_t)(end - text));
     }
     tn.core->release(tn.host, signature);

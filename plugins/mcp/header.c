@@ -5,6 +5,7 @@
  * take the values. Both are bounded in depth.
  */
 #include "header.h"
+#include <tenon/base64.h>
 
 #define MARK      "x-mcp-header"
 #define DEPTH_MAX 64
@@ -102,26 +103,11 @@ static bool is_plain(const char *text, uint64_t length) {
     return !looks_encoded;
 }
 
-static char *put_base64(char *out, const unsigned char *bytes, uint64_t length) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (uint64_t i = 0; i < length; i += 3) {
-        uint32_t left = (uint32_t)(length - i < 3 ? length - i : 3);
-        uint32_t group = (uint32_t)bytes[i] << 16;
-        if (left > 1) group |= (uint32_t)bytes[i + 1] << 8;
-        if (left > 2) group |= (uint32_t)bytes[i + 2];
-        *out++ = digits[group >> 18];
-        *out++ = digits[group >> 12 & 63];
-        *out++ = left > 1 ? digits[group >> 6 & 63] : '=';
-        *out++ = left > 2 ? digits[group & 63] : '=';
-    }
-    return out;
-}
-
 tn_value header_encode(const char *text, uint64_t length) {
     if (is_plain(text, length)) return tn_text_n(text, length);
-    char *encoded = take(length / 3 * 4 + 4 + 12);
+    char *encoded = take(TN_BASE64_SIZE(length) + 12);
     if (encoded == NULL) return NULL;
-    char *end = put_base64(stpcpy(encoded, "=?base64?"), (const unsigned char *)text, length);
+    char *end = tn_base64_put(stpcpy(encoded, "=?base64?"), text, length);
     tn_value made = tn_text_n(encoded, (uint64_t)(stpcpy(end, "?=") - encoded));
     give(encoded);
     return made;

@@ -5,39 +5,15 @@
  * is not told is read off the first bytes.
  */
 #include "inside.h"
+#include <tenon/base64.h>
 
-static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static tn_value to_base64(const unsigned char *bytes, uint64_t length) {
+static tn_value to_base64(const void *bytes, uint64_t length) {
     if (length > (uint64_t)TN_HTTP_BODY_MAX) return NULL;
-    char *text = inside_alloc((length + 2) / 3 * 4 + 1);
+    char *text = inside_alloc(TN_BASE64_SIZE(length) + 1);
     if (text == NULL) return NULL;
-    uint64_t used = 0;
-    for (uint64_t i = 0; i < length; i += 3) {
-        uint32_t left = length - i > 2 ? 3 : (uint32_t)(length - i);
-        uint32_t word = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-                        (left > 2 ? (uint32_t)bytes[i + 2] : 0);
-        for (uint32_t k = 0; k < 4; k++) text[used++] = k <= left ? alphabet[word >> (18 - 6 * k) & 63] : '=';
-    }
-    tn_value made = tn_text_n(text, used);
+    tn_value made = tn_text_n(text, (uint64_t)(tn_base64_put(text, bytes, length) - text));
     inside_free(text);
     return made;
-}
-
-/* The bytes that the first characters stand for; how many. */
-static uint64_t first_bytes(const char *text, uint64_t length, unsigned char *out, uint64_t room) {
-    uint32_t word = 0, bits = 0;
-    uint64_t used = 0;
-    for (uint64_t i = 0; i < length && used < room; i++) {
-        const char *at = text[i] != '\0' ? strchr(alphabet, text[i]) : NULL;
-        if (at == NULL) break;
-        word = (word << 6 | (uint32_t)(at - alphabet)) & 0xffff;
-        bits += 6;
-        if (bits < 8) continue;
-        bits -= 8;
-        out[used++] = (unsigned char)(word >> bits & 0xff);
-    }
-    return used;
 }
 
 static const char *type_of(const unsigned char *bytes, uint64_t length) {
@@ -60,20 +36,12 @@ static const char *type_of(const unsigned char *bytes, uint64_t length) {
     return NULL;
 }
 
-/* Of the alphabet, and nothing after a = but another. */
-static bool is_base64(const char *text, uint64_t length) {
-    uint64_t i = 0;
-    while (i < length && text[i] != '\0' && strchr(alphabet, text[i]) != NULL) i++;
-    while (i < length && text[i] == '=' && length - i <= 2) i++;
-    return i == length && length > 0;
-}
-
 /* "data:image/png;base64,…" taken apart. False where it is a data: url of another kind. */
 static bool take_data_url(struct model_media *media, const char *url, uint64_t length) {
     const char *comma = memchr(url, ',', length);
     if (comma == NULL || comma - url < 12 || strncmp(comma - 7, ";base64", 7) != 0) return false;
     uint64_t type = strcspn(url + 5, ";,"), left = length - (uint64_t)(comma + 1 - url);
-    if (!is_base64(comma + 1, left)) return false;
+    if (!tn_is_base64(comma + 1, left)) return false;
     if (media->media_type == NULL && type > 0 && type < sizeof media->type_text) {
         memcpy(media->type_text, url + 5, type);
         media->type_text[type] = '\0';
@@ -101,7 +69,7 @@ bool model_media_init(struct model_media *media, tn_value part) {
         text = tn_chars(data, &length);
         if (length > 5 && strncmp(text, "data:", 5) == 0) {
             if (!take_data_url(media, text, length)) return false;
-        } else if (!is_base64(text, length))
+        } else if (!tn_is_base64(text, length))
             return false;
         else
             media->data = tn_retain(data);
@@ -109,7 +77,7 @@ bool model_media_init(struct model_media *media, tn_value part) {
     if (media->media_type == NULL && media->data != NULL) {
         unsigned char first[16];
         text = tn_chars(media->data, &length);
-        media->media_type = type_of(first, first_bytes(text, length, first, sizeof first));
+        media->media_type = type_of(first, tn_base64_take(text, length, first, sizeof first));
     }
     return media->url != NULL || media->data != NULL || media->file_id != NULL;
 }

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
+#include <tenon/base64.h>
 
 void service_say(const struct service *service, int32_t level, const char *format, ...) {
     char text[1024];
@@ -61,24 +62,17 @@ static bool read_base_url(struct service *service, tn_value section, struct read
 
 /* ---- Who we are ---- */
 
-static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+#define NAME_AND_PASSWORD_MAX 8192u /* bytes, together */
 
 static tn_value basic(const char *user, const char *password) {
-    struct text plain = {.limit = 8192}, coded = {.limit = 16384};
+    struct text plain = {.limit = NAME_AND_PASSWORD_MAX}, coded = {.limit = 0};
+    char encoded[TN_BASE64_SIZE(NAME_AND_PASSWORD_MAX)];
     text_put(&plain, user);
     text_put(&plain, ":");
     text_put(&plain, password);
     text_put(&coded, "Basic ");
-    for (uint64_t i = 0; i < plain.length; i += 3) {
-        uint64_t left = plain.length - i;
-        uint32_t three = (uint32_t)(unsigned char)plain.data[i] << 16;
-        if (left > 1) three |= (uint32_t)(unsigned char)plain.data[i + 1] << 8;
-        if (left > 2) three |= (uint32_t)(unsigned char)plain.data[i + 2];
-        const char four[4] = {base64_digits[three >> 18], base64_digits[three >> 12 & 63],
-                              left > 1 ? base64_digits[three >> 6 & 63] : '=',
-                              left > 2 ? base64_digits[three & 63] : '='};
-        text_add(&coded, four, 4);
-    }
+    text_add(&coded, encoded, (uint64_t)(tn_base64_put(encoded, plain.data, plain.length) - encoded));
+    coded.failed |= plain.failed;
     if (plain.data != NULL) memset(plain.data, 0, plain.length);
     text_free(&plain);
     return text_finish(&coded);
