@@ -6,6 +6,7 @@
 #include "adl/document/reader.h"
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
+#include "adl/value/nearest.h"
 #include <string.h>
 
 static const struct document_whole *whole_of(const struct document *document) {
@@ -99,6 +100,28 @@ int32_t document_find_field(const struct document *document, const char *name, s
 int32_t document_find_channel(const struct document *document, const char *name, size_t length) {
     int32_t field = document_find_field(document, name, length);
     return field >= 0 && (uint32_t)field < document->channel_count ? field : -1;
+}
+
+/* Not by names_nearest, which makes its index when first asked: runs on several threads share a document. */
+static void offer(struct nearest *nearest, tn_value name) {
+    size_t length;
+    const char *text = value_chars(name, &length);
+    nearest_offer(nearest, text, length);
+}
+
+const char *document_near_node(const struct document *document, const char *id, size_t length) {
+    struct nearest nearest;
+    nearest_init(&nearest, id, length);
+    for (uint32_t i = 0; i < document->node_count; i++) offer(&nearest, document->nodes[i].id);
+    return nearest_result(&nearest);
+}
+
+const char *document_near_channel(const struct document *document, const char *name, size_t length) {
+    struct nearest nearest;
+    nearest_init(&nearest, name, length);
+    for (uint32_t i = 0; i < document->channel_count; i++)
+        if (!document->channels[i].implicit) offer(&nearest, document->channels[i].name);
+    return nearest_result(&nearest);
 }
 
 const struct document_model *document_find_model(const struct document *document, const char *role) {

@@ -183,6 +183,9 @@ void document_unref(struct document *document);
 /* Index, or -1. Constant time. */
 int32_t document_find_node(const struct document *document, const char *id, size_t length);
 int32_t document_find_channel(const struct document *document, const char *name, size_t length);
+/* The one that a mistyped name most likely meant, borrowed; NULL where none is near. Implicit channels are nobody's. */
+const char *document_near_node(const struct document *document, const char *id, size_t length);
+const char *document_near_channel(const struct document *document, const char *name, size_t length);
 /* The field of that name: a channel, or an item's name; -1. */
 int32_t document_find_field(const struct document *document, const char *name, size_t length);
 const struct document_model *document_find_model(const struct document *document, const char *role);

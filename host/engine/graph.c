@@ -8,7 +8,6 @@
 #include "host/engine/graph.h"
 #include "adl/document/effects.h"
 #include "adl/value/memory.h"
-#include "adl/value/nearest.h"
 #include "host/call/instance.h"
 #include "host/engine/binding.h"
 #include "host/engine/cache.h"

@@ -9,7 +9,6 @@
 #include "adl/expr/expr.h"
 #include "adl/text/source.h"
 #include "adl/value/memory.h"
-#include "adl/value/nearest.h"
 #include "host/engine/condition.h"
 #include "host/engine/run_internal.h"
 #include <stdlib.h>
@@ -241,14 +240,7 @@ static int32_t named_target(struct run *run, const struct task *task, const char
     const char *text = value_chars(name, &length);
     *out = graph_find_target(graph, text, length);
     if (*out != DOCUMENT_NOWHERE) return TN_OK;
-    struct nearest nearest;
-    nearest_init(&nearest, text, length);
-    for (uint32_t i = 0; i < graph->document->node_count; i++) {
-        size_t known_length;
-        const char *known = value_chars(graph->document->nodes[i].id, &known_length);
-        nearest_offer(&nearest, known, known_length);
-    }
-    const char *near = nearest_result(&nearest);
+    const char *near = document_near_node(graph->document, text, length);
     return error_set(error, TN_NOT_FOUND, "INVALID_OUTPUT", "node `%s`: `%s` names `%s`, which is no node%s%s%s", node,
                      key, text, near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
 }

@@ -8,7 +8,6 @@
  */
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
-#include "adl/value/nearest.h"
 #include "host/engine/durable.h"
 #include "host/engine/run_internal.h"
 #include "host/host.h"
@@ -491,14 +490,7 @@ int32_t run_write_channels(struct run *run, tn_value input, struct error *error)
         const char *name = value_chars(value_key_at(input, i), &length);
         int32_t channel = document_find_channel(document, name, length);
         if (channel < 0 || document->channels[channel].implicit) {
-            struct nearest nearest;
-            nearest_init(&nearest, name, length);
-            for (uint32_t k = 0; k < document->channel_count; k++) {
-                size_t known_length;
-                const char *known = value_chars(document->channels[k].name, &known_length);
-                nearest_offer(&nearest, known, known_length);
-            }
-            const char *near = nearest_result(&nearest);
+            const char *near = document_near_channel(document, name, length);
             return error_set(error, TN_NOT_FOUND, "INVALID_INPUT",
                              "the input has the key `%s`, which is no channel of the document%s%s%s", name,
                              near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");

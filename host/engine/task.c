@@ -6,7 +6,6 @@
  * task away: it ends, and the run goes on when all have.
  */
 #include "adl/value/memory.h"
-#include "adl/value/nearest.h"
 #include "host/call/instance.h"
 #include "host/engine/cache.h"
 #include "host/engine/durable.h"
@@ -452,14 +451,7 @@ static int32_t write_named(struct task *task, tn_value writes, task_write_fn *wr
         const char *name = value_chars(value_key_at(writes, i), &length);
         int32_t channel = document_find_channel(document, name, length);
         if (channel < 0 || document->channels[channel].implicit) {
-            struct nearest nearest;
-            nearest_init(&nearest, name, length);
-            for (uint32_t k = 0; k < document->channel_count; k++) {
-                size_t known_length;
-                const char *known = value_chars(document->channels[k].name, &known_length);
-                nearest_offer(&nearest, known, known_length);
-            }
-            const char *near = nearest_result(&nearest);
+            const char *near = document_near_channel(document, name, length);
             return error_set(error, TN_NOT_FOUND, "CHANNEL", "it writes `%s`, which is no channel%s%s%s", name,
                              near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
         }

@@ -2,7 +2,6 @@
  * update.c - a run's state changed from outside, between two steps.
  */
 #include "adl/value/memory.h"
-#include "adl/value/nearest.h"
 #include "host/engine/durable.h"
 #include "host/engine/run_internal.h"
 #include <string.h>
@@ -28,15 +27,7 @@ static void leave_step(struct run *run) {
 }
 
 static int32_t no_node(const struct run *run, const char *as, struct error *error) {
-    const struct document *document = run->graph->document;
-    struct nearest nearest;
-    nearest_init(&nearest, as, strlen(as));
-    for (uint32_t i = 0; i < document->node_count; i++) {
-        size_t length;
-        const char *id = value_chars(document->nodes[i].id, &length);
-        nearest_offer(&nearest, id, length);
-    }
-    const char *near = nearest_result(&nearest);
+    const char *near = document_near_node(run->graph->document, as, strlen(as));
     return error_set(error, TN_NOT_FOUND, "INVALID_INPUT", "the document has no node `%s`%s%s%s", as,
                      near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
 }

@@ -197,15 +197,6 @@ int32_t artifact_search(struct request *request, tn_value *result, struct error 
     if (status != TN_OK) return status;
     status = session_query_take(request->session, new_query(request, limit, where, after), &found, error);
     if (status != TN_OK) return status;
-    tn_value records = value_get(found, "records"), more = value_get(found, "more");
-    tn_value list = value_array_reserve(value_count(records));
-    for (size_t i = 0; i < value_count(records); i++) {
-        tn_value record = value_at(records, i), score = value_get(record, "score");
-        tn_value shown = shown_of(value_get(record, "value"));
-        list = value_push_take(list, score ? value_set_take(shown, "score", value_ref(score)) : shown);
-    }
-    *result = value_set_take(value_object_reserve(2), "artifacts", list);
-    *result = value_set_take(*result, "more", more ? value_ref(more) : value_bool(false));
-    value_unref(found);
+    *result = request_found_take(found, "artifacts", shown_of);
     return TN_OK;
 }

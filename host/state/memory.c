@@ -274,16 +274,7 @@ int32_t memory_search(struct request *request, tn_value *result, struct error *e
     if (status == TN_OK) status = new_query(request, &query, error);
     if (status == TN_OK) status = session_query_take(request->session, query, &found, error);
     if (status != TN_OK) return status;
-    tn_value records = value_get(found, "records"), more = value_get(found, "more");
-    tn_value list = value_array_reserve(value_count(records));
-    for (size_t i = 0; i < value_count(records); i++) {
-        tn_value record = value_at(records, i), score = value_get(record, "score");
-        tn_value shown = shown_of(value_get(record, "value"));
-        list = value_push_take(list, score ? value_set_take(shown, "score", value_ref(score)) : shown);
-    }
-    *result = value_set_take(value_object_reserve(2), "memories", list);
-    *result = value_set_take(*result, "more", more ? value_ref(more) : value_bool(false));
-    value_unref(found);
+    *result = request_found_take(found, "memories", shown_of);
     return TN_OK;
 }
 

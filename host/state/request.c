@@ -252,6 +252,20 @@ int32_t request_filter(const struct request *request, const char *const *members
 
 /* ---- The store ---- */
 
+tn_value request_found_take(tn_value found, const char *name, tn_value (*shown)(tn_value value)) {
+    tn_value records = value_get(found, "records"), more = value_get(found, "more");
+    tn_value list = value_array_reserve(value_count(records));
+    for (size_t i = 0; i < value_count(records); i++) {
+        tn_value record = value_at(records, i), score = value_get(record, "score");
+        tn_value item = shown(value_get(record, "value"));
+        list = value_push_take(list, score ? value_set_take(item, "score", value_ref(score)) : item);
+    }
+    tn_value result = value_set_take(value_object_reserve(2), name, list);
+    result = value_set_take(result, "more", more ? value_ref(more) : value_bool(false));
+    value_unref(found);
+    return result;
+}
+
 int32_t request_find(struct request *request, const char *collection, const char *key, tn_value *out,
                      struct error *error) {
     tn_value found = NULL;

@@ -88,6 +88,8 @@ int32_t request_find(struct request *request, const char *collection, const char
                      struct error *error);
 /* Commits one operation; *result is its own, not the array. */
 int32_t request_commit_take(struct request *request, tn_value operation, tn_value *result, struct error *error);
+/* A query's answer as a list's: {NAME: [shown(value) with its `score`, …], more}. */
+tn_value request_found_take(tn_value found, const char *name, tn_value (*shown)(tn_value value));
 bool request_conflict(int32_t status, const struct error *error); /* somebody else was faster */
 /*
  * Commits `made` (an operation that puts `key`), once for each `idempotency_key`: where that was used before, *before

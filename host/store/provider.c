@@ -6,9 +6,8 @@
 #include "adl/value/memory.h"
 #include "host/config/config.h"
 #include "host/host.h"
-#include "host/plugin/manifest.h"
 #include "host/plugin/plugin.h"
-#include "host/plugin/plugin_internal.h"
+#include "host/plugin/providing.h"
 #include "host/plugin/registry.h"
 #include "host/store/collections.h"
 #include <errno.h>
@@ -20,56 +19,27 @@
 #define DEFAULT_STORE "sqlite"
 #define DEFAULT_FILE  "tenon.db"
 
-struct search_for {
-    const char *name;
-    struct plugin *found;
-    struct buffer others;
-};
-
-static bool provides(const struct plugin *plugin) {
-    tn_value ids = value_get(manifest_plugin(plugin_manifest(plugin)), "provides");
-    for (size_t i = 0; i < value_count(ids); i++)
-        if (value_text_is(value_at(ids, i), TN_STORE_DRAFT)) return true;
-    return false;
-}
-
-static bool is_called(const struct plugin *plugin, const char *name) {
-    const char *id = plugin_id(plugin), *last = strrchr(id, '.');
-    return strcmp(id, name) == 0 || (last && strcmp(last + 1, name) == 0);
-}
-
-static void visit(void *user, struct plugin *plugin) {
-    struct search_for *search = user;
-    if (!provides(plugin)) return;
-    if (is_called(plugin, search->name)) {
-        /* Its very id before a last word that somebody else's shares. */
-        if (!search->found || strcmp(plugin_id(plugin), search->name) == 0) search->found = plugin;
-        return;
-    }
-    buffer_format(&search->others, "%s%s", search->others.length ? ", " : "", plugin_id(plugin));
-}
-
 int32_t provider_find(struct host *host, tn_value options, struct provider *out, struct error *error) {
     tn_value use = value_get(options, "use");
-    struct search_for search = {.name = value_is(use, TN_STRING) ? value_chars(use, NULL) : DEFAULT_STORE};
-    buffer_init(&search.others, 4096);
-    registry_each_plugin(host->registry, visit, &search);
+    struct providing found;
+    providing_find(&found, host->registry, TN_STORE_DRAFT,
+                   value_is(use, TN_STRING) ? value_chars(use, NULL) : DEFAULT_STORE);
+    struct plugin *plugin = found.plugin;
     int32_t status = TN_OK;
-    if (!search.found)
+    if (!plugin)
         status =
             error_set(error, TN_NOT_FOUND, "STORE_NOT_FOUND", "no plugin provides a store that is called `%s`; %s%s",
-                      search.name, search.others.length ? "there is: " : "there is none at all",
-                      search.others.length ? buffer_cstr(&search.others) : "");
-    buffer_finish(&search.others);
-    if (status == TN_OK) status = plugin_load(search.found, error);
+                      found.name, found.count ? "there is: " : "there is none at all", buffer_cstr(&found.names));
+    providing_finish(&found);
+    if (status == TN_OK) status = plugin_load(plugin, error);
     if (status != TN_OK) return status;
-    const tn_store_draft *vtable = plugin_interface(search.found, TN_STORE_DRAFT);
+    const tn_store_draft *vtable = plugin_interface(plugin, TN_STORE_DRAFT);
     if (!vtable || vtable->size != sizeof *vtable)
         return error_set(error, TN_UNSUPPORTED, "PLUGIN_INVALID",
                          "%s: plugin `%s`: its store has another size than this host's; build it again",
-                         plugin_path(search.found), plugin_id(search.found));
-    plugin_ref(search.found);
-    *out = (struct provider){search.found, vtable, plugin_self(search.found)};
+                         plugin_path(plugin), plugin_id(plugin));
+    plugin_ref(plugin);
+    *out = (struct provider){plugin, vtable, plugin_self(plugin)};
     return TN_OK;
 }
 

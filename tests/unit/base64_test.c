@@ -1,4 +1,5 @@
-/* base64_test.c - tenon/base64.h: the vectors of RFC 4648, what is not of an alphabet, and the host's own, byte by byte. */
+/* base64_test.c - tenon/base64.h: the vectors of RFC 4648, what is not of an alphabet, and the host's own, byte by
+ * byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
