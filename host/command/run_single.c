@@ -267,6 +267,12 @@ static void print_outcome(const struct single *single) {
         if (single->thread)
             command_fail(0, "give them with: tenon run %s --thread %s --resume --answer ID=VALUE", single->document,
                          single->thread);
+        else
+            command_fail(0,
+                         "they cannot be given, as nothing of a run without a thread is kept; run it with `tenon run "
+                         "%s --thread THREAD`, then answer with `tenon thread answer THREAD ID=VALUE` and go on with "
+                         "`tenon run %s --thread THREAD --resume`",
+                         single->document, single->document);
         mem_free(text);
         value_unref(waits);
     }
