@@ -446,9 +446,9 @@ const struct command commands[] = {
      "$ tenon tool search 'remember something'\n", json_option, 1, 1, command_tool_search, false},
     {"tool call", "NAME [JSON]", "use a tool by hand",
      "JSON is its arguments, an object: JSON, @FILE, or - for standard input. They are checked, tenon.yaml is heeded,\n"
-     "and the use is noted, as it is when a model uses it. Where somebody must agree, that is asked for on a "
-     "terminal;\n"
-     "without one it ends with the code for waiting. Prints the result; a text as it is.",
+     "and the use is noted, as it is when a model uses it. Where somebody must agree, or the tool itself asks "
+     "something,\n"
+     "that is asked on a terminal; without one it ends with the code for waiting. Prints the result; a text as it is.",
      "$ tenon tool call task.list --set limit=3\n", tool_call_options, 1, 2, command_tool_call, false},
     {"plugin list", "", "list plugins and the components they register",
      "Reads manifests only: no code of a plugin runs. Says which file each component comes from.",

@@ -1,30 +1,22 @@
 /*
- * tool.c - `tenon tool`: which tools there are, what one takes and does, and one used by hand.
- *
- * A call goes the way of every other: its arguments are checked, tenon.yaml is heeded, it is noted in the audit log. It
- * is asked about as if a model had chosen it, at the terminal; --yes agrees beforehand, and lifts no `deny`.
+ * tool.c - `tenon tool list`, `search` and `show`: which tools there are, what one takes and does; tool_call.c calls
+ * one.
  */
-#include "host/tool/tool.h"
+#include "host/command/tool.h"
 #include "adl/document/catalog.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/call/call.h"
-#include "host/command/approve.h"
-#include "host/command/run.h"
+#include "host/command/command.h"
 #include "host/config/config.h"
 #include "host/host.h"
-#include "host/loop/loop.h"
 #include "host/plugin/registry.h"
-#include "host/tool/policy.h"
-#include "host/tool/set.h"
-#include "host/tool/use.h"
-#include "host/tool/validate.h"
+#include "host/tool/tool.h"
 #include <stdio.h>
 #include <string.h>
 
 #define SEARCH_LIMIT 20
 
-static void policy_of(const struct host *host, const struct component_info *info, struct tool_policy *policy) {
+void command_tool_policy(const struct host *host, const struct component_info *info, struct tool_policy *policy) {
     tool_policy_of(NULL, config_tool_approval(host->config), info->id, info->effects, true, policy);
 }
 
@@ -39,7 +31,7 @@ struct listing {
 /* The definition, and what people want to know besides. */
 static tn_value row_of(const struct host *host, const struct component_info *info) {
     struct tool_policy policy;
-    policy_of(host, info, &policy);
+    command_tool_policy(host, info, &policy);
     tn_value row = tool_definition(info, &policy);
     row = value_set_take(row, "title", value_text(info->title));
     row = value_set_take(row, "plugin", value_text(info->plugin_id));
@@ -188,8 +180,7 @@ static void print_tool(tn_value row) {
     buffer_finish(&effects);
 }
 
-/* The host and the tool; NULL: said on standard error, *code is what to end with. */
-static struct host *open_tool(const struct arguments *arguments, struct component **component, int *code) {
+struct host *command_tool_open(const struct arguments *arguments, struct component **component, int *code) {
     struct host *host = command_host(arguments);
     struct error error = ERROR_INIT;
     *code = COMMAND_PLUGIN_PROBLEM;
@@ -205,7 +196,7 @@ static struct host *open_tool(const struct arguments *arguments, struct componen
 int command_tool_show(const struct arguments *arguments) {
     struct component *component;
     int code;
-    struct host *host = open_tool(arguments, &component, &code);
+    struct host *host = command_tool_open(arguments, &component, &code);
     if (!host) return code;
     tn_value row = row_of(host, component->info);
     if (argument_given(arguments, "json"))
@@ -215,139 +206,4 @@ int command_tool_show(const struct arguments *arguments) {
     value_unref(row);
     host_free(host);
     return COMMAND_OK;
-}
-
-/* ---- call ---- */
-
-struct calling {
-    struct host *host;
-    bool over;
-};
-
-static void on_ended(struct call *call) {
-    struct calling *calling = call_owner(call);
-    (void)call;
-    calling->over = true;
-    loop_wake(calling->host->loop);
-}
-
-static bool on_chunk(struct call *call, tn_value chunk) {
-    char *text = json_text(chunk, JSON_COMPACT);
-    (void)call;
-    command_say(stderr, "%s\n", text);
-    mem_free(text);
-    return true;
-}
-
-static bool is_over(void *user) { return ((const struct calling *)user)->over || command_interrupted(); }
-
-/* The operand, and --set on top; NULL: said on standard error. */
-static tn_value read_arguments(const struct arguments *arguments) {
-    struct error error = ERROR_INIT;
-    tn_value value =
-        operand_count(arguments) > 1 ? command_json(operand_at(arguments, 1), "the arguments", &error) : NULL;
-    if (!error.code) {
-        tn_value whole = command_input_on(arguments, value ? value : value_object(), "the arguments", &error);
-        value_unref(value);
-        value = whole;
-    }
-    if (error.code) command_fail_error(0, &error);
-    error_finish(&error);
-    return value;
-}
-
-/* As the tool kernel asks in a run. NULL: nobody is there. */
-static tn_value ask(const struct component_info *info, const struct tool_policy *policy, tn_value given) {
-    tn_value payload = tool_question(info, policy, given);
-    tn_value interrupt = value_set_take(value_object_reserve(2), "id", value_text("use"));
-    tn_value list = value_push_take(value_array(), value_set_take(interrupt, "payload", payload));
-    struct approver approver;
-    approver_init(&approver);
-    tn_value answers = approver_ask(&approver, list), answer = answers ? value_ref(value_get(answers, "use")) : NULL;
-    approver_finish(&approver);
-    value_unref(answers);
-    value_unref(list);
-    return answer;
-}
-
-/* COMMAND_OK: it may be called, with *given, which the answer may have changed. */
-static int agree(const struct arguments *arguments, const struct host *host, const struct component_info *info,
-                 tn_value *given, bool *approved) {
-    struct tool_policy policy;
-    struct error error = ERROR_INIT;
-    int code = COMMAND_OK;
-    policy_of(host, info, &policy);
-    *approved = argument_given(arguments, "yes");
-    if (tool_validate(info->input, *given, TOOL_ARGUMENTS, info->id, &error) != TN_OK) {
-        code = command_fail_error(COMMAND_USAGE, &error);
-    } else if (policy.approval == TOOL_ASK && !*approved) {
-        tn_value answer = ask(info, &policy, *given), changed = value_get(answer, "arguments");
-        *approved = value_get(answer, "approved") == value_bool(true);
-        if (!answer)
-            code = command_fail(COMMAND_WAITING, "`%s` may be called only when somebody agrees (%s); --yes does",
-                                info->id, value_chars(policy.why, NULL));
-        else if (!*approved)
-            code = command_fail(COMMAND_RUN_FAILED, "not called");
-        else if (changed) {
-            value_unref(*given);
-            *given = value_ref(changed);
-        }
-        value_unref(answer);
-    }
-    error_finish(&error);
-    tool_policy_finish(&policy);
-    return code;
-}
-
-static int use(struct calling *calling, struct callable *set, tn_value request, bool json) {
-    static const struct call_ops ops = {.ended = on_ended, .chunk = on_chunk};
-    struct call *call = call_new(calling->host->loop, set, &ops, calling);
-    int code = COMMAND_OK;
-    if (call_start(call, request)) calling->over = true;
-    if (!calling->over && loop_run(calling->host->loop, is_over, calling) && !calling->over) {
-        call_cancel(call); /* Ctrl-C: the end comes soon */
-        loop_run(calling->host->loop, is_over, calling);
-    }
-    if (!calling->over) /* the call belongs to the loop, which ends with the host */
-        return command_fail(command_interrupted() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, "the tool did not end");
-    tn_value output = call_output(call);
-    if (call_outcome(call) != CALL_COMPLETED)
-        code = command_fail_error(command_interrupted() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
-    else if (!json && output && value_is(output, TN_STRING))
-        puts(value_chars(output, NULL));
-    else
-        command_print(output ? output : value_null());
-    call_free(call);
-    return code;
-}
-
-int command_tool_call(const struct arguments *arguments) {
-    struct component *component;
-    struct error error = ERROR_INIT;
-    struct callable *set = NULL;
-    int code;
-    bool approved = false;
-    struct host *host = open_tool(arguments, &component, &code);
-    if (!host) return code;
-    tn_value given = read_arguments(arguments), name = value_text(component->info->id);
-    tn_value names = value_push_take(value_array(), value_ref(name));
-    command_watch_signals(host);
-    code = given ? agree(arguments, host, component->info, &given, &approved) : COMMAND_USAGE;
-    if (code == COMMAND_OK && tool_set_new(host, NULL, names, &set, &error) != TN_OK)
-        code = command_fail_error(COMMAND_PLUGIN_PROBLEM, &error);
-    if (code == COMMAND_OK) {
-        struct calling calling = {.host = host};
-        tn_value request = value_set_take(value_object_reserve(3), "name", value_ref(name));
-        request = value_set_take(request, "arguments", value_ref(given));
-        request = value_set_take(request, "approved", value_bool(approved));
-        code = use(&calling, set, request, argument_given(arguments, "json"));
-        value_unref(request);
-    }
-    error_finish(&error);
-    callable_unref(set);
-    value_unref(names);
-    value_unref(name);
-    value_unref(given);
-    host_free(host);
-    return code;
 }

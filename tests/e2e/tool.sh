@@ -53,6 +53,11 @@ run tenon tool call t.delete --set path=x --yes --json "${plugin[@]}"
 expect_out '"deleted x"'
 run tenon tool call t.slow --set ms=1 "${plugin[@]}"
 expect_code 0
+# What the tool itself asks, and nobody is there.
+run tenon tool call t.ask --yes "${plugin[@]}"
+expect_code 5 && expect_out "" && expect_in err '`t.ask` waits for answers' && expect_in err '"payload":"which one?"'
+expect_in err "call it at a terminal" && expect_in err "tenon thread answer"
+[ "$(wc -l <"$work/err")" = 1 ] || fails "expected one message"
 echo '"x"' | last="call with a pipe" && code=0 && echo '{"a": 2, "b": 2}' | tenon tool call t.add - "${plugin[@]}" >"$work/out" 2>"$work/err" || code=$?
 expect_code 0 && expect_out '{"sum":4}'
 
@@ -214,7 +219,7 @@ while True:
     if not more:
         break
     said += more
-    if keys and said.rstrip().endswith((b"?", b"nothing):", b"JSON:")):
+    if keys and said.rstrip().endswith((b"?", b"nothing):", b"JSON:", b"answer:")):
         os.write(terminal, keys.pop(0).encode() + b"\n")
         said += b"\n"
 sys.stdout.write(said.decode())
@@ -226,6 +231,27 @@ run python3 terminal.py 'n|' "$TENON" tool call t.delete --set path=z "${plugin[
 expect_code 1 && expect_not_in out "deleted z"
 run python3 terminal.py 'e|{"path": "w"}' "$TENON" tool call t.delete --set path=z "${plugin[@]}"
 expect_code 0 && expect_in out "deleted w"
+run python3 terminal.py 'y|the red one' "$TENON" tool call t.ask --json "${plugin[@]}"
+expect_code 0 && expect_in out "t.ask waits for an answer to:" && expect_in out "which one?" && expect_in out '"the red one"'
+# A graph that is a tool: what its nodes ask, two after the other; what has been done is not done again.
+cat >graph.yaml <<'Y'
+version: "1.0"
+channels: [{name: first, type: last_value}, {name: second, type: last_value}, {name: t, type: append}]
+nodes:
+  - {id: count, type: test.calls, config: {calls: [{name: t.count}, {name: t.ask}], out: t}}
+  - {id: a, type: test.ask, config: {out: first}}
+  - {id: b, type: test.ask, config: {out: second}}
+edges: [{from: START, to: count}, {from: count, to: a}, {from: a, to: b}, {from: b, to: END}]
+Y
+cat >tenon.yaml <<'Y'
+tools: {approval: {t.ask: auto}}
+plugins: {config: {tenon.define: {tools: [{name: g.asks, description: Asks., document: graph.yaml, effects: []}]}}}
+Y
+run python3 terminal.py '7|one|two' "$TENON" tool call g.asks --yes --json "${plugin[@]}"
+expect_code 0
+tr -d ' \r\n' <"$work/out" | grep -qF '{"first":"one","second":"two","t":[{"name":"t.count","result":1},{"name":"t.ask","result":7}]}' ||
+    fails "not the answers, or done again"
+rm tenon.yaml
 run python3 terminal.py 'y|n|too much' "$TENON" run ask.yaml "${plugin[@]}"
 expect_code 0 && expect_in out "deleted x" && expect_in out "was not agreed to: too much"
 run python3 terminal.py 'a' "$TENON" run ask.yaml --thread asked "${plugin[@]}"

@@ -2,10 +2,12 @@
 import glob
 import json
 import os
+import re
+import subprocess
 import sys
 import time
 
-from harness import call, call_with_answers, check, configure, fails, fake, received
+from harness import HERE, TENON, call, call_with_answers, check, configure, fails, fake, received, tenon
 
 SCRIPTED = {"models": {"small": {"provider": "scripted", "model": "m", "replies": ["Something."]}}}
 ERAS = {"m": "modern", "l": "legacy"}
@@ -57,6 +59,19 @@ def test_a_person_is_asked():
     os.system("rm -rf .tenon")
     got = call_with_answers("l.opens_page", [None])
     check(got.contents[0].startswith("TOOL_ERROR: ") and "declined" in got.contents[0], "a page declined", got.contents)
+
+
+def test_a_person_is_asked_by_hand():
+    """`tenon tool call`, at a terminal: what does not fit is asked for again."""
+    configure({prefix: fake(era, log=era) for prefix, era in ERAS.items()})
+    answers = 'wait answer: \nsend {"colour": 7}\nwait answer: \nsend {"colour": "red"}\nend\n'
+    for s in ERAS:
+        command = [sys.executable, os.path.join(HERE, "../e2e/terminal.py"), TENON, "tool", "call", f"{s}.asks", "--yes"]
+        done = subprocess.run(command, input=answers, capture_output=True, text=True, timeout=90)
+        check(done.returncode == 0 and "Which colour?" in done.stdout and "INVALID_INPUT" in done.stdout, "asked", done)
+        check('"content":{"colour":"red","shade":"dark"}' in re.sub(r"\s", "", done.stdout), "answered", done)
+        got = tenon("tool", "call", f"{s}.asks", "--yes")
+        check(got.code == 5 and "call it at a terminal" in got.err, "nobody is there", got.code, got.err)
 
 
 def test_a_model_is_asked():
