@@ -69,7 +69,7 @@ bool check_provider(struct reader *reader, const char *text, size_t length, stru
     if (name.end - name.start == length) name.end = name.start + (uint32_t)provider;
     suggest_nearest(reader, it, name, &nearest);
     if (!it->suggestion)
-        diagnostic_suggest(it, "`tenon plugin list` shows the providers there are; the operator can bind the role to "
+        diagnostic_suggest(it, "`tenon model list` shows the providers there are; the operator can bind the role to "
                                "another one");
     return false;
 }
@@ -160,5 +160,5 @@ void check_tool_name(struct reader *reader, const char *text, size_t length, str
     struct diagnostic *it =
         report(reader, ADL_E056, span, "there is no tool `%.*s`", length > 80 ? 80 : (int)length, text);
     suggest_nearest(reader, it, span, &nearest);
-    if (!it->suggestion) diagnostic_suggest(it, "`tenon plugin list` shows the tools there are");
+    if (!it->suggestion) diagnostic_suggest(it, "`tenon tool list` shows the tools there are");
 }

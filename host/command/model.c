@@ -7,6 +7,7 @@
 #include "host/model/model.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "adl/value/nearest.h"
 #include "host/call/call.h"
 #include "host/command/command.h"
 #include "host/config/config.h"
@@ -192,6 +193,21 @@ static int ask(struct test *test, struct callable *model, const struct arguments
     return code;
 }
 
+/* What is neither a role nor a provider may have been meant as a role. */
+static void offer_roles(const struct host *host, const char *name, struct error *error) {
+    tn_value roles = config_models(host->config);
+    struct nearest near;
+    nearest_init(&near, name, strlen(name));
+    for (size_t i = 0; roles && i < value_count(roles); i++) {
+        size_t length;
+        const char *role = value_chars(value_key_at(roles, i), &length);
+        nearest_offer(&near, role, length);
+    }
+    if (nearest_result(&near))
+        error_set(error, TN_NOT_FOUND, "NOT_FOUND", "no role of tenon.yaml is called `%s`; did you mean `%s`? And %s",
+                  name, nearest_result(&near), error->message);
+}
+
 int command_model_test(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
@@ -206,6 +222,7 @@ int command_model_test(const struct arguments *arguments) {
             command_fail(COMMAND_USAGE, "which model? Name a role of tenon.yaml, or provider:name; `tenon model list` "
                                         "has the providers there are");
     } else if (model_new(host, name, binding, NULL, &model, &error) != TN_OK) {
+        if (!role && error.code && strcmp(error.code, "NOT_FOUND") == 0) offer_roles(host, name, &error);
         code = command_fail_error(COMMAND_PLUGIN_PROBLEM, &error);
     } else {
         struct test test = {.host = host};

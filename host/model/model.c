@@ -360,11 +360,14 @@ int32_t model_bind(struct config *config, const char *text, struct error *error)
     bool named = text[length] == '=';
     const char *binding_text = named ? text + length + 1 : text;
     bool json = *binding_text == '{' || *binding_text == '[';
+    struct error inner = ERROR_INIT;
     tn_value binding = NULL;
     if (!json)
         binding = value_string(binding_text, strlen(binding_text));
-    else if (json_read(binding_text, strlen(binding_text), NULL, &binding, error) != TN_OK)
-        return TN_INVALID;
+    else if (json_read(binding_text, strlen(binding_text), NULL, &binding, &inner) != TN_OK)
+        error_set(error, TN_INVALID, inner.code, "--model %.100s: %s", text, inner.message);
+    error_finish(&inner);
+    if (!binding && json) return TN_INVALID;
     if ((named && length == 0) || !is_binding(binding, false)) {
         value_unref(binding);
         return error_set(

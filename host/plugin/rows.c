@@ -310,6 +310,12 @@ static void tell_refused(const struct registry *registry, const char *kind, stru
     }
 }
 
+/* The command that lists what there is of a kind. */
+static const char *lister(const char *kind) {
+    if (strcmp(kind, "model") == 0) return "tenon model list";
+    return strcmp(kind, "tool") == 0 ? "tenon tool list" : "tenon plugin list";
+}
+
 static int32_t not_found(struct registry *registry, const char *kind, const char *id, struct error *error) {
     struct buffer text;
     struct nearest near;
@@ -323,13 +329,13 @@ static int32_t not_found(struct registry *registry, const char *kind, const char
         nearest_offer(&near, row->info.id, strlen(row->info.id));
         count++;
     }
-    buffer_format(&text, "no plugin offers the %s `%s`", kind, id);
+    buffer_format(&text, "no plugin offers the %s `%.200s`", kind, id);
     if (nearest_result(&near))
         buffer_format(&text, "; did you mean `%s`?", nearest_result(&near));
     else if (count == 0)
         buffer_format(&text, ": none offers any %s; `tenon plugin list` shows where plugins are looked for", kind);
     else
-        buffer_text(&text, "; `tenon plugin list` shows what there is");
+        buffer_format(&text, "; `%s` shows what there is", lister(kind));
     tell_refused(registry, kind, &text);
     if (registry->problem_count > 0) {
         buffer_format(&text, "; besides, %zu plugin%s could not be used: %s",

@@ -15,7 +15,7 @@ set -euo pipefail
 
 fails() {
     echo "failed: $1" >&2
-    echo "command: ${last:-none} (exit code ${code:-none})" >&2
+    echo "command: $(head -c 2000 <<<"${last:-none}") (exit code ${code:-none})" >&2
     for file in "$work/out" "$work/err"; do
         [ -e "$file" ] && { echo "--- $(basename "$file"):"; head -c 4000 "$file"; echo; } >&2
     done

@@ -31,7 +31,22 @@ expect_code 0 && expect_out "echo"
 run tenon model test --no-config
 expect_code 2 && expect_in err "which model?"
 run tenon model test scriptet:x
-expect_code 4 && expect_in err "scripted"
+expect_code 4 && expect_in err "no plugin offers the model \`scriptet\`; did you mean \`scripted\`?"
+run tenon model test nope
+expect_code 4 && expect_in err "no plugin offers the model \`nope\`; \`tenon model list\` shows what there is [NOT_FOUND]"
+run tenon model test denyed
+expect_code 4 && expect_in err "no role of tenon.yaml is called \`denyed\`; did you mean \`denied\`? And no plugin offers"
+# What is too long is said as far as it helps.
+long=$(head -c 100000 /dev/zero | tr '\0' x)
+for given in "$long" "default=$long:y" "[{\"provider\": \"$long\"}]"; do
+    run tenon model test --model "$given"
+    expect_code 4 && expect_in err "no plugin offers the model \`xxx" && expect_in err "[NOT_FOUND]"
+    [ "$(wc -c <"$work/err")" -lt 1000 ] || fails "the message is as long as what was given"
+done
+for given in "=$long" "{$long}" "[\"$long\", 1]"; do
+    run tenon model test --model "$given"
+    [ "$code" != 0 ] && expect_in err "--model" && [ "$(wc -c <"$work/err")" -lt 1000 ] || fails "no message, or a long one"
+done
 
 # ---- The next one, where one cannot just now; not, where it never will ----
 run tenon model test busy --json
