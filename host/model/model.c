@@ -286,6 +286,21 @@ static tn_value binding_object(tn_value binding) {
     return colon ? value_set_take(object, "model", value_string(colon + 1, length - provider - 1)) : object;
 }
 
+/* Where a secret is stands under `secrets` alone; written in a model, it is what no schema explains. */
+static void explain_secrets(tn_value object, struct error *error) {
+    static const char *const forms[] = {"env", "file", "command"};
+    for (size_t i = 0; i < value_count(object); i++) {
+        tn_value member = value_value_at(object, i);
+        if (!value_is(member, TN_OBJECT) || value_count(member) != 1) continue;
+        for (size_t j = 0; j < sizeof forms / sizeof *forms; j++)
+            if (value_text_is(value_key_at(member, 0), forms[j]))
+                error_set(error, TN_INVALID, error->code,
+                          "%s; `%s` says where a secret is, which stands under `secrets` of tenon.yaml, as in "
+                          "`secrets: {MY_KEY: {%s: …}}`: write {secret: MY_KEY} here",
+                          error->message, value_chars(value_key_at(object, i), NULL), forms[j]);
+    }
+}
+
 static int32_t provider_new(struct host *host, tn_value binding, tn_value config, struct provider *out,
                             struct error *error) {
     static const struct instance_scope nothing = {.where = "a model"};
@@ -306,6 +321,8 @@ static int32_t provider_new(struct host *host, tn_value binding, tn_value config
         buffer_text(&name, id);
         if (value_is(model, TN_STRING)) buffer_format(&name, ":%s", value_chars(model, NULL));
         out->name = buffer_detach(&name, NULL);
+    } else if (error->code && strcmp(error->code, "INVALID_CONFIG") == 0) {
+        explain_secrets(object, error);
     }
     value_unref(options);
     value_unref(object);

@@ -37,6 +37,47 @@ run tenon model test nowhere --prompt Hello
 expect_code 1 && expect_in err '[CONNECT]'
 servers_stop
 
+# ---- The key from wherever a secret may be ----
+serve '[{"text": "1"}, {"text": "2"}, {"text": "3"}]'
+cat >>tenon.yaml <<'Y'
+secrets:
+  OPENAI_API_KEY: {file: kept/key}
+  NO_SUCH_KEY: {file: kept/none}
+  FOLDER: {file: kept}
+  LARGE: {file: kept/large}
+  CLOSED: {file: kept/closed}
+  PRINTED: {command: [printf, 'sk-printed\n']}
+  NAMED: {env: ANOTHER_KEY}
+Y
+mkdir kept
+printf 'sk-from-a-file\n' >kept/key
+head -c 70000 /dev/zero | tr '\0' x >kept/large
+echo x >kept/closed
+chmod 0 kept/closed
+with() { run tenon model test --model "{\"provider\": \"openai\", \"model\": \"m\", \"base_url\": \"$at\", \"api_key\": $1}" --prompt Hello; }
+run tenon model test keyed --prompt Hello
+expect_code 0 && expect_out 1 && grep -q '"authorization": "Bearer sk-from-a-file"' requests || fails "the file's key was not sent"
+with '{"secret": "PRINTED"}'
+expect_code 0 && expect_out 2 && grep -q '"authorization": "Bearer sk-printed"' requests || fails "the command's key was not sent"
+ANOTHER_KEY=sk-variable with '{"secret": "NAMED"}'
+expect_code 0 && expect_out 3 && grep -q '"authorization": "Bearer sk-variable"' requests || fails "the variable's key was not sent"
+run tenon model test missing --prompt Hello
+expect_code 1 && expect_in err 'the secret `NO_SUCH_KEY` cannot be had' && expect_in err "kept/none: No such file or directory [AUTH]"
+with '{"secret": "FOLDER"}'
+expect_code 1 && expect_in err "kept: it cannot be read [AUTH]"
+with '{"secret": "LARGE"}'
+expect_code 1 && expect_in err "kept/large: it is longer than 64 KiB [AUTH]"
+if [ "$(id -u)" != 0 ]; then
+    with '{"secret": "CLOSED"}'
+    expect_code 1 && expect_in err "kept/closed: Permission denied [AUTH]"
+fi
+for form in env file command; do # where a secret is, in the wrong place
+    with "{\"$form\": \"x\"}"
+    expect_code 4 && expect_in err "secrets: {MY_KEY: {$form: …}}" && expect_in err "write {secret: MY_KEY} here [INVALID_CONFIG]"
+done
+rm -r kept
+servers_stop
+
 # ---- In a process of its own ----
 serve '[{"reasoning": "hm", "text": "Grüße", "usage": [7, 3]}]'
 printf 'plugins: {isolation: {tenon.openai: process}}\n' >>tenon.yaml
