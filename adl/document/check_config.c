@@ -134,6 +134,12 @@ static void name_template(const struct named *named) {
     if (!reference || reference->source) check_config_template(named->check->reader, named->check->node, &place);
 }
 
+static bool is_default(const struct named *named) {
+    const struct config_check *check = named->check;
+    const struct tree_item *item = NULL;
+    return !reference_at(check, named->pointer) && !(check->tree && find_pointer(check->tree, named->pointer, &item));
+}
+
 static int32_t find_channel(const struct named *named, bool locals) {
     struct reader *reader = named->check->reader;
     int32_t field = document_find_field(reader->document, named->text, named->length);
@@ -143,13 +149,16 @@ static int32_t find_channel(const struct named *named, bool locals) {
     names_nearest(&reader->whole->fields, &nearest);
     if (may_be_unread(reader, reader->channels_whole, "channels", &nearest, named->text, named->length)) return -1;
     char where[256];
-    struct diagnostic *it = report(reader, ADL_E047, named->span, "%s names the channel `%.*s`, which is not declared",
-                                   where_of(named, where), named->length > 80 ? 80 : (int)named->length, named->text);
+    int length = named->length > 80 ? 80 : (int)named->length;
+    struct diagnostic *it =
+        report(reader, ADL_E047, named->span, "%s %s the channel `%.*s`, which is not declared", where_of(named, where),
+               is_default(named) ? "is left out, and stands for" : "names", length, named->text);
     suggest_nearest(reader, it, named->span, &nearest);
+    bool messages = named->length == strlen("messages") && memcmp(named->text, "messages", named->length) == 0;
     if (!it->suggestion)
-        diagnostic_suggest(it, "add `{name: %.*s, type: last_value}` to `channels`%s",
-                           named->length > 80 ? 80 : (int)named->length, named->text,
-                           locals ? "" : ", or name another one");
+        diagnostic_suggest(it, "add `{name: %.*s, type: %s}` to `channels`%s", length, named->text,
+                           messages ? "reduce, reducer: messages" : "last_value",
+                           locals && !is_default(named) ? "" : ", or name another one");
     return -1;
 }
 

@@ -150,11 +150,6 @@ static int32_t agent_create(tn_value config, tn_binder *binder, void **self) {
     agent->input_name = tn_get_text(config, "input_key", "prompt");
     agent->messages_name = tn_get_text(config, "messages_key", "");
     int32_t status = bind_all(agent, config, binder);
-    if (status == TN_OK && agent->prompt == TN_UNBOUND && agent->input == TN_UNBOUND && agent->messages == TN_UNBOUND)
-        status = agents_refuse(binder, "nothing would be said to the agent; give `prompt` (a text), `input_key` (a "
-                                       "channel with a text or messages) or `messages_key` (the conversation)");
-    if (status == TN_OK && agent->output == TN_UNBOUND && agent->history == TN_UNBOUND)
-        status = agents_refuse(binder, "the answer would go nowhere; give `output_key` or `messages_key`");
     if (status == TN_OK)
         *self = agent;
     else

@@ -26,9 +26,6 @@ static int32_t llm_create(tn_value config, tn_binder *binder, void **self) {
     if (status == TN_OK) status = agents_write(config, "messages_key", binder, &llm->messages);
     if (status == TN_OK) status = agents_write(config, "usage_key", binder, &llm->usage);
     if (status == TN_OK) status = agents_write(config, "llm_calls_key", binder, &llm->calls);
-    if (status == TN_OK && llm->output == TN_UNBOUND && llm->messages == TN_UNBOUND)
-        status = agents_refuse(binder, "the answer would go nowhere; give `output_key` (a channel for the result) or "
-                                       "`messages_key` (a channel with the conversation)");
     if (status == TN_OK)
         *self = llm;
     else

@@ -94,3 +94,21 @@ diff here.json "$work/out" >&2 || fails "in a process of its own it says somethi
 # ---- The plugin itself ----
 run tenon plugin show --validate "$agents"
 expect_code 0
+
+# ---- The conversation, where it is not named ----
+for node in 'type: agent' 'type: tools' 'type: llm' 'type: llm, config: {prompt: "Why?"}' 'type: llm, config: {output_key: answer}'; do
+    cat >unnamed.yaml <<Y
+version: "1.0"
+models: {default: scripted}
+channels: [{name: answer, type: last_value}]
+nodes: [{id: a, $node}]
+edges: [{from: START, to: a}, {from: a, to: END}]
+Y
+    run tenon check unnamed.yaml
+    expect_code 3 && expect_in err '`config.messages_key` of node `a` is left out, and stands for the channel `messages`, which is not declared'
+    expect_in err 'help: add `{name: messages, type: reduce, reducer: messages}` to `channels`, or name another one'
+    [ "$(grep -c 'ADL-' "$work/err")" = 1 ] || fails "expected one diagnostic"
+    sed -i 's/^channels: \[/&{name: messages, type: append}, /' unnamed.yaml
+    run tenon check unnamed.yaml
+    expect_code 0
+done
