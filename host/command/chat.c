@@ -94,7 +94,7 @@ static size_t message_count(const struct chat *chat) { return chat->messages ? v
 
 /*
  * What is left of a turn: the messages, and where the next one begins. Without a thread a turn that came to no end
- * leaves nothing: the next one begins where this one did.
+ * leaves nothing but what it used up: the next one begins where this one did.
  */
 static void keep(struct chat *chat, struct run *run, tn_value messages) {
     bool over = run_status(run) == RUN_DONE || run_status(run) == RUN_STOPPED;
@@ -183,6 +183,7 @@ static int take_turn(struct chat *chat, struct thread_request *request, tn_value
         status = thread_begin(run, request, input, &chat->ended, error);
     } else {
         if (chat->saved) status = run_restore(run, chat->saved, error);
+        if (chat->usage) run_set_used(run, chat->usage); /* with what turns used that left nothing */
         if (status == TN_OK) chat->ended = run_start(run, input);
     }
     if (status == TN_OK) status = drive(&turn, error);

@@ -148,6 +148,11 @@ const char *run_id(struct run *run);
 uint32_t run_steps(const struct run *run);
 /* What models have used up for it, runs inside included: model/usage.h's value; a new reference, NULL where nothing. */
 tn_value run_used(const struct run *run);
+/*
+ * Before run_start, after run_restore where there is one: what has been used up already, as run_used gave it, in the
+ * place of what was saved. Its budget goes on from there, though the run that used it up left nothing else.
+ */
+void run_set_used(struct run *run, tn_value used);
 struct graph *run_graph(const struct run *run);
 
 /* The run and task of a call that the engine started, or that was started inside one; NULL for others. */

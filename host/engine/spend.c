@@ -105,6 +105,13 @@ void run_restore_used(struct run *run, tn_value used) {
     copy(&run->settled, &settled);
 }
 
+void run_set_used(struct run *run, tn_value used) {
+    struct usage given;
+    usage_from_value(&given, used);
+    copy(&run->used, &given);
+    copy(&run->settled, &given);
+}
+
 tn_value run_used(const struct run *run) { return run->used ? usage_to_value(run->used) : NULL; }
 
 /* ---- The budget ---- */
