@@ -19,14 +19,18 @@ TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 static const tn_registry_draft *registry;
 static struct service *services;
 
-/* One that the host refuses (a schema that is none, say) costs itself; the host has logged why. */
+/*
+ * One whose arguments have a schema that is none costs itself, as nobody could say what it takes; the host has logged
+ * what is wrong with it. What a service answers is given as it is: its schemas are not looked at.
+ */
 static void offer(const struct service *service) {
-    uint32_t offered = 0;
-    for (uint32_t i = 0; i < service->count; i++)
-        offered += registry->add(tn.host, service->operations[i].component) == TN_OK;
-    if (offered < service->count)
-        service_say(service, TN_LOG_WARN, "%u of %u operations cannot be tools", service->count - offered,
-                    service->count);
+    for (uint32_t i = 0; i < service->count; i++) {
+        const struct operation *operation = &service->operations[i];
+        if (registry->add(tn.host, operation->component) != TN_OK)
+            service_say(service, TN_LOG_WARN, "%s %s is left out: as the tool `%s` it is refused, for the reason above",
+                        tn_chars(operation->method, NULL), tn_chars(operation->path, NULL),
+                        tn_chars(operation->id, NULL));
+    }
 }
 
 static void forget(void) {

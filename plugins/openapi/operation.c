@@ -94,22 +94,23 @@ struct making {
     tn_builder *properties, *required;
 };
 
+static bool leave_out(const struct operation *operation, const char *why) {
+    service_say(operation->service, TN_LOG_WARN, "%s %s is left out: %s", tn_chars(operation->method, NULL),
+                tn_chars(operation->path, NULL), why);
+    return false;
+}
+
 static bool add_parameter(struct making *making, struct place place) {
     struct operation *operation = making->operation;
     const char *name = tn_get_text(place.value, "name", ""), *where = tn_get_text(place.value, "in", "");
     enum place_in in;
-    if (*name == 0 || !read_in(where, &in)) {
-        service_say(operation->service, TN_LOG_WARN,
-                    "%s %s: a parameter has no `name`, or `in` is none of path, query, "
-                    "header and cookie: the operation is left out",
-                    tn_chars(operation->method, NULL), tn_chars(operation->path, NULL));
-        return false;
-    }
+    if (*name == 0 || !read_in(where, &in))
+        return leave_out(operation, "a parameter has no `name`, or `in` is none of path, query, header and cookie");
     for (uint32_t i = 0; i < operation->count; i++) /* an operation's own comes first, and hides its path's */
         if (operation->parameters[i].in == in && strcmp(tn_chars(operation->parameters[i].name, NULL), name) == 0)
             return true;
     if (is_ignored(in, name)) return true;
-    if (operation->count >= PARAMETERS_MAX) return false;
+    if (operation->count >= PARAMETERS_MAX) return leave_out(operation, "it has too many parameters");
     struct parameter parameter = {.name = tn_text(name), .property = property_of(operation, name, in), .in = in};
     parameter.style = read_style(in, tn_get_text(place.value, "style", ""));
     parameter.explode = truth(place.value, "explode", parameter.style == STYLE_FORM) != 0;
@@ -127,7 +128,9 @@ static bool add_parameter(struct making *making, struct place place) {
 static bool add_parameters(struct making *making, struct place list) {
     for (uint64_t i = 0, count = tn.value->count(list.value); i < count; i++) {
         struct place place = place_at(&making->reading->documents, list, i);
-        if (place.value == NULL || !add_parameter(making, place)) return false;
+        if (place.value == NULL)
+            return leave_out(making->operation, "what is to be a parameter is a reference that leads nowhere");
+        if (!add_parameter(making, place)) return false;
     }
     return true;
 }
@@ -318,6 +321,8 @@ bool operation_read(struct reading *reading, struct operation *operation, const 
     struct place shared = place_get(&reading->documents, item, "parameters");
     struct place body = place_get(&reading->documents, place, "requestBody");
     bool good = add_parameters(&making, own) && add_parameters(&making, shared);
+    if (good && body.value == NULL && tn.value->get(place.value, "requestBody") != NULL)
+        good = leave_out(operation, "what is to be its body is a reference that leads nowhere");
     if (good && body.value != NULL) add_body(&making, body);
     tn_value input = input_of(&making);
     if (good) operation->component = component_of(operation, place.value, input);

@@ -231,8 +231,31 @@ wrong '{openapi: 3.1.0, servers: [{url: /v1}]}' 'names a server without its host
 wrong '{openapi: 3.1.0, servers: [{url: "http://h"}]}' 'no operation of the description is a tool'
 wrong '{openapi: 3.1.0, servers: [{url: "http://h"}], paths: {/a: {get: {parameters: [{$ref: "#/nowhere"}]}}}}' 'the reference `#/nowhere` leads nowhere'
 wrong '{openapi: 3.1.0, servers: [{url: "http://h"}], paths: {/a: {$ref: "#/paths/~1a"}}}' 'no operation'
-wrong '{openapi: 3.1.0, servers: [{url: "http://h"}], paths: {/a: {get: {parameters: [{name: x, in: body}]}}}}' 'the operation is left out'
-wrong '{openapi: 3.1.0, servers: [{url: "http://h"}], paths: {/a: {get: {parameters: [{name: x, in: query, schema: {type: 3}}]}}}}' 'cannot be tools'
+wrong '{openapi: 3.1.0, servers: [{url: "http://h"}], paths: {/a: {get: {parameters: [{name: x, in: body}]}}}}' 'GET /a is left out: a parameter has no'
+wrong '{openapi: 3.1.0, servers: [{url: "http://h"}], paths: {/a: {get: {parameters: [{name: x, in: query, schema: {type: 3}}]}}}}' 'w: GET /a is left out: as the tool `w.get_a` it is refused'
+wrong '{openapi: 3.1.0, servers: [{url: "http://h"}], paths: {/a: {get: {parameters: [{$ref: "#/nowhere"}]}}}}' 'w: GET /a is left out: what is to be a parameter'
+# An operation costs itself alone, by what it takes; what it answers costs nothing.
+cat >wrong-api.yaml <<Y
+openapi: 3.1.0
+servers: [{url: "$at/v1"}]
+paths:
+  /text:
+    get:
+      operationId: text
+      responses:
+        200: {description: ok, content: {application/json: {schema: {type: nonsense, pattern: "[", \$ref: "#/nowhere"}}}}
+        404: {\$ref: "#/components/responses/None"}
+  /pattern: {get: {operationId: pattern, parameters: [{name: q, in: query, schema: {type: string, pattern: "["}}]}}
+  /body: {post: {operationId: body, requestBody: {\$ref: "#/components/requestBodies/None"}}}
+  /loose: {get: {operationId: loose, parameters: [{name: q, in: query, schema: {\$ref: "#/components/schemas/None"}}]}}
+Y
+run tenon tool list -c wrong.yaml
+expect_code 0 && expect_in out "w.text " && expect_in out "w.loose " && expect_not_in out "w.pattern" && expect_not_in out "w.body"
+expect_in err 'w: GET /pattern is left out: as the tool `w.pattern` it is refused' && expect_in err '`[` is not closed'
+expect_in err 'w: POST /body is left out: what is to be its body is a reference that leads nowhere'
+[ "$(grep -c 'is left out' "$work/err")" = 2 ] || fails "expected two operations to be left out"
+run tenon tool call w.text '{}' -c wrong.yaml
+expect_code 0
 sed "s#inQuery: q&1#nobody: x#" tenon.yaml >wrong.yaml
 run tenon tool call echo.text '{}' -c wrong.yaml
 expect_in err 'auth.nobody: the description has no security scheme of that name'
