@@ -65,18 +65,38 @@ static void no_memory(struct model_call *call) {
     model_fail(call, "LIMIT", "there is no memory left for a call's arguments");
 }
 
+static void not_put_together(struct model_call *call, const char *why) {
+    model_invalid(call, "a function call whose arguments cannot be put together: %s", why);
+}
+
+/* What the pieces have added to the arguments' text. What has been told of it cannot be taken back. */
+static void tell_partial(struct model_call *call) {
+    struct gemini_call *own = call->own;
+    tn_value text = partial_take(own->partial);
+    if (text != NULL)
+        model_tool_call(call, own->call_index, NULL, NULL, text);
+    else if (partial_lost(own->partial) && model_tool_call_length(call, own->call_index) > 0)
+        not_put_together(call, "one place of them comes again, and was complete");
+    tn_release(text);
+}
+
 /* The call that was streamed is whole. `told`: its arguments in one piece, which count then; or nothing, or {}. */
 static void end_partial(struct model_call *call, tn_value told) {
     struct gemini_call *own = call->own;
     if (own->partial == NULL || call->over) return;
-    tn_value arguments = tn.value->count(told) > 0 ? tn_retain(told) : partial_value(own->partial);
+    if (model_tool_call_length(call, own->call_index) > 0) {
+        partial_end(own->partial, told);
+        tell_partial(call);
+    } else {
+        tn_value arguments = tn.value->count(told) > 0 ? tn_retain(told) : partial_value(own->partial);
+        if (arguments == NULL)
+            no_memory(call);
+        else
+            model_tool_call(call, own->call_index, NULL, NULL, arguments);
+        tn_release(arguments);
+    }
     partial_free(own->partial);
     own->partial = NULL;
-    if (arguments == NULL)
-        no_memory(call);
-    else
-        model_tool_call(call, own->call_index, NULL, NULL, arguments);
-    tn_release(arguments);
 }
 
 static void begin_call(struct model_call *call, tn_value function, tn_value signature, tn_value arguments) {
@@ -113,10 +133,13 @@ static void got_function(struct model_call *call, tn_value function, tn_value si
     const char *why = NULL;
     for (uint64_t i = 0; i < count; i++) {
         if (partial_put(own->partial, tn.value->at(pieces, i), &why)) continue;
-        model_invalid(call, "a function call whose arguments cannot be put together: %s", why);
+        not_put_together(call, why);
         return;
     }
-    if (!goes_on) end_partial(call, arguments);
+    if (goes_on)
+        tell_partial(call);
+    else
+        end_partial(call, arguments);
 }
 
 /* ---- Parts ---- */
