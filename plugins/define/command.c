@@ -3,11 +3,13 @@
  *
  * No shell is between: an argument of the tool is one word of the command, or a part of one, whatever is in it. The
  * program gets PATH, HOME, LANG, LC_ALL, TZ and TMPDIR of the host's environment and nothing else, and is killed, with
- * what it has started, when it takes too long or is no longer wanted. The call ends when the program does: what has
- * left its group (a daemon) lives on, and is not waited for. A program that fails says why on standard error.
+ * what it has started, when it takes too long or is no longer wanted, or this process is gone. The call ends when the
+ * program does: what has left its group (a daemon) lives on, and is not waited for. A program that fails says why on
+ * standard error.
  */
 #include "call.h"
 #include "fill.h"
+#include "orphans.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -185,6 +187,7 @@ static void on_ended(void *user, int32_t events) {
     siginfo_t info = {0};
     if (waitid(P_PID, (id_t)command->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
     kill_all(command); /* until it is waited for, the number of its group is nobody else's */
+    orphans_remove(command->pid);
     (void)waitpid(command->pid, &command->status, 0);
     command->exited = true;
     (void)call_poll->unwatch(tn.host, command->pid_watch);
@@ -338,8 +341,10 @@ int32_t command_start(struct call *call, tn_value input) {
     }
     free_words(words);
     call->command = command;
+    orphans_add(command->pid);
     if (!watch_all(command)) {
         kill_all(command);
+        orphans_remove(command->pid);
         (void)waitpid(command->pid, NULL, 0);
         call_fail(call, "LIMIT", "the command cannot be watched: too many descriptors are open", NULL);
         command_free(command);

@@ -14,6 +14,7 @@
  * there: half of what somebody asked for is not what they asked for.
  */
 #include "call.h"
+#include "orphans.h"
 #include "yaml_file.h"
 #include <stdio.h>
 #include <tenon/graph.h>
@@ -88,6 +89,7 @@ static int32_t init(void *self, tn_value config) {
 static void deinit(void *self) {
     (void)self;
     forget();
+    orphans_finish();
 }
 
 /* ---- Components ---- */

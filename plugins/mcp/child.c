@@ -2,9 +2,11 @@
  * child.c - posix_spawn, a pidfd, and the way to an end.
  *
  * The children that are to end are on a list; a timer takes each to the next step: SIGTERM, SIGKILL. Signals go to the
- * process group, which has the child's number as long as the child is not waited for.
+ * process group, which has the child's number as long as the child is not waited for. Where this process is gone before
+ * that, orphans.c's sends them.
  */
 #include "child.h"
+#include "orphans.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -41,12 +43,12 @@ static void describe(const siginfo_t *info, char *how, size_t size) {
 static bool reap(struct child *child, char *how, size_t size) {
     siginfo_t info = {0};
     if (child->gone) return true;
-    if (waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED | WNOHANG) != 0 && errno == ECHILD)
-        (void)snprintf(how, size, "it has ended"); /* somebody else waited for it */
-    else if (info.si_pid == 0)
-        return false;
-    else
+    if (waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0) return false;
+    orphans_remove(child->pid);
+    if (waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED | WNOHANG) == 0)
         describe(&info, how, size);
+    else
+        (void)snprintf(how, size, "it has ended"); /* somebody else waited for it */
     child->gone = true;
     return true;
 }
@@ -263,6 +265,7 @@ struct child *child_new(const struct child_options *options, child_ended ended, 
             good = false;
         }
     }
+    if (good) orphans_add(child->pid);
     if (good) keep_ours(pipes, ends);
     close_pipes(pipes);
     free_words(words);

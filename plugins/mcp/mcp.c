@@ -12,6 +12,7 @@
  * has failed. One component is always there: `mcp.servers`, which says how they all are.
  */
 #include "call.h"
+#include "orphans.h"
 #include "stdio.h"
 
 TN_EASY_HIDDEN struct tn_easy tn;
@@ -124,6 +125,7 @@ static void deinit(void *self) {
     patience = 0;
     forget();
     stdio_end_all();
+    orphans_finish();
 }
 
 /* ---- mcp.servers ---- */

@@ -6,6 +6,8 @@
 #   expect_in FILE TEXT  fails unless FILE (out, err) has TEXT in it
 #   fails WHY            ends the test
 #   skips WHY            ends it as not made
+#   gone PID             whether the process has ended, within a few seconds
+#   killed PIDS COMMAND… runs it, kills it when the file PIDS has numbers, and fails unless these processes end as well
 #   server_start PORT_FILE PROGRAM [ARGUMENT…]
 #                        starts a server of tests/e2e in the background; $port is where
 #   servers_stop         stops all of them, as the end of the test does
@@ -40,6 +42,28 @@ expect_code() { [ "$code" = "$1" ] || fails "expected exit code $1"; }
 expect_out() { [ "$(cat "$work/out")" = "$1" ] || fails "expected on standard output: $1"; }
 expect_in() { grep -qF -- "$2" "$work/$1" || fails "expected in $1: $2"; }
 expect_not_in() { ! grep -qF -- "$2" "$work/$1" || fails "not expected in $1: $2"; }
+
+gone() {
+    for _ in $(seq 100); do
+        kill -0 "$1" 2>/dev/null || return 0
+        [ "$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -c1)" = Z ] && return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+killed() {
+    local file=$1 host pid
+    rm -f "$file"
+    last="killed: ${*:2}" code=0
+    "${@:2}" >"$work/out" 2>"$work/err" </dev/null &
+    host=$!
+    disown
+    for _ in $(seq 400); do [ -s "$file" ] && break; sleep 0.05; done
+    [ -s "$file" ] || fails "it started nothing"
+    kill -9 "$host"
+    for pid in $(cat "$file"); do gone "$pid" || fails "process $pid is left when the host was killed"; done
+}
 
 servers=()
 server_start() {
