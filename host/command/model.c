@@ -110,7 +110,12 @@ static void on_ended(struct call *call) {
     loop_wake(test->host->loop);
 }
 
-static bool is_over(void *user) { return ((const struct test *)user)->over || command_interrupted(); }
+static bool has_ended(void *user) { return ((const struct test *)user)->over; }
+
+/* Ctrl-C, or SIGTERM: what was called is asked to end. */
+static bool stopped(void) { return command_interrupted() || command_terminated(); }
+
+static bool is_over(void *user) { return has_ended(user) || stopped(); }
 
 static tn_value input_of(const char *prompt) {
     tn_value message = value_set_take(value_object_reserve(2), "type", value_text("user"));
@@ -166,14 +171,12 @@ static int ask(struct test *test, struct callable *model, const struct arguments
     call_timeout(call, TEST_TIMEOUT_MS, 0);
     test->begun_us = loop_clock_us(test->host->loop);
     if (call_start(call, input)) test->over = true;
-    while (!test->over) {
-        if (!loop_run(test->host->loop, is_over, test) || test->over) break;
-        call_cancel(call); /* Ctrl-C: the end comes soon */
-        loop_run(test->host->loop, is_over, test);
-        break;
+    if (!test->over && loop_run(test->host->loop, is_over, test) && !test->over) {
+        call_cancel(call); /* the end comes soon */
+        loop_run(test->host->loop, has_ended, test);
     }
     if (!test->over) {
-        code = command_fail(command_interrupted() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, "the model did not answer");
+        code = command_fail(stopped() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, "the model did not answer");
         value_unref(input);
         return code; /* the call belongs to the loop, which ends with the host */
     }
@@ -186,7 +189,7 @@ static int ask(struct test *test, struct callable *model, const struct arguments
         value_unref(report);
     } else {
         if (test->streaming && test->first_us) putchar('\n');
-        code = command_fail_error(command_interrupted() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
+        code = command_fail_error(stopped() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
     }
     value_unref(input);
     call_free(call);

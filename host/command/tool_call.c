@@ -50,7 +50,12 @@ static bool on_chunk(struct call *call, tn_value chunk) {
     return true;
 }
 
-static bool is_over(void *user) { return ((const struct calling *)user)->over || command_interrupted(); }
+static bool has_ended(void *user) { return ((const struct calling *)user)->over; }
+
+/* Ctrl-C, or SIGTERM: what was called is asked to end. */
+static bool stopped(void) { return command_interrupted() || command_terminated(); }
+
+static bool is_over(void *user) { return has_ended(user) || stopped(); }
 
 /* The operand, and --set on top; NULL: said on standard error. */
 static tn_value read_arguments(const struct arguments *arguments) {
@@ -191,7 +196,7 @@ static int answer(struct calling *calling) {
         value_unref(answers);
         answers = approver_ask(&calling->approver, waits);
     }
-    int code = answers ? COMMAND_OK : command_interrupted() ? COMMAND_CANCELLED : COMMAND_WAITING;
+    int code = answers ? COMMAND_OK : stopped() ? COMMAND_CANCELLED : COMMAND_WAITING;
     if (answers) {
         give_answers(calling, answers);
     } else {
@@ -217,11 +222,11 @@ static int call_once(struct calling *calling, struct callable *set, tn_value req
     calling->waits = false;
     calling->over = call_start(call, request);
     if (!calling->over && loop_run(calling->host->loop, is_over, calling) && !calling->over) {
-        call_cancel(call); /* Ctrl-C: the end comes soon */
-        loop_run(calling->host->loop, is_over, calling);
+        call_cancel(call); /* the end comes soon */
+        loop_run(calling->host->loop, has_ended, calling);
     }
     if (!calling->over) /* the call belongs to the loop, which ends with the host */
-        return command_fail(command_interrupted() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, "the tool did not end");
+        return command_fail(stopped() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, "the tool did not end");
     *out = call;
     return COMMAND_OK;
 }
@@ -241,7 +246,7 @@ static int use(struct calling *calling, struct callable *set, tn_value request, 
     }
     tn_value output = call_output(call);
     if (call_outcome(call) != CALL_COMPLETED)
-        code = command_fail_error(command_interrupted() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
+        code = command_fail_error(stopped() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
     else if (!json && output && value_is(output, TN_STRING))
         puts(value_chars(output, NULL));
     else

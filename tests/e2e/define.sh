@@ -75,6 +75,16 @@ expect_code 0 && expect_out begun
 rm pid
 call hides '{}'
 expect_code 1 && expect_in err "[TIMEOUT]"
+# Ctrl-C ends the call, and is told as its end.
+rm -f pids
+last='Ctrl-C' code=0
+"$TENON" tool call stays '{}' >"$work/out" 2>"$work/err" </dev/null &
+host=$!
+for _ in $(seq 400); do [ -s pids ] && break; sleep 0.05; done
+kill -TERM "$host"
+wait "$host" || code=$?
+expect_code 130 && expect_in err "was cancelled [CANCELLED]"
+for pid in $(cat pids); do gone "$pid" || fails "process $pid is left"; done
 # A host that is killed leaves none of it: what it starts, and what that starts, heeding SIGTERM or not.
 killed pids "$TENON" tool call stays '{}'
 call say '{"text": "a\u0000b"}'

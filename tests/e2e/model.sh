@@ -57,6 +57,20 @@ expect_code 1 && expect_in err 'the key is wrong' && expect_in err '[AUTH]'
 run tenon model test gone
 expect_code 0 && expect_in out here && expect_in err "models.gone: one to fall back on is left out"
 
+# ---- Given up: the call is asked to end, and its end is told ----
+cat >slow.yaml <<'Y'
+models: {default: {provider: scripted, chunk: 4, delay_ms: 500, replies: ["begun, and on and on and on and on and on and on and on and on"]}}
+Y
+for signal in INT TERM; do
+    last="model test, SIG$signal" code=0
+    "$TENON" model test -c slow.yaml >"$work/out" 2>"$work/err" </dev/null &
+    host=$!
+    for _ in $(seq 400); do [ -s "$work/out" ] && break; sleep 0.05; done
+    kill -$signal "$host"
+    wait "$host" || code=$?
+    expect_code 130 && expect_in err "cancelled [CANCELLED]"
+done
+
 # ---- A provider that answers with what it is told to, and twice ----
 cat >odd.c <<'C'
 #include <tenon/easy.h>
