@@ -3,11 +3,9 @@
 # A toolchain that is not here is said, and left out.
 [ -z "$SANITIZE" ] || skips "a sanitizer in a C program does not know of exceptions that come with a plugin"
 command -v pkg-config >/dev/null || skips "there is no pkg-config"
-PATH=$PATH:/usr/local/go/bin:/root/.cargo/bin
-# rustup keeps its toolchains in the home of whoever runs the tests, which HOME is not here.
-owner=$(getent passwd "$(id -u)" | cut -d: -f6)
-PATH=$PATH:$owner/.cargo/bin
-if [ -d "${RUSTUP_HOME:-$owner/.rustup}" ]; then export RUSTUP_HOME=${RUSTUP_HOME:-$owner/.rustup}; fi
+# Where cargo and go are installed if nothing says otherwise. rustup's toolchains are looked for in HOME as well.
+PATH=$PATH:${CARGO_HOME:-$owner_home/.cargo}/bin:/usr/local/go/bin
+if [ -d "${RUSTUP_HOME:-$owner_home/.rustup}" ]; then export RUSTUP_HOME=${RUSTUP_HOME:-$owner_home/.rustup}; fi
 export CARGO_HOME=$work/cargo
 export GOCACHE=$BINARY/go-cache GOPATH=$work/go GOPROXY=off GOTOOLCHAIN=local GOENV=off GOWORK=off CGO_ENABLED=1
 unset GOFLAGS

@@ -12,7 +12,8 @@
 #                        starts a server of tests/e2e in the background; $port is where
 #   servers_stop         stops all of them, as the end of the test does
 #
-# No configuration of whoever runs the tests takes part: HOME and the rest are the folder.
+# No configuration of whoever runs the tests takes part: HOME and the rest are the folder. What HOME was is $owner_home,
+# for tools that are installed there.
 set -euo pipefail
 
 fails() {
@@ -87,6 +88,7 @@ servers_stop() {
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/tenon-e2e-XXXXXX")
 trap 'servers_stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
+owner_home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 export HOME=$work XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data TERM=dumb
 unset TENON_PLUGIN_PATH NO_COLOR
 mkdir "$work/here"
