@@ -125,6 +125,10 @@ int32_t config_secret(const struct config *config, const char *name, tn_value *o
     return from_environment(name, env ? value_chars(env, NULL) : name, out, error);
 }
 
+bool config_secret_runs(const struct config *config, const char *name) {
+    return config && value_get(value_get(config->secrets, name), "command");
+}
+
 bool config_secret_absent(const struct config *config, const char *name) {
     tn_value row = config ? value_get(config->secrets, name) : NULL, env = value_get(row, "env");
     if (value_get(row, "command") || value_get(row, "file")) return false;

@@ -45,6 +45,7 @@ struct exchange {
     tn_value given; /* until it has been read */
     struct http_request request;
     struct sending sending;
+    struct secrets_waiter waiter; /* for a secret that it needs */
     struct leg *leg;
     struct loop_work work; /* its beginning; the next event of a replay */
     struct recording *recording;
@@ -129,6 +130,7 @@ static void leg_over(struct leg *leg) {
 static void give(struct exchange *exchange) {
     struct http *http = exchange->http;
     loop_undefer(http->host->loop, &exchange->work);
+    secrets_leave(&exchange->waiter);
     if (exchange->leg) leg_over(exchange->leg);
     recording_finish(exchange->recording, http->secrets);
     playback_free(exchange->playback);
@@ -439,7 +441,42 @@ static int32_t prepare(struct exchange *exchange, struct error *error) {
         exchange->recording = recording_new_take(host->http_record, plugin_id(exchange->plugin), redacted);
     }
     exchange->redirects = exchange->request.redirects;
-    return http_request_fill(&exchange->request, http->secrets, exchange->begun_ms, &exchange->sending, error);
+    return TN_OK;
+}
+
+static void on_secret(struct secrets_waiter *waiter, const struct error *failure);
+
+/* A secret that a command has yet to print: it goes on when that has come. */
+static bool waits_for_secret(struct exchange *exchange) {
+    tn_value names = http_request_secrets(&exchange->request);
+    bool waits = false;
+    exchange->waiter.ready = on_secret;
+    for (size_t i = 0; i < value_count(names) && !waits; i++)
+        waits = secrets_wait(exchange->http->secrets, value_chars(value_key_at(names, i), NULL),
+                             loop_now_ms(exchange->http->host->loop), &exchange->waiter);
+    value_unref(names);
+    return waits;
+}
+
+static void fill_and_send(struct exchange *exchange) {
+    struct error error = ERROR_INIT;
+    if (waits_for_secret(exchange)) return;
+    if (http_request_fill(&exchange->request, exchange->http->secrets, loop_now_ms(exchange->http->host->loop),
+                          &exchange->sending, &error) == TN_OK)
+        send_leg(exchange);
+    else
+        fail(exchange, &error);
+}
+
+static void on_secret(struct secrets_waiter *waiter, const struct error *failure) {
+    struct exchange *exchange = (struct exchange *)(void *)((char *)waiter - offsetof(struct exchange, waiter));
+    struct error error = ERROR_INIT;
+    if (!failure) {
+        fill_and_send(exchange);
+        return;
+    }
+    error_copy(&error, failure);
+    fail(exchange, &error);
 }
 
 static void begin(struct loop_work *work) {
@@ -452,7 +489,7 @@ static void begin(struct loop_work *work) {
     if (status != TN_OK)
         fail(exchange, &error);
     else if (!replay)
-        send_leg(exchange);
+        fill_and_send(exchange);
 }
 
 /* ---- The service ---- */
@@ -461,7 +498,7 @@ struct http *http_new(struct host *host) {
     struct http *http = mem_zalloc(sizeof *http);
     http->host = host;
     http->last_leg = &http->legs;
-    http->secrets = secrets_new(host->config);
+    http->secrets = secrets_new(host->config, host->loop);
     return http;
 }
 
@@ -488,6 +525,7 @@ void http_close(struct http *http) {
     if (!http) return;
     http->closed = true;
     cancel_all(http, NULL);
+    secrets_close(http->secrets);
     http_provider_release(&http->provider);
 }
 

@@ -2,7 +2,8 @@
  * secrets.c - the list of secrets that have been fetched, and the search for them.
  *
  * A secret is searched for as it is, percent-encoded, and as JSON writes it. The list only grows, and is short; the
- * lock is for log lines, which come from any thread.
+ * lock is for log lines, which come from any thread. A fetch belongs to its thread until that has posted it to the
+ * loop; there is at most one of a secret.
  */
 #include "host/http/secrets.h"
 #include "adl/value/buffer.h"
@@ -10,7 +11,10 @@
 #include "adl/value/memory.h"
 #include "host/config/config.h"
 #include "host/http/url.h"
+#include "host/loop/loop.h"
+#include <assert.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 
 #define FORMS           3
@@ -23,17 +27,34 @@ struct secret {
     size_t lengths[FORMS];
     int64_t fetched_ms;
     bool doubted, fetched; /* fetched: not only learnt */
+    struct fetch *fetch;   /* under way, or NULL */
+    struct secrets_waiter *waiters;
+};
+
+/* A command that is run for a secret. */
+struct fetch {
+    struct loop_work work; /* that it has ended */
+    struct secrets *secrets;
+    struct secret *secret;
+    const char *name; /* the secret's */
+    pthread_t thread;
+    bool joined;
+    int32_t status;
+    tn_value text;
+    struct error error;
 };
 
 struct secrets {
     const struct config *config;
+    struct loop *loop;
     struct secret *first; /* changed by the loop, under the lock */
     pthread_mutex_t lock;
 };
 
-struct secrets *secrets_new(const struct config *config) {
+struct secrets *secrets_new(const struct config *config, struct loop *loop) {
     struct secrets *secrets = mem_zalloc(sizeof *secrets);
     secrets->config = config;
+    secrets->loop = loop;
     pthread_mutex_init(&secrets->lock, NULL);
     return secrets;
 }
@@ -92,35 +113,127 @@ static struct secret *find(const struct secrets *secrets, const char *name) {
     return secret;
 }
 
-static struct secret *keep(struct secrets *secrets, const char *name, tn_value text) {
+/* Made where it is not there, without a text. */
+static struct secret *find_or_make(struct secrets *secrets, const char *name) {
     struct secret *secret = find(secrets, name);
+    if (secret) return secret;
+    secret = mem_zalloc(sizeof *secret);
+    secret->name = mem_text(name);
+    pthread_mutex_lock(&secrets->lock);
+    secret->next = secrets->first;
+    secrets->first = secret;
+    pthread_mutex_unlock(&secrets->lock);
+    return secret;
+}
+
+static struct secret *keep(struct secrets *secrets, const char *name, tn_value text) {
+    struct secret *secret = find_or_make(secrets, name);
     size_t length;
     const char *chars = value_chars(text, &length);
     pthread_mutex_lock(&secrets->lock);
-    if (!secret) {
-        secret = mem_zalloc(sizeof *secret);
-        secret->name = mem_text(name);
-        secret->next = secrets->first;
-        secrets->first = secret;
-    }
     set_text(secret, chars, length);
     pthread_mutex_unlock(&secrets->lock);
     return secret;
 }
 
+static void keep_fetched(struct secrets *secrets, const char *name, tn_value text, int64_t now_ms) {
+    struct secret *secret = keep(secrets, name, text);
+    secret->fetched = true;
+    secret->doubted = false;
+    secret->fetched_ms = now_ms;
+}
+
+static bool is_there(const struct secret *secret, int64_t now_ms) {
+    return secret && secret->fetched && !(secret->doubted && now_ms - secret->fetched_ms >= SECRETS_AGAIN_MS);
+}
+
 int32_t secrets_get(struct secrets *secrets, const char *name, int64_t now_ms, tn_value *out, struct error *error) {
-    struct secret *secret = find(secrets, name);
-    if (secret && secret->fetched && !(secret->doubted && now_ms - secret->fetched_ms >= SECRETS_AGAIN_MS)) {
+    const struct secret *secret = find(secrets, name);
+    if (is_there(secret, now_ms)) {
         *out = value_text_n(secret->forms[0] ? secret->forms[0] : "", secret->lengths[0]);
         return TN_OK;
     }
     int32_t status = config_secret(secrets->config, name, out, error);
-    if (status != TN_OK) return status;
-    secret = keep(secrets, name, *out);
-    secret->fetched = true;
-    secret->doubted = false;
-    secret->fetched_ms = now_ms;
-    return TN_OK;
+    if (status == TN_OK) keep_fetched(secrets, name, *out, now_ms);
+    return status;
+}
+
+/* ---- Commands ---- */
+
+static void *run_command(void *argument) {
+    struct fetch *fetch = argument;
+    fetch->status = config_secret(fetch->secrets->config, fetch->name, &fetch->text, &fetch->error);
+    loop_post(fetch->secrets->loop, &fetch->work);
+    return NULL;
+}
+
+static void on_fetched(struct loop_work *work) {
+    struct fetch *fetch = (struct fetch *)(void *)((char *)work - offsetof(struct fetch, work));
+    struct secrets *secrets = fetch->secrets;
+    struct secret *secret = fetch->secret;
+    struct secrets_waiter *waiters = secret->waiters;
+    if (!fetch->joined) pthread_join(fetch->thread, NULL);
+    loop_release(secrets->loop);
+    if (fetch->status == TN_OK) keep_fetched(secrets, secret->name, fetch->text, loop_now_ms(secrets->loop));
+    secret->fetch = NULL;
+    secret->waiters = NULL;
+    for (struct secrets_waiter *waiter = waiters; waiter; waiter = waiter->next) waiter->list = &waiters;
+    while (waiters) {
+        struct secrets_waiter *waiter = waiters;
+        secrets_leave(waiter);
+        waiter->ready(waiter, fetch->status == TN_OK ? NULL : &fetch->error);
+    }
+    value_unref(fetch->text);
+    error_finish(&fetch->error);
+    mem_free(fetch);
+}
+
+/* False: there is no thread to be had, and the loop has to wait. */
+static bool begin_fetch(struct secrets *secrets, const char *name) {
+    struct secret *secret = find_or_make(secrets, name);
+    if (secret->fetch) return true;
+    struct fetch *fetch = mem_zalloc(sizeof *fetch);
+    *fetch = (struct fetch){.work = {.run = on_fetched}, .secrets = secrets, .secret = secret, .name = secret->name};
+    loop_hold(secrets->loop);
+    if (pthread_create(&fetch->thread, NULL, run_command, fetch) == 0) {
+        secret->fetch = fetch;
+        return true;
+    }
+    loop_release(secrets->loop);
+    mem_free(fetch);
+    return false;
+}
+
+bool secrets_wait(struct secrets *secrets, const char *name, int64_t now_ms, struct secrets_waiter *waiter) {
+    assert(!waiter->list);
+    if (is_there(find(secrets, name), now_ms) || !config_secret_runs(secrets->config, name)) return false;
+    if (!begin_fetch(secrets, name)) return false;
+    struct secret *secret = find(secrets, name);
+    struct secrets_waiter **at = &secret->waiters;
+    while (*at) at = &(*at)->next;
+    *at = waiter;
+    waiter->next = NULL;
+    waiter->list = &secret->waiters;
+    return true;
+}
+
+void secrets_leave(struct secrets_waiter *waiter) {
+    if (!waiter->list) return;
+    struct secrets_waiter **at = waiter->list;
+    while (*at != waiter) at = &(*at)->next;
+    *at = waiter->next;
+    waiter->list = NULL;
+}
+
+void secrets_close(struct secrets *secrets) {
+    bool any = false;
+    for (const struct secret *secret = secrets->first; secret; secret = secret->next) {
+        assert(!secret->waiters);
+        if (!secret->fetch) continue;
+        pthread_join(secret->fetch->thread, NULL); /* it has posted its end */
+        secret->fetch->joined = any = true;
+    }
+    if (any) loop_run_posted(secrets->loop);
 }
 
 bool secrets_absent(const struct secrets *secrets, const char *name) {

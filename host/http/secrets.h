@@ -2,11 +2,12 @@
  * secrets.h - the secrets that requests have in them: fetched once, and taken out of whatever comes back.
  *
  * A secret is fetched when a request first needs it, and kept until the host ends, since what comes back must be
- * searched for it: in ordinary memory, wiped at the end. A command is so run once, and waited for. What has been sent
- * on (to the plugin that provides HTTP) is that plugin's to forget. Where a server has refused a request with 401, a
- * file or a command is asked again for the next one, once in SECRETS_AGAIN_MS at most.
+ * searched for it: in ordinary memory, wiped at the end. A command is so run once, by a thread of its own, while the
+ * loop goes on. What has been sent on (to the plugin that provides HTTP) is that plugin's to forget. Where a server has
+ * refused a request with 401, a file or a command is asked again for the next one, once in SECRETS_AGAIN_MS at most.
  *
- *     if (secrets_get(secrets, "ACME_KEY", &text, &error) != TN_OK) return report(&error);
+ *     if (secrets_wait(secrets, "ACME_KEY", now_ms, &waiter)) return;    // waiter.ready comes, and begins anew
+ *     if (secrets_get(secrets, "ACME_KEY", now_ms, &text, &error) != TN_OK) return report(&error);
  *     tn_value safe = secrets_scrub(secrets, headers, SECRETS_SCRUB_MIN);
  *
  * [loop], but for secrets_scrub_line.
@@ -20,6 +21,7 @@
 #include <stdint.h>
 
 struct config;
+struct loop;
 struct secrets;
 
 /* Bytes of a secret that is searched for. A shorter one is in too much that is none. */
@@ -28,9 +30,21 @@ struct secrets;
 #define SECRETS_SCRUB_OWN_MIN 8u
 #define SECRETS_AGAIN_MS      60000
 
-struct secrets *secrets_new(const struct config *config); /* borrowed */
-void secrets_free(struct secrets *secrets);               /* NULL is allowed */
-/* Its text, a new reference. SECRET_NOT_FOUND. */
+/* Whoever waits for a secret. All zero to begin with: it waits for none. */
+struct secrets_waiter {
+    struct secrets_waiter *next, **list; /* list: where it stands, NULL: nowhere */
+    /* It has been fetched; or cannot be, and why, borrowed. Comes from the loop. */
+    void (*ready)(struct secrets_waiter *waiter, const struct error *failure);
+};
+
+struct secrets *secrets_new(const struct config *config, struct loop *loop); /* both are borrowed */
+/* Commands that run are waited for: nobody waits for a secret any more. */
+void secrets_close(struct secrets *secrets);
+void secrets_free(struct secrets *secrets); /* after that; NULL is allowed */
+/* True: it is to be fetched by a command, which has been begun, and `waiter` is told when it is there. */
+bool secrets_wait(struct secrets *secrets, const char *name, int64_t now_ms, struct secrets_waiter *waiter);
+void secrets_leave(struct secrets_waiter *waiter); /* is not told; nothing where it does not wait */
+/* Its text, a new reference; a command that secrets_wait has not been asked for is waited for. SECRET_NOT_FOUND. */
 int32_t secrets_get(struct secrets *secrets, const char *name, int64_t now_ms, tn_value *out, struct error *error);
 /* Nobody says where it is, and no variable has its name: what `optional` is for. */
 bool secrets_absent(const struct secrets *secrets, const char *name);

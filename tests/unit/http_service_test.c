@@ -247,6 +247,52 @@ static void commands(void **state) {
     end();
 }
 
+static bool is_sent(void *user) { return (void)user, sent_count > 0; }
+static bool is_counted(void *user) { return (*(int *)user)-- <= 0; }
+
+#define FAILED_BAD                                                                                                     \
+    "FAILED {\"code\":\"SECRET_NOT_FOUND\",\"message\":\"the secret `BAD` cannot be had: sh: the command failed\","    \
+    "\"retryable\":false}\n"
+
+/* While a command runs, the loop does what else there is; whoever waits may give up, and one that fails tells all. */
+static void commands_and_the_loop(void **state) {
+    (void)state;
+    char config[512], path[128];
+    static const char slow[] = "{\"url\":\"http://acme.example\",\"headers\":{\"a\":{\"secret\":\"KEY\"},\"b\":{"
+                               "\"secret\":\"NEXT\"}}}",
+                      quick[] = "{\"url\":\"http://acme.example/quick\"}",
+                      bad[] = "{\"url\":\"http://acme.example\",\"headers\":{\"a\":{\"secret\":\"BAD\"}}}";
+    snprintf(path, sizeof path, "%s/go", folder);
+    snprintf(
+        config, sizeof config,
+        "secrets:\n  KEY: {command: [sh, -c, \"i=0; while [ ! -e %s ] && [ $i -lt 500 ]; do i=$((i+1)); sleep 0.01; "
+        "done; echo longsecret\"]}\n  NEXT: {command: [echo, another-one]}\n  BAD: {command: [sh, -c, exit 3]}\n"
+        "  LAST: {command: [sleep, '0.1']}\n",
+        path);
+    begin(&(struct stage){.effects = "[\"network.http\",\"secret\"]", .config = config});
+    uint64_t first = ask(slow);
+    ask(slow);
+    ask(quick);
+    assert_true(loop_run(host->loop, is_sent, NULL));
+    expect_sent(0, "{\"url\":\"http://acme.example/quick\",\"method\":\"GET\",\"headers\":{},\"receive\":\"whole\"}");
+    assert_int_equal(interface_http.cancel(me, first), TN_OK);
+    fclose(fopen(path, "w"));
+    settle();
+    assert_int_equal(sent_count, 2);
+    expect_sent(1, "{\"url\":\"http://acme.example/\",\"method\":\"GET\",\"headers\":{\"a\":\"longsecret\",\"b\":"
+                   "\"another-one\"},\"receive\":\"whole\"}");
+    expect_told("");
+    for (int i = 0; i < 2; i++) ask(bad);
+    settle();
+    expect_told(FAILED_BAD FAILED_BAD);
+    /* One that runs when all ends is waited for, and nobody is told. */
+    int turns = 2;
+    ask("{\"url\":\"http://acme.example\",\"headers\":{\"a\":{\"secret\":\"LAST\"}}}");
+    loop_run(host->loop, is_counted, &turns);
+    assert_int_equal(sent_count, 2);
+    end();
+}
+
 /* ---- Redirects ---- */
 
 #define TO(status, location) "{\"status\":" #status ",\"headers\":{\"location\":\"" location "\"}}"
@@ -428,9 +474,16 @@ static void limits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forwards),   cmocka_unit_test(streams),   cmocka_unit_test(faults),
-        cmocka_unit_test(permission), cmocka_unit_test(secrets),   cmocka_unit_test(commands),
-        cmocka_unit_test(redirects),  cmocka_unit_test(providers), cmocka_unit_test(hostile),
+        cmocka_unit_test(forwards),
+        cmocka_unit_test(streams),
+        cmocka_unit_test(faults),
+        cmocka_unit_test(permission),
+        cmocka_unit_test(secrets),
+        cmocka_unit_test(commands),
+        cmocka_unit_test(commands_and_the_loop),
+        cmocka_unit_test(redirects),
+        cmocka_unit_test(providers),
+        cmocka_unit_test(hostile),
         cmocka_unit_test(limits),
     };
     RUN_TESTS(tests);
