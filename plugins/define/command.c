@@ -37,6 +37,7 @@ struct command {
     tn_value input;
     uint64_t written;
     struct text out, err;
+    bool leads; /* a group: a sandbox may not have any, and ends with all that is in it */
     bool exited, too_long, timed_out, cancelled;
     int status;
 };
@@ -51,9 +52,9 @@ static void close_end(struct command *command, int end) {
     command->ends[end] = -1;
 }
 
-/* What it has started as well: it leads a group. */
+/* What it has started as well, where it leads a group. */
 static void kill_all(const struct command *command) {
-    if (!command->exited) (void)kill(-command->pid, SIGKILL);
+    if (!command->exited) (void)kill(command->leads ? -command->pid : command->pid, SIGKILL);
 }
 
 static void command_free(struct command *command) {
@@ -187,7 +188,7 @@ static void on_ended(void *user, int32_t events) {
     siginfo_t info = {0};
     if (waitid(P_PID, (id_t)command->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
     kill_all(command); /* until it is waited for, the number of its group is nobody else's */
-    orphans_remove(command->pid);
+    if (command->leads) orphans_remove(command->pid);
     (void)waitpid(command->pid, &command->status, 0);
     command->exited = true;
     (void)call_poll->unwatch(tn.host, command->pid_watch);
@@ -268,8 +269,13 @@ static int spawn(struct command *command, char **words, int in, int out, int err
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
     (void)posix_spawnattr_setpgroup(&attributes, 0);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int failure = posix_spawnp(&command->pid, words[0], &actions, &attributes, words, environment);
+    int failure = EPERM;
+    for (int alone = 0; alone < 2 && failure == EPERM; alone++) {
+        short group = alone ? 0 : POSIX_SPAWN_SETPGROUP;
+        command->leads = !alone;
+        (void)posix_spawnattr_setflags(&attributes, (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
+        failure = posix_spawnp(&command->pid, words[0], &actions, &attributes, words, environment);
+    }
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)posix_spawnattr_destroy(&attributes);
     return failure;
@@ -341,10 +347,10 @@ int32_t command_start(struct call *call, tn_value input) {
     }
     free_words(words);
     call->command = command;
-    orphans_add(command->pid);
+    if (command->leads) orphans_add(command->pid);
     if (!watch_all(command)) {
         kill_all(command);
-        orphans_remove(command->pid);
+        if (command->leads) orphans_remove(command->pid);
         (void)waitpid(command->pid, NULL, 0);
         call_fail(call, "LIMIT", "the command cannot be watched: too many descriptors are open", NULL);
         command_free(command);

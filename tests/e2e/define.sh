@@ -75,6 +75,11 @@ expect_code 0 && expect_out begun
 rm pid
 call hides '{}'
 expect_code 1 && expect_in err "[TIMEOUT]"
+# In a process of its own, whose sandbox has no groups.
+call say '{"text": "apart", "n": 5}' --isolate tenon.define
+expect_code 0 && expect_out '<apart><-5-><>'
+call slow '{}' --isolate tenon.define
+expect_code 1 && expect_in err "[TIMEOUT]"
 # Ctrl-C ends the call, and is told as its end.
 rm -f pids
 last='Ctrl-C' code=0
