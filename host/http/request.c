@@ -67,13 +67,16 @@ static int32_t read_numbers(const char *member, tn_value value, const struct num
     for (size_t i = 0; i < value_count(value); i++) {
         const char *name = value_chars(value_key_at(value, i), NULL);
         const struct number *row = members;
-        struct nearest near;
-        char where[64], place[32];
+        char where[64];
         int64_t number;
-        nearest_init(&near, name, strlen(name));
-        for (; row->name && strcmp(row->name, name) != 0; row++) nearest_offer(&near, row->name, strlen(row->name));
-        snprintf(place, sizeof place, "'s `%s`", member);
-        if (!row->name) return unknown(error, place, name, &near);
+        while (row->name && strcmp(row->name, name) != 0) row++;
+        if (!row->name) {
+            struct nearest near;
+            nearest_init(&near, name, strlen(name));
+            for (row = members; row->name; row++) nearest_offer(&near, row->name, strlen(row->name));
+            snprintf(where, sizeof where, "'s `%s`", member);
+            return unknown(error, where, name, &near);
+        }
         snprintf(where, sizeof where, "%s.%s", member, row->name);
         if (read_number(where, value_value_at(value, i), row->least, row->most, &number, error) != TN_OK)
             return TN_INVALID;
@@ -290,12 +293,12 @@ static const struct member {
 
 static int32_t read_member(struct http_request *request, tn_value key, tn_value value, struct error *error) {
     const char *name = value_chars(key, NULL);
+    const size_t count = sizeof members / sizeof *members;
+    for (size_t i = 0; i < count; i++)
+        if (value_text_is(key, members[i].name)) return members[i].read(request, value, error);
     struct nearest near;
     nearest_init(&near, name, strlen(name));
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        nearest_offer(&near, members[i].name, strlen(members[i].name));
-        if (value_text_is(key, members[i].name)) return members[i].read(request, value, error);
-    }
+    for (size_t i = 0; i < count; i++) nearest_offer(&near, members[i].name, strlen(members[i].name));
     return unknown(error, "", name, &near);
 }
 
