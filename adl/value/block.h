@@ -23,6 +23,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
@@ -68,6 +69,11 @@ struct list {
 static inline struct list *list_of(tn_value value) { return (struct list *)(uintptr_t)value; }
 static inline struct string *string_of(tn_value value) { return (struct string *)(uintptr_t)value; }
 static inline tn_value value_of(const void *block) { return (tn_value)block; }
+/* Of two strings, or two of bytes. */
+static inline bool string_same(tn_value a, tn_value b) {
+    const struct string *x = string_of(a), *y = string_of(b);
+    return x == y || (x->length == y->length && memcmp(x->chars, y->chars, x->length) == 0);
+}
 
 /* Items of an entry. */
 static inline uint32_t list_width(int kind) { return kind == TN_OBJECT ? 2 : 1; }

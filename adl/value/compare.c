@@ -42,11 +42,6 @@ int value_compare_strings(tn_value a, tn_value b) {
     return (a_length > b_length) - (a_length < b_length);
 }
 
-static bool same_string(tn_value a, tn_value b) {
-    const struct string *x = string_of(a), *y = string_of(b);
-    return x == y || (x->length == y->length && memcmp(x->chars, y->chars, x->length) == 0);
-}
-
 /* Of two values that are not both containers. */
 static bool same_scalar(tn_value a, tn_value b, int a_kind, int b_kind, bool identical) {
     bool numbers = (a_kind == TN_INT || a_kind == TN_DOUBLE) && (b_kind == TN_INT || b_kind == TN_DOUBLE);
@@ -54,7 +49,7 @@ static bool same_scalar(tn_value a, tn_value b, int a_kind, int b_kind, bool ide
     if (a_kind == TN_DOUBLE && identical)
         return signbit(value_to_double(a)) == signbit(value_to_double(b)) && value_compare_numbers(a, b) == 0;
     if (numbers) return value_compare_numbers(a, b) == 0;
-    if (a_kind == TN_STRING || a_kind == TN_BYTES) return same_string(a, b);
+    if (a_kind == TN_STRING || a_kind == TN_BYTES) return string_same(a, b);
     return a == b;
 }
 
@@ -94,7 +89,7 @@ static bool same(tn_value a, tn_value b, bool identical) {
             continue;
         }
         tn_value key = value_key_at(top->a, i);
-        if (same_string(key, value_key_at(top->b, i)))
+        if (string_same(key, value_key_at(top->b, i)))
             b = value_value_at(top->b, i);
         else
             b = identical ? NULL : value_get_key(top->b, key);

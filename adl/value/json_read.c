@@ -16,7 +16,7 @@
 #define WORD_MAX       24 /* letters of a wrong word that a message shows */
 #define STACK_HERE     32 /* values and frames that need no allocation */
 #define FRAMES_HERE    16
-#define KEYS_BEFORE    8 /* keys read before the cache is worth its memory */
+#define KEYS_BEFORE    16 /* keys read before the cache is worth its memory */
 #define CACHED_KEYS    64
 #define CACHED_KEY_MAX 32 /* bytes */
 #define KEY_SHOWN_MAX  64 /* bytes of a key that a message shows */
@@ -148,7 +148,13 @@ static size_t plain_length(const char *at, const char *end) {
         uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
         /* A byte's high bit where it is zero, or (for word itself) below 0x20, or already above 0x7f. */
         uint64_t stop = ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | (word - ones * 0x20) | word;
-        if ((stop & high) != 0) break;
+        if ((stop & high) == 0) continue;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        /* A borrow marks only bytes above the one it comes from: the lowest mark is right. */
+        return (size_t)(at - from) + (size_t)__builtin_ctzll(stop & high) / 8;
+#else
+        break;
+#endif
     }
     while (at < end && (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x80 && *at != '"' && *at != '\\') at++;
     return (size_t)(at - from);
@@ -406,7 +412,7 @@ static bool fail_duplicate(struct reader *reader, const struct frame *frame, siz
 static size_t find_duplicate(const tn_value *items, size_t entries) {
     for (size_t i = 1; i < entries; i++) {
         for (size_t j = 0; j < i; j++)
-            if (value_compare_strings(items[2 * i], items[2 * j]) == 0) return i;
+            if (string_same(items[2 * i], items[2 * j])) return i;
     }
     return entries;
 }

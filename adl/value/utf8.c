@@ -36,6 +36,10 @@ bool utf8_valid(const char *text, size_t length) {
                 continue;
             }
         }
+        if ((unsigned char)text[at] < 0x80) {
+            at++;
+            continue;
+        }
         uint32_t code_point;
         size_t size = utf8_decode(text + at, length - at, &code_point);
         if (size == 0) return false;
