@@ -77,7 +77,15 @@ static void begin(struct sse *sse) {
     bytes_clear(&sse->data, SSE_KEEP);
 }
 
+/* Eight bytes at a time, of which none is LF or CR. */
 static const char *find_end(const char *at, const char *end) {
+    const uint64_t ones = 0x0101010101010101u, high = ones * 0x80;
+    for (; end - at >= 8; at += 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        uint64_t lf = word ^ (ones * '\n'), cr = word ^ (ones * '\r');
+        if (((((lf - ones) & ~lf) | ((cr - ones) & ~cr)) & high) != 0) break;
+    }
     while (at < end && *at != '\n' && *at != '\r') at++;
     return at;
 }
