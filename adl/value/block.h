@@ -123,30 +123,37 @@ uint64_t hash_bytes(const char *bytes, size_t length, uint64_t seed);
 uint64_t hash_mix(uint64_t a, uint64_t b);
 
 /*
- * Allocation of blocks, counted for value_live_count: in counters spread by address, so that threads seldom meet on
- * one; only their sum means something.
+ * Allocation of blocks, counted for value_live_count: by each thread in a counter of its own, which takes no locked
+ * instruction, until there is one for each but the last, which all threads that come later share. A thread that ends
+ * leaves its count behind; what one makes another may free, and only the sum means something.
  */
-#define BLOCK_COUNTERS 16
+#define BLOCK_COUNTERS 64
 struct block_counter {
     _Alignas(64) _Atomic int64_t live;
 };
 extern struct block_counter block_counters[BLOCK_COUNTERS];
+extern _Thread_local struct block_counter *block_own_counter; /* NULL: not yet, or it shares the last */
+void block_count_without(int64_t by);                         /* for a thread that has none */
 
-static inline void block_count(void *block, int64_t by) {
-    size_t which = ((uintptr_t)block >> 12) % BLOCK_COUNTERS;
-    (void)atomic_fetch_add_explicit(&block_counters[which].live, by, memory_order_relaxed);
+static inline void block_count(int64_t by) {
+    struct block_counter *own = block_own_counter;
+    if (own == NULL) {
+        block_count_without(by);
+        return;
+    }
+    int64_t live = atomic_load_explicit(&own->live, memory_order_relaxed);
+    atomic_store_explicit(&own->live, live + by, memory_order_relaxed);
 }
 static inline void *block_alloc(size_t size) {
     void *block = malloc(size);
     if (block == NULL) mem_exhausted(size);
-    block_count(block, 1);
+    block_count(1);
     return block;
 }
 static inline void block_free(void *block) {
-    block_count(block, -1);
+    block_count(-1);
     free(block);
 }
-void *block_resize(void *block, size_t size);
 static inline void block_init(struct tn_value_s *header, int kind) {
     atomic_init(&header->references, 1);
     header->kind = (uint8_t)kind;

@@ -117,7 +117,7 @@ static struct list *resize(struct list *list, uint32_t capacity) {
         return fresh;
     }
     uint32_t index_mask;
-    list = block_resize(list, block_size(kind, capacity, &index_mask));
+    list = mem_resize(list, block_size(kind, capacity, &index_mask));
     list->slots = (struct slots *)(void *)(list + 1);
     list->slots->capacity = capacity;
     list->slots->index_mask = index_mask;

@@ -16,19 +16,23 @@
 #include "adl/value/memory.h"
 
 struct block_counter block_counters[BLOCK_COUNTERS];
+_Thread_local struct block_counter *block_own_counter;
+
+void block_count_without(int64_t by) {
+    static _Atomic uint32_t owned;
+    uint32_t index = atomic_load_explicit(&owned, memory_order_relaxed);
+    while (index < BLOCK_COUNTERS - 1 && !atomic_compare_exchange_weak(&owned, &index, index + 1)) {
+    }
+    struct block_counter *counter = &block_counters[index];
+    if (index < BLOCK_COUNTERS - 1) block_own_counter = counter;
+    (void)atomic_fetch_add_explicit(&counter->live, by, memory_order_relaxed);
+}
 
 int64_t value_live_count(void) {
     int64_t sum = 0;
     for (size_t i = 0; i < BLOCK_COUNTERS; i++)
         sum += atomic_load_explicit(&block_counters[i].live, memory_order_relaxed);
     return sum;
-}
-
-void *block_resize(void *block, size_t size) {
-    block_count(block, -1);
-    block = mem_resize(block, size);
-    block_count(block, 1);
-    return block;
 }
 
 void value_free_block(struct tn_value_s *block) {

@@ -213,8 +213,29 @@ static void many_threads_share(void **state) {
     assert_int_equal(value_live_count(), live);
 }
 
+/* More threads than have a counter of their own, one after the other: each leaves its count behind. */
+static void *make_one(void *argument) {
+    *(tn_value *)argument = value_text("made by one thread, freed by another");
+    return NULL;
+}
+
+static void every_thread_counts(void **state) {
+    (void)state;
+    enum { MANY = 80 };
+    tn_value made[MANY];
+    int64_t live = value_live_count();
+    for (int i = 0; i < MANY; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, make_one, &made[i]), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(value_live_count(), live + i + 1);
+    }
+    for (int i = 0; i < MANY; i++) value_unref(made[i]);
+    assert_int_equal(value_live_count(), live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_wins_each_slot), cmocka_unit_test(no_circle_closes),
-                                       cmocka_unit_test(many_threads_share)};
+                                       cmocka_unit_test(many_threads_share), cmocka_unit_test(every_thread_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
