@@ -30,7 +30,8 @@
 
 #define OBJECT_LINEAR_MAX 8
 /* More entries than this end the process, as memory that runs out does. */
-#define LIST_LENGTH_MAX (UINT32_MAX / 8)
+#define LIST_LENGTH_MAX   (UINT32_MAX / 8)
+#define STRING_LENGTH_MAX (UINT32_MAX / 2) /* bytes; likewise */
 
 struct number {
     struct tn_value_s header;
@@ -40,12 +41,13 @@ struct number {
     };
 };
 
-struct string { /* and bytes */
+struct string { /* and bytes; most are short, and there are many */
     struct tn_value_s header;
     _Atomic uint32_t hash; /* string_hash's, 0 until it is first asked for */
-    size_t length;
+    uint32_t length;
     char chars[]; /* NUL-terminated */
 };
+_Static_assert(sizeof(struct string) == 16, "a key of seven bytes has a block of 24");
 
 struct slots {
     _Atomic uint32_t references; /* handles */

@@ -96,11 +96,11 @@ bool value_as_int(tn_value value, int64_t *out) {
 /* ---- Strings and bytes ---- */
 
 struct string *string_new(int kind, size_t length) {
-    if (length > SIZE_MAX / 2) mem_exhausted(length);
+    if (length > STRING_LENGTH_MAX) mem_exhausted(length);
     struct string *string = block_alloc(sizeof *string + length + 1);
     block_init(&string->header, kind);
     atomic_init(&string->hash, 0);
-    string->length = length;
+    string->length = (uint32_t)length;
     string->chars[length] = '\0';
     return string;
 }

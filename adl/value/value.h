@@ -15,8 +15,9 @@
  * Arrays append in constant time by sharing their prefix: the newest array of a family grows in the shared block,
  * an older one is copied first. Objects keep insertion order, and add a new key in the same way. A value changes in
  * place only while its count is one and it was given with _take. Allocation failure aborts (mem_alloc), and so does
- * what would have more than 2^29 - 1 items or keys. No function recurses: depth of nesting is bounded by memory alone.
- * Asking for the wrong kind is a bug of ours and asserts; what an outsider sends is checked with value_kind first.
+ * what would have more than 2^29 - 1 items or keys, or 2^31 - 1 bytes. No function recurses: depth of nesting is
+ * bounded by memory alone. Asking for the wrong kind is a bug of ours and asserts; what an outsider sends is checked
+ * with value_kind first.
  */
 #ifndef TENON_ADL_VALUE_H
 #define TENON_ADL_VALUE_H
