@@ -32,11 +32,11 @@ static uint32_t checked_length(size_t length) {
     return (uint32_t)length;
 }
 
-/* Doubles what is needed, within the bound. */
+/* The next power of two, within the bound: who appends one by one doubles the room. */
 static uint32_t roomy(size_t needed) {
-    uint32_t length = checked_length(needed);
-    if (length < CAPACITY_FIRST) return CAPACITY_FIRST;
-    return length > LIST_LENGTH_MAX / 2 ? LIST_LENGTH_MAX : length * 2;
+    uint32_t length = checked_length(needed), capacity = CAPACITY_FIRST;
+    while (capacity < length) capacity *= 2;
+    return capacity < LIST_LENGTH_MAX ? capacity : LIST_LENGTH_MAX;
 }
 
 struct list *list_new(int kind, size_t capacity_wanted) {
