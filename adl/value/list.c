@@ -159,20 +159,25 @@ static void leave_empty(struct slots *slots, int kind, uint32_t from, uint32_t t
 
 /*
  * Slots that came to hold a handle of their own would never be freed. Where this handle is the only one, nothing else
- * can hold one; else what is added is looked into. The look comes after the claim: if two threads add to each other's
- * lists at once, the later look finds the claim of the other.
+ * can hold one, or claim a place; else what is added is looked into. The look comes after the claim: if two threads add
+ * to each other's lists at once, the later look finds the claim of the other.
  */
 struct list *list_extend(struct list *list, size_t more, const tn_value *values) {
     struct slots *slots = list->slots;
     int kind = list->header.kind;
     uint32_t end = list->offset + list->length, expected = end;
     size_t length = (size_t)list->length + more;
-    if (more <= slots->capacity - end &&
+    bool owns = list_owns_slots(list);
+    if (owns && more <= slots->capacity - end && atomic_load_explicit(&slots->used, memory_order_relaxed) == end) {
+        atomic_store_explicit(&slots->used, end + (uint32_t)more, memory_order_relaxed);
+        list->length = (uint32_t)length;
+        return list;
+    }
+    if (!owns && more <= slots->capacity - end &&
         atomic_compare_exchange_strong_explicit(&slots->used, &expected, end + (uint32_t)more, memory_order_seq_cst,
                                                 memory_order_relaxed)) {
-        bool owns = list_owns_slots(list);
-        if (owns || !any_may_reach(values, more, slots)) {
-            if (owns || list_is_unique(list)) {
+        if (!any_may_reach(values, more, slots)) {
+            if (list_is_unique(list)) {
                 list->length = (uint32_t)length;
                 return list;
             }
@@ -188,7 +193,7 @@ struct list *list_extend(struct list *list, size_t more, const tn_value *values)
         leave_empty(slots, kind, end, end + (uint32_t)more);
     }
     uint32_t capacity = roomy(length);
-    list = list_owns_slots(list) ? resize(list, capacity) : copy(list, capacity);
+    list = owns ? resize(list, capacity) : copy(list, capacity);
     list->length = (uint32_t)length;
     atomic_store_explicit(&list->slots->used, (uint32_t)length, memory_order_relaxed);
     return list;
