@@ -68,6 +68,8 @@ void buffer_format(struct buffer *buffer, const char *format, ...) {
 
 void buffer_vformat(struct buffer *buffer, const char *format, va_list args) {
     if (buffer->overflow) return;
+    /* Most texts fit, and are made once then. */
+    if (buffer->capacity == 0 && buffer->limit >= CAPACITY_FIRST) reserve(buffer, CAPACITY_FIRST - 1);
     size_t room = buffer->capacity - buffer->length;
     va_list again;
     va_copy(again, args);

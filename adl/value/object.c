@@ -28,7 +28,7 @@ void object_index(struct slots *slots, uint32_t from, uint32_t to) {
 }
 
 static inline bool same_chars(const struct string *key, const char *chars, size_t length) {
-    return key->length == length && memcmp(key->chars, chars, length) == 0;
+    return key->length == length && (key->chars == chars || memcmp(key->chars, chars, length) == 0);
 }
 
 /* The number of the entry, or -1. `known` is the key as a value, or NULL. */
@@ -37,10 +37,9 @@ static int64_t find(tn_value object, const char *chars, size_t length, struct st
     const struct list *list = list_of(object);
     struct slots *slots = list->slots;
     if (slots->index_mask == 0 || list->length <= OBJECT_LINEAR_MAX) {
-        for (uint32_t i = 0; i < list->length; i++) {
-            const struct string *key = string_of(slots->items[2 * (size_t)i]);
-            if (key == known || same_chars(key, chars, length)) return i;
-        }
+        const tn_value *items = slots->items;
+        for (size_t i = 0; i < list->length; i++)
+            if (same_chars(string_of(items[2 * i]), chars, length)) return (int64_t)i;
         return -1;
     }
     _Atomic uint32_t *index = slots_index(slots);
@@ -50,7 +49,7 @@ static int64_t find(tn_value object, const char *chars, size_t length, struct st
         if (entry == 0) return -1;
         if (entry > list->length) continue; /* a newer handle's, perhaps not written yet */
         const struct string *key = string_of(slots->items[2 * (size_t)(entry - 1)]);
-        if (key == known || same_chars(key, chars, length)) return entry - 1;
+        if (same_chars(key, chars, length)) return entry - 1;
     }
 }
 
@@ -63,8 +62,21 @@ static inline tn_value value_of_entry(tn_value object, int64_t entry) {
     return entry >= 0 ? list_of(object)->slots->items[2 * entry + 1] : NULL;
 }
 
+/* Names mostly differ in their first letter: the length of `key` is not counted before. */
+static inline bool is_called(const struct string *string, const char *key) {
+    size_t at = 0;
+    while (string->chars[at] == key[at] && key[at] != '\0') at++;
+    return key[at] == '\0' && string->length == at;
+}
+
 tn_value value_get(tn_value object, const char *key) {
-    return value_of_entry(object, find(object, key, strlen(key), NULL));
+    if (!value_is_block(object) || object->kind != TN_OBJECT) return NULL;
+    const struct list *list = list_of(object);
+    if (list->length > OBJECT_LINEAR_MAX) return value_of_entry(object, find(object, key, strlen(key), NULL));
+    const tn_value *items = list->slots->items;
+    for (size_t i = 0; i < list->length; i++)
+        if (is_called(string_of(items[2 * i]), key)) return items[2 * i + 1];
+    return NULL;
 }
 
 tn_value value_get_n(tn_value object, const char *key, size_t length) {

@@ -27,25 +27,18 @@ size_t utf8_decode(const char *text, size_t length, uint32_t *code_point) {
 
 bool utf8_valid(const char *text, size_t length) {
     const uint64_t high = 0x8080808080808080u;
-    for (size_t at = 0; at < length;) {
-        uint64_t word;
-        if (length - at >= sizeof word) {
+    for (size_t at = 0;;) {
+        for (uint64_t word; length - at >= sizeof word; at += sizeof word) {
             memcpy(&word, text + at, sizeof word);
-            if ((word & high) == 0) {
-                at += sizeof word;
-                continue;
-            }
+            if ((word & high) != 0) break;
         }
-        if ((unsigned char)text[at] < 0x80) {
-            at++;
-            continue;
-        }
+        while (at < length && (unsigned char)text[at] < 0x80) at++;
+        if (at == length) return true;
         uint32_t code_point;
         size_t size = utf8_decode(text + at, length - at, &code_point);
         if (size == 0) return false;
         at += size;
     }
-    return true;
 }
 
 size_t utf8_encode(uint32_t code_point, char out[4]) {
