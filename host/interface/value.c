@@ -128,25 +128,20 @@ static tn_builder *builder_new(void) {
 
 /* Puts a value where the text would have it; takes it. */
 static void put_take(tn_builder *builder, tn_value value) {
-    if (!value) {
-        builder->wrong = true;
-    } else if (builder->depth == 0) {
-        if (builder->done)
-            builder->wrong = true;
-        else
-            builder->done = value_ref(value);
+    struct level *level = builder->depth ? &builder->levels[builder->depth - 1] : NULL;
+    if (value && !level && !builder->done) {
+        builder->done = value;
+    } else if (value && level && value_is(level->value, TN_ARRAY)) {
+        level->value = value_push_take(level->value, value);
+    } else if (value && level && level->key) {
+        size_t before = value_count(level->value);
+        level->value = value_set_key_take(level->value, level->key, value);
+        level->key = NULL;
+        if (value_count(level->value) == before) builder->wrong = true; /* the key was there already */
     } else {
-        struct level *level = &builder->levels[builder->depth - 1];
-        if (value_is(level->value, TN_ARRAY)) {
-            level->value = value_push_take(level->value, value_ref(value));
-        } else if (level->key) {
-            level->value = value_set_key_take(level->value, level->key, value_ref(value));
-            level->key = NULL;
-        } else {
-            builder->wrong = true;
-        }
+        builder->wrong = true;
+        value_unref(value);
     }
-    value_unref(value);
 }
 
 static void builder_begin(tn_builder *builder, int32_t kind) {
@@ -176,7 +171,7 @@ static void builder_key(tn_builder *builder, const char *key) {
         return;
     }
     level->key = value_string(key, strlen(key));
-    if (!level->key || value_get_key(level->value, level->key)) builder->wrong = true; /* not UTF-8, or there already */
+    if (!level->key) builder->wrong = true; /* not UTF-8 */
 }
 
 static void builder_add(tn_builder *builder, tn_value value) {
