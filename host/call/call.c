@@ -67,6 +67,10 @@ struct call *call_root(const struct call *call) {
 }
 bool call_resumed(const struct call *call) { return call->resumed; }
 const struct call_ops *call_ops_of(const struct call *call) { return call->ops; }
+bool call_hears(const struct call *call) {
+    if (call->idle_ms) return true;
+    return call->ops->hears ? call->ops->hears(call) : call->ops->chunk != NULL;
+}
 void call_set_data(struct call *call, void *data) {
     call->touched = true;
     call->data = data;

@@ -88,6 +88,8 @@ struct call_ops {
     void (*ended)(struct call *call);
     /* One chunk, in order, before `ended`; borrowed. false: no more until call_resume. NULL: chunks are dropped. */
     bool (*chunk)(struct call *call, tn_value chunk);
+    /* Whether a chunk would go any further now; where not, nobody on its way gives it on. NULL: it would. */
+    bool (*hears)(const struct call *call);
     /* A state field as of the call's start; borrowed; NULL where there is none. NULL: the call has no state. */
     tn_value (*read)(struct call *call, uint32_t field);
     /* The context object of tn_task_1.context; a new reference. NULL: an object with task_id and now alone. */
@@ -146,6 +148,8 @@ tn_value call_input(const struct call *call);
 /* The call whose task started this one (tn_task_1.call), or NULL; how a nested run finds the run around it. */
 struct call *call_parent(const struct call *call);
 const struct call_ops *call_ops_of(const struct call *call);
+/* Does a chunk of the call come to anybody now, or put off its idle timeout? */
+bool call_hears(const struct call *call);
 
 /* Started with what `recall` had as its input: for a graph, what it saved. */
 bool call_resumed(const struct call *call);

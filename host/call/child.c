@@ -167,6 +167,7 @@ static void tell_later(struct loop_work *work) {
 /* A model's deltas are marked as such, as the run's stream tells them from a node's own chunks. */
 static bool forward(struct call *call, tn_value chunk) {
     const struct child *child = call_owner(call);
+    if (!call_hears(call->parent)) return true;
     bool marked = value_is(chunk, TN_OBJECT) && value_count(chunk) == 1 && value_get(chunk, "messages");
     uint64_t token = slot_token(call->parent);
     if (!child->model || marked) return call_emit(token, chunk) != TN_AGAIN;
@@ -176,6 +177,8 @@ static bool forward(struct call *call, tn_value chunk) {
     return status != TN_AGAIN;
 }
 
+static bool hears(const struct call *call) { return call_hears(call->parent); }
+
 int32_t call_child(uint64_t token, struct callable *callee, bool model, tn_value input, tn_call_done done, void *user) {
     return call_child_on(token, callee, model, input, done, user, NULL);
 }
@@ -183,7 +186,7 @@ int32_t call_child(uint64_t token, struct callable *callee, bool model, tn_value
 int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_value input, tn_call_done done,
                       void *user, struct worker *on) {
     static const struct call_ops ops = {
-        .ended = ended, .chunk = forward, .context = child_context, .run_value = child_run_value};
+        .ended = ended, .chunk = forward, .hears = hears, .context = child_context, .run_value = child_run_value};
     struct call *parent = slot_here(token);
     if (!parent) {
         struct call *elsewhere = slot_lock(token);

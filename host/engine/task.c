@@ -96,6 +96,11 @@ static bool task_chunk(struct call *call, tn_value chunk) {
     return !run_outermost(task->run)->paused;
 }
 
+static bool task_hears(const struct call *call) {
+    const struct task *task = call_owner(call);
+    return run_wants(task->run, RUN_MODE_MESSAGES | RUN_MODE_CUSTOM);
+}
+
 /* ---- Calls that it makes ---- */
 
 tn_value task_child(const struct task *task, const char *path) {
@@ -195,6 +200,7 @@ static void task_ended(struct call *call) {
 
 const struct call_ops task_call_ops = {.ended = task_ended,
                                        .chunk = task_chunk,
+                                       .hears = task_hears,
                                        .read = task_read,
                                        .context = context_of_call,
                                        .run_value = run_value_of_call,

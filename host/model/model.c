@@ -184,6 +184,7 @@ static void attempt_ended(struct call *attempt);
 
 static bool attempt_chunk(struct call *attempt, tn_value chunk) {
     struct asked *asked = call_owner(attempt);
+    if (!call_hears(asked->call)) return true;
     asked->emitted = true;
     return call_emit(call_token(asked->call), chunk) != TN_AGAIN;
 }

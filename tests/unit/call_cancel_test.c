@@ -314,6 +314,37 @@ static void test_a_models_deltas_go_to_the_tasks_owner(void **state) {
     callable_unref(node);
 }
 
+static bool is_heard;
+static bool message_heard(const struct call *call) {
+    (void)call;
+    return is_heard;
+}
+
+static void test_a_models_deltas_that_nobody_hears_go_no_further(void **state) {
+    (void)state;
+    static const struct call_ops ops = {.ended = record_ended, .chunk = message_chunk, .hears = message_heard};
+    static const struct {
+        bool heard;
+        int64_t idle_ms; /* chunks put it off, heard or not */
+        int messages;
+    } rows[] = {{false, 0, 0}, {false, 100, 5}, {true, 0, 5}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct callable *node = fixture_instance("calls_stream");
+        struct record record = {0};
+        struct call *call = call_new(fixture_host.loop, node, &ops, &record);
+        call_timeout(call, 0, rows[i].idle_ms);
+        messages = 0;
+        is_heard = rows[i].heard;
+        assert_int_equal(call_hears(call), rows[i].messages != 0);
+        call_start(call, value_int(5));
+        fixture_wait(&record);
+        assert_int_equal(record.outcome, CALL_COMPLETED);
+        assert_int_equal(messages, rows[i].messages);
+        call_free(call);
+        callable_unref(node);
+    }
+}
+
 static int depth_reached;
 static void depth_done(void *user, int32_t status, tn_value result) {
     (void)status, (void)result;
@@ -412,6 +443,7 @@ int main(void) {
         TEST(test_children_are_cancelled_and_end_first),
         TEST(test_a_parent_that_ends_first_waits_for_its_children),
         TEST(test_a_models_deltas_go_to_the_tasks_owner),
+        TEST(test_a_models_deltas_that_nobody_hears_go_no_further),
         TEST(test_depth_is_bounded),
         TEST(test_random_ends_and_cancels),
     };
