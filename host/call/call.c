@@ -328,9 +328,8 @@ int32_t slot_write_more(struct call *call) {
 static void on_idle(struct loop_timer *timer);
 
 static void stop_timers(struct call *call) {
-    if (call->total.index) loop_timer_stop(call->loop, &call->total);
     if (call->idle.index) loop_timer_stop(call->loop, &call->idle);
-    if (call->grace.index && slot_state(call) != SLOT_LINGERING) loop_timer_stop(call->loop, &call->grace);
+    if (call->limit.index && slot_state(call) != SLOT_LINGERING) loop_timer_stop(call->loop, &call->limit);
 }
 
 /* The next chunk, or NULL where there is none, or the owner wants none. */
@@ -402,7 +401,7 @@ static void settle(struct call *call) {
 
 /* A call that was abandoned has ended after all. */
 static void retrieve(struct call *call) {
-    if (call->grace.index) loop_timer_stop(call->loop, &call->grace);
+    if (call->limit.index) loop_timer_stop(call->loop, &call->limit);
     if (call->callable->ops->over) call->callable->ops->over(call->callable, call);
     if (call->freed) release(call);
 }
@@ -434,7 +433,7 @@ void call_resume(struct call *call) {
 /* ---- Asking for the end ---- */
 
 static void on_grace(struct loop_timer *timer) {
-    struct call *call = (struct call *)(void *)((char *)timer - offsetof(struct call, grace));
+    struct call *call = (struct call *)(void *)((char *)timer - offsetof(struct call, limit));
     call->hung = true;
     call->give_up = true;
     slot_acquire(call);
@@ -449,7 +448,7 @@ static void on_grace(struct loop_timer *timer) {
 static void ask_callable(struct call *call) {
     const struct callable_ops *ops = call->callable->ops;
     child_cancel_all(call);
-    if (ops->outside) loop_timer_start(call->loop, &call->grace, CALL_GRACE_MS, on_grace);
+    if (ops->outside) loop_timer_start(call->loop, &call->limit, CALL_GRACE_MS, on_grace);
     if (ops->cancel) ops->cancel(call->callable, call);
     if (!ops->outside || !call->timed_out) return;
     call->give_up = true;
@@ -479,7 +478,7 @@ static void ask(struct call *call, uint8_t timed_out) {
         slot_pump_unlock(call);
     if (emitter) worker_wake(emitter);
     if (!ask_now) return;
-    if (call->total.index) loop_timer_stop(call->loop, &call->total);
+    if (call->limit.index) loop_timer_stop(call->loop, &call->limit);
     if (call->idle.index) loop_timer_stop(call->loop, &call->idle);
     if (call->starting)
         call->cancel_owed = true;
@@ -490,7 +489,7 @@ static void ask(struct call *call, uint8_t timed_out) {
 void call_cancel(struct call *call) { ask(call, SLOT_TIME_LEFT); }
 
 static void on_total(struct loop_timer *timer) {
-    ask((struct call *)(void *)((char *)timer - offsetof(struct call, total)), SLOT_TIME_TOTAL);
+    ask((struct call *)(void *)((char *)timer - offsetof(struct call, limit)), SLOT_TIME_TOTAL);
 }
 
 static void on_idle(struct loop_timer *timer) {
@@ -581,7 +580,7 @@ bool call_start(struct call *call, tn_value input) {
     if (call->cancel_owed) {
         ask_callable(call);
     } else if (!ended) {
-        if (call->total_ms) loop_timer_start(call->loop, &call->total, call->total_ms, on_total);
+        if (call->total_ms) loop_timer_start(call->loop, &call->limit, call->total_ms, on_total);
         if (call->idle_ms) loop_timer_start(call->loop, &call->idle, call->idle_ms, on_idle);
     }
     return false;

@@ -73,7 +73,8 @@ struct call {
     struct worker *on_worker;     /* where a blocking callee of call_wait is to run */
     int64_t total_ms, idle_ms;    /* 0: none */
     int64_t children_ms;          /* the total_ms of calls that its task makes; 0: none */
-    struct loop_timer total, idle, grace;
+    struct loop_timer limit;      /* of total_ms; once it has been asked to end, of its grace */
+    struct loop_timer idle;
     uint32_t depth;
     uint32_t made;    /* calls that its task has made */
     uint32_t ordinal; /* among those of its parent */
