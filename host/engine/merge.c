@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define INDEX_FROM 16 /* members */
+
 static int32_t wrong_kind(const struct merge_context *context, tn_value found, const char *expected,
                           struct error *error) {
     return error_set(error, TN_TYPE, "CHANNEL", "channel `%s`: found %s, its reducer expects %s",
@@ -107,24 +109,37 @@ static void drop_index(const struct merge_context *context) {
     *context->index = NULL;
 }
 
-/* The position of the member with that key, or -1. */
-static int64_t find_member(const struct merge_context *context, tn_value array, tn_value key, uint64_t hash) {
-    struct member_index *index = ensure_index(context, array);
+static bool is_member(const struct merge_context *context, tn_value array, size_t position, tn_value key) {
+    tn_value other = member_key(context, value_at(array, position));
+    return other && value_equal(other, key);
+}
+
+/* The position of the member with that key, or -1. Few are looked through, and have no index. */
+static int64_t find_member(const struct merge_context *context, tn_value array, tn_value key) {
+    size_t count = value_count(array);
     uint32_t cursor = 0, position;
-    while ((position = member_index_next(index, hash, &cursor)) != UINT32_MAX) {
-        if (position >= value_count(array)) continue;
-        tn_value other = member_key(context, value_at(array, position));
-        if (other && value_equal(other, key)) return position;
+    if (!*context->index && count < INDEX_FROM) {
+        for (size_t i = 0; i < count; i++)
+            if (is_member(context, array, i, key)) return (int64_t)i;
+        return -1;
     }
+    const struct member_index *index = ensure_index(context, array);
+    uint64_t hash = value_hash(key);
+    while ((position = member_index_next(index, hash, &cursor)) != UINT32_MAX)
+        if (position < count && is_member(context, array, position, key)) return position;
     return -1;
+}
+
+/* A member with that key is about to be appended. */
+static void note_member(const struct merge_context *context, tn_value array, tn_value key) {
+    if (*context->index) member_index_add(*context->index, value_hash(key), (uint32_t)value_count(array));
 }
 
 static int32_t add_to_union_take(const struct merge_context *context, tn_value current, tn_value item, tn_value *out,
                                  struct error *error) {
     (void)error;
-    uint64_t hash = value_hash(item);
-    if (find_member(context, current, item, hash) < 0) {
-        member_index_add(*context->index, hash, (uint32_t)value_count(current));
+    if (find_member(context, current, item) < 0) {
+        note_member(context, current, item);
         current = value_push_take(current, value_ref(item));
     }
     *out = current;
@@ -135,7 +150,7 @@ static int32_t add_to_union_take(const struct merge_context *context, tn_value c
 static tn_value made_id(const struct merge_context *context, tn_value array) {
     for (size_t ordinal = value_count(array);; ordinal++) {
         tn_value id = value_format("m-%016" PRIx64 "-%zu", context->origin, ordinal);
-        if (find_member(context, array, id, value_hash(id)) < 0) return id;
+        if (find_member(context, array, id) < 0) return id;
         value_unref(id);
     }
 }
@@ -160,12 +175,11 @@ static int32_t add_message_take(const struct merge_context *context, tn_value cu
                              value_chars(context->channel->name, NULL));
         }
         tn_value made = made_id(context, current);
-        member_index_add(*context->index, value_hash(made), (uint32_t)value_count(current));
+        note_member(context, current, made);
         *out = value_push_take(current, value_set_take(value_ref(message), "id", made));
         return TN_OK;
     }
-    uint64_t hash = value_hash(id);
-    int64_t position = find_member(context, current, id, hash);
+    int64_t position = find_member(context, current, id);
     if (removes) {
         if (position < 0) {
             value_unref(current);
@@ -180,7 +194,7 @@ static int32_t add_message_take(const struct merge_context *context, tn_value cu
     } else if (position >= 0) {
         *out = value_replace_take(current, (size_t)position, value_ref(message));
     } else {
-        member_index_add(*context->index, hash, (uint32_t)value_count(current));
+        note_member(context, current, id);
         *out = value_push_take(current, value_ref(message));
     }
     return TN_OK;

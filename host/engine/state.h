@@ -33,7 +33,7 @@ struct state {
     tn_value *pending;             /* NULL: not written in this step */
     uint32_t *writers;             /* of pending: the task that wrote last */
     uint32_t *dirty;               /* channels with something pending, in order of their first write */
-    struct member_index **indexes; /* of union and messages: what is in the array; made on first use */
+    struct member_index **indexes; /* of union and messages: what is in the array; NULL while that is little */
 };
 
 /* Bytes that state_init needs at `memory`, aligned as pointers are. */
