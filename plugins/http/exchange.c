@@ -413,6 +413,7 @@ int32_t exchange_cancel(uint64_t number) {
 void exchanges_close(void) {
     for (uint32_t i = 0; i < table.count; i++)
         if (table.slots[i].exchange != NULL) exchange_free(table.slots[i].exchange);
+    give_close();
     free(table.slots);
     table.slots = NULL;
     table.count = table.capacity = table.live = table.first_free = 0;

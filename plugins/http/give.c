@@ -8,6 +8,8 @@
 
 #define KEEP 16384 /* bytes of memory that an exchange keeps between two pieces of a body */
 
+static tn_value empty_message; /* made when it is first needed */
+
 void give_begin(struct exchange *exchange) {
     exchange->events = (struct sse)SSE_INIT;
     exchange->lines = (struct lines)LINES_INIT;
@@ -22,6 +24,11 @@ void give_finish(struct exchange *exchange) {
     give_forget(exchange);
     sse_finish(&exchange->events);
     lines_finish(&exchange->lines);
+}
+
+void give_close(void) {
+    tn_release(empty_message);
+    empty_message = NULL;
 }
 
 static bool is_event_stream(tn_value headers) {
@@ -74,7 +81,24 @@ static tn_value end_value(const struct exchange *exchange) {
     return tn.value->finish(builder);
 }
 
+/* Most are a message without an id: with other data, and for the rest the same as the one before. */
+static tn_value message_value(const struct sse *events) {
+    if (empty_message == NULL) {
+        tn_builder *builder = tn.value->builder();
+        tn.value->begin(builder, TN_OBJECT);
+        tn_put_text(builder, "event", "message");
+        tn_put_text(builder, "data", "");
+        tn.value->end(builder);
+        empty_message = tn.value->finish(builder);
+    }
+    tn_value data = text_lossy(events->data.data, events->data.length);
+    tn_value made = data != NULL ? tn.value->set(empty_message, "data", data) : NULL;
+    tn_release(data);
+    return made;
+}
+
 static tn_value event_value(const struct sse *events) {
+    if (events->event.length == 0 && events->id.length == 0 && events->retry < 0) return message_value(events);
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_take(builder, "event",

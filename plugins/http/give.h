@@ -45,5 +45,6 @@ bool give_is_piecemeal(const struct exchange *exchange);
  * on with. Look at `cancelled` and `over` first.
  */
 tn_value give(struct exchange *exchange);
+void give_close(void); /* what is kept for all of them */
 
 #endif
