@@ -55,6 +55,7 @@ const struct config_key *config_key_at(size_t index);
 
 #define CONFIG_FILE_MAX    (1u << 20)  /* bytes of a tenon.yaml */
 #define CONFIG_SECRET_MAX  (64u << 10) /* bytes of a secret's text */
+#define CONFIG_SECRET_MS   60000       /* for a command that prints one, or a pipe, to come to an end */
 #define CONFIG_PATHS_MAX   100u        /* entries of plugins.path */
 #define CONFIG_PARENTS_MAX 64u         /* folders searched upwards */
 #define CONFIG_TRUST_MAX   1000u       /* entries of packs.trust */
@@ -115,7 +116,7 @@ bool config_trusts(const struct config *config, const char *key, struct error *e
 
 /*
  * A secret's text, a new reference: by its row under `secrets`, else the environment variable of that name. Fails with
- * SECRET_NOT_FOUND; no message ever has the text. A command is waited for. [any]
+ * SECRET_NOT_FOUND; no message ever has the text. A command is waited for, CONFIG_SECRET_MS at most. [any]
  */
 int32_t config_secret(const struct config *config, const char *name, tn_value *out, struct error *error);
 bool config_secret_runs(const struct config *config, const char *name); /* it is what a command prints */

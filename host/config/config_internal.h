@@ -24,6 +24,7 @@ struct config {
     tn_value tools;     /* key of the section `tools` -> its value; audit absolute */
     tn_value trust;     /* of packs: public keys in base64, and absolute paths of files with one */
     int32_t log;        /* TN_LOG_…, or CONFIG_LOG_UNSET */
+    int64_t secret_ms;  /* instead of CONFIG_SECRET_MS, for tests; 0: that */
 };
 
 /* A folder or file where plugins are looked for; copied. */

@@ -2,7 +2,8 @@
  * secret.c - fetching what {secret: NAME} refers to: a variable, a file, or what a command prints.
  *
  * The text goes to whoever asked and nowhere else: no message, log or cache has it. One line end is taken off the end,
- * as files and commands have one. A command gets no input, its standard error is the operator's.
+ * as files and commands have one. A command gets no input, its standard error is the operator's. What has not come to
+ * an end within CONFIG_SECRET_MS is given up: a command that waits for somebody, a pipe that nobody writes to.
  */
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
@@ -11,30 +12,54 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static int32_t refuse(struct error *error, const char *name, const char *how, const char *why) {
     return error_set(error, TN_NOT_FOUND, "SECRET_NOT_FOUND", "the secret `%s` cannot be had: %s: %s", name, how, why);
 }
 
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* False: it took too long. */
+static bool has_come(int descriptor, int64_t until_ms) {
+    struct pollfd ready = {.fd = descriptor, .events = POLLIN};
+    int got;
+    do {
+        int64_t left = until_ms - now_ms();
+        got = poll(&ready, 1, left > 0 ? (int)left : 0);
+    } while (got < 0 && errno == EINTR);
+    return got != 0;
+}
+
 /* Everything `descriptor` gives, as a string. Fails with a static reason. */
-static tn_value drain(int descriptor, const char **why) {
+static tn_value drain(int descriptor, int64_t until_ms, const char **why) {
     struct buffer text;
     char chunk[1024];
-    ssize_t got;
+    ssize_t got = 1;
+    bool late = false;
     tn_value secret = NULL;
     buffer_init(&text, CONFIG_SECRET_MAX);
-    while ((got = read(descriptor, chunk, sizeof chunk)) != 0) {
-        if (got < 0 && errno == EINTR) continue;
+    while (got != 0 && !(late = !has_come(descriptor, until_ms))) {
+        got = read(descriptor, chunk, sizeof chunk);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (got < 0) break;
         buffer_append(&text, chunk, (size_t)got);
         if (text.overflow) break;
     }
-    if (got < 0) {
+    if (late) {
+        *why = "it had not come to an end within 60 seconds";
+    } else if (got < 0) {
         *why = "it cannot be read";
     } else if (text.overflow) {
         *why = "it is longer than 64 KiB";
@@ -64,24 +89,43 @@ static int32_t from_environment(const char *name, const char *variable, tn_value
     return status;
 }
 
-static int32_t from_file(const char *name, const char *path, tn_value *out, struct error *error) {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+static int32_t from_file(const char *name, const char *path, int64_t until_ms, tn_value *out, struct error *error) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (descriptor < 0) return refuse(error, name, path, strerror(errno));
     const char *why = NULL;
-    tn_value secret = drain(descriptor, &why);
+    tn_value secret = drain(descriptor, until_ms, &why);
     close(descriptor);
     if (!secret) return refuse(error, name, path, why);
     *out = secret;
     return TN_OK;
 }
 
-static int32_t from_command(const char *name, tn_value command, tn_value *out, struct error *error) {
+/* Gone, or killed once it is late. True: it ended well. */
+static bool end_command(pid_t child, int64_t until_ms, const char **why) {
+    int state = 0;
+    bool killed = false;
+    for (;;) {
+        pid_t got = waitpid(child, &state, killed ? 0 : WNOHANG);
+        if (got == child) break;
+        if (got < 0 && errno != EINTR) return false;
+        const struct timespec moment = {.tv_nsec = 2000000};
+        killed = now_ms() >= until_ms;
+        if (killed)
+            kill(child, SIGKILL);
+        else if (got == 0)
+            nanosleep(&moment, NULL);
+    }
+    if (killed) *why = "it had not come to an end within 60 seconds";
+    return !killed && WIFEXITED(state) && WEXITSTATUS(state) == 0;
+}
+
+static int32_t from_command(const char *name, tn_value command, int64_t until_ms, tn_value *out, struct error *error) {
     size_t count = value_count(command);
     assert(count > 0); /* as the configuration was read */
     char **arguments = mem_array(NULL, count + 1, sizeof *arguments);
     for (size_t i = 0; i < count; i++) arguments[i] = mem_text(value_chars(value_at(command, i), NULL));
     arguments[count] = NULL;
-    int ends[2] = {-1, -1}, state = 0;
+    int ends[2] = {-1, -1};
     pid_t child;
     const char *why = NULL;
     tn_value secret = NULL;
@@ -98,14 +142,14 @@ static int32_t from_command(const char *name, tn_value command, tn_value *out, s
         if (failure) {
             why = strerror(failure);
         } else {
-            secret = drain(ends[0], &why);
+            secret = drain(ends[0], until_ms, &why);
             close(ends[0]); /* before waiting: one that writes on is told so */
             ends[0] = -1;
-            while (waitpid(child, &state, 0) < 0 && errno == EINTR) continue;
-            if (secret && !(WIFEXITED(state) && WEXITSTATUS(state) == 0)) {
+            const char *other = "the command failed";
+            if (!end_command(child, until_ms, &other) && secret) {
                 value_unref(secret);
                 secret = NULL;
-                why = "the command failed";
+                why = other;
             }
         }
         if (ends[0] >= 0) close(ends[0]);
@@ -120,8 +164,9 @@ static int32_t from_command(const char *name, tn_value command, tn_value *out, s
 int32_t config_secret(const struct config *config, const char *name, tn_value *out, struct error *error) {
     tn_value row = config ? value_get(config->secrets, name) : NULL;
     tn_value env = value_get(row, "env"), file = value_get(row, "file"), command = value_get(row, "command");
-    if (command) return from_command(name, command, out, error);
-    if (file) return from_file(name, value_chars(file, NULL), out, error);
+    int64_t until_ms = now_ms() + (config && config->secret_ms ? config->secret_ms : CONFIG_SECRET_MS);
+    if (command) return from_command(name, command, until_ms, out, error);
+    if (file) return from_file(name, value_chars(file, NULL), until_ms, out, error);
     return from_environment(name, env ? value_chars(env, NULL) : name, out, error);
 }
 

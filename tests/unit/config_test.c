@@ -6,6 +6,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/config/config.h"
+#include "host/config/config_internal.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -370,6 +371,25 @@ static void fetches_secrets(void **state) {
     config_free(config);
 }
 
+/* A pipe that nobody writes to, commands that do not end: before they have printed, and after. */
+static void gives_up_on_secrets(void **state) {
+    (void)state;
+    char text[1024], first[512];
+    snprintf(text, sizeof text,
+             "secrets:\n  P: {file: %s}\n  S: {command: [sleep, '1000']}\n"
+             "  A: {command: [sh, -c, 'echo text; exec sleep 1000 >&-']}\n",
+             in("pipe"));
+    assert_int_equal(mkfifo(in("pipe"), 0600), 0);
+    struct config *config = read_text(text, first, sizeof first);
+    assert_string_equal(first, "");
+    config->secret_ms = 50;
+    no_secret(config, "P", "it had not come to an end");
+    no_secret(config, "S", "it had not come to an end");
+    no_secret(config, "A", "it had not come to an end");
+    assert_int_equal(unlink(in("pipe")), 0);
+    config_free(config);
+}
+
 static void reveals(void **state) {
     (void)state;
     static const char given[] =
@@ -408,6 +428,7 @@ int main(void) {
         cmocka_unit_test(bounds_the_search_upwards),
         cmocka_unit_test(empty_is_fine),
         cmocka_unit_test(fetches_secrets),
+        cmocka_unit_test(gives_up_on_secrets),
         cmocka_unit_test(hosts_of_secrets),
         cmocka_unit_test(reveals),
     };
