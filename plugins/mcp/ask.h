@@ -39,6 +39,7 @@ struct call {
     /* The round, of servers that keep nothing between two requests. */
     tn_value state, inputs, responses;
     uint32_t rounds;
+    int64_t permits;       /* times that a person was asked whether the server may be used */
     struct ask *asks;      /* questions for people, in their order */
     struct ask *to_models; /* not begun */
     struct ask *at_models;

@@ -197,6 +197,16 @@ static void begin_round(struct call *call, tn_value result) {
     call_advance(call);
 }
 
+/* A person is asked for permission to use the server; the request is sent again afterwards. False: nobody can be. */
+static bool ask_permission(struct call *call) {
+    tn_value question = call->permits < OAUTH_ASKS_MAX ? server_question(call->server) : NULL;
+    bool asked = question != NULL && asks_add(call, ASK_PERSON, NULL, NULL, question);
+    call->permits += asked;
+    call->sends |= asked;
+    tn_release(question);
+    return asked;
+}
+
 static void answered(void *user, const struct rpc_answer *answer) {
     struct call *call = user;
     tn_value urls = tn.value->get(answer->data, "elicitations");
@@ -211,6 +221,8 @@ static void answered(void *user, const struct rpc_answer *answer) {
     }
     if (answer->result != NULL) {
         decide_result(call, answer->result);
+    } else if (answer->failure != NULL && strcmp(answer->failure, OAUTH_NEEDED) == 0 && ask_permission(call)) {
+        /* call_advance asks it */
     } else if (answer->code == RPC_URL_NEEDED && tn.value->count(urls) > 0 && ++call->rounds <= MCP_ROUNDS_MAX) {
         for (uint64_t i = 0, count = tn.value->count(urls); i < count && i < MCP_ASKED_MAX; i++)
             asks_add(call, ASK_PERSON, NULL, NULL, tn.value->at(urls, i));
@@ -265,6 +277,7 @@ static tn_value continuation_of(const struct call *call, const struct ask *ask) 
     if (call->answers != NULL) tn_put(builder, "answers", call->answers);
     if (ask->key != NULL) put_round(builder, call, ask);
     if (ask->key == NULL && ask->id == NULL) tn_put_bool(builder, "again", 1);
+    if (call->permits > 0) tn_put_int(builder, "permits", call->permits);
     tn.value->end(builder);
     tn.value->end(builder);
     return tn.value->finish(builder);
@@ -359,6 +372,15 @@ static void resume_round(struct call *call, tn_value round, tn_value result) {
     asks_of_round(call);
 }
 
+/* What a person said of the server's use, or brought back. */
+static void permitted(struct call *call, tn_value question, tn_value answer) {
+    struct oauth *oauth = call->server->oauth;
+    char why[OAUTH_WHY_MAX] = "the permission was declined";
+    if (tn.value->kind(answer) != TN_NULL && (oauth == NULL || oauth_answer(oauth, question, answer, why, sizeof why)))
+        return;
+    call_decide(call, "AUTH", format_value("server `%s`: %s", call->server->name, why), detail_of(call, NULL, NULL));
+}
+
 static int32_t resume(struct tool *tool, tn_task task, tn_value ours, tn_value answer, uint32_t model) {
     tn_value question = tn.value->get(ours, "question"), round = tn.value->get(ours, "round");
     tn_value result = elicit_result(question, answer), answers = tn.value->get(ours, "answers");
@@ -373,8 +395,11 @@ static int32_t resume(struct tool *tool, tn_task task, tn_value ours, tn_value a
     } else if (result != NULL && (call = call_new(tool, task, tn.value->get(ours, "arguments"), model)) != NULL) {
         call->answers = remember(answers != NULL ? tn_retain(answers) : NULL, question, result);
         call->sends = true;
+        call->permits = tn_get_int(ours, "permits", 0);
         if (round != NULL)
             resume_round(call, round, result);
+        else if (elicit_authorizes(question))
+            permitted(call, question, answer);
         else if (value_true(tn.value->get(ours, "again")) && !value_is(tn.value->get(result, "action"), "accept"))
             call_decide(call, "TOOL_ERROR",
                         format_value("server `%s`: tool `%s` needs what was declined", tool->server->name, tool->name),
@@ -436,7 +461,8 @@ void calls_fail(struct server *server, const char *code, const char *why) {
             continue;
         }
         call->waiting = false;
-        call_decide(call, code, format_value("server `%s`: %s", server->name, why), detail_of(call, NULL, NULL));
+        if (strcmp(code, OAUTH_NEEDED) != 0 || !ask_permission(call))
+            call_decide(call, code, format_value("server `%s`: %s", server->name, why), detail_of(call, NULL, NULL));
         call_advance(call);
         call = server->calls;
     }

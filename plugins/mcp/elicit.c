@@ -6,6 +6,8 @@
  */
 #include "elicit.h"
 
+bool elicit_authorizes(tn_value params) { return tn.value->get(params, "authorization") != NULL; }
+
 static bool is_url(tn_value params) { return value_is(tn.value->get(params, "mode"), "url"); }
 
 tn_value elicit_payload(tn_value params, const char *server, const char *tool) {
@@ -14,7 +16,7 @@ tn_value elicit_payload(tn_value params, const char *server, const char *tool) {
     tn_put_text(builder, "question", tn_get_text(params, "message", "The server asks for something."));
     tn_put_text(builder, "server", server);
     tn_put_text(builder, "tool", tool);
-    tn_put_text(builder, "mode", is_url(params) ? "url" : "form");
+    tn_put_text(builder, "mode", elicit_authorizes(params) ? "authorization" : is_url(params) ? "url" : "form");
     if (is_url(params))
         tn_put(builder, "url", tn.value->get(params, "url"));
     else if (tn.value->get(params, "requestedSchema") != NULL)
@@ -34,6 +36,12 @@ tn_value elicit_schema(tn_value params) {
         tn_put_begin(builder, NULL, TN_OBJECT);
         tn_put_bool(builder, "const", 1);
         tn.value->end(builder);
+        if (elicit_authorizes(params)) { /* the address that it ended at */
+            tn_put_begin(builder, NULL, TN_OBJECT);
+            tn_put_text(builder, "type", "string");
+            tn_put_text(builder, "pattern", "^https?://");
+            tn.value->end(builder);
+        }
     }
     tn_put_begin(builder, NULL, TN_OBJECT);
     tn_put_text(builder, "type", "null");
@@ -64,7 +72,8 @@ static void put_content(tn_builder *builder, tn_value params, tn_value answer) {
 
 tn_value elicit_result(tn_value params, tn_value answer) {
     bool form = !is_url(params) && tn.value->kind(answer) == TN_OBJECT;
-    bool accepted = form || (is_url(params) && value_true(answer));
+    bool back = elicit_authorizes(params) && tn.value->kind(answer) == TN_STRING;
+    bool accepted = form || back || (is_url(params) && value_true(answer));
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "action", accepted ? "accept" : "decline");
@@ -74,7 +83,7 @@ tn_value elicit_result(tn_value params, tn_value answer) {
 }
 
 bool elicit_same(tn_value params, tn_value others) {
-    static const char *const members[] = {"mode", "message", "requestedSchema", "url"};
+    static const char *const members[] = {"mode", "message", "requestedSchema", "url", "authorization"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         tn_value a = tn.value->get(params, members[i]), b = tn.value->get(others, members[i]);
         if ((a == NULL) != (b == NULL) || (a != NULL && !tn.value->equal(a, b))) return false;

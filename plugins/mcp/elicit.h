@@ -16,6 +16,8 @@
 tn_value elicit_payload(tn_value params, const char *server, const char *tool);
 tn_value elicit_schema(tn_value params);
 tn_value elicit_result(tn_value params, tn_value answer);
+/* It is not the server that asks, but we, for permission to use it: the answer may be an address, too. */
+bool elicit_authorizes(tn_value params);
 /* The same question: its words, and what it wants to know. */
 bool elicit_same(tn_value params, tn_value others);
 

@@ -3,11 +3,13 @@
  *
  * An exchange is one request over HTTP: a POST with a message, a GET for the server's own messages or to go on with a
  * stream, or the DELETE. Answers that are no stream are collected, bounded by tenon.http. Whoever is given an event may
- * close the transport: `closed` is looked at afterwards, and the memory goes when nobody is inside any more.
+ * close the transport: `closed` is looked at afterwards, and the memory goes when nobody is inside any more. One that
+ * is refused for want of a token waits for a better one, and is sent again.
  */
 #include "http.h"
 #include "buffer.h"
 #include "header.h"
+#include "oauth/challenge.h"
 #include "sse.h" /* of plugins/http/parse */
 
 #define SESSION_MAX 1024     /* bytes of a session's id */
@@ -19,6 +21,7 @@ struct http {
     struct transport transport; /* first */
     char *name, *url;
     tn_value headers;
+    struct oauth *oauth;
     struct exchange *exchanges;
     char session[SESSION_MAX + 1];
     char version[16]; /* "" before it has been agreed on */
@@ -44,6 +47,11 @@ struct exchange {
     struct sse sse;
     int64_t retry_ms; /* what the stream said last; -1: nothing */
     struct buffer body;
+    /* What is needed to send it again. */
+    tn_value message, extra;
+    tn_value header; /* the token that went with it */
+    struct oauth_wait wait;
+    uint32_t tries; /* times that it was refused for want of a better one */
 };
 
 /* ---- Life ---- */
@@ -59,8 +67,12 @@ static void exchange_free(struct exchange *exchange) {
     if (*at != NULL) *at = exchange->next;
     if (exchange->token != 0) (void)mcp_http->cancel(tn.host, exchange->token);
     if (exchange->timer != 0) (void)tn.core->unpost(tn.host, exchange->timer);
+    if (exchange->http->oauth != NULL) oauth_cancel(exchange->http->oauth, &exchange->wait);
     sse_finish(&exchange->sse);
     buffer_free(&exchange->body);
+    tn_release(exchange->message);
+    tn_release(exchange->extra);
+    tn_release(exchange->header);
     give(exchange);
 }
 
@@ -73,6 +85,8 @@ static void leave(struct http *http) {
     give(http);
 }
 
+static void on_told(struct oauth_wait *wait, enum oauth_outcome outcome, const char *code, const char *why);
+
 static struct exchange *exchange_new(struct http *http, enum purpose purpose, int64_t id) {
     struct exchange *exchange = take(sizeof *exchange);
     if (exchange == NULL) return NULL;
@@ -82,6 +96,7 @@ static struct exchange *exchange_new(struct http *http, enum purpose purpose, in
     exchange->body.limit = MCP_MESSAGE_MAX;
     exchange->sse = (struct sse)SSE_INIT;
     exchange->retry_ms = -1;
+    exchange->wait.told = on_told;
     exchange->next = http->exchanges;
     http->exchanges = exchange;
     return exchange;
@@ -89,7 +104,14 @@ static struct exchange *exchange_new(struct http *http, enum purpose purpose, in
 
 /* ---- Requests ---- */
 
-static void put_headers(tn_builder *builder, const struct http *http) {
+/* `exchange` may be NULL; it remembers the token. */
+static void put_headers(tn_builder *builder, const struct http *http, struct exchange *exchange) {
+    tn_value header = http->oauth != NULL ? oauth_header(http->oauth) : NULL;
+    if (header != NULL) tn_put(builder, "Authorization", header);
+    if (exchange != NULL) {
+        tn_release(exchange->header);
+        exchange->header = header != NULL ? tn_retain(header) : NULL;
+    }
     for (uint64_t i = 0, count = tn.value->count(http->headers); i < count; i++) {
         tn_value key, value;
         if (tn.value->entry(http->headers, i, &key, &value) == TN_OK) tn_put(builder, tn_chars(key, NULL), value);
@@ -142,6 +164,20 @@ static int32_t send_exchange(struct exchange *exchange, tn_builder *builder) {
     return status;
 }
 
+static int32_t send_message(struct exchange *exchange) {
+    struct http *http = exchange->http;
+    exchange->had_session = *http->session != '\0';
+    tn_builder *builder = begin_request(http, "POST");
+    tn_put_begin(builder, "headers", TN_OBJECT);
+    tn_put_text(builder, "Accept", "application/json, text/event-stream");
+    tn_put_text(builder, "Content-Type", "application/json");
+    put_headers(builder, http, exchange);
+    if (http->modern) put_mirrored(builder, exchange->message, exchange->extra);
+    tn.value->end(builder);
+    tn_put(builder, "json", exchange->message);
+    return send_exchange(exchange, builder);
+}
+
 static int32_t http_send(struct transport *transport, tn_value message, int64_t id, tn_value extra) {
     struct http *http = (struct http *)transport;
     struct exchange *exchange = exchange_new(http, POST, id);
@@ -151,16 +187,13 @@ static int32_t http_send(struct transport *transport, tn_value message, int64_t 
         *http->session = *http->version = '\0';
         http->modern = false;
     }
-    exchange->had_session = *http->session != '\0';
-    tn_builder *builder = begin_request(http, "POST");
-    tn_put_begin(builder, "headers", TN_OBJECT);
-    tn_put_text(builder, "Accept", "application/json, text/event-stream");
-    tn_put_text(builder, "Content-Type", "application/json");
-    put_headers(builder, http);
-    if (http->modern) put_mirrored(builder, message, extra);
-    tn.value->end(builder);
-    tn_put(builder, "json", message);
-    int32_t status = send_exchange(exchange, builder);
+    exchange->message = tn_retain(message);
+    exchange->extra = extra != NULL ? tn_retain(extra) : NULL;
+    if (http->oauth != NULL && !oauth_ready(http->oauth)) {
+        oauth_wait(http->oauth, &exchange->wait);
+        return TN_OK;
+    }
+    int32_t status = send_message(exchange);
     if (status != TN_OK) exchange_free(exchange);
     return status;
 }
@@ -171,7 +204,7 @@ static int32_t get_stream(struct exchange *exchange) {
     tn_builder *builder = begin_request(http, "GET");
     tn_put_begin(builder, "headers", TN_OBJECT);
     tn_put_text(builder, "Accept", "text/event-stream");
-    put_headers(builder, http);
+    put_headers(builder, http, exchange);
     if (exchange->sse.id.length > 0)
         tn_put_take(builder, "Last-Event-ID", header_encode(exchange->sse.id.data, exchange->sse.id.length));
     tn.value->end(builder);
@@ -249,6 +282,38 @@ static void broken_off(struct exchange *exchange, const char *code, const char *
     fail_exchange(exchange, 0, NULL, code, why);
 }
 
+/* ---- Who asks ---- */
+
+static void on_told(struct oauth_wait *wait, enum oauth_outcome outcome, const char *code, const char *why) {
+    struct exchange *exchange = (struct exchange *)(void *)((char *)wait - offsetof(struct exchange, wait));
+    struct http *http = exchange->http;
+    http->inside++;
+    if (outcome != OAUTH_GO)
+        fail_exchange(exchange, 401, NULL, code, why);
+    else if ((exchange->purpose == POST ? send_message(exchange) : get_stream(exchange)) != TN_OK)
+        fail_exchange(exchange, 0, NULL, "CONNECTION_LOST", "its request cannot be sent again");
+    leave(http);
+}
+
+/* The server wants another token, and one may be got: the request waits for it. */
+static bool wants_token(struct exchange *exchange, int64_t status, tn_value end) {
+    struct http *http = exchange->http;
+    const char *header = tn_get_text(tn.value->get(end, "headers"), "www-authenticate", NULL);
+    if (http->oauth == NULL || exchange->purpose == STREAM || (status != 401 && status != 403)) return false;
+    tn_value challenge = challenge_read(header);
+    bool scope = challenge_wants_scope(challenge);
+    tn_release(challenge);
+    if (status == 403 && !scope) return false;
+    if (++exchange->tries > OAUTH_TRIES_MAX) {
+        fail_exchange(exchange, status, NULL, "AUTH",
+                      "it refused one token after the other for the same request; look at what it wants to see");
+        return true;
+    }
+    buffer_free(&exchange->body);
+    oauth_refused(http->oauth, exchange->header, status, header, &exchange->wait);
+    return true;
+}
+
 /* ---- What tenon.http tells ---- */
 
 static void on_head(struct exchange *exchange, tn_value value) {
@@ -309,6 +374,7 @@ static void refused(struct exchange *exchange, int64_t status, tn_value end) {
         if (!http->closed) events->closed(events->user, "it has ended the session");
         return;
     }
+    if (wants_token(exchange, status, end)) return;
     if (exchange->purpose == STREAM) { /* 405: it has no stream of its own, and that is that */
         exchange_free(exchange);
         return;
@@ -321,6 +387,7 @@ static void refused(struct exchange *exchange, int64_t status, tn_value end) {
 static void on_end(struct exchange *exchange, tn_value end) {
     int64_t status = tn_get_int(end, "status", 0), id = exchange->id;
     if (exchange->dead) return;
+    if (exchange->http->oauth != NULL && status >= 200 && status < 300) oauth_accepted(exchange->http->oauth);
     if (status < 200 || status >= 300) {
         refused(exchange, status, end);
     } else if (exchange->events) {
@@ -403,7 +470,7 @@ static bool http_leave(struct transport *transport, void (*left)(void)) {
     if (http->modern || *http->session == '\0' || http->leaving != 0) return false;
     tn_builder *builder = begin_request(http, "DELETE");
     tn_put_begin(builder, "headers", TN_OBJECT);
-    put_headers(builder, http);
+    put_headers(builder, http, NULL);
     tn.value->end(builder);
     tn.value->end(builder);
     tn_value request = tn.value->finish(builder);
@@ -450,6 +517,7 @@ struct transport *http_new(const struct http_options *options, const struct tran
     http->name = copy_text(options->name);
     http->url = copy_text(options->url);
     http->headers = options->headers != NULL ? tn_retain(options->headers) : NULL;
+    http->oauth = options->oauth;
     if (http->name != NULL && http->url != NULL) return &http->transport;
     (void)snprintf(why, size, "there is no memory left");
     http->closed = true;

@@ -11,11 +11,13 @@
 #ifndef MCP_HTTP_H
 #define MCP_HTTP_H
 
+#include "oauth/oauth.h"
 #include "transport.h"
 
 struct http_options {
     const char *name, *url;
-    tn_value headers; /* {name: TEXT}, sent with everything; may be NULL */
+    tn_value headers;    /* {name: TEXT}, sent with everything; may be NULL */
+    struct oauth *oauth; /* whose token goes with everything; NULL: none does. It outlives the transport */
 };
 
 struct transport *http_new(const struct http_options *options, const struct transport_events *events, char *why,

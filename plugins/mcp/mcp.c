@@ -12,6 +12,7 @@
  * has failed. One component is always there: `mcp.servers`, which says how they all are.
  */
 #include "call.h"
+#include "elicit.h"
 #include "orphans.h"
 #include "stdio.h"
 
@@ -59,11 +60,14 @@ static bool is_eager(const struct server *server) {
 static int32_t init(void *self, tn_value config) {
     tn_value list = tn.value->get(config, "servers");
     struct server **last = &servers;
+    const char *folder = tn_get_text(config, "tokens", NULL);
+    int32_t keeps = 1;
     (void)self;
+    (void)tn.value->as_bool(tn.value->get(config, "keep_tokens"), &keeps);
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
         tn_value name, entry;
         if (tn.value->entry(list, i, &name, &entry) != TN_OK) break;
-        *last = server_new(tn_chars(name, NULL), entry);
+        *last = server_new(tn_chars(name, NULL), entry, folder, keeps);
         if (*last == NULL) {
             forget();
             return TN_NO_MEMORY;
@@ -149,10 +153,37 @@ static void complete_about(tn_task task) {
 /* Somebody who has asked for a server, and is told once it is there, or cannot be. */
 struct waiter {
     struct waiter *next;
-    const struct server *server;
+    struct server *server;
     tn_task task;
+    int64_t asked; /* times that a person was asked for it */
 };
 static struct waiter *waiters;
+
+#define OURS "tenon.mcp"
+
+/* The person's permission, by the way that all questions take. False: nobody needs to be asked, or can be. */
+static bool ask_person(const struct waiter *waiter) {
+    tn_value question = waiter->asked < OAUTH_ASKS_MAX ? server_question(waiter->server) : NULL;
+    if (question == NULL) return false;
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn_put_begin(builder, OURS, TN_OBJECT);
+    tn_put_text(builder, "server", waiter->server->name);
+    tn_put(builder, "question", question);
+    tn_put_int(builder, "asked", waiter->asked + 1);
+    tn.value->end(builder);
+    tn.value->end(builder);
+    tn_value payload = elicit_payload(question, waiter->server->name, "mcp.servers"), schema = elicit_schema(question);
+    tn_value continuation = tn.value->finish(builder);
+    int32_t status = payload != NULL && schema != NULL && continuation != NULL
+                         ? tn.task->interrupt(waiter->task, payload, schema, continuation)
+                         : TN_NO_MEMORY;
+    tn_release(question);
+    tn_release(payload);
+    tn_release(schema);
+    tn_release(continuation);
+    return status == TN_OK;
+}
 
 void servers_arrived(const struct server *server) {
     for (struct waiter **at = &waiters; *at != NULL;) {
@@ -162,7 +193,7 @@ void servers_arrived(const struct server *server) {
             continue;
         }
         *at = waiter->next;
-        complete_about(waiter->task);
+        if (server->state == SERVER_READY || !ask_person(waiter)) complete_about(waiter->task);
         give(waiter);
         at = &waiters; /* whoever was told may have asked again */
     }
@@ -179,23 +210,42 @@ static void stop_waiting(tn_task task) {
     }
 }
 
-static int32_t start_servers(tn_task task, tn_value input) {
-    const char *name = tn_get_text(input, "connect", NULL);
-    struct server *server = servers;
-    while (name != NULL && server != NULL && strcmp(server->name, name) != 0) server = server->next;
-    if (name != NULL && server == NULL)
-        return tn_fail(task, "NOT_FOUND", "`connect`: no server of this name is configured");
-    if (name == NULL || server->state == SERVER_READY) {
-        complete_about(task);
-        return TN_OK;
-    }
+static int32_t wait_for(struct server *server, tn_task task, int64_t asked) {
     struct waiter *waiter = take(sizeof *waiter);
     if (waiter == NULL) return TN_NO_MEMORY;
-    *waiter = (struct waiter){waiters, server, task};
+    *waiter = (struct waiter){waiters, server, task, asked};
     waiters = waiter;
     if (server->state == SERVER_IDLE) server->failures = 0; /* somebody asks for it: no rest first */
     server_connect(server);
     return TN_OK;
+}
+
+/* A person has answered. */
+static int32_t go_on(struct server *server, tn_task task, tn_value ours, tn_value answer) {
+    char why[OAUTH_WHY_MAX];
+    bool declined = tn.value->kind(answer) == TN_NULL;
+    if (declined) return tn_fail(task, "AUTH", "the permission was declined");
+    if (server->oauth == NULL || oauth_answer(server->oauth, tn.value->get(ours, "question"), answer, why, sizeof why))
+        return wait_for(server, task, tn_get_int(ours, "asked", OAUTH_ASKS_MAX));
+    tn_value message = format_value("server `%s`: %s", server->name, why);
+    (void)tn.task->fail(task, "AUTH", message != NULL ? tn_chars(message, NULL) : "no permission has come", NULL);
+    tn_release(message);
+    return TN_FAILED;
+}
+
+static int32_t start_servers(tn_task task, tn_value input) {
+    tn_value ours = value_in(input, "continuation", OURS);
+    const char *name = ours != NULL ? tn_get_text(ours, "server", "") : tn_get_text(input, "connect", NULL);
+    struct server *server = servers;
+    while (name != NULL && server != NULL && strcmp(server->name, name) != 0) server = server->next;
+    if (name != NULL && server == NULL)
+        return tn_fail(task, "NOT_FOUND", "`connect`: no server of this name is configured");
+    if (ours != NULL) return go_on(server, task, ours, tn.value->get(input, "answer"));
+    if (name == NULL || server->state == SERVER_READY) {
+        complete_about(task);
+        return TN_OK;
+    }
+    return wait_for(server, task, 0);
 }
 
 /* ---- Components: an instance is a tool, and what its server's questions to a model go to ---- */

@@ -65,7 +65,32 @@ static tn_value read_roots(tn_value list) {
     return tn.value->finish(builder);
 }
 
-struct server *server_new(const char *name, tn_value config) {
+/* The operator's own header is all that is sent, and `oauth: false` means what it says. */
+static bool authorizes(const struct server *server) {
+    tn_value headers = tn.value->get(server->config, "headers"), oauth = tn.value->get(server->config, "oauth");
+    for (uint64_t i = 0, count = tn.value->count(headers); i < count; i++) {
+        tn_value key, value;
+        if (tn.value->entry(headers, i, &key, &value) != TN_OK) break;
+        if (strcasecmp(tn_chars(key, NULL), "authorization") == 0) return false;
+    }
+    return is_http(server) && mcp_http != NULL && tn.value->kind(oauth) != TN_BOOL;
+}
+
+static struct oauth *open_oauth(const struct server *server, const char *folder, bool keeps) {
+    const struct oauth_options options = {.name = server->name,
+                                          .url = tn_get_text(server->config, "url", ""),
+                                          .config = tn.value->get(server->config, "oauth"),
+                                          .folder = folder,
+                                          .keeps = keeps,
+                                          .oldest = value_is(tn.value->get(server->config, "era"), "2025-03-26")};
+    return oauth_new(&options);
+}
+
+tn_value server_question(const struct server *server) {
+    return server->oauth != NULL ? oauth_question(server->oauth) : NULL;
+}
+
+struct server *server_new(const char *name, tn_value config, const char *folder, bool keeps) {
     struct server *server = take(sizeof *server);
     char host[200];
     if (server == NULL) return NULL;
@@ -78,7 +103,9 @@ struct server *server_new(const char *name, tn_value config) {
         (void)snprintf(server->effect, sizeof server->effect, "network.http:%s", host);
     else
         (void)snprintf(server->effect, sizeof server->effect, "network.http");
-    if (server->name != NULL) return server;
+    bool authorized = server->name != NULL && authorizes(server);
+    if (authorized) server->oauth = open_oauth(server, folder, keeps);
+    if (server->name != NULL && (!authorized || server->oauth != NULL)) return server;
     server_free(server);
     return NULL;
 }
@@ -121,10 +148,11 @@ static void rested(void *argument) {
 
 /* It did not come up: whoever waits is told. */
 static void give_up(struct server *server, const char *code, const char *why) {
+    bool asks = strcmp(code, OAUTH_NEEDED) == 0; /* which is no trouble of the server's: it need not rest */
     server->state = SERVER_IDLE;
-    server->failures++;
+    if (!asks) server->failures++;
     set_why(server, why);
-    say(TN_LOG_ERROR, "server `%s`: %s", server->name, why);
+    say(asks ? TN_LOG_WARN : TN_LOG_ERROR, "server `%s`: %s", server->name, why);
     calls_fail(server, code, why);
     settle(server);
     servers_arrived(server);
@@ -175,6 +203,7 @@ void server_free(struct server *server) {
     server_stop(server);
     calls_free(server);
     registering_forget(server);
+    oauth_free(server->oauth);
     tn_release(server->config);
     tn_release(server->roots);
     give(server->why);
@@ -200,12 +229,30 @@ static void on_listed(struct server *server) {
     calls_ready(server);
 }
 
+/* It says who it is to anybody, and what it has to none that it does not know. */
+static void locked(struct server *server, const char *message) {
+    char why[OAUTH_WHY_MAX];
+    (void)snprintf(why, sizeof why, "%s", message);
+    registering_keep_all(server);
+    registering_end(server);
+    server->listing = false;
+    server->state = SERVER_STARTING;
+    session_fail_all(server->session, OAUTH_NEEDED, why);
+    calls_lost(server);
+    drop_session(server);
+    give_up(server, OAUTH_NEEDED, why);
+}
+
 static void listed(void *user, const struct rpc_answer *answer) {
     struct server *server = user;
     tn_value cursor = tn.value->get(answer->result, "nextCursor"), tools = tn.value->get(answer->result, "tools");
     bool more = tn.value->kind(cursor) == TN_STRING;
     if (answer->result == NULL) {
         if (answer->failure != NULL && strcmp(answer->failure, "SERVER_LOST") == 0) return; /* on_failed says it */
+        if (answer->failure != NULL && strcmp(answer->failure, OAUTH_NEEDED) == 0) {
+            locked(server, answer->message);
+            return;
+        }
         say(TN_LOG_ERROR, "server `%s`: its tools cannot be listed: %s", server->name, answer->message);
         registering_keep_all(server);
         on_listed(server);
@@ -282,7 +329,7 @@ static struct transport *open_transport(struct server *server, char *why, size_t
     const struct transport_events events = session_transport_events(server->session);
     if (is_http(server)) {
         const struct http_options options = {server->name, tn_get_text(server->config, "url", ""),
-                                             tn.value->get(server->config, "headers")};
+                                             tn.value->get(server->config, "headers"), server->oauth};
         return http_new(&options, &events, why, size);
     }
     const struct stdio_options options = {server->name, tn.value->get(server->config, "command"),
@@ -340,7 +387,10 @@ static const char *state_name(const struct server *server) {
     case SERVER_RESTING: return "resting";
     case SERVER_IDLE: break;
     }
-    return server->why != NULL ? "failed" : "idle";
+    tn_value question = server->why != NULL ? server_question(server) : NULL;
+    bool asks = question != NULL;
+    tn_release(question);
+    return asks ? "unauthorized" : server->why != NULL ? "failed" : "idle";
 }
 
 tn_value server_about(const struct server *server) {

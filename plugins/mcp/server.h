@@ -11,6 +11,7 @@
 #ifndef MCP_SERVER_H
 #define MCP_SERVER_H
 
+#include "oauth/oauth.h"
 #include "session.h"
 #include "tool.h"
 
@@ -41,12 +42,14 @@ struct server {
     uint64_t timer;
     tn_value roots;
     char effect[256];
+    struct oauth *oauth; /* NULL: through pipes, or its headers say who asks */
 };
 
-struct server *server_new(const char *name, tn_value config); /* NULL without memory */
-void server_free(struct server *server);                      /* no call is open */
-void server_connect(struct server *server);                   /* where it is idle; else nothing */
-void server_stop(struct server *server);                      /* it is not in use; its tools stay */
+/* NULL without memory. `folder`: where tokens are kept, NULL where they are by default; `keeps`: whether they are. */
+struct server *server_new(const char *name, tn_value config, const char *folder, bool keeps);
+void server_free(struct server *server);    /* no call is open */
+void server_connect(struct server *server); /* where it is idle; else nothing */
+void server_stop(struct server *server);    /* it is not in use; its tools stay */
 /* A call has a task, or a tool an instance. One that waits for a person is made anew where it is gone. */
 bool server_in_use(const struct server *server);
 const char *server_prefix(const struct server *server);
@@ -54,6 +57,8 @@ int64_t server_timeout_ms(const struct server *server);
 /* The role of the model that it may ask, or NULL. */
 const char *server_sampling(const struct server *server);
 tn_value server_roots(const struct server *server); /* borrowed, or NULL */
+/* A person is to be asked before it can be used: the question, a new reference; NULL where nobody needs to be. */
+tn_value server_question(const struct server *server);
 /* {name, transport, state, …}, for people: a new reference. */
 tn_value server_about(const struct server *server);
 

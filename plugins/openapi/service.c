@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
-#include <tenon/base64.h>
 
 void service_say(const struct service *service, int32_t level, const char *format, ...) {
     char text[1024];
@@ -62,22 +61,6 @@ static bool read_base_url(struct service *service, tn_value section, struct read
 
 /* ---- Who we are ---- */
 
-#define NAME_AND_PASSWORD_MAX 8192u /* bytes, together */
-
-static tn_value basic(const char *user, const char *password) {
-    struct text plain = {.limit = NAME_AND_PASSWORD_MAX}, coded = {.limit = 0};
-    char encoded[TN_BASE64_SIZE(NAME_AND_PASSWORD_MAX)];
-    text_put(&plain, user);
-    text_put(&plain, ":");
-    text_put(&plain, password);
-    text_put(&coded, "Basic ");
-    text_add(&coded, encoded, (uint64_t)(tn_base64_put(encoded, plain.data, plain.length) - encoded));
-    coded.failed |= plain.failed;
-    if (plain.data != NULL) memset(plain.data, 0, plain.length);
-    text_free(&plain);
-    return text_finish(&coded);
-}
-
 static tn_value bearer(tn_value token) {
     struct text text = {.limit = 1u << 20};
     text_put(&text, "Bearer ");
@@ -106,7 +89,7 @@ static bool read_http(struct auth *auth, tn_value scheme, tn_value given, const 
     if (strcasecmp(tn_get_text(scheme, "scheme", ""), "basic") == 0) {
         if (user == NULL)
             return refuse_auth(service, tn_chars(auth->name, NULL), "{user: TEXT, password: {secret: NAME}}");
-        auth->value = basic(user, password);
+        auth->value = text_basic(user, password);
         return auth->value != NULL;
     }
     if (tn_chars(given, NULL) == NULL)

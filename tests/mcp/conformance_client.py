@@ -1,7 +1,8 @@
 """conformance_client.py URL: what the conformance suite runs as a client: every tool of the server there, once.
 
 Arguments are the scenario's (MCP_CONFORMANCE_CONTEXT) or made from the tool's schema; questions are answered with {},
-at a terminal, while the call waits. What it does goes to the file named by TENON_CLIENT_LOG.
+at a terminal, while the call waits. Where permission is asked for (scenarios auth/…), the person is here, too: the page
+is visited, and wherever it leads to, and the answer is true. What it does goes to the file named by TENON_CLIENT_LOG.
 """
 import json
 import os
@@ -10,6 +11,8 @@ import select
 import subprocess
 import sys
 import tempfile
+
+from person import visit
 
 TENON = os.environ["TENON"]
 SIMPLE = {"boolean": True, "integer": 7, "number": 1.5, "array": [], "null": None}
@@ -35,18 +38,18 @@ def value_for(schema):
 
 DOCUMENT = """version: "1.0"
 channels: [{name: messages, type: reduce, reducer: messages, default: []}]
-nodes: [{id: a, type: agent, config: {tools: ["s.*"], auto_approve: ["*"], messages_key: messages}}]
+nodes: [{id: a, type: agent, config: {tools: ["%s"], auto_approve: ["*"], messages_key: messages}}]
 edges: [{from: START, to: a}, {from: a, to: END}]
 """
 
 
 def at_terminal(name, arguments, folder, log):
-    """A conversation at a terminal with a model that calls the tool: every question is answered with {}."""
+    """A conversation at a terminal with a model that calls the tool: every question is answered with {}, or visited."""
     calls = [{"id": "1", "name": name, "arguments": arguments}]
     replies = [{"type": "ai", "content": "", "tool_calls": calls}, "It is done."]
     model = {"default": {"provider": "scripted", "model": "m", "replies": replies, "templates": False}}
     with open(os.path.join(folder, "chat.yaml"), "w") as file:
-        file.write(DOCUMENT)
+        file.write(DOCUMENT % name)
     master, slave = pty.openpty()
     command = [TENON, "chat", "chat.yaml", "--model", "default=" + json.dumps(model["default"])]
     child = subprocess.Popen(command, cwd=folder, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
@@ -66,7 +69,8 @@ def at_terminal(name, arguments, folder, log):
         said += data
         while asked < said.count(b"answer: "):
             asked += 1
-            os.write(master, b"{}\n")
+            question = said.split(b"answer: ")[asked - 1].decode(errors="replace").strip().splitlines()[-1]
+            os.write(master, b"true\n" if '"mode":"authorization"' in question and visit(json.loads(question)["url"]) else b"{}\n")
         if b"It is done." in said and not over:
             over = True
             os.write(master, b"\x04")
@@ -76,12 +80,36 @@ def at_terminal(name, arguments, folder, log):
     log.flush()
 
 
+def settings(context):
+    """What an operator would write for the scenario, who knows what the context says."""
+    name, server, oauth = os.environ.get("MCP_CONFORMANCE_SCENARIO", ""), {"url": sys.argv[-1]}, {}
+    secrets = {"client_secret": context.get("client_secret"), "private_key": context.get("private_key_pem"), "assertion": context.get("valid_jwt")}
+    for key, value in secrets.items():
+        if value:
+            os.environ["CONFORMANCE_" + key.upper()] = value
+            oauth[key] = {"secret": "CONFORMANCE_" + key.upper()}
+    if "client_id" in context:
+        oauth["client_id"] = context["client_id"]
+    if "client-credentials" in name:
+        oauth["grant"] = "client_credentials"
+    if "wif" in name:
+        oauth["grant"] = "jwt_bearer"
+    if name == "auth/basic-cimd":
+        oauth["client_metadata_url"] = "https://conformance-test.local/client-metadata.json"
+    if "2025-03-26" in name:
+        server["era"] = "2025-03-26"
+    return {**server, "oauth": oauth} if oauth else server
+
+
 def main():
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     given = {call["name"]: call["arguments"] for call in context.get("toolCalls", [])}
     folder, log = tempfile.mkdtemp(), open(os.environ.get("TENON_CLIENT_LOG", os.devnull), "a")
     with open(os.path.join(folder, "tenon.yaml"), "w") as file:
-        json.dump({"plugins": {"config": {"tenon.mcp": {"servers": {"s": {"url": sys.argv[-1]}}}}}, "log": "info"}, file)
+        config = {"servers": {"s": settings(context)}, "tokens": os.path.join(folder, "tokens")}
+        json.dump({"plugins": {"config": {"tenon.mcp": config}}, "log": "info"}, file)
+    if os.environ.get("MCP_CONFORMANCE_SCENARIO", "").startswith("auth/"):
+        at_terminal("mcp.servers", {"connect": "s"}, folder, log)
     listed = subprocess.run([TENON, "tool", "list", "--json"], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     log.write(listed.stderr)
     tools = json.loads(listed.stdout)

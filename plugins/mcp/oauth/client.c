@@ -1,0 +1,186 @@
+/*
+ * client.c - the choice among ways to be known, and the four ways to prove it.
+ */
+#include "client.h"
+#include "metadata.h"
+#include "sign.h" /* of plugins/sign */
+#include <sys/random.h>
+
+#define ASSERTION     "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+#define ASSERTION_S   300 /* a proof is good for so long */
+#define JTI_BYTES     16
+#define CLIENT_SECRET "client_secret"
+
+void form_put(struct text *form, const char *name, const char *value) {
+    if (form->length > 0) text_put(form, "&");
+    text_put(form, name);
+    text_put(form, "=");
+    text_percent(form, value, strlen(value), "");
+}
+
+/* ---- Which method ---- */
+
+/* The server takes it; one that does not say takes what RFC 8414 has for it, and clients without a secret. */
+static bool takes(tn_value server, const char *method) {
+    tn_value methods = tn.value->get(server, "methods");
+    if (methods == NULL) return strcmp(method, "none") == 0 || strcmp(method, "client_secret_basic") == 0;
+    return metadata_lists(methods, method);
+}
+
+static const char *method_for(tn_value config, tn_value server, bool secret, bool key) {
+    static const char *const secrets[] = {"client_secret_basic", "client_secret_post"};
+    const char *chosen = tn_get_text(config, "auth_method", NULL);
+    if (chosen != NULL) return chosen;
+    if (key) return "private_key_jwt";
+    for (size_t i = 0; secret && i < 2; i++)
+        if (takes(server, secrets[i])) return secrets[i];
+    return secret ? secrets[0] : "none";
+}
+
+static tn_value client_new(const char *id, const char *secret, const char *method, const char *redirect_uri) {
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn_put_text(builder, "client_id", id);
+    if (secret != NULL) tn_put_text(builder, CLIENT_SECRET, secret);
+    tn_put_text(builder, "method", method);
+    if (redirect_uri != NULL) tn_put_text(builder, "redirect_uri", redirect_uri);
+    tn.value->end(builder);
+    return tn.value->finish(builder);
+}
+
+tn_value client_given(tn_value config, tn_value server, char *why, size_t size) {
+    const char *id = tn_get_text(config, "client_id", NULL), *url = tn_get_text(config, "client_metadata_url", NULL);
+    const char *secret = tn_get_text(config, CLIENT_SECRET, NULL), *key = tn_get_text(config, "private_key", NULL);
+    bool registers = tn_get_text(server, "registration_endpoint", NULL) != NULL;
+    *why = '\0';
+    if (id != NULL) return client_new(id, secret, method_for(config, server, secret != NULL, key != NULL), NULL);
+    if (url != NULL && value_true(tn.value->get(server, "url_clients")))
+        return client_new(url, NULL, method_for(config, server, false, key != NULL), NULL);
+    if (!registers)
+        (void)snprintf(why, size,
+                       "the authorization server %.200s registers no clients%s; register one there, and say its "
+                       "`client_id` (and `client_secret`) in `oauth` of the server in tenon.yaml",
+                       tn_get_text(server, "issuer", "?"), url != NULL ? ", and takes no address as one" : "");
+    return NULL;
+}
+
+/* ---- Registration ---- */
+
+static void put_list(tn_builder *builder, const char *name, const char *const *texts, size_t count) {
+    tn_put_begin(builder, name, TN_ARRAY);
+    for (size_t i = 0; i < count; i++) tn_put_text(builder, NULL, texts[i]);
+    tn.value->end(builder);
+}
+
+tn_value client_registration(tn_value config, tn_value server, const char *redirect_uri) {
+    static const char *const grants[] = {"authorization_code", "refresh_token"}, *const code[] = {"code"};
+    static const char *const methods[] = {"none", "client_secret_basic", "client_secret_post"};
+    const char *method = methods[0];
+    bool loopback = strncmp(redirect_uri, "http://", 7) == 0;
+    for (size_t i = 0; i < 3; i++) {
+        if (!takes(server, methods[i])) continue;
+        method = methods[i];
+        break;
+    }
+    tn_builder *builder = tn.value->builder();
+    tn.value->begin(builder, TN_OBJECT);
+    tn_put_text(builder, "client_name", tn_get_text(config, "client_name", "Tenon"));
+    tn_put_text(builder, "application_type", loopback ? "native" : "web");
+    put_list(builder, "redirect_uris", &redirect_uri, 1);
+    put_list(builder, "grant_types", grants, 2);
+    put_list(builder, "response_types", code, 1);
+    tn_put_text(builder, "token_endpoint_auth_method", tn_get_text(config, "auth_method", method));
+    tn.value->end(builder);
+    return tn.value->finish(builder);
+}
+
+tn_value client_registered(tn_value answer, tn_value server, const char *redirect_uri, char *why, size_t size) {
+    uint64_t length = 0, secret_length = 0;
+    const char *id = tn_chars(tn.value->get(answer, "client_id"), &length);
+    const char *secret = tn_chars(tn.value->get(answer, CLIENT_SECRET), &secret_length);
+    const char *method = tn_get_text(answer, "token_endpoint_auth_method", NULL);
+    if (id == NULL || length == 0 || length > OAUTH_TEXT_MAX || secret_length > OAUTH_TEXT_MAX) {
+        (void)snprintf(why, size, "the authorization server %.200s registered this client without a `client_id`",
+                       tn_get_text(server, "issuer", "?"));
+        return NULL;
+    }
+    if (method == NULL) method = method_for(NULL, server, secret != NULL && takes(server, "client_secret_basic"), false);
+    if (strcmp(method, "none") == 0 && !takes(server, "none") && secret != NULL) method = "client_secret_post";
+    return client_new(id, secret, method, redirect_uri);
+}
+
+/* ---- Proof ---- */
+
+static bool refuse(char *why, size_t size, const char *text) {
+    (void)snprintf(why, size, "%s", text);
+    return false;
+}
+
+static tn_value basic(const char *id, const char *secret) { /* both are encoded first: RFC 6749, 2.3.1 */
+    struct text first = {.limit = 3u * OAUTH_TEXT_MAX}, second = {.limit = 3u * OAUTH_TEXT_MAX};
+    text_percent(&first, id, strlen(id), "");
+    text_percent(&second, secret, strlen(secret), "");
+    tn_value made = first.failed || second.failed ? NULL : text_basic(text_chars(&first), text_chars(&second));
+    text_free(&first);
+    text_free(&second);
+    return made;
+}
+
+/* RFC 7523, 3: for the issuer alone, and for once. */
+static tn_value assertion(const char *id, tn_value config, tn_value server) {
+    uint64_t length = 0;
+    const char *pem = tn_chars(tn.value->get(config, "private_key"), &length);
+    const char *algorithm = sign_algorithm(pem, length), *key_id = tn_get_text(config, "key_id", NULL);
+    int64_t now = tn.core->wall_ms(tn.host) / 1000;
+    unsigned char chance[JTI_BYTES];
+    char jti[JTI_BYTES * 2];
+    if (algorithm == NULL || getrandom(chance, sizeof chance, 0) != (ssize_t)sizeof chance) return NULL;
+    *sign_base64url(jti, chance, sizeof chance) = '\0';
+    tn_builder *header = tn.value->builder(), *claims = tn.value->builder();
+    tn.value->begin(header, TN_OBJECT);
+    tn_put_text(header, "alg", algorithm);
+    tn_put_text(header, "typ", "JWT");
+    if (key_id != NULL) tn_put_text(header, "kid", key_id);
+    tn.value->end(header);
+    tn.value->begin(claims, TN_OBJECT);
+    tn_put_text(claims, "iss", id);
+    tn_put_text(claims, "sub", id);
+    tn_put_text(claims, "aud", tn_get_text(server, "issuer", ""));
+    tn_put_text(claims, "jti", jti);
+    tn_put_int(claims, "iat", now);
+    tn_put_int(claims, "exp", now + ASSERTION_S);
+    tn.value->end(claims);
+    tn_value head = tn.value->finish(header), body = tn.value->finish(claims);
+    tn_value made = head != NULL && body != NULL ? sign_jwt(head, body, pem, length) : NULL;
+    tn_release(head);
+    tn_release(body);
+    return made;
+}
+
+bool client_prove(tn_value client, tn_value config, tn_value server, struct text *form, tn_value *authorization,
+                  char *why, size_t size) {
+    const char *id = tn_get_text(client, "client_id", ""), *secret = tn_get_text(client, CLIENT_SECRET, NULL);
+    const char *method = tn_get_text(client, "method", "none");
+    bool is_basic = strcmp(method, "client_secret_basic") == 0, is_post = strcmp(method, "client_secret_post") == 0;
+    *authorization = NULL;
+    if ((is_basic || is_post) && secret == NULL)
+        return refuse(why, size, "its authorization server wants a secret of this client, and there is none; say "
+                                 "`client_secret` in `oauth` of the server in tenon.yaml");
+    if (is_basic) {
+        *authorization = basic(id, secret);
+        return *authorization != NULL || refuse(why, size, "`client_id` and `client_secret` are longer than any are");
+    }
+    form_put(form, "client_id", id);
+    if (is_post) form_put(form, CLIENT_SECRET, secret);
+    if (strcmp(method, "private_key_jwt") != 0) return true;
+    tn_value proof = assertion(id, config, server);
+    if (proof == NULL)
+        return refuse(why, size,
+                      sign_there() ? "`private_key` cannot sign; expected a key of RSA (2048 bits or more) or of the "
+                                     "curve P-256, as PEM without a password, as {secret: NAME}"
+                                   : "`private_key` cannot be used: this build has no libcrypto");
+    form_put(form, "client_assertion_type", ASSERTION);
+    form_put(form, "client_assertion", tn_chars(proof, NULL));
+    tn_release(proof);
+    return true;
+}

@@ -1,0 +1,106 @@
+/*
+ * fetch.c - requests and their answers. No socket here: tenon.http sends, within what the plugin's effects allow.
+ */
+#include "fetch.h"
+
+static void tell(struct fetch *fetch, const struct fetched *answer) {
+    fetch->exchange = 0;
+    fetch->done(fetch->user, answer); /* it may send again, or free what holds us */
+}
+
+static void on_http(void *user, int32_t event, tn_value value) {
+    struct fetch *fetch = user;
+    if (event == TN_HTTP_FAILED) {
+        const struct fetched failed = {.code = tn_get_text(value, "code", "CONNECT"),
+                                       .why = tn_get_text(value, "message", "the connection failed")};
+        tell(fetch, &failed);
+        return;
+    }
+    if (event != TN_HTTP_END) return;
+    tn_value body = tn.value->get(value, "body"), json = NULL;
+    uint64_t length = 0;
+    const char *bytes = tn.value->as_bytes(body, &length);
+    if (bytes == NULL) bytes = tn_chars(body, &length);
+    if (bytes != NULL && tn.value->from_json(bytes, length, &json) == TN_OK && tn.value->kind(json) != TN_OBJECT) {
+        tn_release(json);
+        json = NULL;
+    }
+    struct fetched answer = {tn_get_int(value, "status", 0), json, tn.value->get(value, "headers"), NULL, NULL};
+    if (answer.status >= 200 && answer.status < 300 && json == NULL) {
+        answer.code = "SERVER_ERROR";
+        answer.why = "its answer is no JSON object";
+    }
+    tell(fetch, &answer);
+    tn_release(json);
+}
+
+static void not_sent(void *argument) {
+    static const struct fetched failed = {.code = "CONNECT", .why = "the request cannot be sent"};
+    struct fetch *fetch = argument;
+    fetch->post = 0;
+    tell(fetch, &failed);
+}
+
+void fetch_send(struct fetch *fetch, tn_value request, fetch_done done, void *user) {
+    fetch->done = done;
+    fetch->user = user;
+    int32_t status = request != NULL ? mcp_http->send(tn.host, request, on_http, fetch, &fetch->exchange) : TN_LIMIT;
+    tn_release(request);
+    if (status == TN_OK) return;
+    fetch->exchange = 0;
+    fetch->post = tn.core->post(tn.host, 0, not_sent, fetch);
+}
+
+void fetch_cancel(struct fetch *fetch) {
+    if (fetch->exchange != 0) (void)mcp_http->cancel(tn.host, fetch->exchange);
+    if (fetch->post != 0) (void)tn.core->unpost(tn.host, fetch->post);
+    fetch->exchange = fetch->post = 0;
+}
+
+/* ---- Requests ---- */
+
+static tn_builder *begin(const char *url, const char *method, const char *type) {
+    tn_builder *out = tn.value->builder();
+    tn.value->begin(out, TN_OBJECT);
+    tn_put_text(out, "url", url);
+    tn_put_text(out, "method", method);
+    tn_put_begin(out, "headers", TN_OBJECT);
+    tn_put_text(out, "accept", "application/json");
+    if (type != NULL) tn_put_text(out, "content-type", type);
+    return out;
+}
+
+static tn_value end(tn_builder *out, int64_t max_bytes) {
+    tn_put_int(out, "max_bytes", max_bytes);
+    tn_put_begin(out, "timeout", TN_OBJECT);
+    tn_put_int(out, "total_ms", OAUTH_STEP_MS);
+    tn.value->end(out);
+    tn.value->end(out);
+    return tn.value->finish(out);
+}
+
+tn_value fetch_get(const char *url) {
+    tn_builder *out = begin(url, "GET", NULL);
+    tn.value->end(out);
+    tn_put_int(out, "redirects", OAUTH_REDIRECTS_MAX);
+    return end(out, OAUTH_METADATA_MAX);
+}
+
+tn_value fetch_form(const char *url, tn_value form, tn_value authorization, const char *name) {
+    if (form == NULL) return NULL;
+    tn_builder *out = begin(url, "POST", "application/x-www-form-urlencoded");
+    if (authorization != NULL) tn_put(out, "authorization", authorization);
+    tn.value->end(out);
+    tn_put(out, "body", form);
+    tn_put_text(out, "private", name);
+    return end(out, OAUTH_ANSWER_MAX);
+}
+
+tn_value fetch_json(const char *url, tn_value json, const char *name) {
+    if (json == NULL) return NULL;
+    tn_builder *out = begin(url, "POST", NULL);
+    tn.value->end(out);
+    tn_put(out, "json", json);
+    tn_put_text(out, "private", name);
+    return end(out, OAUTH_METADATA_MAX);
+}

@@ -1,0 +1,44 @@
+/*
+ * fetch.h - one request to somebody who takes part in an authorization, and its answer, whole.
+ *
+ * The answer comes once, never inside fetch_send; where the request is cancelled, not at all. An answer that is too
+ * long, or does not come, is a failure, and so is one with a success that is no JSON object.
+ *
+ *     struct fetch fetch = {0};
+ *     fetch_send(&fetch, fetch_get(url), on_answer, user);     // takes the request
+ *     fetch_cancel(&fetch);
+ */
+#ifndef MCP_OAUTH_FETCH_H
+#define MCP_OAUTH_FETCH_H
+
+#include "../base.h"
+#include "bounds.h"
+
+struct fetched {
+    int64_t status;   /* 0: it failed */
+    tn_value json;    /* an object; NULL where a refusal has none. Borrowed */
+    tn_value headers; /* borrowed */
+    const char *code; /* of a failure, for people and for programs: CONNECT, TIMEOUT, …; else NULL */
+    const char *why;
+};
+
+typedef void (*fetch_done)(void *user, const struct fetched *answer);
+
+struct fetch {
+    uint64_t exchange; /* 0: nothing is under way */
+    uint64_t post;
+    fetch_done done;
+    void *user;
+};
+
+void fetch_send(struct fetch *fetch, tn_value request, fetch_done done, void *user);
+void fetch_cancel(struct fetch *fetch);
+static inline bool fetch_busy(const struct fetch *fetch) { return fetch->exchange != 0 || fetch->post != 0; }
+
+/* A GET of metadata; a POST of a form that is secret, with what authenticates (may be NULL); a POST of JSON, secret
+ * too. `name`: what a recording calls it. New references. */
+tn_value fetch_get(const char *url);
+tn_value fetch_form(const char *url, tn_value form, tn_value authorization, const char *name);
+tn_value fetch_json(const char *url, tn_value json, const char *name);
+
+#endif

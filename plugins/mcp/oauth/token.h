@@ -1,0 +1,39 @@
+/*
+ * token.h - what a token endpoint is asked, and what it answers.
+ *
+ * A token is an object {access_token, refresh_token?, scope, expires_at}: `expires_at` in ms since 1970, `scope` what
+ * was granted. No text of an error has any of what was sent, or of what came, but for the error's code.
+ *
+ *     tn_value request = token_request(&ask, why, sizeof why);       // {url, form, …}, for fetch_send
+ *     tn_value token = token_read(answer, &ask, why, sizeof why);
+ */
+#ifndef MCP_OAUTH_TOKEN_H
+#define MCP_OAUTH_TOKEN_H
+
+#include "client.h"
+#include "fetch.h"
+
+struct token_ask {
+    const char *grant; /* authorization_code, refresh_token, client_credentials, or jwt-bearer's or exchange's name */
+    tn_value client, server, config;
+    const char *resource, *scope;       /* scope may be NULL */
+    const char *code, *verifier, *back; /* of authorization_code: `back` is the redirect_uri */
+    const char *refresh;                /* of refresh_token */
+    const char *assertion;              /* of jwt-bearer */
+};
+
+#define TOKEN_JWT_BEARER "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+/* A new reference; NULL: why. */
+tn_value token_request(const struct token_ask *ask, char *why, size_t size);
+/* NULL: why; *code is an error's of this plugin, *gone whether what was sent has no worth any more (invalid_grant). */
+tn_value token_read(const struct fetched *answer, const struct token_ask *ask, const char **code, bool *gone, char *why,
+                    size_t size);
+
+/* What goes into the header: "Bearer …", a new reference; NULL where there is no token, or it has ended. */
+tn_value token_header(tn_value token, int64_t now_ms);
+
+/* An `error` that a server gave, where it is one as RFC 6749 has them; else "an error without a name". */
+const char *token_error_name(const char *error);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * sign.c - SHA-256, RS256 and ES256 by libcrypto, and nothing else of it: what we would not write ourselves.
+ */
+#include "sign.h"
+
+#include <limits.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+
+#define SIGN_BITS_MIN 2048 /* of a key of RSA: shorter ones are not accepted any more, by anyone */
+#define ES256_BITS    256
+#define ES256_BYTES   32
+
+/* A key with a password cannot be used: nobody is asked for it. */
+static int no_password(char *out, int size, int writing, void *user) {
+    (void)out, (void)size, (void)writing, (void)user;
+    return 0;
+}
+
+bool sign_there(void) { return true; }
+
+bool sign_sha256(const void *bytes, uint64_t length, unsigned char hash[SIGN_SHA256]) {
+    return EVP_Digest(bytes, length, hash, NULL, EVP_sha256(), NULL) == 1;
+}
+
+/* ---- Keys ---- */
+
+static const char *algorithm_of(EVP_PKEY *key) {
+    int kind = EVP_PKEY_base_id(key), bits = EVP_PKEY_bits(key);
+    if (kind == EVP_PKEY_RSA && bits >= SIGN_BITS_MIN) return "RS256";
+    return kind == EVP_PKEY_EC && bits == ES256_BITS ? "ES256" : NULL;
+}
+
+static EVP_PKEY *read_key(const char *pem, uint64_t length) {
+    BIO *memory = pem != NULL && length <= INT_MAX ? BIO_new_mem_buf(pem, (int)length) : NULL;
+    EVP_PKEY *key = memory != NULL ? PEM_read_bio_PrivateKey(memory, NULL, no_password, NULL) : NULL;
+    BIO_free(memory);
+    if (key != NULL && algorithm_of(key) != NULL) return key;
+    EVP_PKEY_free(key);
+    return NULL;
+}
+
+const char *sign_algorithm(const char *pem, uint64_t length) {
+    EVP_PKEY *key = read_key(pem, length);
+    const char *algorithm = key != NULL ? algorithm_of(key) : NULL;
+    EVP_PKEY_free(key);
+    ERR_clear_error();
+    return algorithm;
+}
+
+/* ---- Signatures ---- */
+
+/* libcrypto's form of a signature on a curve, a DER SEQUENCE of two INTEGERs, as the two numbers one after the other,
+ * 32 bytes each, which is JSON Web Tokens'. */
+static bool as_numbers(const unsigned char *der, size_t size, unsigned char numbers[2 * ES256_BYTES]) {
+    size_t at = 2;
+    memset(numbers, 0, 2 * ES256_BYTES);
+    for (size_t i = 0; i < 2; i++) {
+        if (at + 2 > size || der[at] != 2) return false;
+        size_t length = der[at + 1];
+        at += 2;
+        if (length == 0 || at + length > size) return false;
+        const unsigned char *digits = der + at;
+        at += length;
+        while (length > ES256_BYTES && *digits == 0) digits++, length--;
+        if (length > ES256_BYTES) return false;
+        memcpy(numbers + (i + 1) * ES256_BYTES - length, digits, length);
+    }
+    return true;
+}
+
+/* The signature of `text`, alloc'ed; NULL where it cannot be made. */
+static unsigned char *sign(EVP_PKEY *key, const char *text, uint64_t length, size_t *size) {
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    unsigned char *made = NULL;
+    const unsigned char *bytes = (const unsigned char *)text;
+    if (context != NULL && EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key) == 1 &&
+        EVP_DigestSign(context, NULL, size, bytes, length) == 1)
+        made = tn.core->alloc(tn.host, *size);
+    if (made != NULL && EVP_DigestSign(context, made, size, bytes, length) != 1) {
+        tn.core->release(tn.host, made);
+        made = NULL;
+    }
+    EVP_MD_CTX_free(context);
+    if (made == NULL || EVP_PKEY_base_id(key) != EVP_PKEY_EC) return made;
+    unsigned char numbers[2 * ES256_BYTES];
+    bool good = as_numbers(made, *size, numbers);
+    if (good) memcpy(made, numbers, sizeof numbers); /* there is room: it was made for the longest */
+    *size = sizeof numbers;
+    if (good) return made;
+    tn.core->release(tn.host, made);
+    return NULL;
+}
+
+/* "header.claims." with room for a signature of `more` bytes; the end of it in *end. */
+static char *signed_part(tn_value header, tn_value claims, uint64_t more, char **end) {
+    tn_value first = tn.value->to_json(header), second = tn.value->to_json(claims);
+    uint64_t a = 0, b = 0;
+    const char *head = tn_chars(first, &a), *body = tn_chars(second, &b);
+    char *text = head != NULL && body != NULL ? tn.core->alloc(tn.host, (a + b + more) / 3 * 4 + 16) : NULL;
+    if (text != NULL) {
+        char *at = sign_base64url(text, (const unsigned char *)head, a);
+        *at++ = '.';
+        *end = sign_base64url(at, (const unsigned char *)body, b);
+    }
+    tn_release(first);
+    tn_release(second);
+    return text;
+}
+
+tn_value sign_jwt(tn_value header, tn_value claims, const char *pem, uint64_t length) {
+    EVP_PKEY *key = read_key(pem, length);
+    bool fits = key != NULL && strcmp(tn_get_text(header, "alg", ""), algorithm_of(key)) == 0;
+    char *end = NULL, *text = fits ? signed_part(header, claims, (uint64_t)EVP_PKEY_size(key), &end) : NULL;
+    size_t size = 0;
+    unsigned char *signature = text != NULL ? sign(key, text, (uint64_t)(end - text), &size) : NULL;
+    tn_value token = NULL;
+    if (signature != NULL) {
+        *end++ = '.';
+        end = sign_base64url(end, signature, size);
+        token = tn_text_n(text, (uint64_t)(end - text));
+    }
+    tn.core->release(tn.host, signature);
+    tn.core->release(tn.host, text);
+    EVP_PKEY_free(key);
+    ERR_clear_error(); /* the thread's list is shared with whoever else uses the library */
+    return token;
+}
