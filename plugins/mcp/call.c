@@ -376,8 +376,11 @@ static void resume_round(struct call *call, tn_value round, tn_value result) {
 static void permitted(struct call *call, tn_value question, tn_value answer) {
     struct oauth *oauth = call->server->oauth;
     char why[OAUTH_WHY_MAX] = "the permission was declined";
-    if (tn.value->kind(answer) != TN_NULL && (oauth == NULL || oauth_answer(oauth, question, answer, why, sizeof why)))
+    if (tn.value->kind(answer) == TN_NULL) {
+        if (oauth != NULL) oauth_decline(oauth);
+    } else if (oauth == NULL || oauth_answer(oauth, question, answer, why, sizeof why)) {
         return;
+    }
     call_decide(call, "AUTH", format_value("server `%s`: %s", call->server->name, why), detail_of(call, NULL, NULL));
 }
 

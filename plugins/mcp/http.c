@@ -387,7 +387,7 @@ static void refused(struct exchange *exchange, int64_t status, tn_value end) {
 static void on_end(struct exchange *exchange, tn_value end) {
     int64_t status = tn_get_int(end, "status", 0), id = exchange->id;
     if (exchange->dead) return;
-    if (exchange->http->oauth != NULL && status >= 200 && status < 300) oauth_accepted(exchange->http->oauth);
+    if (exchange->header != NULL && status >= 200 && status < 300) oauth_accepted(exchange->http->oauth);
     if (status < 200 || status >= 300) {
         refused(exchange, status, end);
     } else if (exchange->events) {

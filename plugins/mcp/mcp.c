@@ -223,8 +223,10 @@ static int32_t wait_for(struct server *server, tn_task task, int64_t asked) {
 /* A person has answered. */
 static int32_t go_on(struct server *server, tn_task task, tn_value ours, tn_value answer) {
     char why[OAUTH_WHY_MAX];
-    bool declined = tn.value->kind(answer) == TN_NULL;
-    if (declined) return tn_fail(task, "AUTH", "the permission was declined");
+    if (tn.value->kind(answer) == TN_NULL) {
+        if (server->oauth != NULL) oauth_decline(server->oauth);
+        return tn_fail(task, "AUTH", "the permission was declined");
+    }
     if (server->oauth == NULL || oauth_answer(server->oauth, tn.value->get(ours, "question"), answer, why, sizeof why))
         return wait_for(server, task, tn_get_int(ours, "asked", OAUTH_ASKS_MAX));
     tn_value message = format_value("server `%s`: %s", server->name, why);

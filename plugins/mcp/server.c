@@ -188,6 +188,7 @@ void server_stop(struct server *server) {
     server->state = SERVER_IDLE;
     drop_session(server);
     calls_lost(server);
+    if (server->oauth != NULL) oauth_rest(server->oauth);
 }
 
 bool server_in_use(const struct server *server) {

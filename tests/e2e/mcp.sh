@@ -12,3 +12,4 @@ rm tenon.yaml
 python3 "$SOURCE/tests/mcp/protocol.py" || fails "protocol.py"
 python3 "$SOURCE/tests/mcp/hostile.py" || fails "hostile.py"
 [ ! -e "$BINARY/lib/tenon/plugins/http.so" ] || python3 "$SOURCE/tests/mcp/web.py" || fails "web.py"
+[ ! -e "$BINARY/lib/tenon/plugins/http.so" ] || python3 "$SOURCE/tests/mcp/authorization.py" || fails "authorization.py"

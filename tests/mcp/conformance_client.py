@@ -6,13 +6,11 @@ is visited, and wherever it leads to, and the answer is true. What it does goes 
 """
 import json
 import os
-import pty
-import select
 import subprocess
 import sys
 import tempfile
 
-from person import visit
+from person import sit
 
 TENON = os.environ["TENON"]
 SIMPLE = {"boolean": True, "integer": 7, "number": 1.5, "array": [], "null": None}
@@ -50,33 +48,9 @@ def at_terminal(name, arguments, folder, log):
     model = {"default": {"provider": "scripted", "model": "m", "replies": replies, "templates": False}}
     with open(os.path.join(folder, "chat.yaml"), "w") as file:
         file.write(DOCUMENT % name)
-    master, slave = pty.openpty()
     command = [TENON, "chat", "chat.yaml", "--model", "default=" + json.dumps(model["default"])]
-    child = subprocess.Popen(command, cwd=folder, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
-    os.close(slave)
-    os.write(master, b"go\n")
-    said, asked, over = b"", 0, False
-    while True:
-        if not select.select([master], [], [], 30)[0]:
-            child.kill()
-            break
-        try:
-            data = os.read(master, 65536)
-        except OSError:
-            break
-        if not data:
-            break
-        said += data
-        while asked < said.count(b"answer: "):
-            asked += 1
-            question = said.split(b"answer: ")[asked - 1].decode(errors="replace").strip().splitlines()[-1]
-            os.write(master, b"true\n" if '"mode":"authorization"' in question and visit(json.loads(question)["url"]) else b"{}\n")
-        if b"It is done." in said and not over:
-            over = True
-            os.write(master, b"\x04")
-    child.wait()
-    os.close(master)
-    log.write("%s %s\n%s\n" % (name, arguments, said.decode(errors="replace")))
+    said = sit(command, folder, "go", "It is done.")
+    log.write("%s %s\n%s\n" % (name, arguments, said))
     log.flush()
 
 

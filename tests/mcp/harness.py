@@ -45,9 +45,10 @@ class Result:
             fails("expected JSON as result %d" % index, self.contents, self.err, self.out)
 
 
-def configure(servers, **more):
-    """Writes tenon.yaml and the document."""
-    config = {"plugins": {"config": {"tenon.mcp": {"servers": servers}}}, "log": "info", **more}
+def configure(servers, section=None, **more):
+    """Writes tenon.yaml and the document; tokens stay in this folder."""
+    section = {"servers": servers, "tokens": os.path.abspath("tokens"), **(section or {})}
+    config = {"plugins": {"config": {"tenon.mcp": section}}, "log": "info", **more}
     with open("tenon.yaml", "w") as file:
         json.dump(config, file)
     with open("call.yaml", "w") as file:

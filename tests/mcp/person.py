@@ -1,4 +1,9 @@
-"""person.py: the person in a test of authorization, and the browser: visits a page, and comes back to where it leads."""
+"""person.py: somebody at a terminal, and their browser: visits a page, and comes back to where it leads."""
+import json
+import os
+import pty
+import select
+import subprocess
 import threading
 import urllib.error
 import urllib.parse
@@ -41,3 +46,39 @@ def visit(url):
     if back:
         threading.Thread(target=load, daemon=True).start()
     return True
+
+
+def answers_to(question):
+    """Permission is given where that is asked for: the page is visited. Anything else is answered with {}."""
+    return "true" if '"mode":"authorization"' in question and visit(json.loads(question)["url"]) else "{}"
+
+
+def sit(command, folder=".", say=None, until=None, answers=answers_to):
+    """Runs it at a terminal, says something first, answers its questions, and leaves once it shows `until`."""
+    master, slave = pty.openpty()
+    child = subprocess.Popen(command, cwd=folder, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+    os.close(slave)
+    if say:
+        os.write(master, say.encode() + b"\n")
+    said, asked, left = b"", 0, False
+    while True:
+        if not select.select([master], [], [], 30)[0]:
+            child.kill()
+            break
+        try:
+            data = os.read(master, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        said += data
+        while asked < said.count(b"answer: "):
+            asked += 1
+            question = said.split(b"answer: ")[asked - 1].decode(errors="replace").strip().splitlines()[-1]
+            os.write(master, answers(question).encode() + b"\n")
+        if until and until.encode() in said and not left:
+            left = True
+            os.write(master, b"\x04")
+    child.wait()
+    os.close(master)
+    return said.decode(errors="replace")

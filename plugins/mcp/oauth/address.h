@@ -39,7 +39,8 @@ enum well_known { WELL_KNOWN_ROOT, WELL_KNOWN_INSERTED, WELL_KNOWN_APPENDED };
 tn_value address_well_known(const struct address *address, const char *name, enum well_known where);
 bool address_has_path(const struct address *address); /* more than a slash */
 
-/* Whether `url` is `resource`, or below it: the same origin, and its path begins with the resource's, whole segments. */
+/* Whether `url` is `resource`, or below it: the same origin, and its path begins with the resource's, whole segments.
+ */
 bool address_covers(const char *resource, const char *url);
 
 /* What a query says, decoded: {name: text}. NULL: it is no query, or says a name twice. */

@@ -42,7 +42,7 @@ static const char *skip_token68(const char *at) {
 
 static tn_value with_parameter(tn_value object, const char *name, size_t length, tn_value value) { /* takes object */
     char lower[64];
-    if (object == NULL || length >= sizeof lower) return object;
+    if (object == NULL || value == NULL || length >= sizeof lower) return object;
     for (size_t i = 0; i < length; i++) lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32 : name[i]);
     lower[length] = '\0';
     if (tn.value->get(object, lower) != NULL) return object; /* the first one counts */

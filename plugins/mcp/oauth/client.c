@@ -104,9 +104,18 @@ tn_value client_registered(tn_value answer, tn_value server, const char *redirec
                        tn_get_text(server, "issuer", "?"));
         return NULL;
     }
-    if (method == NULL) method = method_for(NULL, server, secret != NULL && takes(server, "client_secret_basic"), false);
+    if (method == NULL)
+        method = method_for(NULL, server, secret != NULL && takes(server, "client_secret_basic"), false);
     if (strcmp(method, "none") == 0 && !takes(server, "none") && secret != NULL) method = "client_secret_post";
-    return client_new(id, secret, method, redirect_uri);
+    tn_value client = client_new(id, secret, method, redirect_uri);
+    int64_t ends = tn_get_int(answer, "client_secret_expires_at", 0);
+    return secret != NULL && ends > 0 && ends < INT64_MAX / 1000 ? with_take(client, "expires_at", tn_int(ends * 1000))
+                                                                 : client;
+}
+
+bool client_is_good(tn_value client) {
+    int64_t ends = tn_get_int(client, "expires_at", 0);
+    return client != NULL && (ends <= 0 || ends > tn.core->wall_ms(tn.host));
 }
 
 /* ---- Proof ---- */
@@ -164,8 +173,9 @@ bool client_prove(tn_value client, tn_value config, tn_value server, struct text
     bool is_basic = strcmp(method, "client_secret_basic") == 0, is_post = strcmp(method, "client_secret_post") == 0;
     *authorization = NULL;
     if ((is_basic || is_post) && secret == NULL)
-        return refuse(why, size, "its authorization server wants a secret of this client, and there is none; say "
-                                 "`client_secret` in `oauth` of the server in tenon.yaml");
+        return refuse(why, size,
+                      "its authorization server wants a secret of this client, and there is none; say "
+                      "`client_secret` in `oauth` of the server in tenon.yaml");
     if (is_basic) {
         *authorization = basic(id, secret);
         return *authorization != NULL || refuse(why, size, "`client_id` and `client_secret` are longer than any are");

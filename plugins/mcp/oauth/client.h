@@ -4,8 +4,8 @@
  * In this order: what tenon.yaml has (`client_id`, registered by somebody there beforehand); the address of a document
  * about us (`client_metadata_url`), where the server takes such; a registration made now (RFC 7591).
  *
- * A client is an object {client_id, client_secret?, method, redirect_uri?}: `method` is "none", "client_secret_basic",
- * "client_secret_post" or "private_key_jwt"; the key of the last stays in tenon.yaml.
+ * A client is an object {client_id, client_secret?, method, redirect_uri?, expires_at?}: `method` is "none",
+ * "client_secret_basic", "client_secret_post" or "private_key_jwt"; the key of the last stays in tenon.yaml.
  *
  *     tn_value client = client_given(config, server, why, sizeof why);
  *     if (client == NULL && *why == '\0') register with client_registration(…)
@@ -25,6 +25,8 @@ tn_value client_given(tn_value config, tn_value server, char *why, size_t size);
 tn_value client_registration(tn_value config, tn_value server, const char *redirect_uri);
 /* What came back, as a client. NULL: why. */
 tn_value client_registered(tn_value answer, tn_value server, const char *redirect_uri, char *why, size_t size);
+
+bool client_is_good(tn_value client); /* its secret has not ended; NULL is not */
 
 /* Adds to the form what says who we are, and gives the header for it where it goes there, or NULL. False: why. */
 bool client_prove(tn_value client, tn_value config, tn_value server, struct text *form, tn_value *authorization,

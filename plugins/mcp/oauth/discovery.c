@@ -156,8 +156,8 @@ static void on_resource(void *user, const struct fetched *answer) {
                  discovery->options.metadata);
         return;
     }
-    discovery->resource = metadata_resource(answer->json, discovery->options.url, address_is_local(&discovery->server),
-                                            why, sizeof why);
+    discovery->resource =
+        metadata_resource(answer->json, discovery->options.url, address_is_local(&discovery->server), why, sizeof why);
     if (discovery->resource == NULL) {
         fail(discovery, "AUTH", "%s (%.200s)", why, candidate(discovery));
         return;

@@ -50,11 +50,12 @@ static void too_slow(void *argument) {
 
 static void reply(struct caller *caller, const char *status, const char *text) {
     char page[1024];
-    int length = snprintf(page, sizeof page,
-                          "HTTP/1.1 %s\r\nContent-Type: text/html; charset=utf-8\r\nContent-Security-Policy: "
-                          "default-src 'none'\r\nReferrer-Policy: no-referrer\r\nCache-Control: no-store\r\nConnection: "
-                          "close\r\nContent-Length: %zu\r\n\r\n%s",
-                          status, strlen(text), text);
+    int length =
+        snprintf(page, sizeof page,
+                 "HTTP/1.1 %s\r\nContent-Type: text/html; charset=utf-8\r\nContent-Security-Policy: "
+                 "default-src 'none'\r\nReferrer-Policy: no-referrer\r\nCache-Control: no-store\r\nConnection: "
+                 "close\r\nContent-Length: %zu\r\n\r\n%s",
+                 status, strlen(text), text);
     if (length > 0 && (size_t)length < sizeof page)
         (void)send(caller->descriptor, page, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)shutdown(caller->descriptor, SHUT_WR);
@@ -106,7 +107,8 @@ static void on_caller(void *user, int32_t events) {
     if (descriptor < 0) return;
     for (size_t i = 0; i < OAUTH_CALLERS_MAX && caller == NULL; i++)
         if (listener->callers[i].descriptor < 0) caller = &listener->callers[i];
-    if (caller == NULL || mcp_poll->watch(tn.host, descriptor, TN_POLL_READ, on_bytes, caller, &caller->watch) != TN_OK) {
+    if (caller == NULL ||
+        mcp_poll->watch(tn.host, descriptor, TN_POLL_READ, on_bytes, caller, &caller->watch) != TN_OK) {
         (void)close(descriptor);
         return;
     }

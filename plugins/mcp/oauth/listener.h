@@ -25,7 +25,7 @@ struct listener;
 
 /* `uri` is http on this machine; without a port any that is free. NULL: it cannot be, and nothing is lost. */
 struct listener *listener_new(const char *uri, const struct listener_events *events);
-void listener_free(struct listener *listener); /* NULL is allowed */
+void listener_free(struct listener *listener);          /* NULL is allowed */
 tn_value listener_uri(const struct listener *listener); /* borrowed */
 
 #endif

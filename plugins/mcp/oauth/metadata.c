@@ -67,8 +67,8 @@ tn_value metadata_resource(tn_value document, const char *server, bool local, ch
     tn_release(made);
     const char *first = tn_chars(tn.value->at(list, 0), NULL);
     return refuse(why, size, "its metadata names %s%.200s%s, expected `authorization_servers` with an https address",
-                  first != NULL ? "the authorization server `" : "no authorization server",
-                  first != NULL ? first : "", first != NULL ? "`" : "");
+                  first != NULL ? "the authorization server `" : "no authorization server", first != NULL ? first : "",
+                  first != NULL ? "`" : "");
 }
 
 /* ---- The authorization server ---- */
@@ -123,8 +123,7 @@ tn_value metadata_server(tn_value document, const char *issuer, bool local, bool
     if (tn.value->kind(methods) == TN_ARRAY) tn_put(builder, "methods", methods);
     tn_put_bool(builder, "iss", value_true(tn.value->get(document, "authorization_response_iss_parameter_supported")));
     tn_put_bool(builder, "url_clients", value_true(tn.value->get(document, "client_id_metadata_document_supported")));
-    tn_put_bool(builder, "offline",
-                metadata_lists(tn.value->get(document, "scopes_supported"), "offline_access"));
+    tn_put_bool(builder, "offline", metadata_lists(tn.value->get(document, "scopes_supported"), "offline_access"));
     tn.value->end(builder);
     tn_value made = tn.value->finish(builder);
     if (good && made != NULL) return made;

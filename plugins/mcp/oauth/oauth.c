@@ -1,5 +1,6 @@
 /*
- * oauth.c - one search for a token: who gives them, who we are there, and by which grant; and what a person brings back.
+ * oauth.c - one search for a token: who gives them, who we are there, and by which grant; and what a person brings
+ * back.
  *
  *     refused --discovery--> [refresh] --> [registration] --> a person is asked, or a token endpoint is
  *     a redirect, or an answer --> redeeming --> a token
@@ -35,6 +36,7 @@ struct oauth {
     char *renewing;  /* the refresh token that was sent */
     /* A person. */
     struct listener *listener;
+    uint64_t closing; /* its end; a posted call */
     struct fetch redeem;
     tn_value redeemed; /* what was pending */
     uint64_t back;     /* the browser is waited for; a posted call */
@@ -187,25 +189,33 @@ static void note_search(struct oauth *oauth) {
     if (oauth->scope != NULL) note(oauth, "scope", tn_retain(oauth->scope));
 }
 
+/* The client that was registered is not known there any more: the next time it is registered anew. */
+static void mind(struct oauth *oauth, const struct token_fault *fault) {
+    if (fault->stranger) note(oauth, "client", NULL);
+}
+
 static void on_renewed(void *user, const struct fetched *answer) {
     struct oauth *oauth = user;
     struct token_ask ask = ask_of(oauth, "refresh_token");
-    const char *code;
-    char why[OAUTH_WHY_MAX];
-    bool gone;
+    struct token_fault fault;
     ask.refresh = oauth->renewing;
     ask.scope = tn_get_text(token_of(oauth), "scope", NULL);
-    tn_value token = token_read(answer, &ask, &code, &gone, why, sizeof why);
+    tn_value token = token_read(answer, &ask, &fault);
     if (token != NULL) {
         take_token(oauth, token);
         keep(oauth);
         end_search(oauth, OAUTH_GO, "", "");
-    } else if (answer->code != NULL || strcmp(code, "AUTH") != 0) {
-        end_search(oauth, OAUTH_FAILED, code, why); /* it may be good yet */
+    } else if (!fault.final) {
+        end_search(oauth, OAUTH_FAILED, fault.code, fault.why); /* it may be good yet */
     } else if (read_again(oauth) && oauth->header != NULL) {
         end_search(oauth, OAUTH_GO, "", ""); /* another process has used it up, and left the next one */
     } else {
-        say(TN_LOG_INFO, "server `%s`: its token cannot be renewed: %s", oauth->name, why);
+        say(TN_LOG_INFO, "server `%s`: its token cannot be renewed: %s", oauth->name, fault.why);
+        mind(oauth, &fault);
+        if (fault.stranger && in_config(oauth, "client_id") == NULL) {
+            tn_release(oauth->client);
+            oauth->client = NULL;
+        }
         take_token(oauth, NULL);
         keep(oauth);
         acquire(oauth);
@@ -233,12 +243,10 @@ static const char *grant_name(const struct oauth *oauth) {
 static void on_token(void *user, const struct fetched *answer) {
     struct oauth *oauth = user;
     struct token_ask ask = ask_of(oauth, grant_name(oauth));
-    const char *code;
-    char why[OAUTH_WHY_MAX];
-    bool gone;
-    tn_value token = token_read(answer, &ask, &code, &gone, why, sizeof why);
+    struct token_fault fault;
+    tn_value token = token_read(answer, &ask, &fault);
     if (token == NULL) {
-        end_search(oauth, OAUTH_FAILED, code, why);
+        end_search(oauth, OAUTH_FAILED, fault.code, fault.why);
         return;
     }
     take_token(oauth, token);
@@ -265,11 +273,19 @@ static void acquire_alone(struct oauth *oauth) {
 /* ---- A person ---- */
 
 static void no_listener(struct oauth *oauth) {
+    if (oauth->closing != 0) (void)tn.core->unpost(tn.host, oauth->closing);
+    oauth->closing = 0;
     listener_free(oauth->listener);
     oauth->listener = NULL;
 }
 
 static bool on_came(void *user, const char *query);
+
+static void too_late(void *argument) {
+    struct oauth *oauth = argument;
+    oauth->closing = 0;
+    no_listener(oauth);
+}
 
 /* Where the browser is to come back to: listened to where that can be. Borrowed. */
 static const char *open_listener(struct oauth *oauth, const char *wanted) {
@@ -278,6 +294,7 @@ static const char *open_listener(struct oauth *oauth, const char *wanted) {
     if (open != NULL && strcmp(open, wanted) == 0) return open;
     no_listener(oauth);
     oauth->listener = listener_new(wanted, &events);
+    if (oauth->listener != NULL) oauth->closing = tn.core->post(tn.host, OAUTH_PENDING_MS, too_late, oauth);
     return oauth->listener != NULL ? tn_chars(listener_uri(oauth->listener), NULL) : wanted;
 }
 
@@ -406,7 +423,7 @@ static void on_found(void *user, tn_value resource, tn_value server) {
     oauth->server = tn_retain(server);
     if (!bind_issuer(oauth)) return;
     tn_value client = tn.value->get(oauth->record, "client"), token = token_of(oauth);
-    if (in_config(oauth, "client_id") == NULL && client != NULL) oauth->client = tn_retain(client);
+    if (in_config(oauth, "client_id") == NULL && client_is_good(client)) oauth->client = tn_retain(client);
     oauth->scope = scope_for(oauth);
     bool renews = !oauth->stepping && oauth->person && tn_get_text(token, "refresh_token", NULL) != NULL;
     if (oauth->client == NULL && renews) {
@@ -419,9 +436,7 @@ static void on_found(void *user, tn_value resource, tn_value server) {
         acquire(oauth);
 }
 
-static void on_not_found(void *user, const char *code, const char *why) {
-    end_search(user, OAUTH_FAILED, code, why);
-}
+static void on_not_found(void *user, const char *code, const char *why) { end_search(user, OAUTH_FAILED, code, why); }
 
 static void search(struct oauth *oauth) {
     const struct discovery_options options = {.url = oauth->url,
@@ -439,7 +454,7 @@ static bool recall(struct oauth *oauth) {
     tn_value client = tn.value->get(oauth->record, "client"), scope = tn.value->get(oauth->record, "scope");
     char why[OAUTH_WHY_MAX];
     if (server == NULL || resource == NULL) return false;
-    oauth->client = client != NULL && in_config(oauth, "client_id") == NULL
+    oauth->client = client_is_good(client) && in_config(oauth, "client_id") == NULL
                         ? tn_retain(client)
                         : client_given(oauth->config, server, why, sizeof why);
     if (oauth->client == NULL) return false;
@@ -502,9 +517,8 @@ void oauth_refused(struct oauth *oauth, tn_value sent, int64_t status, const cha
 
 static bool renews_soon(const struct oauth *oauth) {
     tn_value token = token_of(oauth);
-    int64_t left = tn_get_int(token, "expires_at", 0) - tn.core->wall_ms(tn.host);
     bool can = !oauth->person || tn_get_text(token, "refresh_token", NULL) != NULL;
-    return token != NULL && can && left < OAUTH_EARLY_MS;
+    return token != NULL && can && tn.core->wall_ms(tn.host) >= tn_get_int(token, "renew_at", 0);
 }
 
 tn_value oauth_header(struct oauth *oauth) {
@@ -554,10 +568,8 @@ static void on_redeemed(void *user, const struct fetched *answer) {
     tn_value pending = oauth->redeemed;
     const struct token_ask ask = {.server = tn.value->get(pending, "server"),
                                   .scope = tn_get_text(pending, "scope", NULL)};
-    const char *code;
-    char why[OAUTH_WHY_MAX];
-    bool gone;
-    tn_value token = token_read(answer, &ask, &code, &gone, why, sizeof why);
+    struct token_fault fault;
+    tn_value token = token_read(answer, &ask, &fault);
     oauth->redeemed = NULL;
     no_listener(oauth);
     note(oauth, "pending", NULL);
@@ -569,11 +581,12 @@ static void on_redeemed(void *user, const struct fetched *answer) {
         if (ask.scope != NULL) note(oauth, "scope", tn_text(ask.scope));
     } else {
         note(oauth, "scope", NULL); /* it may be that which was wrong */
-        oauth->failure = copy_text(why);
+        mind(oauth, &fault);
+        oauth->failure = copy_text(fault.why);
     }
     keep(oauth);
     tn_release(pending);
-    end(oauth, token != NULL ? OAUTH_GO : OAUTH_FAILED, token != NULL ? "" : code, token != NULL ? "" : why);
+    end(oauth, token != NULL ? OAUTH_GO : OAUTH_FAILED, token != NULL ? "" : fault.code, fault.why);
 }
 
 static bool came(struct oauth *oauth, const char *query, char *why, size_t size) {
@@ -627,11 +640,12 @@ tn_value oauth_question(const struct oauth *oauth) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "mode", "url");
-    tn_put_take(builder, "message",
-                format_value("The server `%s` (%.200s) wants your permission%s%.300s. Visit the page, then answer true; "
-                             "where it ends at %.200s and that does not open, answer with its whole address instead; "
-                             "null declines.",
-                             oauth->name, oauth->url, scope != NULL ? " for: " : "", scope != NULL ? scope : "", back));
+    tn_put_take(
+        builder, "message",
+        format_value("The server `%s` (%.200s) wants your permission%s%.300s. Visit the page, then answer true; "
+                     "where it ends at %.200s and that does not open, answer with its whole address instead; "
+                     "null declines.",
+                     oauth->name, oauth->url, scope != NULL ? " for: " : "", scope != NULL ? scope : "", back));
     tn_put_take(builder, "url", url);
     tn_put(builder, "authorization", tn.value->get(pending, "state"));
     tn.value->end(builder);
@@ -654,6 +668,15 @@ bool oauth_answer(struct oauth *oauth, tn_value question, tn_value answer, char 
         oauth->back = tn.core->post(tn.host, OAUTH_BACK_MS, nobody_came, oauth);
     return true;
 }
+
+void oauth_decline(struct oauth *oauth) {
+    no_listener(oauth);
+    note(oauth, "pending", NULL);
+    if (token_of(oauth) == NULL) note(oauth, "client", NULL);
+    keep(oauth);
+}
+
+void oauth_rest(struct oauth *oauth) { no_listener(oauth); }
 
 /* ---- Life ---- */
 

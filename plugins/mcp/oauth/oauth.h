@@ -2,9 +2,9 @@
  * oauth.h - the authorization of one server: the token that goes with its requests, and how a better one is got.
  *
  * It outlives sessions and transports. A request that is refused (401, or 403 for want of a scope) waits here, and is
- * told to go again, that it has failed, or that a person must be asked first: by oauth_question, whose answer comes back
- * by oauth_answer. At most one search for a token is under way; whoever comes meanwhile waits for the same one. Nothing
- * that is secret is in any text that leaves here.
+ * told to go again, that it has failed, or that a person must be asked first: by oauth_question, whose answer comes
+ * back by oauth_answer. At most one search for a token is under way; whoever comes meanwhile waits for the same one.
+ * Nothing that is secret is in any text that leaves here.
  *
  *     tn_value header = oauth_header(oauth);                             // "Bearer …", borrowed, or NULL
  *     if (!oauth_ready(oauth)) oauth_wait(oauth, &wait);
@@ -59,5 +59,8 @@ tn_value oauth_question(const struct oauth *oauth);
  * why not. Afterwards the request is sent again: it waits until what was answered has come to something.
  */
 bool oauth_answer(struct oauth *oauth, tn_value question, tn_value answer, char *why, size_t size);
+/* The person does not want to, or cannot: the next time begins anew, with a new registration if there was one. */
+void oauth_decline(struct oauth *oauth);
+void oauth_rest(struct oauth *oauth); /* nobody is listened to any more */
 
 #endif

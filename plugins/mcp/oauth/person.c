@@ -6,11 +6,11 @@
 #include "address.h"
 #include "challenge.h"
 #include "client.h"
-#include "token.h"
 #include "sign.h" /* of plugins/sign */
+#include "token.h"
 #include <sys/random.h>
 
-#define CHANCE 32                   /* bytes of a state, and of a verifier */
+#define CHANCE  32                   /* bytes of a state, and of a verifier */
 #define LETTERS (CHANCE * 4 / 3 + 3) /* of it in base64url, with the NUL */
 
 static bool put_chance(char out[LETTERS]) {
@@ -108,9 +108,10 @@ tn_value person_code(tn_value pending, const char *query, bool *ours, char *why,
                        "found no `code` in what came back, expected the address that the page sent the browser to: "
                        "http://...?code=...&state=...");
     } else if (!is_secret(tn_get_text(said, "state", ""), tn_get_text(pending, "state", ""))) {
-        (void)snprintf(why, size,
-                       "the `state` of what came back is not the one that was sent: it answers another question, or was "
-                       "made up; begin again");
+        (void)snprintf(
+            why, size,
+            "the `state` of what came back is not the one that was sent: it answers another question, or was "
+            "made up; begin again");
     } else {
         *ours = true;
         if (!is_from_issuer(pending, said))

@@ -5,6 +5,8 @@
  */
 #include "token.h"
 
+#define REDACTED "{redacted}" /* every text of this answer, where a recording is replayed */
+
 tn_value token_request(const struct token_ask *ask, char *why, size_t size) {
     const char *url = tn_get_text(ask->server, "token_endpoint", "");
     struct text form = {.limit = 16u * OAUTH_TEXT_MAX};
@@ -42,8 +44,7 @@ static bool is_token(const char *text, uint64_t length) {
     return length > 0 && length <= OAUTH_TEXT_MAX;
 }
 
-static tn_value refused(const struct fetched *answer, const struct token_ask *ask, const char **code, bool *gone,
-                        char *why, size_t size) {
+static tn_value refused(const struct fetched *answer, const struct token_ask *ask, struct token_fault *fault) {
     static const struct {
         const char *error, *advice;
     } advices[] = {
@@ -55,55 +56,64 @@ static tn_value refused(const struct fetched *answer, const struct token_ask *as
         {"invalid_target", "it gives no tokens for this resource"}};
     const char *error = tn_get_text(answer->json, "error", NULL), *advice = "look at its log";
     bool theirs = answer->status == 429 || answer->status >= 500;
-    *gone = error != NULL && strcmp(error, "invalid_grant") == 0;
-    *code = theirs ? "SERVER_ERROR" : "AUTH";
+    fault->final = !theirs;
+    fault->stranger = error != NULL && strcmp(error, "invalid_client") == 0;
+    fault->code = theirs ? "SERVER_ERROR" : "AUTH";
     for (size_t i = 0; error != NULL && i < sizeof advices / sizeof *advices; i++)
         if (strcmp(error, advices[i].error) == 0) advice = advices[i].advice;
-    (void)snprintf(why, size, "the authorization server %.200s gives no token (HTTP status %lld, %s): %s",
+    (void)snprintf(fault->why, sizeof fault->why,
+                   "the authorization server %.200s gives no token (HTTP status %lld, %s): %s",
                    tn_get_text(ask->server, "issuer", "?"), (long long)answer->status, token_error_name(error),
                    theirs ? "try again later" : advice);
     return NULL;
 }
 
-static tn_value wrong(const struct token_ask *ask, const char **code, char *why, size_t size, const char *what) {
-    *code = "AUTH";
-    (void)snprintf(why, size, "the authorization server %.200s answered %s", tn_get_text(ask->server, "issuer", "?"),
-                   what);
+static tn_value wrong(const struct token_ask *ask, struct token_fault *fault, const char *what) {
+    fault->code = "AUTH";
+    (void)snprintf(fault->why, sizeof fault->why, "the authorization server %.200s answered %s",
+                   tn_get_text(ask->server, "issuer", "?"), what);
     return NULL;
 }
 
-tn_value token_read(const struct fetched *answer, const struct token_ask *ask, const char **code, bool *gone, char *why,
-                    size_t size) {
-    *gone = false;
+/* One that gives no time, or none that can be, is good for an hour, or until it is refused. */
+static void put_times(tn_builder *builder, tn_value answer) {
+    int64_t life = tn_get_int(answer, "expires_in", 0), now = tn.core->wall_ms(tn.host);
+    if (life <= 0 || life > OAUTH_LIFE_MAX_S) life = OAUTH_LIFE_S;
+    life *= 1000;
+    tn_put_int(builder, "expires_at", now + life);
+    tn_put_int(builder, "renew_at", now + life - (life < 2 * OAUTH_EARLY_MS ? life / 2 : OAUTH_EARLY_MS));
+}
+
+tn_value token_read(const struct fetched *answer, const struct token_ask *ask, struct token_fault *fault) {
+    *fault = (struct token_fault){0};
     if (answer->code != NULL) {
-        *code = answer->code;
-        (void)snprintf(why, size, "the authorization server %.200s gives no token: %.200s",
+        fault->code = answer->code;
+        (void)snprintf(fault->why, sizeof fault->why, "the authorization server %.200s gives no token: %.200s",
                        tn_get_text(ask->server, "issuer", "?"), answer->why);
         return NULL;
     }
-    if (answer->status < 200 || answer->status > 299) return refused(answer, ask, code, gone, why, size);
+    if (answer->status < 200 || answer->status > 299) return refused(answer, ask, fault);
     uint64_t length = 0, refresh_length = 0;
     const char *token = tn_chars(tn.value->get(answer->json, "access_token"), &length);
     const char *refresh = tn_chars(tn.value->get(answer->json, "refresh_token"), &refresh_length);
-    const char *type = tn_get_text(answer->json, "token_type", "Bearer");
-    int64_t life = tn_get_int(answer->json, "expires_in", OAUTH_LIFE_S);
-    if (token == NULL || !is_token(token, length)) return wrong(ask, code, why, size, "without an `access_token`");
-    if (strcasecmp(type, "Bearer") != 0)
-        return wrong(ask, code, why, size, "with a token that is no Bearer token, which is all that can be sent");
-    if (life < 0 || life > OAUTH_LIFE_MAX_S) life = OAUTH_LIFE_S;
-    if (refresh == NULL || refresh_length > OAUTH_TEXT_MAX) refresh = ask->refresh; /* the old one stays good */
     const char *scope = tn_get_text(answer->json, "scope", NULL);
+    const char *type = tn_get_text(answer->json, "token_type", "Bearer");
+    if (token == NULL || !is_token(token, length))
+        return wrong(ask, fault, "without an `access_token` that a header could have");
+    if (strcasecmp(type, "Bearer") != 0 && strcmp(type, REDACTED) != 0)
+        return wrong(ask, fault, "with a token that is no Bearer token, and only such can be sent");
+    if (refresh == NULL || refresh_length > OAUTH_TEXT_MAX) refresh = ask->refresh; /* the old one stays good */
+    if (scope == NULL || strlen(scope) > OAUTH_SCOPE_MAX) scope = ask->scope;
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "access_token", token);
     if (refresh != NULL) tn_put_text(builder, "refresh_token", refresh);
-    if (scope == NULL || strlen(scope) > OAUTH_SCOPE_MAX) scope = ask->scope;
     if (scope != NULL) tn_put_text(builder, "scope", scope);
-    tn_put_int(builder, "expires_at", tn.core->wall_ms(tn.host) + life * 1000);
+    put_times(builder, answer->json);
     tn_put_text(builder, "issuer", tn_get_text(ask->server, "issuer", ""));
     tn.value->end(builder);
     tn_value made = tn.value->finish(builder);
-    return made != NULL ? made : wrong(ask, code, why, size, "with a token that there is no memory for");
+    return made != NULL ? made : wrong(ask, fault, "with a token that there is no memory for");
 }
 
 tn_value token_header(tn_value token, int64_t now_ms) {

@@ -1,11 +1,11 @@
 /*
  * token.h - what a token endpoint is asked, and what it answers.
  *
- * A token is an object {access_token, refresh_token?, scope, expires_at}: `expires_at` in ms since 1970, `scope` what
- * was granted. No text of an error has any of what was sent, or of what came, but for the error's code.
+ * A token is an object {access_token, refresh_token?, scope?, expires_at, renew_at, issuer}: times in ms since 1970,
+ * `scope` what was granted. No text of an error has any of what was sent, or of what came, but for the error's code.
  *
  *     tn_value request = token_request(&ask, why, sizeof why);       // {url, form, …}, for fetch_send
- *     tn_value token = token_read(answer, &ask, why, sizeof why);
+ *     tn_value token = token_read(answer, &ask, &fault);
  */
 #ifndef MCP_OAUTH_TOKEN_H
 #define MCP_OAUTH_TOKEN_H
@@ -26,9 +26,16 @@ struct token_ask {
 
 /* A new reference; NULL: why. */
 tn_value token_request(const struct token_ask *ask, char *why, size_t size);
-/* NULL: why; *code is an error's of this plugin, *gone whether what was sent has no worth any more (invalid_grant). */
-tn_value token_read(const struct fetched *answer, const struct token_ask *ask, const char **code, bool *gone, char *why,
-                    size_t size);
+/* Why there is no token. */
+struct token_fault {
+    const char *code; /* of this plugin's errors: AUTH, or that of a failure on the way */
+    bool final;       /* what was sent will not do the next time either */
+    bool stranger;    /* the server does not know the client (invalid_client) */
+    char why[OAUTH_WHY_MAX];
+};
+
+/* A new reference; NULL: *fault. */
+tn_value token_read(const struct fetched *answer, const struct token_ask *ask, struct token_fault *fault);
 
 /* What goes into the header: "Bearer …", a new reference; NULL where there is no token, or it has ended. */
 tn_value token_header(tn_value token, int64_t now_ms);

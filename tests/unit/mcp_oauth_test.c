@@ -1,0 +1,366 @@
+/*
+ * mcp_oauth_test.c - the parts of the plugin tenon.mcp's authorization that need neither a server nor a loop.
+ *
+ * Challenges, scopes, addresses and what a browser brings back are text: tests/corpus/mcp. What servers may do is
+ * tested from outside: tests/mcp/authorization.py.
+ */
+#include "tests/unit/corpus.h"
+
+#include "plugins/mcp/oauth/address.h"
+#include "plugins/mcp/oauth/challenge.h"
+#include "plugins/mcp/oauth/client.h"
+#include "plugins/mcp/oauth/metadata.h"
+#include "plugins/mcp/oauth/person.h"
+#include "plugins/mcp/oauth/token.h"
+#include "plugins/sign/sign.h"
+
+extern const tn_value_1 interface_value;
+
+TN_EASY_HIDDEN struct tn_easy tn;
+TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
+TN_EASY_HIDDEN const tn_http_draft *mcp_http; /* nothing is sent here */
+
+static int64_t blocks, wall = INT64_C(1800000000000), fails_at = -1;
+
+static void *fake_resize(const tn_host *host, void *memory, uint64_t size) {
+    (void)host;
+    if (fails_at >= 0 && fails_at-- == 0) return NULL;
+    blocks += memory == NULL;
+    return realloc(memory, size > 0 ? size : 1);
+}
+static void *fake_alloc(const tn_host *host, uint64_t size) { return fake_resize(host, NULL, size); }
+static void fake_release(const tn_host *host, void *memory) {
+    (void)host;
+    blocks -= memory != NULL;
+    free(memory);
+}
+static int64_t fake_wall(const tn_host *host) {
+    (void)host;
+    return wall;
+}
+
+static const tn_core_1 core = {.size = sizeof(tn_core_1),
+                               .wall_ms = fake_wall,
+                               .alloc = fake_alloc,
+                               .resize = fake_resize,
+                               .release = fake_release};
+
+static int setup(void **state) {
+    (void)state;
+    tn.value = &interface_value;
+    tn.core = &core;
+    return 0;
+}
+
+static tn_value json(const char *text) {
+    tn_value value = NULL;
+    assert_int_equal(tn.value->from_json(text, strlen(text), &value), TN_OK);
+    return value;
+}
+
+static void expect_text(const struct corpus_case *test, tn_value value) { /* takes it */
+    corpus_expect(test, "out", value != NULL ? tn_chars(value, NULL) : "none");
+    tn_release(value);
+}
+
+/* ---- Text ---- */
+
+static void check_challenge(const struct corpus_case *test, void *user) {
+    tn_value challenge = challenge_read(corpus_need(test, "in"));
+    (void)user;
+    expect_text(test, challenge != NULL ? tn.value->to_json(challenge) : NULL);
+    tn_release(challenge);
+}
+
+static void check_scope(const struct corpus_case *test, void *user) {
+    const char *a = corpus_section(test, "a"), *b = corpus_section(test, "b");
+    tn_value both = scopes_join(a, b);
+    (void)user;
+    assert_true(both == NULL || scopes_have(tn_chars(both, NULL), "") == 1);
+    expect_text(test, both);
+}
+
+static void test_challenges(void **state) {
+    (void)state;
+    corpus_each("tests/corpus/mcp/challenge.txt", check_challenge, NULL);
+    corpus_each("tests/corpus/mcp/scope.txt", check_scope, NULL);
+    assert_null(challenge_read(NULL));
+    assert_true(scopes_have("a b c", "c a"));
+    assert_false(scopes_have("a b", "a bb"));
+    assert_false(scopes_have(NULL, "a"));
+    assert_true(scopes_have(NULL, NULL));
+    char many[OAUTH_SCOPES_MAX * 8];
+    *many = '\0';
+    for (int i = 0; i < OAUTH_SCOPES_MAX + 10; i++)
+        (void)snprintf(many + strlen(many), sizeof many - strlen(many), "s%d ", i);
+    tn_value set = scopes_join(many, NULL);
+    assert_true(scopes_have(tn_chars(set, NULL), "s63"));
+    assert_false(scopes_have(tn_chars(set, NULL), "s64"));
+    tn_release(set);
+}
+
+static void check_covers(const char *resource, const char *line) {
+    char url[200], answer[8];
+    assert_int_equal(sscanf(line, "%199s %7s", url, answer), 2);
+    if (address_covers(resource, url) != (strcmp(answer, "yes") == 0)) fail_msg("%s and %s", resource, line);
+}
+
+static void check_address(const struct corpus_case *test, void *user) {
+    static const char *const names[] = {"root", "inserted", "appended"};
+    struct address address;
+    char out[2000];
+    const char *in = corpus_need(test, "in"), *covers = corpus_section(test, "covers");
+    (void)user;
+    if (covers != NULL) {
+        for (const char *line = covers; line != NULL; line = strchr(line, '\n') != NULL ? strchr(line, '\n') + 1 : NULL)
+            check_covers(in, line);
+        return;
+    }
+    if (!address_read(in, &address)) {
+        corpus_expect(test, "out", "none");
+        return;
+    }
+    tn_value origin = address_origin(&address), resource = address_resource(&address);
+    (void)snprintf(out, sizeof out, "%s%s resource %s", tn_chars(origin, NULL),
+                   address_is_local(&address) ? " local" : "", tn_chars(resource, NULL));
+    for (int i = 0; i < 3; i++) {
+        tn_value known = address_well_known(&address, "x", (enum well_known)i);
+        (void)snprintf(out + strlen(out), sizeof out - strlen(out), "\n%s %s", names[i], tn_chars(known, NULL));
+        tn_release(known);
+    }
+    corpus_expect(test, "out", out);
+    tn_release(origin);
+    tn_release(resource);
+}
+
+static void test_addresses(void **state) {
+    struct address far, near;
+    char longest[OAUTH_URL_MAX + 2] = "https://a.example/";
+    (void)state;
+    corpus_each("tests/corpus/mcp/address.txt", check_address, NULL);
+    assert_true(address_read("http://far.example", &far));
+    assert_true(address_read("http://localhost:1", &near));
+    assert_false(address_is_safe(&far, true));
+    assert_false(address_is_safe(&near, false));
+    assert_true(address_is_safe(&near, true));
+    memset(longest + strlen(longest), 'x', sizeof longest - strlen(longest) - 1);
+    assert_false(address_read(longest, &far));
+    longest[OAUTH_URL_MAX] = '\0';
+    assert_true(address_read(longest, &far));
+    assert_false(address_read(NULL, &far));
+}
+
+/* ---- Metadata ---- */
+
+static void test_metadata(void **state) {
+    char why[OAUTH_WHY_MAX];
+    tn_value document = json("{\"resource\":\"https://a.example\",\"authorization_servers\":[\"http://127.0.0.1:1\",7,"
+                             "\"https://as.example\"],\"scopes_supported\":[\"b\",\"a\",\"b\",3]}");
+    (void)state;
+    tn_value made = metadata_resource(document, "https://a.example/mcp", false, why, sizeof why), text;
+    text = tn.value->to_json(made);
+    assert_string_equal(tn_chars(text, NULL), "{\"resource\":\"https://a.example\",\"authorization_servers\":["
+                                              "\"https://as.example\"],\"scope\":\"b a\"}");
+    tn_release(text);
+    tn_release(made);
+    tn_release(document);
+    made = metadata_guessed("https://a.example");
+    assert_string_equal(tn_get_text(made, "token_endpoint", ""), "https://a.example/token");
+    tn_release(made);
+    document = json("{\"issuer\":\"i\",\"token_endpoint\":\"https://a.example/t\"}");
+    made = metadata_server(document, "i", false, false, why, sizeof why); /* nobody is asked: no PKCE, no page */
+    assert_string_equal(tn_get_text(made, "token_endpoint", ""), "https://a.example/t");
+    tn_release(made);
+    assert_null(metadata_server(document, "i", false, true, why, sizeof why));
+    assert_non_null(strstr(why, "authorization_endpoint"));
+    tn_release(document);
+}
+
+/* ---- A person ---- */
+
+#define PENDING                                                                                                        \
+    "{\"state\":\"st\",\"verifier\":\"dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk\",\"redirect_uri\":"                 \
+    "\"http://127.0.0.1:1/c\",\"resource\":\"https://a.example/mcp\",\"scope\":\"a offline_access\",\"client\":"       \
+    "{\"client_id\":\"me & you\"},\"made_at\":1800000000000,\"server\":{\"issuer\":\"https://as.example\",\"iss\":%s," \
+    "\"authorization_endpoint\":\"https://as.example/a?x=1\"}}"
+
+static tn_value pending(bool iss) {
+    char text[1000];
+    (void)snprintf(text, sizeof text, PENDING, iss ? "true" : "false");
+    return json(text);
+}
+
+static void check_redirect(const struct corpus_case *test, void *user) {
+    char why[OAUTH_WHY_MAX];
+    bool ours;
+    tn_value asked = pending(corpus_section(test, "iss") != NULL);
+    tn_value code = person_code(asked, corpus_need(test, "in"), &ours, why, sizeof why);
+    (void)user;
+    corpus_expect(test, "out", code != NULL ? tn_chars(code, NULL) : why);
+    assert_true(code == NULL || ours);
+    tn_release(code);
+    tn_release(asked);
+}
+
+static void test_people(void **state) {
+    (void)state;
+    corpus_each("tests/corpus/mcp/redirect.txt", check_redirect, NULL);
+    tn_value asked = pending(true), url = person_url(asked);
+    if (!sign_there()) {
+        assert_null(url);
+        tn_release(asked);
+        skip();
+    }
+    /* The challenge is that of RFC 7636, appendix B. */
+    assert_string_equal(tn_chars(url, NULL),
+                        "https://as.example/a?x=1&response_type=code&client_id=me%20%26%20you&redirect_uri="
+                        "http%3A%2F%2F127.0.0.1%3A1%2Fc&state=st&code_challenge="
+                        "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256&resource="
+                        "https%3A%2F%2Fa.example%2Fmcp&scope=a%20offline_access&prompt=consent");
+    tn_release(url);
+    tn_value client = tn.value->get(asked, "client"), server = tn.value->get(asked, "server");
+    tn_value made = person_begin(client, server, "https://a.example/mcp", "a", "http://127.0.0.1:1/c");
+    tn_value other = person_begin(client, server, "https://a.example/mcp", "a", "http://127.0.0.1:1/c");
+    assert_int_equal(strlen(tn_get_text(made, "state", "")), 43);
+    assert_int_equal(strlen(tn_get_text(made, "verifier", "")), 43);
+    assert_string_not_equal(tn_get_text(made, "state", ""), tn_get_text(other, "state", ""));
+    assert_string_not_equal(tn_get_text(made, "verifier", ""), tn_get_text(other, "verifier", ""));
+    assert_true(person_is(made, client, server, "https://a.example/mcp", "a"));
+    assert_false(person_is(made, client, server, "https://a.example/mcp", NULL));
+    assert_false(person_is(made, client, server, "https://a.example/mcp", "a b"));
+    assert_false(person_is(made, client, server, "https://a.example", "a"));
+    assert_false(person_is(NULL, client, server, "https://a.example", "a"));
+    wall += OAUTH_PENDING_MS;
+    assert_false(person_is_young(made));
+    wall -= OAUTH_PENDING_MS;
+    tn_release(other);
+    tn_release(made);
+    tn_release(asked);
+}
+
+/* ---- Clients and tokens ---- */
+
+static void expect_proof(const char *client, const char *form, const char *authorization) {
+    char why[OAUTH_WHY_MAX];
+    struct text text = {.limit = 10000};
+    tn_value header = NULL, known = json(client), server = json("{\"issuer\":\"i\"}");
+    assert_true(client_prove(known, NULL, server, &text, &header, why, sizeof why));
+    assert_string_equal(text_chars(&text), form);
+    if (authorization == NULL)
+        assert_null(header);
+    else
+        assert_string_equal(tn_chars(header, NULL), authorization);
+    text_free(&text);
+    tn_release(header);
+    tn_release(known);
+    tn_release(server);
+}
+
+static void test_clients(void **state) {
+    char why[OAUTH_WHY_MAX];
+    (void)state;
+    expect_proof("{\"client_id\":\"a b\",\"method\":\"none\"}", "client_id=a%20b", NULL);
+    expect_proof("{\"client_id\":\"a\",\"client_secret\":\"s&\",\"method\":\"client_secret_post\"}",
+                 "client_id=a&client_secret=s%26", NULL);
+    /* Both are encoded before they are joined: "a%3Ab:s%2Ft". */
+    expect_proof("{\"client_id\":\"a:b\",\"client_secret\":\"s/t\",\"method\":\"client_secret_basic\"}", "",
+                 "Basic YSUzQWI6cyUyRnQ=");
+    struct text text = {.limit = 10000};
+    tn_value header, without = json("{\"client_id\":\"a\",\"method\":\"client_secret_post\"}"), server = json("{}");
+    assert_false(client_prove(without, NULL, server, &text, &header, why, sizeof why));
+    assert_non_null(strstr(why, "`client_secret`"));
+    text_free(&text);
+    tn_release(without);
+    tn_value config = json("{\"private_key\":\"no key\"}"), signs = json("{\"client_id\":\"a\",\"method\":\"private_key_jwt\"}");
+    assert_false(client_prove(signs, config, server, &text, &header, why, sizeof why));
+    assert_non_null(strstr(why, "`private_key` cannot"));
+    text_free(&text);
+    tn_release(config);
+    tn_release(signs);
+    tn_release(server);
+    tn_value old = json("{\"client_id\":\"a\",\"expires_at\":1}");
+    assert_false(client_is_good(old));
+    assert_false(client_is_good(NULL));
+    tn_release(old);
+}
+
+static tn_value read_token(const char *text, struct token_fault *fault) {
+    tn_value answer = json(text), server = json("{\"issuer\":\"i\"}");
+    const struct token_ask ask = {.server = server, .scope = "asked", .refresh = "old"};
+    const struct fetched fetched = {.status = 200, .json = answer};
+    tn_value token = token_read(&fetched, &ask, fault);
+    tn_release(answer);
+    tn_release(server);
+    return token;
+}
+
+static void test_tokens(void **state) {
+    struct token_fault fault;
+    (void)state;
+    tn_value token = read_token("{\"access_token\":\"t\",\"expires_in\":100}", &fault);
+    assert_string_equal(tn_get_text(token, "refresh_token", ""), "old");
+    assert_string_equal(tn_get_text(token, "scope", ""), "asked");
+    assert_int_equal(tn_get_int(token, "expires_at", 0), wall + 100000);
+    assert_int_equal(tn_get_int(token, "renew_at", 0), wall + 100000 - OAUTH_EARLY_MS);
+    tn_value header = token_header(token, wall);
+    assert_string_equal(tn_chars(header, NULL), "Bearer t");
+    tn_release(header);
+    assert_null(token_header(token, wall + 100000));
+    tn_release(token);
+    token = read_token("{\"access_token\":\"t\",\"expires_in\":10,\"refresh_token\":\"new\",\"scope\":\"s\"}", &fault);
+    assert_int_equal(tn_get_int(token, "renew_at", 0), wall + 5000);
+    assert_string_equal(tn_get_text(token, "refresh_token", ""), "new");
+    assert_string_equal(tn_get_text(token, "scope", ""), "s");
+    tn_release(token);
+    static const char *const lives[] = {"0", "-5", "99999999999", "9223372036854775807"};
+    for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
+        char text[100];
+        (void)snprintf(text, sizeof text, "{\"access_token\":\"t\",\"expires_in\":%s}", lives[i]);
+        token = read_token(text, &fault);
+        assert_int_equal(tn_get_int(token, "expires_at", 0), wall + OAUTH_LIFE_S * 1000);
+        tn_release(token);
+    }
+    assert_null(read_token("{\"access_token\":\"a b\"}", &fault));
+    assert_null(read_token("{\"access_token\":\"\"}", &fault));
+    assert_null(read_token("{\"access_token\":7}", &fault));
+    assert_null(token_header(NULL, 0));
+    assert_string_equal(token_error_name("invalid_grant"), "invalid_grant");
+    assert_string_equal(token_error_name("secret of 9"), "an error without a name");
+}
+
+/* ---- Without memory: every allocation fails once, nothing is left behind ---- */
+
+static void test_without_memory(void **state) {
+    (void)state;
+    for (int64_t n = 0; n < 1000; n++) {
+        tn_value asked = pending(true);
+        fails_at = n;
+        tn_value url = person_url(asked), query = address_query("a=b&c=%20"), scopes = scopes_join("a", "b");
+        tn_value challenge = challenge_read("Bearer scope=\"a b\"");
+        bool all = fails_at >= 0;
+        fails_at = -1;
+        tn_release(challenge);
+        tn_release(scopes);
+        tn_release(query);
+        tn_release(url);
+        tn_release(asked);
+        assert_int_equal(blocks, 0);
+        if (all) break;
+        assert_true(n < 999);
+    }
+}
+
+static int nothing_left(void **state) {
+    (void)state;
+    assert_int_equal(blocks, 0);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_challenges, nothing_left), cmocka_unit_test_teardown(test_addresses, nothing_left),
+        cmocka_unit_test_teardown(test_metadata, nothing_left),   cmocka_unit_test_teardown(test_people, nothing_left),
+        cmocka_unit_test_teardown(test_clients, nothing_left),    cmocka_unit_test_teardown(test_tokens, nothing_left),
+        cmocka_unit_test(test_without_memory)};
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
