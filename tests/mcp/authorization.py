@@ -86,6 +86,7 @@ def test_other_ways_to_be_found():
 # ---- A machine ----
 
 def machines(**quirks):
+    shutil.rmtree("tokens", ignore_errors=True)
     made = {name: Server(quirk, client_secret=os.environ["CLIENT_SECRET"], **more) for name, (quirk, more) in quirks.items()}
     configure({name: {"url": server.url + "/mcp", "oauth": ALONE} for name, server in made.items()}, **SECRET)
     return made

@@ -271,7 +271,8 @@ static void test_clients(void **state) {
     assert_non_null(strstr(why, "`client_secret`"));
     text_free(&text);
     tn_release(without);
-    tn_value config = json("{\"private_key\":\"no key\"}"), signs = json("{\"client_id\":\"a\",\"method\":\"private_key_jwt\"}");
+    tn_value config = json("{\"private_key\":\"no key\"}"),
+             signs = json("{\"client_id\":\"a\",\"method\":\"private_key_jwt\"}");
     assert_false(client_prove(signs, config, server, &text, &header, why, sizeof why));
     assert_non_null(strstr(why, "`private_key` cannot"));
     text_free(&text);
@@ -357,10 +358,12 @@ static int nothing_left(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_challenges, nothing_left), cmocka_unit_test_teardown(test_addresses, nothing_left),
-        cmocka_unit_test_teardown(test_metadata, nothing_left),   cmocka_unit_test_teardown(test_people, nothing_left),
-        cmocka_unit_test_teardown(test_clients, nothing_left),    cmocka_unit_test_teardown(test_tokens, nothing_left),
-        cmocka_unit_test(test_without_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_challenges, nothing_left),
+                                       cmocka_unit_test_teardown(test_addresses, nothing_left),
+                                       cmocka_unit_test_teardown(test_metadata, nothing_left),
+                                       cmocka_unit_test_teardown(test_people, nothing_left),
+                                       cmocka_unit_test_teardown(test_clients, nothing_left),
+                                       cmocka_unit_test_teardown(test_tokens, nothing_left),
+                                       cmocka_unit_test(test_without_memory)};
     return cmocka_run_group_tests(tests, setup, NULL);
 }
