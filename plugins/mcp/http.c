@@ -105,9 +105,11 @@ static struct exchange *exchange_new(struct http *http, enum purpose purpose, in
 /* ---- Requests ---- */
 
 /* `exchange` may be NULL; it remembers the token. */
-static void put_headers(tn_builder *builder, const struct http *http, struct exchange *exchange) {
+static void put_headers(tn_builder *builder, const struct http *http, const char *method, struct exchange *exchange) {
     tn_value header = http->oauth != NULL ? oauth_header(http->oauth) : NULL;
+    tn_value proof = header != NULL ? oauth_proof(http->oauth, method) : NULL;
     if (header != NULL) tn_put(builder, "Authorization", header);
+    if (proof != NULL) tn_put_take(builder, "DPoP", proof);
     if (exchange != NULL) {
         tn_release(exchange->header);
         exchange->header = header != NULL ? tn_retain(header) : NULL;
@@ -171,7 +173,7 @@ static int32_t send_message(struct exchange *exchange) {
     tn_put_begin(builder, "headers", TN_OBJECT);
     tn_put_text(builder, "Accept", "application/json, text/event-stream");
     tn_put_text(builder, "Content-Type", "application/json");
-    put_headers(builder, http, exchange);
+    put_headers(builder, http, "POST", exchange);
     if (http->modern) put_mirrored(builder, exchange->message, exchange->extra);
     tn.value->end(builder);
     tn_put(builder, "json", exchange->message);
@@ -204,7 +206,7 @@ static int32_t get_stream(struct exchange *exchange) {
     tn_builder *builder = begin_request(http, "GET");
     tn_put_begin(builder, "headers", TN_OBJECT);
     tn_put_text(builder, "Accept", "text/event-stream");
-    put_headers(builder, http, exchange);
+    put_headers(builder, http, "GET", exchange);
     if (exchange->sse.id.length > 0)
         tn_put_take(builder, "Last-Event-ID", header_encode(exchange->sse.id.data, exchange->sse.id.length));
     tn.value->end(builder);
@@ -323,6 +325,7 @@ static void on_head(struct exchange *exchange, tn_value value) {
     uint64_t length = 0;
     const char *session = tn_chars(tn.value->get(headers, "mcp-session-id"), &length);
     int64_t status = tn_get_int(value, "status", 0);
+    if (http->oauth != NULL) oauth_heard(http->oauth, headers);
     exchange->events = strncasecmp(type, "text/event-stream", 17) == 0;
     bool begins = exchange->purpose == POST && !http->modern && status >= 200 && status < 300 && *http->version == '\0';
     bool plain = session != NULL && length > 0 && length <= SESSION_MAX;
@@ -470,7 +473,7 @@ static bool http_leave(struct transport *transport, void (*left)(void)) {
     if (http->modern || *http->session == '\0' || http->leaving != 0) return false;
     tn_builder *builder = begin_request(http, "DELETE");
     tn_put_begin(builder, "headers", TN_OBJECT);
-    put_headers(builder, http, NULL);
+    put_headers(builder, http, "DELETE", NULL);
     tn.value->end(builder);
     tn.value->end(builder);
     tn_value request = tn.value->finish(builder);

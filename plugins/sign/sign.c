@@ -5,9 +5,11 @@
 
 #include <limits.h>
 #include <openssl/bio.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/x509.h>
 
 #define SIGN_BITS_MIN 2048 /* of a key of RSA: shorter ones are not accepted any more, by anyone */
 #define ES256_BITS    256
@@ -48,6 +50,59 @@ const char *sign_algorithm(const char *pem, uint64_t length) {
     EVP_PKEY_free(key);
     ERR_clear_error();
     return algorithm;
+}
+
+static EVP_PKEY *new_key(void) {
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, NULL);
+    EVP_PKEY *key = NULL;
+    bool good = context != NULL && EVP_PKEY_keygen_init(context) == 1 &&
+                EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1 &&
+                EVP_PKEY_keygen(context, &key) == 1;
+    EVP_PKEY_CTX_free(context);
+    return good ? key : NULL;
+}
+
+tn_value sign_new_key(void) {
+    EVP_PKEY *key = new_key();
+    BIO *memory = key != NULL ? BIO_new(BIO_s_mem()) : NULL;
+    char *text = NULL;
+    tn_value made = NULL;
+    if (memory != NULL && PEM_write_bio_PKCS8PrivateKey(memory, key, NULL, NULL, 0, NULL, NULL) == 1) {
+        long length = BIO_get_mem_data(memory, &text);
+        if (length > 0) made = tn_text_n(text, (uint64_t)length);
+        if (length > 0) memset(text, 0, (size_t)length);
+    }
+    BIO_free(memory);
+    EVP_PKEY_free(key);
+    ERR_clear_error();
+    return made;
+}
+
+/* A public key's DER ends with its point, uncompressed: 4 and the two coordinates. */
+tn_value sign_public(const char *pem, uint64_t length) {
+    EVP_PKEY *key = read_key(pem, length);
+    bool curve = key != NULL && EVP_PKEY_base_id(key) == EVP_PKEY_EC;
+    unsigned char *der = NULL;
+    int size = curve ? i2d_PUBKEY(key, &der) : 0;
+    const unsigned char *point = size > 2 * ES256_BYTES ? der + size - 2 * ES256_BYTES : NULL;
+    tn_value made = NULL;
+    if (point != NULL && point[-1] == 4) {
+        char x[ES256_BYTES * 2], y[ES256_BYTES * 2];
+        *sign_base64url(x, point, ES256_BYTES) = '\0';
+        *sign_base64url(y, point + ES256_BYTES, ES256_BYTES) = '\0';
+        tn_builder *builder = tn.value->builder();
+        tn.value->begin(builder, TN_OBJECT);
+        tn_put_text(builder, "kty", "EC");
+        tn_put_text(builder, "crv", "P-256");
+        tn_put_text(builder, "x", x);
+        tn_put_text(builder, "y", y);
+        tn.value->end(builder);
+        made = tn.value->finish(builder);
+    }
+    OPENSSL_free(der);
+    EVP_PKEY_free(key);
+    ERR_clear_error();
+    return made;
 }
 
 /* ---- Signatures ---- */

@@ -25,6 +25,11 @@ const char *sign_algorithm(const char *pem, uint64_t length);
  */
 tn_value sign_jwt(tn_value header, tn_value claims, const char *pem, uint64_t length);
 
+/* A new private key of the curve P-256, as PEM: a new reference to a string. NULL: it cannot be made. */
+tn_value sign_new_key(void);
+/* The public half of such a key as a JSON Web Key, {kty, crv, x, y}: a new reference. NULL: `pem` is none. */
+tn_value sign_public(const char *pem, uint64_t length);
+
 /* Appends base64url without padding; the end. Room for 4 bytes to every 3 is the caller's to see to. */
 char *sign_base64url(char *out, const unsigned char *bytes, uint64_t length);
 

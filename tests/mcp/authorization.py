@@ -118,7 +118,7 @@ def test_machines_that_are_refused():
     got = call("more.w", "mcp.servers")
     about = {server["name"]: server.get("why", "") for server in got.json(1)["servers"]}
     check("without an `access_token`" in about["token"] and "without an `access_token`" in about["split"], "no token", about)
-    check("no Bearer token" in about["type"], "another type", about)
+    check("of another type than was asked for" in about["type"], "another type", about)
     check("does not take the token that" in about["never"], "a token that is never taken", about)
     check(len(requests(servers["never"], "/token")) == 1, "it is not asked for again", servers["never"].seen)
     check("invalid_client" in about["stranger"] and "`client_secret`" in about["stranger"], "another secret", about)
@@ -141,6 +141,11 @@ def test_keys_and_assertions():
         servers[kind] = Server(public_key=os.path.abspath(kind + ".pub"), methods=["private_key_jwt"])
         oauth = {"grant": "client_credentials", "client_id": "id", "private_key": {"secret": kind.upper() + "_KEY"}, "key_id": "k"}
         configured[kind] = {"url": servers[kind].url + "/mcp", "oauth": oauth}
+    idp, secrets["ID_TOKEN"] = Server(client_secret=os.environ["CLIENT_SECRET"]), {"env": "ID_TOKEN"}
+    os.environ["ID_TOKEN"] = "who.it.is"
+    known = {"token_url": idp.url + "/token", "client_id": "id", "client_secret": {"secret": "CLIENT_SECRET"}, "id_token": {"secret": "ID_TOKEN"}}
+    servers["enterprise"] = Server(client_secret=os.environ["CLIENT_SECRET"])
+    configured["enterprise"] = {"url": servers["enterprise"].url + "/mcp", "oauth": {**ALONE, "grant": "enterprise", "idp": known}}
     servers["bearer"] = Server(client_secret=os.environ["CLIENT_SECRET"])
     configured["bearer"] = {"url": servers["bearer"].url + "/mcp",
                             "oauth": {**ALONE, "grant": "jwt_bearer", "assertion": {"secret": "ASSERTION"}}}
@@ -150,6 +155,9 @@ def test_keys_and_assertions():
     check(got.contents[1:] == ["fine"] * len(good), "signed", got.contents, got.err)
     about = {server["name"]: server.get("why", "") for server in got.json(0)["servers"]}
     check("weak" not in servers or "`private_key` cannot sign" in about["weak"], "too short a key", about)
+    exchanged = requests(idp, "/token")[0]
+    check(exchanged["audience"] == servers["enterprise"].url and exchanged["resource"] == servers["enterprise"].url + "/mcp", "for whom", exchanged)
+    check("who.it.is" not in json.dumps(servers["enterprise"].seen) + got.out + got.err, "who it is, is the provider's alone", got.err)
     check("PRIVATE KEY" not in got.out + got.err and "somebody.else" not in got.out + got.err, "a key was shown", got.out, got.err)
 
 
@@ -231,6 +239,21 @@ def test_a_person_at_a_terminal():
     said = sit([TENON, "tool", "call", "--yes", "p.w"])
     check("fine" in said and requests(server, "/authorize")[-1]["scope"] == "read write", "more is asked for by the call", said, server.seen)
     check(call("p.w", "p.t").contents == ["fine"] * 2, "and kept", server.seen)
+
+
+def test_tokens_bound_to_a_key():
+    server = person("dpop")
+    got = connect()
+    check(got.json(0)["servers"][0]["state"] == "ready", "bound", got.contents, got.err, server.seen)
+    check(kept()[1]["token"]["dpop"] is True and "PRIVATE KEY" in kept()[1]["key"], "the key is kept", kept())
+    check("PRIVATE KEY" not in got.out + got.err + tenon("thread", "export", got.thread).out, "and not shown", got.err)
+    check(requests(server, "/register")[0]["dpop_bound_access_tokens"] is True, "registered so", server.seen)
+    check(call("p.t", "p.t").contents == ["fine"] * 2, "a proof for each", server.seen)
+    change_kept(renew_at=1, expires_at=1)
+    check(call("p.t").contents == ["fine"] and requests(server, "/token")[-1]["grant_type"] == "refresh_token", "and for a new one", server.seen)
+    server = person("no dpop")
+    about = call("mcp.servers").json(0)["servers"][0]
+    check("`dpop_signing_alg_values_supported` does not have that" in about["why"], "it cannot be", about)
 
 
 def test_people_who_say_no():

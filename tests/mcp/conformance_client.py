@@ -57,7 +57,8 @@ def at_terminal(name, arguments, folder, log):
 def settings(context):
     """What an operator would write for the scenario, who knows what the context says."""
     name, server, oauth = os.environ.get("MCP_CONFORMANCE_SCENARIO", ""), {"url": sys.argv[-1]}, {}
-    secrets = {"client_secret": context.get("client_secret"), "private_key": context.get("private_key_pem"), "assertion": context.get("valid_jwt")}
+    secrets = {"client_secret": context.get("client_secret"), "private_key": context.get("private_key_pem"), "assertion": context.get("valid_jwt"),
+               "id_token": context.get("idp_id_token")}
     for key, value in secrets.items():
         if value:
             os.environ["CONFORMANCE_" + key.upper()] = value
@@ -68,6 +69,9 @@ def settings(context):
         oauth["grant"] = "client_credentials"
     if "wif" in name:
         oauth["grant"] = "jwt_bearer"
+    if "idp_token_endpoint" in context:
+        idp = {"token_url": context["idp_token_endpoint"], "client_id": context["idp_client_id"], "id_token": oauth.pop("id_token")}
+        oauth.update(grant="enterprise", idp=idp)
     if name == "auth/basic-cimd":
         oauth["client_metadata_url"] = "https://conformance-test.local/client-metadata.json"
     if "2025-03-26" in name:

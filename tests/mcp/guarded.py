@@ -120,7 +120,22 @@ class Guarded(BaseHTTPRequestHandler):
         right = claims["iss"] == claims["sub"] == "id" and claims["aud"] == self.server.url and 0 < claims["exp"] - time.time() <= 300
         return verified.returncode == 0 and right and claims["jti"] and kind.endswith(":client-assertion-type:jwt-bearer")
 
+    def proves(self, url, token=None):
+        """RFC 9449, 4.3, but for the signature, which the conformance suite looks at; with the nonce that we want."""
+        try:
+            head, claims = (json.loads(base64.urlsafe_b64decode(part + "==")) for part in self.headers["dpop"].split(".")[:2])
+        except (AttributeError, ValueError):
+            return False
+        right = head["typ"] == "dpop+jwt" and head["alg"] == "ES256" and set(head["jwk"]) == {"kty", "crv", "x", "y"}
+        right = right and claims["htm"] == self.command and claims["htu"] == url and claims["jti"] not in self.server.jtis
+        self.server.jtis.add(claims["jti"])
+        self.server.jwks.add(json.dumps(head["jwk"], sort_keys=True))
+        ath = base64.urlsafe_b64encode(hashlib.sha256(token.encode()).digest()).decode().rstrip("=") if token else None
+        return right and len(self.server.jwks) == 1 and claims.get("ath") == ath and claims.get("nonce") == "n-1"
+
     def token(self, form):
+        if self.server.quirk == "dpop" and not self.proves(self.server.url + "/token"):
+            return self.reply(400, {"error": "use_dpop_nonce"}, dpop_nonce="n-1")
         server, grant = self.server, form.get("grant_type")
         if not self.knows(form):
             return self.reply(401, {"error": "invalid_client", "error_description": "found " + json.dumps(form) + str(self.headers)})
@@ -128,6 +143,10 @@ class Guarded(BaseHTTPRequestHandler):
             proof = base64.urlsafe_b64encode(hashlib.sha256(form.get("code_verifier", "").encode()).digest()).decode().rstrip("=")
             if form.get("code") != server.last.get("code") or proof != server.challenge or server.quirk == "no exchange":
                 return self.reply(400, {"error": "invalid_grant", "error_description": "not " + form.get("code", "")})
+        if grant.endswith(":token-exchange"):
+            right = form.get("subject_token") == "who.it.is" and form.get("audience", "").startswith("http://127.0.0.1:") and form.get("resource")
+            made = {"access_token": "somebody.else.signed", "token_type": "N_A", "issued_token_type": form.get("requested_token_type")}
+            return self.reply(200, made) if right else self.reply(400, {"error": "invalid_grant"})
         if grant.endswith(":jwt-bearer") and form.get("assertion") != "somebody.else.signed":
             return self.reply(400, {"error": "invalid_grant"})
         if grant == "refresh_token" and (form.get("refresh_token") != server.last.get("refresh") or server.quirk == "ended"):
@@ -142,6 +161,8 @@ class Guarded(BaseHTTPRequestHandler):
             made = {"token_type": "Bearer"}
         if server.quirk == "split token":
             made["access_token"] += "\r\nx-evil: 1"
+        if server.quirk == "dpop":
+            made["token_type"] = "DPoP"
         if server.quirk == "other type":
             made["token_type"] = "mac"
         server.granted, server.uses = scope, 0
@@ -158,6 +179,12 @@ class Guarded(BaseHTTPRequestHandler):
         server.seen.append(("POST", "/mcp", method))
         where = {} if server.quirk in ("no pointer", "no metadata") else {"resource_metadata": server.url + PRM + "/mcp"}
         good = self.headers.get("authorization") == "Bearer %s" % server.last.get("token")
+        if server.quirk in ("dpop", "no dpop"):
+            if self.headers.get("authorization") != "DPoP %s" % server.last.get("token"):
+                return self.reply(401, {}, www_authenticate='DPoP algs="ES256", resource_metadata="%s"' % where["resource_metadata"])
+            if not self.proves(server.url + "/mcp", server.last["token"]):
+                return self.reply(401, {}, www_authenticate='DPoP error="use_dpop_nonce"', dpop_nonce="n-1")
+            good = True
         if server.quirk == "one use" and good:
             server.uses += 1
             good = server.uses <= 3
@@ -185,6 +212,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Guarded)
         self.quirk, self.methods, self.client_secret, self.expires_in = quirk, list(methods), client_secret, expires_in
         self.public_key = public_key
+        self.jtis, self.jwks = set(), set()
         self.seen, self.secrets, self.last, self.granted, self.asked, self.uses = [], [], {}, "", "", 0
         self.url = "http://127.0.0.1:%d" % self.server_port
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -213,5 +241,6 @@ class Server(ThreadingHTTPServer):
         wrong = {"other issuer": {"issuer": "https://honest.example"}, "slash": {"issuer": self.url + "/"},
                  "no pkce": {"code_challenge_methods_supported": None}, "plain": {"code_challenge_methods_supported": ["plain"]},
                  "no token endpoint": {"token_endpoint": None}, "leak": {"token_endpoint": "http://example.com/token"},
+                 "dpop": {"dpop_signing_alg_values_supported": ["RS256", "ES256"]}, "no dpop": {"dpop_signing_alg_values_supported": ["RS256"]},
                  "script": {"authorization_endpoint": "javascript:alert(1)"}, "no clients": {"registration_endpoint": None}}
         return {key: value for key, value in {**made, **wrong.get(self.quirk, {})}.items() if value is not None}

@@ -97,7 +97,8 @@ AUTHORIZATION = ["metadata-default", "metadata-var1", "metadata-var2", "metadata
                  "2025-03-26-oauth-metadata-backcompat", "2025-03-26-oauth-endpoint-fallback", "resource-mismatch",
                  "offline-access-scope", "offline-access-not-supported", "authorization-server-migration", "iss-supported",
                  "iss-not-advertised", "iss-supported-missing", "iss-wrong-issuer", "iss-unexpected", "iss-normalized",
-                 "metadata-issuer-mismatch", "client-credentials-jwt", "client-credentials-basic", "wif-jwt-bearer"]
+                 "metadata-issuer-mismatch", "client-credentials-jwt", "client-credentials-basic", "wif-jwt-bearer",
+                 "enterprise-managed-authorization", "dpop", "dpop-nonce"]
 
 
 def run_scenarios(scenarios):

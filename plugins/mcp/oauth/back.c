@@ -60,14 +60,23 @@ void oauth_ask(struct oauth *oauth) {
 
 /* ---- What is brought back ---- */
 
+static bool redeem(struct oauth *oauth, char *why, size_t size);
+static bool refuse(struct oauth *oauth, const char *why);
+static void redeemed(struct oauth *oauth);
+
 static void on_redeemed(void *user, const struct fetched *answer) {
     struct oauth *oauth = user;
     tn_value pending = oauth->redeemed;
     const struct token_ask ask = {.server = tn.value->get(pending, "server"),
-                                  .scope = tn_get_text(pending, "scope", NULL)};
+                                  .scope = tn_get_text(pending, "scope", NULL),
+                                  .key = oauth_key(oauth)};
     struct token_fault fault;
+    char why[OAUTH_WHY_MAX];
+    if (oauth_again(oauth, answer)) {
+        if (!redeem(oauth, why, sizeof why)) (void)refuse(oauth, why);
+        return;
+    }
     tn_value token = token_read(answer, &ask, &fault);
-    oauth->redeemed = NULL;
     oauth_rest(oauth);
     oauth_note(oauth, "pending", NULL);
     if (token != NULL) {
@@ -82,8 +91,44 @@ static void on_redeemed(void *user, const struct fetched *answer) {
         oauth->failure = copy_text(fault.why);
     }
     oauth_keep(oauth);
-    tn_release(pending);
+    redeemed(oauth);
     oauth_settle(oauth, token != NULL ? OAUTH_GO : OAUTH_FAILED, token != NULL ? "" : fault.code, fault.why);
+}
+
+/* What was brought is given for a token. */
+static bool redeem(struct oauth *oauth, char *why, size_t size) {
+    tn_value pending = oauth->redeemed;
+    const struct token_ask ask = {.grant = "authorization_code",
+                                  .client = tn.value->get(pending, "client"),
+                                  .server = tn.value->get(pending, "server"),
+                                  .config = oauth->config,
+                                  .resource = tn_get_text(pending, "resource", ""),
+                                  .code = tn_chars(oauth->brought, NULL),
+                                  .verifier = tn_get_text(pending, "verifier", ""),
+                                  .back = tn_get_text(pending, "redirect_uri", ""),
+                                  .key = oauth_key(oauth),
+                                  .nonce = oauth->nonce};
+    tn_value request = token_request(&ask, why, size);
+    if (request == NULL) return false;
+    fetch_send(&oauth->redeem, request, on_redeemed, oauth);
+    return true;
+}
+
+static void redeemed(struct oauth *oauth) {
+    tn_release(oauth->redeemed);
+    tn_release(oauth->brought);
+    oauth->redeemed = oauth->brought = NULL;
+}
+
+/* It is answered, by a no, by somebody else, or by what cannot be given for a token. */
+static bool refuse(struct oauth *oauth, const char *why) {
+    redeemed(oauth);
+    give(oauth->failure);
+    oauth->failure = copy_text(why);
+    oauth_note(oauth, "pending", NULL);
+    oauth_keep(oauth);
+    oauth_settle(oauth, OAUTH_FAILED, "AUTH", why);
+    return false;
 }
 
 static bool came(struct oauth *oauth, const char *query, char *why, size_t size) {
@@ -94,28 +139,13 @@ static bool came(struct oauth *oauth, const char *query, char *why, size_t size)
         return false;
     }
     tn_value code = person_code(pending, query, &ours, why, size);
-    const struct token_ask ask = {.grant = "authorization_code",
-                                  .client = tn.value->get(pending, "client"),
-                                  .server = tn.value->get(pending, "server"),
-                                  .config = oauth->config,
-                                  .resource = tn_get_text(pending, "resource", ""),
-                                  .code = tn_chars(code, NULL),
-                                  .verifier = tn_get_text(pending, "verifier", ""),
-                                  .back = tn_get_text(pending, "redirect_uri", "")};
-    tn_value request = code != NULL ? token_request(&ask, why, size) : NULL;
-    tn_release(code);
-    if (oauth->back != 0 && (ours || request != NULL)) (void)tn.core->unpost(tn.host, oauth->back), oauth->back = 0;
-    if (request != NULL) {
-        oauth->redeemed = tn_retain(pending);
-        fetch_send(&oauth->redeem, request, on_redeemed, oauth);
-    } else if (ours) { /* it is answered, by a no, or by somebody else */
-        give(oauth->failure);
-        oauth->failure = copy_text(why);
-        oauth_note(oauth, "pending", NULL);
-        oauth_keep(oauth);
-        oauth_settle(oauth, OAUTH_FAILED, "AUTH", why);
-    }
-    return request != NULL;
+    if (!ours) return false;
+    if (oauth->back != 0) (void)tn.core->unpost(tn.host, oauth->back);
+    oauth->back = 0;
+    if (code == NULL) return refuse(oauth, why);
+    oauth->redeemed = tn_retain(pending);
+    oauth->brought = code;
+    return redeem(oauth, why, size) || refuse(oauth, why);
 }
 
 static bool on_came(void *user, const char *query) {
@@ -152,8 +182,8 @@ tn_value oauth_question(const struct oauth *oauth) {
 bool oauth_answer(struct oauth *oauth, tn_value question, tn_value answer, char *why, size_t size) {
     const char *address = tn_chars(answer, NULL), *query = address != NULL ? strchr(address, '?') : NULL;
     (void)oauth_read_again(oauth);
-    bool asked = oauth_pending(oauth) != NULL &&
-                 tn.value->equal(tn.value->get(oauth_pending(oauth), "state"), tn.value->get(question, "authorization"));
+    bool asked = oauth_pending(oauth) != NULL && tn.value->equal(tn.value->get(oauth_pending(oauth), "state"),
+                                                                 tn.value->get(question, "authorization"));
     if (address != NULL && asked) return came(oauth, query != NULL ? query + 1 : address, why, size);
     if (oauth->failure != NULL) { /* it came by itself, and came to nothing */
         (void)snprintf(why, size, "%s", oauth->failure);

@@ -13,6 +13,7 @@
 #define OAUTH_SCOPES_MAX    64       /* scopes in it */
 #define OAUTH_ISSUERS_MAX   8        /* authorization servers of a resource that are looked at */
 #define OAUTH_REDIRECTS_MAX 3        /* followed when metadata is fetched; nothing that is secret follows any */
+#define OAUTH_NONCE_MAX     256      /* bytes of a nonce that a server wants to see */
 #define OAUTH_TRIES_MAX     3        /* times that one request is sent again with another token */
 #define OAUTH_ASKS_MAX      3        /* times that a person is asked for one call */
 #define OAUTH_STEP_MS       30000    /* for each request of ours to an authorization server */

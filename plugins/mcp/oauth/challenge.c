@@ -49,15 +49,24 @@ static tn_value with_parameter(tn_value object, const char *name, size_t length,
     return with_take(object, lower, tn_retain(value));
 }
 
+bool challenge_wants_nonce(tn_value challenge) { return value_is(tn.value->get(challenge, "error"), "use_dpop_nonce"); }
+
 /* The first one, unless a later one says where the metadata is. Takes both. */
 static tn_value better(tn_value best, tn_value next) {
-    bool says = tn.value->get(next, "resource_metadata") != NULL;
+    bool says = tn.value->get(next, "resource_metadata") != NULL || challenge_wants_nonce(next);
     if (best == NULL || (says && tn.value->get(best, "resource_metadata") == NULL)) {
         tn_release(best);
         return next;
     }
     tn_release(next);
     return best;
+}
+
+/* NULL for a scheme that is none of ours. */
+static tn_value begin(const char *scheme, size_t length) {
+    if (length == 6 && strncasecmp(scheme, "bearer", 6) == 0) return empty_object();
+    if (length != 4 || strncasecmp(scheme, "dpop", 4) != 0) return NULL;
+    return with_take(empty_object(), "scheme", tn_text("DPoP"));
 }
 
 tn_value challenge_read(const char *header) {
@@ -75,7 +84,7 @@ tn_value challenge_read(const char *header) {
             if (after == NULL) break;
         } else {
             if (current != NULL) best = better(best, current);
-            current = length == 6 && strncasecmp(at, "bearer", 6) == 0 ? empty_object() : NULL;
+            current = begin(at, length);
             after = skip_token68(after);
         }
         at = skip(after, " \t,");

@@ -11,12 +11,14 @@
 #include "bounds.h"
 
 /*
- * The parameters of its Bearer challenge, names in lower case: of the first that names its metadata, else of the first.
- * Other schemes are passed over. A new reference; NULL: there is no Bearer challenge, or it cannot be read.
+ * The parameters of its Bearer or DPoP challenge (which has `scheme` besides), names in lower case: of the first that
+ * names its metadata, else of the first. Other schemes are passed over. A new reference; NULL: there is no Bearer
+ * challenge, or it cannot be read.
  */
 tn_value challenge_read(const char *header);
-/* The server says that the token lacks a scope. */
+/* The server says that the token lacks a scope; that a proof lacks its nonce (RFC 9449, 9). */
 bool challenge_wants_scope(tn_value challenge);
+bool challenge_wants_nonce(tn_value challenge);
 
 /*
  * Scopes as a set, separated by single spaces, in the order of their coming: those of `more` are put behind. Either may

@@ -72,7 +72,7 @@ static void put_list(tn_builder *builder, const char *name, const char *const *t
     tn.value->end(builder);
 }
 
-tn_value client_registration(tn_value config, tn_value server, const char *redirect_uri) {
+tn_value client_registration(tn_value config, tn_value server, const char *redirect_uri, bool bound) {
     static const char *const grants[] = {"authorization_code", "refresh_token"}, *const code[] = {"code"};
     static const char *const methods[] = {"none", "client_secret_basic", "client_secret_post"};
     const char *method = methods[0];
@@ -89,6 +89,7 @@ tn_value client_registration(tn_value config, tn_value server, const char *redir
     put_list(builder, "redirect_uris", &redirect_uri, 1);
     put_list(builder, "grant_types", grants, 2);
     put_list(builder, "response_types", code, 1);
+    if (bound) tn_put_bool(builder, "dpop_bound_access_tokens", 1);
     tn_put_text(builder, "token_endpoint_auth_method", tn_get_text(config, "auth_method", method));
     tn.value->end(builder);
     return tn.value->finish(builder);

@@ -21,8 +21,8 @@
 /* NULL with *why "": there is none yet, and it may be registered; NULL with a text: it cannot be used. A new one. */
 tn_value client_given(tn_value config, tn_value server, char *why, size_t size);
 
-/* What is sent to register. `grant`: as of `grant` in tenon.yaml. */
-tn_value client_registration(tn_value config, tn_value server, const char *redirect_uri);
+/* What is sent to register; `bound`: its tokens are to be bound to a key. */
+tn_value client_registration(tn_value config, tn_value server, const char *redirect_uri, bool bound);
 /* What came back, as a client. NULL: why. */
 tn_value client_registered(tn_value answer, tn_value server, const char *redirect_uri, char *why, size_t size);
 

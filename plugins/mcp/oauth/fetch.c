@@ -86,10 +86,11 @@ tn_value fetch_get(const char *url) {
     return end(out, OAUTH_METADATA_MAX);
 }
 
-tn_value fetch_form(const char *url, tn_value form, tn_value authorization, const char *name) {
+tn_value fetch_form(const char *url, tn_value form, tn_value authorization, tn_value proof, const char *name) {
     if (form == NULL) return NULL;
     tn_builder *out = begin(url, "POST", "application/x-www-form-urlencoded");
     if (authorization != NULL) tn_put(out, "authorization", authorization);
+    if (proof != NULL) tn_put(out, "dpop", proof);
     tn.value->end(out);
     tn_put(out, "body", form);
     tn_put_text(out, "private", name);

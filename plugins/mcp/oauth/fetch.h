@@ -35,10 +35,10 @@ void fetch_send(struct fetch *fetch, tn_value request, fetch_done done, void *us
 void fetch_cancel(struct fetch *fetch);
 static inline bool fetch_busy(const struct fetch *fetch) { return fetch->exchange != 0 || fetch->post != 0; }
 
-/* A GET of metadata; a POST of a form that is secret, with what authenticates (may be NULL); a POST of JSON, secret
- * too. `name`: what a recording calls it. New references. */
+/* A GET of metadata; a POST of a form that is secret, with what authenticates and a proof of a key (both may be NULL);
+ * a POST of JSON, secret too. `name`: what a recording calls it. New references. */
 tn_value fetch_get(const char *url);
-tn_value fetch_form(const char *url, tn_value form, tn_value authorization, const char *name);
+tn_value fetch_form(const char *url, tn_value form, tn_value authorization, tn_value proof, const char *name);
 tn_value fetch_json(const char *url, tn_value json, const char *name);
 
 #endif

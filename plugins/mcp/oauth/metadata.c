@@ -61,6 +61,7 @@ tn_value metadata_resource(tn_value document, const char *server, bool local, ch
     put_issuers(builder, list, local, &count);
     tn_value scope = scope_of(tn.value->get(document, "scopes_supported"));
     if (scope != NULL) tn_put_take(builder, "scope", scope);
+    if (value_true(tn.value->get(document, "dpop_bound_access_tokens_required"))) tn_put_bool(builder, "dpop", 1);
     tn.value->end(builder);
     tn_value made = tn.value->finish(builder);
     if (count > 0) return made;
@@ -123,6 +124,8 @@ tn_value metadata_server(tn_value document, const char *issuer, bool local, bool
     if (tn.value->kind(methods) == TN_ARRAY) tn_put(builder, "methods", methods);
     tn_put_bool(builder, "iss", value_true(tn.value->get(document, "authorization_response_iss_parameter_supported")));
     tn_put_bool(builder, "url_clients", value_true(tn.value->get(document, "client_id_metadata_document_supported")));
+    if (metadata_lists(tn.value->get(document, "dpop_signing_alg_values_supported"), "ES256"))
+        tn_put_bool(builder, "dpop", 1);
     tn_put_bool(builder, "offline", metadata_lists(tn.value->get(document, "scopes_supported"), "offline_access"));
     tn.value->end(builder);
     tn_value made = tn.value->finish(builder);

@@ -11,16 +11,17 @@
 #include "bounds.h"
 
 /*
- * RFC 9728: {resource, authorization_servers: [URL…], scope?}. `server`: the MCP server's URL, which the resource must
- * be, or be above. `local`: the server is on this machine. `scope` is scopes_supported as one text.
+ * RFC 9728: {resource, authorization_servers: [URL…], scope?, dpop?: true}. `server`: the MCP server's URL, which the
+ * resource must be, or be above. `local`: the server is on this machine. `scope` is scopes_supported as one text.
  */
 tn_value metadata_resource(tn_value document, const char *server, bool local, char *why, size_t size);
 
 /*
  * RFC 8414 and OpenID Connect Discovery: {issuer, token_endpoint, authorization_endpoint?, registration_endpoint?,
- * methods?: [text…], iss: bool, url_clients: bool, offline: bool}. The issuer must be `issuer`, letter by letter. Where
- * `person` is to be asked it must have PKCE with S256, and somewhere to send the person to. `methods`: how clients
- * authenticate at the token endpoint; `iss`: the redirect says who sent it; `offline`: it knows offline_access.
+ * methods?: [text…], iss: bool, url_clients: bool, dpop?: true, offline: bool}. The issuer must be `issuer`, letter by
+ * letter. Where `person` is to be asked it must have PKCE with S256, and somewhere to send the person to. `methods`:
+ * how clients authenticate at the token endpoint; `iss`: the redirect says who sent it; `dpop`: tokens can be (and of a
+ * resource, must be) bound to a key; `offline`: it knows offline_access.
  */
 tn_value metadata_server(tn_value document, const char *issuer, bool local, bool person, char *why, size_t size);
 

@@ -5,8 +5,10 @@
  *     a redirect, or an answer --> redeeming --> a token
  */
 #include "challenge.h"
+#include "dpop.h"
 #include "keep.h"
 #include "oauth_internal.h"
+#include "sign.h" /* of plugins/sign */
 
 /* ---- Telling ---- */
 
@@ -17,7 +19,9 @@ static void forget_search(struct oauth *oauth) {
     tn_release(oauth->client);
     tn_release(oauth->scope);
     tn_release(oauth->uri);
+    tn_release(oauth->assertion);
     oauth->resource = oauth->server = oauth->challenge = oauth->client = oauth->scope = oauth->uri = NULL;
+    oauth->assertion = NULL;
     if (oauth->renewing != NULL) explicit_bzero(oauth->renewing, strlen(oauth->renewing));
     give(oauth->renewing);
     oauth->renewing = NULL;
@@ -95,18 +99,40 @@ static bool bind_issuer(struct oauth *oauth) {
         return false;
     }
     say(TN_LOG_WARN, "server `%s`: it wants tokens of %s now, and not of %s any more", oauth->name, issuer, before);
-    static const char *const members[] = {"client", "token", "pending", "scope"};
+    static const char *const members[] = {"client", "token", "pending", "scope", "key"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) oauth_note(oauth, members[i], NULL);
     oauth_note(oauth, "issuer", tn_text(issuer));
     oauth_set_header(oauth);
     return true;
 }
 
+/* Tokens are bound to a key of ours where the server, its metadata or tenon.yaml wants that. */
+static bool bind_key(struct oauth *oauth) {
+    char why[OAUTH_WHY_MAX];
+    bool wants = value_true(tn.value->get(oauth->config, "dpop")) ||
+                 value_true(tn.value->get(oauth->resource, "dpop")) ||
+                 tn.value->get(oauth->challenge, "scheme") != NULL;
+    if (!wants || oauth_key(oauth) != NULL) return true;
+    if (!value_true(tn.value->get(oauth->server, "dpop"))) {
+        (void)snprintf(
+            why, sizeof why,
+            "tokens are to be bound to a key (DPoP), and the authorization server %.200s does not bind any to "
+            "one of ES256: its `dpop_signing_alg_values_supported` does not have that",
+            tn_get_text(oauth->server, "issuer", "?"));
+        oauth_fail(oauth, why);
+        return false;
+    }
+    oauth_note(oauth, "key", sign_new_key());
+    if (oauth_key(oauth) != NULL) return true;
+    oauth_fail(oauth, "tokens are to be bound to a key (DPoP), and none can be made: this build has no libcrypto");
+    return false;
+}
+
 static void on_found(void *user, tn_value resource, tn_value server) {
     struct oauth *oauth = user;
     oauth->resource = tn_retain(resource);
     oauth->server = tn_retain(server);
-    if (!bind_issuer(oauth)) return;
+    if (!bind_issuer(oauth) || !bind_key(oauth)) return;
     tn_value client = tn.value->get(oauth->record, "client"), token = oauth_token(oauth);
     if (oauth_setting(oauth, "client_id") == NULL && client_is_good(client)) oauth->client = tn_retain(client);
     oauth->scope = scope_for(oauth);
@@ -176,7 +202,8 @@ void oauth_refused(struct oauth *oauth, tn_value sent, int64_t status, const cha
     oauth->busy = true;
     oauth->stepping = status == 403;
     oauth->challenge = said;
-    if (is_other(sent, oauth->header)) {
+    bool nonce = current && challenge_wants_nonce(said) && oauth->server_nonce != NULL;
+    if (nonce || is_other(sent, oauth->header)) {
         oauth_end(oauth, OAUTH_GO, "", "");
     } else if (status == 403 && scopes_have(tn_get_text(oauth_token(oauth), "scope", NULL), wanted)) {
         (void)snprintf(why, sizeof why,
@@ -210,6 +237,20 @@ tn_value oauth_header(struct oauth *oauth) {
     if (oauth->header != NULL && tn_get_int(oauth_token(oauth), "expires_at", 0) <= tn.core->wall_ms(tn.host))
         oauth_set_header(oauth);
     return oauth->header;
+}
+
+tn_value oauth_proof(const struct oauth *oauth, const char *method) {
+    tn_value token = oauth_token(oauth);
+    if (oauth->header == NULL || !value_true(tn.value->get(token, "dpop"))) return NULL;
+    return dpop_proof(oauth_key(oauth), method, oauth->url, tn_get_text(token, "access_token", ""),
+                      oauth->server_nonce);
+}
+
+void oauth_heard(struct oauth *oauth, tn_value headers) {
+    const char *nonce = dpop_nonce(headers);
+    if (nonce == NULL) return;
+    give(oauth->server_nonce);
+    oauth->server_nonce = copy_text(nonce);
 }
 
 bool oauth_ready(const struct oauth *oauth) {
@@ -278,9 +319,12 @@ void oauth_free(struct oauth *oauth) {
     if (oauth->back != 0) (void)tn.core->unpost(tn.host, oauth->back);
     forget_search(oauth);
     tn_release(oauth->redeemed);
+    tn_release(oauth->brought);
     tn_release(oauth->config);
     tn_release(oauth->record);
     tn_release(oauth->header);
+    give(oauth->nonce);
+    give(oauth->server_nonce);
     give(oauth->failure);
     give(oauth->file);
     give(oauth->url);

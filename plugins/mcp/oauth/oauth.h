@@ -43,6 +43,10 @@ void oauth_free(struct oauth *oauth);                         /* NULL is allowed
 
 /* The header's value that is good for now; borrowed, until the loop goes on. NULL: there is none. */
 tn_value oauth_header(struct oauth *oauth);
+/* The proof of the key that the token is bound to, for a request of this method; a new reference, NULL: it is to none.
+ */
+tn_value oauth_proof(const struct oauth *oauth, const char *method);
+void oauth_heard(struct oauth *oauth, tn_value headers); /* of an answer: they may have a nonce for the next proof */
 /* Nothing is under way, and no token is about to end that could be renewed: send. Else wait. */
 bool oauth_ready(const struct oauth *oauth);
 void oauth_wait(struct oauth *oauth, struct oauth_wait *wait);

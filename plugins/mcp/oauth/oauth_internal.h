@@ -2,8 +2,8 @@
  * oauth_internal.h - what the parts of an authorization share: oauth.c (the search), acquire.c (clients and tokens),
  * back.c (people) and record.c (what is kept).
  *
- * `record` is what is kept: {issuer, resource?, server?, scope?, client?, token?, pending?}. It is read again before
- * anything is done by it, since another process may have been luckier; what was borrowed of it is then gone.
+ * `record` is what is kept: {issuer, resource?, server?, scope?, client?, token?, key?, pending?}. It is read again
+ * before anything is done by it, since another process may have been luckier; what was borrowed of it is then gone.
  */
 #ifndef MCP_OAUTH_INTERNAL_H
 #define MCP_OAUTH_INTERNAL_H
@@ -26,17 +26,22 @@ struct oauth {
     struct fetch fetch;
     tn_value resource, server; /* as found */
     tn_value challenge;
-    tn_value client; /* that asks */
-    tn_value scope;  /* that is asked for; may be NULL */
-    tn_value uri;    /* that is registered */
-    char *renewing;  /* the refresh token that was sent */
+    tn_value client;    /* that asks */
+    tn_value scope;     /* that is asked for; may be NULL */
+    tn_value uri;       /* that is registered */
+    tn_value assertion; /* that somebody has signed for us */
+    char *renewing;     /* the refresh token that was sent */
     /* A person. */
     struct listener *listener;
     uint64_t closing; /* its end; a posted call */
     struct fetch redeem;
     tn_value redeemed; /* what was pending */
+    tn_value brought;  /* the code that came back */
     uint64_t back;     /* the browser is waited for; a posted call */
     char *failure;     /* what became of the last one that came back; NULL: good, or nothing yet */
+    /* A key that tokens are bound to (record's `key`): what either server wants to see of it next. */
+    char *nonce, *server_nonce;
+    bool nonce_tried;
     /* The end of it, which is told by a posted call. */
     uint64_t telling;
     enum oauth_outcome outcome;
@@ -57,6 +62,10 @@ void oauth_take_token(struct oauth *oauth, tn_value token);             /* takes
 void oauth_set_header(struct oauth *oauth);
 /* A client that is not known there any more is registered anew, the next time. */
 void oauth_mind(struct oauth *oauth, const struct token_fault *fault);
+
+tn_value oauth_key(const struct oauth *oauth); /* that tokens are bound to; borrowed, NULL: to none */
+/* The authorization server wants a nonce, and has said it: the request is to be made once more. */
+bool oauth_again(struct oauth *oauth, const struct fetched *answer);
 
 /* ---- oauth.c ---- */
 

@@ -72,3 +72,17 @@ void oauth_take_token(struct oauth *oauth, tn_value token) { /* takes it */
 void oauth_mind(struct oauth *oauth, const struct token_fault *fault) {
     if (fault->stranger) oauth_note(oauth, "client", NULL);
 }
+
+tn_value oauth_key(const struct oauth *oauth) { return tn.value->get(oauth->record, "key"); }
+
+bool oauth_again(struct oauth *oauth, const struct fetched *answer) {
+    const char *nonce = token_nonce(answer);
+    if (nonce == NULL || oauth_key(oauth) == NULL || oauth->nonce_tried) {
+        oauth->nonce_tried = false;
+        return false;
+    }
+    give(oauth->nonce);
+    oauth->nonce = copy_text(nonce);
+    oauth->nonce_tried = true;
+    return true;
+}
