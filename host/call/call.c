@@ -66,6 +66,7 @@ struct call *call_root(const struct call *call) {
     return (struct call *)(uintptr_t)call;
 }
 bool call_resumed(const struct call *call) { return call->resumed; }
+void call_set_resumed(struct call *call) { call->resumed = true; }
 const struct call_ops *call_ops_of(const struct call *call) { return call->ops; }
 bool call_hears(const struct call *call) {
     if (call->idle_ms) return true;

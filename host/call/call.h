@@ -153,6 +153,8 @@ bool call_hears(const struct call *call);
 
 /* Started with what `recall` had as its input: for a graph, what it saved. */
 bool call_resumed(const struct call *call);
+/* Before call_start: another process knows that it is. */
+void call_set_resumed(struct call *call);
 /* Of a call with a parent: the path that `recall` and `record` are given; "" of others. Owned by the caller. */
 char *call_path(const struct call *call);
 /* The call without a parent that this one is made for; itself, where it is that. */

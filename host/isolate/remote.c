@@ -200,6 +200,7 @@ static int32_t start(void *self, tn_task token, tn_value input) {
     tn_value params = value_set_take(value_object_reserve(6), "task", value_int(remote_task_number(task, index)));
     params = value_set_take(params, "instance", value_int(instance->number));
     if (input) params = value_set_take(params, "input", value_ref(input));
+    if (call && call_resumed(call)) params = value_set_take(params, "resumed", value_bool(true));
     params = add_reads(instance, token, params);
     params = add_tools(instance, token, params);
     params = value_set_take(params, "context", interface_task.context(token));

@@ -120,6 +120,7 @@ void serve_start_task(tn_value params) {
     }
     serve_take_tools(served, value_get(params, "tools"));
     task->call = call_new(server.host.loop, served->callable, &task_ops, task);
+    if (value_get(params, "resumed") == value_bool(true)) call_set_resumed(task->call);
     if (call_start(task->call, value_get(params, "input"))) task_over(task);
 }
 

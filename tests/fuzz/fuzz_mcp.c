@@ -2,13 +2,19 @@
  * fuzz_mcp.c - whatever an MCP server may say: lines, messages, definitions of tools, contents, questions.
  *
  * The bytes come in two pieces, cut at what the first one says. Each line that is JSON is a message to a conversation
- * with two requests open; each value is taken for everything that a server's values are taken for. Nothing may be left
- * behind, and every request ends exactly once.
+ * with two requests open; each value is taken for everything that a server's values are taken for, or those of whoever
+ * takes part in an authorization; the whole for a header, an address and a query. Nothing may be left behind, and every
+ * request ends exactly once.
  */
 #include "plugins/mcp/buffer.h"
 #include "plugins/mcp/content.h"
 #include "plugins/mcp/elicit.h"
 #include "plugins/mcp/header.h"
+#include "plugins/mcp/oauth/address.h"
+#include "plugins/mcp/oauth/challenge.h"
+#include "plugins/mcp/oauth/client.h"
+#include "plugins/mcp/oauth/metadata.h"
+#include "plugins/mcp/oauth/token.h"
 #include "plugins/mcp/rpc.h"
 #include "plugins/mcp/tool.h"
 #include <assert.h>
@@ -20,6 +26,7 @@ extern int64_t value_live_count(void);
 
 TN_EASY_HIDDEN struct tn_easy tn;
 TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
+TN_EASY_HIDDEN const tn_http_draft *mcp_http; /* nothing is sent here */
 
 static int64_t blocks;
 static int ended;
@@ -81,18 +88,68 @@ static void take_for_everything(tn_value value) {
     for (size_t i = 0; i < tool_method_count; i++) tn_release(tool_methods[i].result(value));
 }
 
+static int64_t no_time(const tn_host *host) {
+    (void)host;
+    return 1;
+}
+
+/* What somebody says who takes part in an authorization: as documents, and as answers. */
+static void take_for_authorization(tn_value value) {
+    char why[OAUTH_WHY_MAX];
+    struct token_fault fault;
+    const struct token_ask ask = {.server = value, .key = value};
+    struct fetched answer = {.status = 200, .json = value, .headers = value};
+    tn_value resource = metadata_resource(value, "https://a.example/mcp", false, why, sizeof why);
+    tn_value server = metadata_server(value, tn_get_text(value, "issuer", ""), true, true, why, sizeof why);
+    tn_value client = client_registered(value, value, "http://127.0.0.1/", why, sizeof why);
+    tn_value token = tn.value->kind(value) == TN_OBJECT ? token_read(&answer, &ask, &fault) : NULL;
+    if (token != NULL) tn_release(token_header(token, 1));
+    answer.status = 400;
+    if (tn.value->kind(value) == TN_OBJECT) assert(token_read(&answer, &ask, &fault) == NULL && *fault.why != '\0');
+    (void)token_nonce(&answer);
+    tn_release(resource);
+    tn_release(server);
+    tn_release(client);
+    tn_release(token);
+}
+
+/* The same as text: a header, an address, a query. */
+static void take_as_text(const char *bytes, size_t length) {
+    char text[3001];
+    struct address address;
+    if (length >= sizeof text) length = sizeof text - 1;
+    memcpy(text, bytes, length);
+    text[length] = '\0';
+    tn_value challenge = challenge_read(text), scopes = scopes_join(text, text), query = address_query(text);
+    if (scopes != NULL) assert(scopes_have(tn_chars(scopes, NULL), tn_chars(scopes, NULL)));
+    if (address_read(text, &address)) {
+        tn_value resource = address_resource(&address);
+        assert(resource == NULL || address_covers(tn_chars(resource, NULL), text));
+        tn_release(resource);
+        for (int i = 0; i < 3; i++) tn_release(address_well_known(&address, "x", (enum well_known)i));
+    }
+    tn_release(challenge);
+    tn_release(scopes);
+    tn_release(query);
+}
+
 static bool on_line(void *user, const char *line, uint64_t length) {
     tn_value value = NULL;
     if (line == NULL || tn.value->from_json(line, length, &value) != TN_OK) return true;
     rpc_receive(*(struct rpc **)user, value, 0);
     take_for_everything(value);
+    take_for_authorization(value);
     tn_release(value);
     return true;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const tn_core_1 core = {
-        .size = sizeof(tn_core_1), .log = log_nothing, .alloc = alloc, .resize = resize, .release = release};
+    static const tn_core_1 core = {.size = sizeof(tn_core_1),
+                                   .log = log_nothing,
+                                   .wall_ms = no_time,
+                                   .alloc = alloc,
+                                   .resize = resize,
+                                   .release = release};
     tn.value = &interface_value;
     tn.core = &core;
     if (size == 0) return 0;
@@ -112,6 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     assert(ended == 2);
     rpc_free(rpc);
     lines_free(&lines);
+    take_as_text(text, length);
     say(TN_LOG_INFO, "%.*s", (int)(length < 3000 ? length : 3000), text);
     assert(blocks == 0 && value_live_count() == live);
     return 0;

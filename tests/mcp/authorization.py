@@ -256,6 +256,22 @@ def test_tokens_bound_to_a_key():
     check("`dpop_signing_alg_values_supported` does not have that" in about["why"], "it cannot be", about)
 
 
+def test_nobody_is_there():
+    person()
+    got = tenon("tool", "call", "mcp.servers", '{"connect": "p"}')
+    check(got.code == 5 and "`mcp.servers` waits for an answer, and nobody is there to give it" in got.err, "no terminal", got.code, got.err)
+
+
+def test_in_a_process_of_its_own():
+    """Nobody listens there, and nothing is kept: the address is brought by hand."""
+    server = person()
+    configure({"p": {"url": server.url + "/mcp"}}, section={"keep_tokens": False})
+    command = [TENON, "tool", "call", "--isolate", "tenon.mcp", "mcp.servers", '{"connect": "p"}']
+    said = sit(command, answers=lambda question: json.dumps(led_to(json.loads(question)["url"])))
+    check('"state": "ready"' in said, "brought by hand", said, server.seen)
+    check(requests(server, "/register")[0]["redirect_uris"] == ["http://127.0.0.1/callback"], "no port is listened to", server.seen)
+
+
 def test_people_who_say_no():
     cases = [("denied", lambda address: address, "permission was not given (access_denied)"),
              ("wrong state", lambda address: address, "the `state` of what came back is not the one that was sent"),

@@ -7,7 +7,7 @@
 #ifndef MCP_OAUTH_CHALLENGE_H
 #define MCP_OAUTH_CHALLENGE_H
 
-#include "../base.h"
+#include "base.h"
 #include "bounds.h"
 
 /*

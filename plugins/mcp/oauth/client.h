@@ -14,7 +14,7 @@
 #ifndef MCP_OAUTH_CLIENT_H
 #define MCP_OAUTH_CLIENT_H
 
-#include "../base.h"
+#include "base.h"
 #include "bounds.h"
 #include "text.h" /* of plugins/rest */
 

@@ -8,12 +8,13 @@
 #ifndef MCP_OAUTH_DPOP_H
 #define MCP_OAUTH_DPOP_H
 
-#include "../base.h"
+#include "base.h"
 #include "bounds.h"
 
 /* `pem`: a key of sign_new_key. A new reference; NULL: no memory, or no libcrypto. */
 tn_value dpop_proof(tn_value pem, const char *method, const char *url, const char *token, const char *nonce);
-/* What a server wants to see in the next proof: a nonce, where `headers` have one that can be sent. Borrowed, or NULL. */
+/* What a server wants to see in the next proof: a nonce, where `headers` have one that can be sent. Borrowed, or NULL.
+ */
 const char *dpop_nonce(tn_value headers);
 
 #endif

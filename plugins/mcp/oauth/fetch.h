@@ -11,7 +11,7 @@
 #ifndef MCP_OAUTH_FETCH_H
 #define MCP_OAUTH_FETCH_H
 
-#include "../base.h"
+#include "base.h"
 #include "bounds.h"
 
 struct fetched {

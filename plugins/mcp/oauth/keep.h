@@ -12,7 +12,7 @@
 #ifndef MCP_OAUTH_KEEP_H
 #define MCP_OAUTH_KEEP_H
 
-#include "../base.h"
+#include "base.h"
 #include "bounds.h"
 
 /* `folder` NULL: tenon/mcp in XDG_STATE_HOME, or in ~/.local/state. Give it back with `give`. */

@@ -11,7 +11,7 @@
 #ifndef MCP_OAUTH_LISTENER_H
 #define MCP_OAUTH_LISTENER_H
 
-#include "../base.h"
+#include "base.h"
 #include "bounds.h"
 
 struct listener_events {

@@ -13,7 +13,7 @@
 #ifndef MCP_OAUTH_OAUTH_H
 #define MCP_OAUTH_OAUTH_H
 
-#include "../base.h"
+#include "base.h"
 #include "bounds.h"
 
 /* The code of a failure that a person can mend. */

@@ -11,7 +11,7 @@
 #ifndef MCP_OAUTH_PERSON_H
 #define MCP_OAUTH_PERSON_H
 
-#include "../base.h"
+#include "base.h"
 #include "bounds.h"
 
 /* New references; NULL: no memory, or no libcrypto. `scope` may be NULL. */
