@@ -2,6 +2,7 @@
  * text.c - memory for a text: the host's, doubled as it grows.
  */
 #include "text.h"
+#include <tenon/base64.h>
 
 void text_add(struct text *text, const char *bytes, uint64_t length) {
     if (text->limit != 0 && text->length + length > text->limit) text->failed = true;
@@ -38,26 +39,16 @@ void text_percent(struct text *text, const char *bytes, uint64_t length, const c
     }
 }
 
-void text_base64(struct text *text, const char *bytes, uint64_t length) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (uint64_t i = 0; i < length; i += 3) {
-        uint64_t left = length - i;
-        uint32_t three = (uint32_t)(unsigned char)bytes[i] << 16;
-        if (left > 1) three |= (uint32_t)(unsigned char)bytes[i + 1] << 8;
-        if (left > 2) three |= (uint32_t)(unsigned char)bytes[i + 2];
-        const char four[4] = {digits[three >> 18], digits[three >> 12 & 63], left > 1 ? digits[three >> 6 & 63] : '=',
-                              left > 2 ? digits[three & 63] : '='};
-        text_add(text, four, 4);
-    }
-}
+#define USER_AND_PASSWORD_MAX 8192u /* bytes, together */
 
 tn_value text_basic(const char *user, const char *password) {
-    struct text plain = {.limit = 8192}, coded = {.limit = 16384};
+    struct text plain = {.limit = USER_AND_PASSWORD_MAX}, coded = {.limit = 0};
+    char encoded[TN_BASE64_SIZE(USER_AND_PASSWORD_MAX)];
     text_put(&plain, user);
     text_put(&plain, ":");
     text_put(&plain, password);
     text_put(&coded, "Basic ");
-    text_base64(&coded, text_chars(&plain), plain.length);
+    text_add(&coded, encoded, (uint64_t)(tn_base64_put(encoded, text_chars(&plain), plain.length) - encoded));
     coded.failed |= plain.failed;
     if (plain.data != NULL) memset(plain.data, 0, plain.length);
     text_free(&plain);

@@ -24,8 +24,6 @@ void text_add(struct text *text, const char *bytes, uint64_t length);
 void text_put(struct text *text, const char *chars);
 /* Percent-encoded, but for letters, digits, "-._~" and the characters of `keep` (RFC 3986). */
 void text_percent(struct text *text, const char *bytes, uint64_t length, const char *keep);
-/* As base64 with padding (RFC 4648, 4). */
-void text_base64(struct text *text, const char *bytes, uint64_t length);
 /* "Basic " and what HTTP's own authentication wants of both (RFC 7617); neither is kept. NULL without memory. */
 tn_value text_basic(const char *user, const char *password);
 /* A scalar as it stands in a url: a string itself, anything else as its JSON. */

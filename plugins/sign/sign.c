@@ -10,6 +10,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <tenon/base64.h>
 
 #define SIGN_BITS_MIN 2048 /* of a key of RSA: shorter ones are not accepted any more, by anyone */
 #define ES256_BITS    256
@@ -88,8 +89,8 @@ tn_value sign_public(const char *pem, uint64_t length) {
     tn_value made = NULL;
     if (point != NULL && point[-1] == 4) {
         char x[ES256_BYTES * 2], y[ES256_BYTES * 2];
-        *sign_base64url(x, point, ES256_BYTES) = '\0';
-        *sign_base64url(y, point + ES256_BYTES, ES256_BYTES) = '\0';
+        *tn_base64url_put(x, point, ES256_BYTES) = '\0';
+        *tn_base64url_put(y, point + ES256_BYTES, ES256_BYTES) = '\0';
         tn_builder *builder = tn.value->builder();
         tn.value->begin(builder, TN_OBJECT);
         tn_put_text(builder, "kty", "EC");
@@ -156,9 +157,9 @@ static char *signed_part(tn_value header, tn_value claims, uint64_t more, char *
     const char *head = tn_chars(first, &a), *body = tn_chars(second, &b);
     char *text = head != NULL && body != NULL ? tn.core->alloc(tn.host, (a + b + more) / 3 * 4 + 16) : NULL;
     if (text != NULL) {
-        char *at = sign_base64url(text, (const unsigned char *)head, a);
+        char *at = tn_base64url_put(text, head, a);
         *at++ = '.';
-        *end = sign_base64url(at, (const unsigned char *)body, b);
+        *end = tn_base64url_put(at, body, b);
     }
     tn_release(first);
     tn_release(second);
@@ -174,7 +175,7 @@ tn_value sign_jwt(tn_value header, tn_value claims, const char *pem, uint64_t le
     tn_value token = NULL;
     if (signature != NULL) {
         *end++ = '.';
-        end = sign_base64url(end, signature, size);
+        end = tn_base64url_put(end, signature, size);
         token = tn_text_n(text, (uint64_t)(end - text));
     }
     tn.core->release(tn.host, signature);

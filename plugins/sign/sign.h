@@ -30,7 +30,4 @@ tn_value sign_new_key(void);
 /* The public half of such a key as a JSON Web Key, {kty, crv, x, y}: a new reference. NULL: `pem` is none. */
 tn_value sign_public(const char *pem, uint64_t length);
 
-/* Appends base64url without padding; the end. Room for 4 bytes to every 3 is the caller's to see to. */
-char *sign_base64url(char *out, const unsigned char *bytes, uint64_t length);
-
 #endif

@@ -5,6 +5,7 @@
 #include "metadata.h"
 #include "sign.h" /* of plugins/sign */
 #include <sys/random.h>
+#include <tenon/base64.h>
 
 #define ASSERTION     "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 #define ASSERTION_S   300 /* a proof is good for so long */
@@ -145,7 +146,7 @@ static tn_value assertion(const char *id, tn_value config, tn_value server) {
     unsigned char chance[JTI_BYTES];
     char jti[JTI_BYTES * 2];
     if (algorithm == NULL || getrandom(chance, sizeof chance, 0) != (ssize_t)sizeof chance) return NULL;
-    *sign_base64url(jti, chance, sizeof chance) = '\0';
+    *tn_base64url_put(jti, chance, sizeof chance) = '\0';
     tn_builder *header = tn.value->builder(), *claims = tn.value->builder();
     tn.value->begin(header, TN_OBJECT);
     tn_put_text(header, "alg", algorithm);

@@ -5,6 +5,7 @@
 #include "sign.h" /* of plugins/sign */
 #include "text.h" /* of plugins/rest */
 #include <sys/random.h>
+#include <tenon/base64.h>
 
 #define JTI_BYTES 16
 #define HASH_SIZE (SIGN_SHA256 * 4 / 3 + 3)
@@ -26,14 +27,14 @@ static tn_value claims(const char *method, const char *url, const char *token, c
     char jti[JTI_BYTES * 2], ath[HASH_SIZE];
     if (getrandom(chance, sizeof chance, 0) != (ssize_t)sizeof chance) return NULL;
     if (token != NULL && !sign_sha256(token, strlen(token), hash)) return NULL;
-    *sign_base64url(jti, chance, sizeof chance) = '\0';
+    *tn_base64url_put(jti, chance, sizeof chance) = '\0';
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "jti", jti);
     tn_put_text(builder, "htm", method);
     tn_put_take(builder, "htu", tn_text_n(url, strcspn(url, "?#")));
     tn_put_int(builder, "iat", tn.core->wall_ms(tn.host) / 1000);
-    if (token != NULL) *sign_base64url(ath, hash, sizeof hash) = '\0';
+    if (token != NULL) *tn_base64url_put(ath, hash, sizeof hash) = '\0';
     if (token != NULL) tn_put_text(builder, "ath", ath);
     if (nonce != NULL) tn_put_text(builder, "nonce", nonce);
     tn.value->end(builder);

@@ -9,6 +9,7 @@
 #include "sign.h" /* of plugins/sign */
 #include "token.h"
 #include <sys/random.h>
+#include <tenon/base64.h>
 
 #define CHANCE  32                   /* bytes of a state, and of a verifier */
 #define LETTERS (CHANCE * 4 / 3 + 3) /* of it in base64url, with the NUL */
@@ -16,7 +17,7 @@
 static bool put_chance(char out[LETTERS]) {
     unsigned char chance[CHANCE];
     if (getrandom(chance, sizeof chance, 0) != (ssize_t)sizeof chance) return false;
-    *sign_base64url(out, chance, sizeof chance) = '\0';
+    *tn_base64url_put(out, chance, sizeof chance) = '\0';
     explicit_bzero(chance, sizeof chance);
     return true;
 }
@@ -48,7 +49,7 @@ tn_value person_url(tn_value pending) {
     const char *page = tn_chars(value_in(pending, "server", "authorization_endpoint"), NULL);
     const char *scope = tn_get_text(pending, "scope", NULL);
     if (verifier == NULL || page == NULL || !sign_sha256(verifier, length, hash)) return NULL;
-    *sign_base64url(challenge, hash, sizeof hash) = '\0';
+    *tn_base64url_put(challenge, hash, sizeof hash) = '\0';
     struct text url = {.limit = 4u * OAUTH_TEXT_MAX}, form = {.limit = 4u * OAUTH_TEXT_MAX};
     form_put(&form, "response_type", "code");
     form_put(&form, "client_id", tn_get_text(tn.value->get(pending, "client"), "client_id", ""));
