@@ -69,10 +69,11 @@ def test_what_servers_say_of_themselves():
 
 
 def test_other_ways_to_be_found():
-    pinned, elsewhere, off = Server("two"), Server(), Server()
+    pinned, elsewhere, off, clear = Server("two"), Server(), Server(), Server()
     servers = {"pinned": {"url": pinned.url + "/mcp", "oauth": {**ALONE, "issuer": pinned.url}},
                "elsewhere": {"url": elsewhere.url + "/mcp", "oauth": {**ALONE, "issuer": "https://other.example"}},
-               "off": {"url": off.url + "/mcp", "oauth": False}}
+               "off": {"url": off.url + "/mcp", "oauth": False},
+               "clear": {"url": "http://0.0.0.0:%d/mcp" % clear.server_port}}
     pinned.client_secret = elsewhere.client_secret = os.environ["CLIENT_SECRET"]
     configure(servers, **SECRET)
     got = call("pinned.t", "mcp.servers")
@@ -80,6 +81,7 @@ def test_other_ways_to_be_found():
     check(got.contents[0] == "fine", "the issuer that is configured, of two", got.contents, got.err)
     check("its `issuer` in tenon.yaml is https://other.example" in about["elsewhere"]["why"], "no other", about)
     check(not requests(elsewhere, "/token"), "the secret goes nowhere", elsewhere.seen)
+    check("its `url` is not https" in about["clear"]["why"] and len(clear.seen) == 1, "in the clear", about, clear.seen)
     check("401" in about["off"]["why"] and len(off.seen) <= 2, "false: nothing is looked for", about, off.seen)
 
 
@@ -112,13 +114,16 @@ def test_machines():
 
 def test_machines_that_are_refused():
     quirks = {"token": ("no token", {}), "split": ("split token", {}), "type": ("other type", {}), "never": ("never", {}),
-              "more": ("always more", {}), "stranger": ("", {})}
+              "more": ("always more", {}), "stranger": ("", {}), "nonces": ("more nonces", {}), "which": ("no scope", {})}
     servers = machines(**quirks)
     servers["stranger"].client_secret = "another"
-    got = call("more.w", "mcp.servers")
+    got = call("more.w", "mcp.servers", "which.t")
     about = {server["name"]: server.get("why", "") for server in got.json(1)["servers"]}
     check("without an `access_token`" in about["token"] and "without an `access_token`" in about["split"], "no token", about)
     check("of another type than was asked for" in about["type"], "another type", about)
+    check("and does not say which" in got.contents[2] and len(requests(servers["which"], "/token")) == 1, "no scope is said", got.contents)
+    check("one token after the other" in about["nonces"], "enough of it", about)
+    check(servers["nonces"].seen.count(("POST", "/mcp", "server/discover")) == 4, "three times more", servers["nonces"].seen)
     check("does not take the token that" in about["never"], "a token that is never taken", about)
     check(len(requests(servers["never"], "/token")) == 1, "it is not asked for again", servers["never"].seen)
     check("invalid_client" in about["stranger"] and "`client_secret`" in about["stranger"], "another secret", about)

@@ -179,6 +179,10 @@ class Guarded(BaseHTTPRequestHandler):
         server.seen.append(("POST", "/mcp", method))
         where = {} if server.quirk in ("no pointer", "no metadata") else {"resource_metadata": server.url + PRM + "/mcp"}
         good = self.headers.get("authorization") == "Bearer %s" % server.last.get("token")
+        if server.quirk == "more nonces" and good:
+            return self.reply(401, {}, www_authenticate='DPoP error="use_dpop_nonce"', dpop_nonce="n-%d" % len(server.seen))
+        if server.quirk == "no scope" and good and method == "tools/call":
+            return self.refuse(403, error="insufficient_scope", **where)
         if server.quirk in ("dpop", "no dpop"):
             if self.headers.get("authorization") != "DPoP %s" % server.last.get("token"):
                 return self.reply(401, {}, www_authenticate='DPoP algs="ES256", resource_metadata="%s"' % where["resource_metadata"])

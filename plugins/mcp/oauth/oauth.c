@@ -150,6 +150,13 @@ static void on_found(void *user, tn_value resource, tn_value server) {
 static void on_not_found(void *user, const char *code, const char *why) { oauth_end(user, OAUTH_FAILED, code, why); }
 
 static void search(struct oauth *oauth) {
+    struct address server;
+    if (!address_read(oauth->url, &server) || !address_is_safe(&server, true)) {
+        oauth_fail(oauth,
+                   "it wants to know who asks (HTTP status 401), and its `url` is not https: a token is not sent "
+                   "where others can read it");
+        return;
+    }
     const struct discovery_options options = {.url = oauth->url,
                                               .metadata = tn_get_text(oauth->challenge, "resource_metadata", NULL),
                                               .issuer = oauth_setting(oauth, "issuer"),
@@ -205,11 +212,13 @@ void oauth_refused(struct oauth *oauth, tn_value sent, int64_t status, const cha
     bool nonce = current && challenge_wants_nonce(said) && oauth->server_nonce != NULL;
     if (nonce || is_other(sent, oauth->header)) {
         oauth_end(oauth, OAUTH_GO, "", "");
+    } else if (status == 403 && wanted == NULL) {
+        oauth_fail(oauth, "it wants more scopes than the token has (HTTP status 403), and does not say which");
     } else if (status == 403 && scopes_have(tn_get_text(oauth_token(oauth), "scope", NULL), wanted)) {
         (void)snprintf(why, sizeof why,
                        "it wants the scope `%.200s` (HTTP status 403), and the token of %.200s has it: look at who may "
                        "do that there",
-                       wanted != NULL ? wanted : "", issuer);
+                       wanted, issuer);
         oauth_fail(oauth, why);
     } else if (status == 401 && current && !oauth->proven) {
         (void)snprintf(why, sizeof why,
