@@ -264,7 +264,7 @@ def test_tokens_bound_to_a_key():
 def test_nobody_is_there():
     person()
     got = tenon("tool", "call", "mcp.servers", '{"connect": "p"}')
-    check(got.code == 5 and "`mcp.servers` waits for an answer, and nobody is there to give it" in got.err, "no terminal", got.code, got.err)
+    check(got.code == 5 and "`mcp.servers` waits for answers" in got.err and '"mode":"authorization"' in got.err, "no terminal", got.code, got.err)
 
 
 def test_in_a_process_of_its_own():
