@@ -5,6 +5,9 @@
  * stream, or the DELETE. Answers that are no stream are collected, bounded by tenon.http. Whoever is given an event may
  * close the transport: `closed` is looked at afterwards, and the memory goes when nobody is inside any more. One that
  * is refused for want of a token waits for a better one, and is sent again.
+ *
+ * The server's own stream goes first: requests wait until it is there, so that nothing which they cause is said before
+ * it, and no server takes its beginning for that of a stream that is resumed.
  */
 #include "http.h"
 #include "buffer.h"
@@ -16,6 +19,7 @@
 #define IDLE_MS     86400000 /* a stream may be silent for a day */
 #define DELAY_MS    1000     /* before a stream is resumed, where the server does not say */
 #define DELAY_MAX   60000
+#define OPENING_MS  500 /* waited for the head of the server's own stream, which some send with its first event */
 
 struct http {
     struct transport transport; /* first */
@@ -26,6 +30,7 @@ struct http {
     char session[SESSION_MAX + 1];
     char version[16]; /* "" before it has been agreed on */
     bool modern, closed, wants_stream;
+    bool opening;     /* its own stream has been asked for, and is not there */
     uint64_t leaving; /* the exchange that says so; 0: none */
     void (*left)(void);
     uint32_t inside; /* how many of our functions are on the stack that give events */
@@ -39,7 +44,8 @@ struct exchange {
     enum purpose purpose;
     int64_t id; /* of the request whose answer it brings; 0: none */
     uint64_t token;
-    uint64_t timer;  /* to be resumed; a posted call */
+    uint64_t timer;  /* to be resumed, or sent after all; a posted call */
+    bool put_off;    /* until the server's own stream is there */
     bool events;     /* text/event-stream */
     bool busy, dead; /* its handler runs; it is to be freed after that */
     bool had_session;
@@ -180,6 +186,8 @@ static int32_t send_message(struct exchange *exchange) {
     return send_exchange(exchange, builder);
 }
 
+static bool put_off(struct exchange *exchange, uint64_t delay_ms);
+
 static int32_t http_send(struct transport *transport, tn_value message, int64_t id, tn_value extra) {
     struct http *http = (struct http *)transport;
     struct exchange *exchange = exchange_new(http, POST, id);
@@ -191,6 +199,7 @@ static int32_t http_send(struct transport *transport, tn_value message, int64_t 
     }
     exchange->message = tn_retain(message);
     exchange->extra = extra != NULL ? tn_retain(extra) : NULL;
+    if (http->opening && id != 0 && put_off(exchange, OPENING_MS)) return TN_OK;
     if (http->oauth != NULL && !oauth_ready(http->oauth)) {
         oauth_wait(http->oauth, &exchange->wait);
         return TN_OK;
@@ -245,6 +254,45 @@ static void fail_exchange(struct exchange *exchange, int64_t status, tn_value bo
     int64_t id = exchange->id;
     exchange_free(exchange);
     if (id != 0) events->failed(events->user, id, status, body, code, why);
+}
+
+/* ---- Streams that begin ---- */
+
+static void send_after_all(void *argument) {
+    struct exchange *exchange = argument;
+    struct http *http = exchange->http;
+    exchange->timer = 0;
+    exchange->put_off = http->opening = false; /* the stream has come, or had its time */
+    if (http->oauth != NULL && !oauth_ready(http->oauth)) {
+        oauth_wait(http->oauth, &exchange->wait);
+        return;
+    }
+    if (send_message(exchange) == TN_OK) return;
+    http->inside++;
+    fail_exchange(exchange, 0, NULL, "CONNECTION_LOST", "its request cannot be sent");
+    leave(http);
+}
+
+static bool put_off(struct exchange *exchange, uint64_t delay_ms) {
+    exchange->timer = tn.core->post(tn.host, delay_ms, send_after_all, exchange);
+    exchange->put_off = exchange->timer != 0;
+    return exchange->put_off;
+}
+
+/* It is there, or will not be: whoever waits goes on, the oldest first. */
+static void opened(struct http *http) {
+    struct exchange *oldest;
+    if (!http->opening) return;
+    http->opening = false;
+    do {
+        oldest = NULL;
+        for (struct exchange *at = http->exchanges; at != NULL; at = at->next)
+            if (at->put_off) oldest = at;
+        if (oldest == NULL) return;
+        oldest->put_off = false;
+        (void)tn.core->unpost(tn.host, oldest->timer);
+        oldest->timer = tn.core->post(tn.host, 0, send_after_all, oldest);
+    } while (oldest->timer != 0);
 }
 
 /* ---- Streams that end ---- */
@@ -331,6 +379,7 @@ static void on_head(struct exchange *exchange, tn_value value) {
     bool plain = session != NULL && length > 0 && length <= SESSION_MAX;
     for (uint64_t i = 0; plain && i < length; i++) plain = session[i] > ' ' && session[i] <= '~';
     if (begins && plain) memcpy(http->session, session, length + 1);
+    if (exchange->purpose == STREAM) opened(http);
 }
 
 static void on_data(struct exchange *exchange, tn_value value) {
@@ -424,6 +473,7 @@ static void on_event(void *user, int32_t event, tn_value value) {
         on_data(exchange, value);
     } else {
         exchange->token = 0;
+        if (exchange->purpose == STREAM) opened(http);
         if (event == TN_HTTP_END)
             on_end(exchange, value);
         else
@@ -457,6 +507,7 @@ static void http_agreed(struct transport *transport, const char *version, bool m
     if (exchange == NULL) return;
     exchange->had_session = *http->session != '\0';
     exchange->timer = tn.core->post(tn.host, 0, resume, exchange); /* after notifications/initialized */
+    http->opening = exchange->timer != 0;
     if (exchange->timer == 0) exchange_free(exchange);
 }
 

@@ -36,6 +36,8 @@ class Web(BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.server.seen.append(("GET", self.headers.get("last-event-id")))
+        if self.server.quirk == "silent":
+            self.server.over.wait()
         if self.server.quirk == "breaks" and self.headers.get("last-event-id"):
             answer = {"jsonrpc": "2.0", "id": self.server.pending, "result": {"content": [{"type": "text", "text": "resumed"}]}}
             self.reply(200, ("id: e2\ndata: %s\n\n" % json.dumps(answer)).encode(), "text/event-stream")
@@ -87,14 +89,14 @@ class Web(BaseHTTPRequestHandler):
 def serve(quirk):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Web)
     server.quirk, server.seen, server.sessions, server.done, server.pending = quirk, [], 0, False, None
-    server.daemon_threads = True
+    server.daemon_threads, server.over = True, threading.Event()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     server.url = "http://127.0.0.1:%d/mcp" % server.server_port
     return server
 
 
 def test_sessions_and_streams():
-    quirks = ["none", "forgets", "breaks", "cut", "html", "another", "nonsense", "locked", "broken", "key"]
+    quirks = ["none", "silent", "forgets", "breaks", "cut", "html", "another", "nonsense", "locked", "broken", "key"]
     webs = {quirk: serve(quirk) for quirk in quirks}
     servers = {quirk: {"url": web.url} for quirk, web in webs.items()}
     servers["key"]["headers"] = {"authorization": ["Bearer ", {"secret": "WEB_KEY"}]}
@@ -103,6 +105,9 @@ def test_sessions_and_streams():
     told = dict(zip(quirks, got.contents[1:]))
     about = {server["name"]: server for server in got.json(0)["servers"]}
     check(told["none"] == "fine" and told["key"] == "fine", "nothing wrong", told, got.err)
+    order = [method for method, _ in webs["none"].seen]
+    check(order.index("notifications/initialized") < order.index("GET") < order.index("tools/list"), "its own stream goes first", order)
+    check(told["silent"] == "fine", "a stream that does not say that it has begun", told, got.err)
     check(told["forgets"] == "fine", "a session that has ended is begun anew, and the call sent again", told, got.err)
     check([m for m, _ in webs["forgets"].seen].count("initialize") == 2, "a second session", webs["forgets"].seen)
     check(told["breaks"] == "resumed" and ("GET", "e1") in webs["breaks"].seen, "a stream that broke off", told, webs["breaks"].seen)
@@ -116,6 +121,7 @@ def test_sessions_and_streams():
     for quirk in ("none", "key", "breaks"):
         check(webs[quirk].seen[-1] == ("DELETE", "s1"), "the session is ended: " + quirk, webs[quirk].seen)
     for web in webs.values():
+        web.over.set()
         check(web.seen[0][0] == "server/discover", "the newer era is tried first", web.seen)
 
 
