@@ -258,6 +258,7 @@ static int spawn(struct command *command, char **words, int in, int out, int err
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, defaults;
+    orphans_begin();
     fill_environment(environment, space);
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawnattr_init(&attributes);

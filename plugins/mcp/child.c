@@ -250,6 +250,7 @@ struct child *child_new(const struct child_options *options, child_ended ended, 
         child->pidfd = -1;
         child->ended = ended;
         child->user = user;
+        orphans_begin();
         int error = run(&child->pid, words, environment, options->cwd, pipes, POSIX_SPAWN_SETPGROUP);
         /* A sandbox may not have groups: what it starts is then told one by one, and ends with the sandbox. */
         if (error == EPERM) error = run(&child->pid, words, environment, options->cwd, pipes, 0);

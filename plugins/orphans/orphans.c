@@ -67,8 +67,9 @@ static _Noreturn void keep(int end) {
 
 /* ---- Here ---- */
 
-static void start(void) {
+void orphans_begin(void) {
     int both[2];
+    if (beside != 0) return;
     if (pipe2(both, O_CLOEXEC) != 0) return;
     beside = fork();
     if (beside == 0) keep(both[0]);
@@ -87,7 +88,6 @@ static void tell(int32_t word) {
 }
 
 void orphans_add(pid_t group) {
-    if (beside == 0) start();
     if (beside != 0) tell(group);
 }
 

@@ -18,7 +18,7 @@ plugins:
         - {name: slow, command: [sh, -c, "sleep 100 & sleep 100"], timeout_ms: 200}
         - {name: escapes, command: [sh, -c, "setsid sh -c 'echo out >pid; exec sleep 100' & while [ ! -s pid ]; do :; done; echo begun"]}
         - {name: hides, command: [sh, -c, "setsid sh -c 'echo out >pid; exec sleep 100' & while [ ! -s pid ]; do :; done; exec sleep 100"], timeout_ms: 1000}
-        - {name: stays, command: [sh, -c, "trap '' TERM; sleep 100 & echo $$ $! >pids; sleep 100"]}
+        - {name: stays, command: [sh, -c, "trap '' TERM; sleep 100 & sleep 0.3; echo $$ $! >pids; sleep 100"]}
         - {name: bad, command: [sh, -c, "echo oops >&2; exit 3"]}
         - {name: killed, command: [sh, -c, "kill -9 $$"]}
         - {name: none, command: [does-not-exist]}

@@ -45,7 +45,7 @@ expect_in() { grep -qF -- "$2" "$work/$1" || fails "expected in $1: $2"; }
 expect_not_in() { ! grep -qF -- "$2" "$work/$1" || fails "not expected in $1: $2"; }
 
 gone() {
-    for _ in $(seq 100); do
+    for _ in $(seq 400); do
         kill -0 "$1" 2>/dev/null || return 0
         [ "$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -c1)" = Z ] && return 0
         sleep 0.05

@@ -4,7 +4,7 @@ export TENON SOURCE TENON_SUITES="${TENON_SUITES:-$SOURCE/../shared/suites}"
 
 # A server that waits on when the host is killed, and what it has started.
 cat >tenon.yaml <<'Y'
-plugins: {config: {tenon.mcp: {servers: {s: {command: [sh, -c, "trap '' TERM; sleep 100 & echo $$ $! >pids; sleep 100"]}}}}}
+plugins: {config: {tenon.mcp: {servers: {s: {command: [sh, -c, "trap '' TERM; sleep 100 & sleep 0.3; echo $$ $! >pids; sleep 100"]}}}}}
 Y
 killed pids "$TENON" tool list
 rm tenon.yaml
