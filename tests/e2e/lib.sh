@@ -91,6 +91,8 @@ trap 'servers_stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 owner_home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 export HOME=$work XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data TERM=dumb
 unset TENON_PLUGIN_PATH NO_COLOR
+# LeakSanitizer guesses where other libraries' thread-local variables are, and crashes where it guesses wrong.
+[ -z "${SANITIZE:-}" ] || export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}intercept_tls_get_addr=0
 mkdir "$work/here"
 cd "$work/here"
 tenon() { "$TENON" "$@"; }

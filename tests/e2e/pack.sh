@@ -341,7 +341,7 @@ run tenon pack remove acme-text
 
 # ---- killed, or failing, at every step ----
 "${CC:-cc}" -shared -fPIC -D_GNU_SOURCE -o kill.so "$SOURCE/tests/e2e/pack_kill.c" -ldl
-[ -z "$SANITIZE" ] || export ASAN_OPTIONS=verify_asan_link_order=0
+[ -z "$SANITIZE" ] || export ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0
 # at_step VARIABLE N COMMAND…: true where there was such a step.
 at_step() {
     rm -f "$work/hit"

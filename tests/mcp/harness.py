@@ -32,7 +32,7 @@ class Result:
 
     def __init__(self, code, out, err):
         self.code, self.out, self.err, self.contents, self.status = code, out, err, [], []
-        check("Sanitizer" not in err and "runtime error:" not in err, "a sanitizer found something", err)
+        check("Sanitizer" not in err and "runtime error:" not in err, "a sanitizer found something", err[-4000:])
         for message in json.loads(out)["messages"] if out.startswith('{"messages"') else []:
             if message["type"] == "tool":
                 self.contents.append(message["content"])
