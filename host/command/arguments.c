@@ -324,6 +324,7 @@ static int dispatch(int argc, char **argv) {
     int code = parse(&arguments, argc, argv, 1 + used);
     if (!code) code = check_operands(&arguments);
     if (!code) code = check_values(&arguments);
+    if (!command->hidden) command_tell_crashes(); /* a plugin's own process has a host that tells */
     if (!code) code = command->run(&arguments);
     if (!code && guard_findings()) code = COMMAND_PLUGIN_PROBLEM; /* each was logged */
     mem_free(arguments.given);

@@ -72,6 +72,8 @@ extern const size_t exit_code_count;
 extern const struct variable environment[];
 extern const size_t environment_count;
 
+void command_tell_crashes(void); /* from here on, in the thread that calls it or any other */
+
 /* Each returns the exit code. */
 int command_run(const struct arguments *arguments);
 int command_chat(const struct arguments *arguments);

@@ -29,7 +29,18 @@ ends() { # HOW: it does what it should not, and the run goes on
     expect_code 0
     expect_out '{"out":1,"other":"still here"}'
 }
+crashes() { # HOW EXIT_CODE: in the host's own process
+    document "$1"
+    run tenon run end.yaml --plugins deaths.so
+    expect_code "$2"
+    expect_in err "the program has crashed"
+    expect_in err "--isolate ID"
+    [ "$(grep -c "the program has crashed" "$work/err")" = 1 ] || fails "it is said once"
+}
 if [ -z "$SANITIZE" ]; then # a sanitizer has its own ways to end
+    crashes segfault 139
+    crashes overflow 139
+    crashes abort 134
     dies segfault "was ended by signal 11"
     dies overflow "was ended by signal 11"
     dies leak "exited with status 4" "no descriptor is left"
