@@ -210,7 +210,12 @@ static void stop_waiting(tn_task task) {
     }
 }
 
+/* `server` NULL: for nothing. */
 static int32_t wait_for(struct server *server, tn_task task, int64_t asked) {
+    if (server == NULL || server->state == SERVER_READY) {
+        complete_about(task);
+        return TN_OK;
+    }
     struct waiter *waiter = take(sizeof *waiter);
     if (waiter == NULL) return TN_NO_MEMORY;
     *waiter = (struct waiter){waiters, server, task, asked};
@@ -243,11 +248,7 @@ static int32_t start_servers(tn_task task, tn_value input) {
     if (name != NULL && server == NULL)
         return tn_fail(task, "NOT_FOUND", "`connect`: no server of this name is configured");
     if (ours != NULL) return go_on(server, task, ours, tn.value->get(input, "answer"));
-    if (name == NULL || server->state == SERVER_READY) {
-        complete_about(task);
-        return TN_OK;
-    }
-    return wait_for(server, task, 0);
+    return wait_for(name != NULL ? server : NULL, task, 0);
 }
 
 /* ---- Components: an instance is a tool, and what its server's questions to a model go to ---- */

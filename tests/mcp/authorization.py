@@ -246,6 +246,17 @@ def test_a_person_at_a_terminal():
     check(call("p.w", "p.t").contents == ["fine"] * 2, "and kept", server.seen)
 
 
+def test_two_who_ask():
+    server = person()
+    questions = {thread: asked_in(call(("mcp.servers", {"connect": "p"}), options=("--thread", thread))) for thread in ("one", "two")}
+    address = led_to(questions["one"]["payload"]["url"])
+    for thread, answer in (("one", address), ("two", True)):
+        answers = "%s=%s" % (questions[thread]["id"], json.dumps(answer))
+        got = tenon("run", "call.yaml", "--thread", thread, "--resume", "--answer", answers)
+        check(got.json(0)["servers"][0]["state"] == "ready", "the permission is that of both: " + thread, got.out, got.err)
+    check(len(requests(server, "/token")) == 1, "it was given once", server.seen)
+
+
 def test_tokens_bound_to_a_key():
     server = person("dpop")
     got = connect()
