@@ -116,10 +116,11 @@ bool config_trusts(const struct config *config, const char *key, struct error *e
 
 /*
  * A secret's text, a new reference: by its row under `secrets`, else the environment variable of that name. Fails with
- * SECRET_NOT_FOUND; no message ever has the text. A command is waited for, CONFIG_SECRET_MS at most. [any]
+ * SECRET_NOT_FOUND; no message ever has the text. A command is waited for, and what is no
+ * regular file: CONFIG_SECRET_MS at most, and until `stop`, a descriptor, can be read; -1: none. [any]
  */
-int32_t config_secret(const struct config *config, const char *name, tn_value *out, struct error *error);
-bool config_secret_runs(const struct config *config, const char *name); /* it is what a command prints */
+int32_t config_secret(const struct config *config, const char *name, int stop, tn_value *out, struct error *error);
+bool config_secret_waits(const struct config *config, const char *name); /* it may take its time */
 /* Nothing says where it is but an environment variable, and there is none: whoever can do without it does. */
 bool config_secret_absent(const struct config *config, const char *name);
 /* Where it may be sent to: an array of "host", "host:port" and "*.domain"; NULL where nothing is said. Borrowed. */

@@ -17,6 +17,8 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,34 +33,51 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* False: it took too long. */
-static bool has_come(int descriptor, int64_t until_ms) {
-    struct pollfd ready = {.fd = descriptor, .events = POLLIN};
+/* How long what comes is waited for, and what ends it before. */
+struct patience {
+    int64_t until_ms;
+    int stop;  /* a descriptor: once it can be read, nobody wants the secret any more; -1: none */
+    int child; /* a descriptor of the process that writes; -1: none */
+};
+
+enum came { SOMETHING, ENDED, LATE, STOPPED };
+
+/* ENDED: the process has, and nothing more is to be waited for; a child of it may hold its end for ever. */
+static enum came wait_for(int descriptor, const struct patience *patience) {
+    struct pollfd ready[] = {{.fd = descriptor, .events = POLLIN},
+                             {.fd = patience->stop, .events = POLLIN},
+                             {.fd = patience->child, .events = POLLIN}};
     int got;
     do {
-        int64_t left = until_ms - now_ms();
-        got = poll(&ready, 1, left > 0 ? (int)left : 0);
+        int64_t left = patience->until_ms - now_ms();
+        got = poll(ready, sizeof ready / sizeof *ready, left > 0 ? (int)left : 0);
     } while (got < 0 && errno == EINTR);
-    return got != 0;
+    if (ready[0].revents) return SOMETHING;
+    if (ready[1].revents) return STOPPED;
+    return ready[2].revents ? ENDED : LATE;
+}
+
+static const char *given_up(enum came came) {
+    return came == STOPPED ? "nobody waits for it any more" : "it had not come to an end within 60 seconds";
 }
 
 /* Everything `descriptor` gives, as a string. Fails with a static reason. */
-static tn_value drain(int descriptor, int64_t until_ms, const char **why) {
+static tn_value drain(int descriptor, const struct patience *patience, const char **why) {
     struct buffer text;
     char chunk[1024];
     ssize_t got = 1;
-    bool late = false;
+    enum came came = SOMETHING;
     tn_value secret = NULL;
     buffer_init(&text, CONFIG_SECRET_MAX);
-    while (got != 0 && !(late = !has_come(descriptor, until_ms))) {
+    while (got != 0 && (came = wait_for(descriptor, patience)) == SOMETHING) {
         got = read(descriptor, chunk, sizeof chunk);
         if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (got < 0) break;
         buffer_append(&text, chunk, (size_t)got);
         if (text.overflow) break;
     }
-    if (late) {
-        *why = "it had not come to an end within 60 seconds";
+    if (came == LATE || came == STOPPED) {
+        *why = given_up(came);
     } else if (got < 0) {
         *why = "it cannot be read";
     } else if (text.overflow) {
@@ -89,37 +108,31 @@ static int32_t from_environment(const char *name, const char *variable, tn_value
     return status;
 }
 
-static int32_t from_file(const char *name, const char *path, int64_t until_ms, tn_value *out, struct error *error) {
+static int32_t from_file(const char *name, const char *path, const struct patience *patience, tn_value *out,
+                         struct error *error) {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (descriptor < 0) return refuse(error, name, path, strerror(errno));
     const char *why = NULL;
-    tn_value secret = drain(descriptor, until_ms, &why);
+    tn_value secret = drain(descriptor, patience, &why);
     close(descriptor);
     if (!secret) return refuse(error, name, path, why);
     *out = secret;
     return TN_OK;
 }
 
-/* Gone, or killed once it is late. True: it ended well. */
-static bool end_command(pid_t child, int64_t until_ms, const char **why) {
+/* Gone, or killed once nobody waits any more. True: it ended well. */
+static bool end_command(pid_t child, const struct patience *patience, const char **why) {
     int state = 0;
-    bool killed = false;
-    for (;;) {
-        pid_t got = waitpid(child, &state, killed ? 0 : WNOHANG);
-        if (got == child) break;
-        if (got < 0 && errno != EINTR) return false;
-        const struct timespec moment = {.tv_nsec = 2000000};
-        killed = now_ms() >= until_ms;
-        if (killed)
-            kill(child, SIGKILL);
-        else if (got == 0)
-            nanosleep(&moment, NULL);
-    }
-    if (killed) *why = "it had not come to an end within 60 seconds";
-    return !killed && WIFEXITED(state) && WEXITSTATUS(state) == 0;
+    enum came came = patience->child >= 0 ? wait_for(-1, patience) : ENDED;
+    bool killed = came != ENDED && kill(child, SIGKILL) == 0;
+    while (waitpid(child, &state, 0) < 0 && errno == EINTR) continue;
+    if (killed && WIFSIGNALED(state)) *why = given_up(came);
+    return WIFEXITED(state) && WEXITSTATUS(state) == 0;
 }
 
-static int32_t from_command(const char *name, tn_value command, int64_t until_ms, tn_value *out, struct error *error) {
+/* It stays in our process group: it may ask at the terminal, and Ctrl-C is for it as well. */
+static int32_t from_command(const char *name, tn_value command, struct patience *patience, tn_value *out,
+                            struct error *error) {
     size_t count = value_count(command);
     assert(count > 0); /* as the configuration was read */
     char **arguments = mem_array(NULL, count + 1, sizeof *arguments);
@@ -142,15 +155,17 @@ static int32_t from_command(const char *name, tn_value command, int64_t until_ms
         if (failure) {
             why = strerror(failure);
         } else {
-            secret = drain(ends[0], until_ms, &why);
+            patience->child = (int)syscall(SYS_pidfd_open, child, 0);
+            secret = drain(ends[0], patience, &why);
             close(ends[0]); /* before waiting: one that writes on is told so */
             ends[0] = -1;
             const char *other = "the command failed";
-            if (!end_command(child, until_ms, &other) && secret) {
+            if (!end_command(child, patience, &other) && secret) {
                 value_unref(secret);
                 secret = NULL;
                 why = other;
             }
+            if (patience->child >= 0) close(patience->child);
         }
         if (ends[0] >= 0) close(ends[0]);
     }
@@ -161,17 +176,21 @@ static int32_t from_command(const char *name, tn_value command, int64_t until_ms
     return status;
 }
 
-int32_t config_secret(const struct config *config, const char *name, tn_value *out, struct error *error) {
+int32_t config_secret(const struct config *config, const char *name, int stop, tn_value *out, struct error *error) {
     tn_value row = config ? value_get(config->secrets, name) : NULL;
     tn_value env = value_get(row, "env"), file = value_get(row, "file"), command = value_get(row, "command");
-    int64_t until_ms = now_ms() + (config && config->secret_ms ? config->secret_ms : CONFIG_SECRET_MS);
-    if (command) return from_command(name, command, until_ms, out, error);
-    if (file) return from_file(name, value_chars(file, NULL), until_ms, out, error);
+    int64_t ms = config && config->secret_ms ? config->secret_ms : CONFIG_SECRET_MS;
+    struct patience patience = {now_ms() + ms, stop, -1};
+    if (command) return from_command(name, command, &patience, out, error);
+    if (file) return from_file(name, value_chars(file, NULL), &patience, out, error);
     return from_environment(name, env ? value_chars(env, NULL) : name, out, error);
 }
 
-bool config_secret_runs(const struct config *config, const char *name) {
-    return config && value_get(value_get(config->secrets, name), "command");
+bool config_secret_waits(const struct config *config, const char *name) {
+    tn_value row = config ? value_get(config->secrets, name) : NULL, file = value_get(row, "file");
+    struct stat status;
+    if (file && stat(value_chars(file, NULL), &status) == 0) return !S_ISREG(status.st_mode);
+    return value_get(row, "command") != NULL;
 }
 
 bool config_secret_absent(const struct config *config, const char *name) {
@@ -188,7 +207,7 @@ static tn_value revealed(const struct config *config, tn_value value, struct err
     if (value_is(value, TN_OBJECT)) {
         tn_value name = value_count(value) == 1 ? value_get(value, "secret") : NULL, secret = NULL;
         if (name && value_is(name, TN_STRING))
-            return config_secret(config, value_chars(name, NULL), &secret, error) == TN_OK ? secret : NULL;
+            return config_secret(config, value_chars(name, NULL), -1, &secret, error) == TN_OK ? secret : NULL;
     } else if (!value_is(value, TN_ARRAY)) {
         return value_ref(value);
     }

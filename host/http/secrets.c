@@ -16,6 +16,8 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define FORMS           3
 #define SCRUB_DEPTH_MAX 300 /* of a value; deeper than JSON that we read */
@@ -49,12 +51,14 @@ struct secrets {
     struct loop *loop;
     struct secret *first; /* changed by the loop, under the lock */
     pthread_mutex_t lock;
+    int stop; /* an eventfd that ends every fetch; -1: there is none to be had */
 };
 
 struct secrets *secrets_new(const struct config *config, struct loop *loop) {
     struct secrets *secrets = mem_zalloc(sizeof *secrets);
     secrets->config = config;
     secrets->loop = loop;
+    secrets->stop = eventfd(0, EFD_CLOEXEC);
     pthread_mutex_init(&secrets->lock, NULL);
     return secrets;
 }
@@ -76,6 +80,7 @@ void secrets_free(struct secrets *secrets) {
         mem_free(secret);
     }
     pthread_mutex_destroy(&secrets->lock);
+    if (secrets->stop >= 0) (void)close(secrets->stop);
     mem_free(secrets);
 }
 
@@ -153,7 +158,7 @@ int32_t secrets_get(struct secrets *secrets, const char *name, int64_t now_ms, t
         *out = value_text_n(secret->forms[0] ? secret->forms[0] : "", secret->lengths[0]);
         return TN_OK;
     }
-    int32_t status = config_secret(secrets->config, name, out, error);
+    int32_t status = config_secret(secrets->config, name, -1, out, error);
     if (status == TN_OK) keep_fetched(secrets, name, *out, now_ms);
     return status;
 }
@@ -162,7 +167,8 @@ int32_t secrets_get(struct secrets *secrets, const char *name, int64_t now_ms, t
 
 static void *run_command(void *argument) {
     struct fetch *fetch = argument;
-    fetch->status = config_secret(fetch->secrets->config, fetch->name, &fetch->text, &fetch->error);
+    fetch->status =
+        config_secret(fetch->secrets->config, fetch->name, fetch->secrets->stop, &fetch->text, &fetch->error);
     loop_post(fetch->secrets->loop, &fetch->work);
     return NULL;
 }
@@ -206,7 +212,7 @@ static bool begin_fetch(struct secrets *secrets, const char *name) {
 
 bool secrets_wait(struct secrets *secrets, const char *name, int64_t now_ms, struct secrets_waiter *waiter) {
     assert(!waiter->list);
-    if (is_there(find(secrets, name), now_ms) || !config_secret_runs(secrets->config, name)) return false;
+    if (is_there(find(secrets, name), now_ms) || !config_secret_waits(secrets->config, name)) return false;
     if (!begin_fetch(secrets, name)) return false;
     struct secret *secret = find(secrets, name);
     struct secrets_waiter **at = &secret->waiters;
@@ -227,6 +233,7 @@ void secrets_leave(struct secrets_waiter *waiter) {
 
 void secrets_close(struct secrets *secrets) {
     bool any = false;
+    (void)eventfd_write(secrets->stop, 1);
     for (const struct secret *secret = secrets->first; secret; secret = secret->next) {
         assert(!secret->waiters);
         if (!secret->fetch) continue;

@@ -38,7 +38,7 @@ struct secrets_waiter {
 };
 
 struct secrets *secrets_new(const struct config *config, struct loop *loop); /* both are borrowed */
-/* Commands that run are waited for: nobody waits for a secret any more. */
+/* Commands that run are killed: nobody waits for a secret any more. */
 void secrets_close(struct secrets *secrets);
 void secrets_free(struct secrets *secrets); /* after that; NULL is allowed */
 /* True: it is to be fetched by a command, which has been begun, and `waiter` is told when it is there. */

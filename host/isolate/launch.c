@@ -48,7 +48,7 @@ static char *safe_line(void *user, const char *line) { return http_scrub_line(us
 static int32_t add_secret(const struct host *host, const char *name, tn_value *list, struct error *error) {
     tn_value text = NULL;
     if (config_secret_hosts(host->config, name)) return TN_OK;
-    int32_t status = config_secret(host->config, name, &text, host->http_replay ? NULL : error);
+    int32_t status = config_secret(host->config, name, -1, &text, host->http_replay ? NULL : error);
     if (status != TN_OK) return host->http_replay ? TN_OK : status; /* a replay is made where there are no secrets */
     tn_value reference = value_set_take(value_object_reserve(1), "secret", value_text(name));
     http_learn_secrets(host->http, reference, text);

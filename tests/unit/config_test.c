@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -298,7 +299,7 @@ static void empty_is_fine(void **state) {
 static void is_secret(const struct config *config, const char *name, const char *expected) {
     tn_value secret = NULL;
     struct error error = ERROR_INIT;
-    if (config_secret(config, name, &secret, &error) != TN_OK) fail_msg("%s: %s", name, error.message);
+    if (config_secret(config, name, -1, &secret, &error) != TN_OK) fail_msg("%s: %s", name, error.message);
     assert_true(value_text_is(secret, expected));
     value_unref(secret);
 }
@@ -306,7 +307,7 @@ static void is_secret(const struct config *config, const char *name, const char 
 static void no_secret(const struct config *config, const char *name, const char *why) {
     tn_value secret = NULL;
     struct error error = ERROR_INIT;
-    assert_int_equal(config_secret(config, name, &secret, &error), TN_NOT_FOUND);
+    assert_int_equal(config_secret(config, name, -1, &secret, &error), TN_NOT_FOUND);
     assert_string_equal(error.code, "SECRET_NOT_FOUND");
     if (!strstr(error.message, why)) fail_msg("expected `%s` in `%s`", why, error.message);
     assert_null(secret);
@@ -377,7 +378,8 @@ static void gives_up_on_secrets(void **state) {
     char text[1024], first[512];
     snprintf(text, sizeof text,
              "secrets:\n  P: {file: %s}\n  S: {command: [sleep, '1000']}\n"
-             "  A: {command: [sh, -c, 'echo text; exec sleep 1000 >&-']}\n",
+             "  A: {command: [sh, -c, 'echo text; exec sleep 1000 >&-']}\n"
+             "  B: {command: [sh, -c, 'sleep 5 2>&- & echo kept']}\n",
              in("pipe"));
     assert_int_equal(mkfifo(in("pipe"), 0600), 0);
     struct config *config = read_text(text, first, sizeof first);
@@ -386,6 +388,16 @@ static void gives_up_on_secrets(void **state) {
     no_secret(config, "P", "it had not come to an end");
     no_secret(config, "S", "it had not come to an end");
     no_secret(config, "A", "it had not come to an end");
+    /* What it leaves behind may hold its output: it has said what it had to. */
+    config->secret_ms = 20000;
+    is_secret(config, "B", "kept");
+    int stop = eventfd(1, EFD_CLOEXEC);
+    tn_value secret = NULL;
+    struct error error = ERROR_INIT;
+    assert_int_equal(config_secret(config, "S", stop, &secret, &error), TN_NOT_FOUND);
+    assert_non_null(strstr(error.message, "nobody waits for it any more"));
+    error_finish(&error);
+    close(stop);
     assert_int_equal(unlink(in("pipe")), 0);
     config_free(config);
 }
