@@ -330,7 +330,7 @@ def test_what_is_kept():
     os.unlink(path)
     os.symlink("/etc/passwd", path)
     got = call("mcp.servers")
-    check(os.path.islink(path) and "symbolic" in got.err, "a link is not followed", got.err)
+    check(os.path.islink(path) and "symbolic link" in got.err and "remove it" in got.err, "a link is not followed", got.err)
     shutil.rmtree("tokens")
     configure({"p": {"url": server.url + "/mcp"}}, section={"keep_tokens": False})
     said = sit([TENON, "tool", "call", "mcp.servers", '{"connect": "p"}'])

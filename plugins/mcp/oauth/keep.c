@@ -73,7 +73,9 @@ tn_value keep_read(const char *file, char *why, size_t size) {
     *why = '\0';
     int descriptor = file != NULL ? open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW) : -1;
     if (descriptor < 0) {
-        if (file != NULL && errno != ENOENT && errno != ENOTDIR) (void)refuse(why, size, file, strerror(errno));
+        const char *what =
+            errno == ELOOP ? "it is a symbolic link; tokens behind it are not used (remove it)" : strerror(errno);
+        if (file != NULL && errno != ENOENT && errno != ENOTDIR) (void)refuse(why, size, file, what);
         return NULL;
     }
     tn_value record = NULL;
