@@ -353,6 +353,7 @@ static int take_up(struct chat *chat) {
     error_finish(&error);
     if (there && !value_text_is(value_get(record, "status"), "done")) {
         struct error why = ERROR_INIT;
+        if (interrupted && !chat->json) chat_show_waiting(&chat->show, value_get(record, "interrupts"));
         chat->waits = waits ? value_ref(waits) : NULL;
         code = take_thread_turns(chat, THREAD_RESUME, NULL, &why);
         if (why.code) command_fail_error(0, &why);

@@ -1,12 +1,15 @@
 /*
  * chat_show.c - words, tool calls and their results, on a terminal or into a pipe.
  *
- * The same message may be told more than once: by the node inside an agent, and by the agent. Tool calls are known by
- * their ids; text is shown as it is streamed, and what was not streamed is shown when the turn is over.
+ * The same message may be told more than once: by the node inside an agent, and by the agent; or by a node that writes
+ * the conversation anew. What a graph inside has told, in this process or in one before, its node does not tell again.
+ * A message has no id before a channel has given it one: such a one is new, although models repeat the ids of calls.
+ * Text is shown as it is streamed, and what was not streamed is shown when the turn is over.
  */
 #include "host/command/chat_show.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/command/approve.h"
 #include "host/command/command.h"
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +18,17 @@
 #define SAID_MAX  (64u << 20) /* bytes of an answer */
 
 void chat_show_init(struct chat_show *show, bool colour, bool streams) {
-    *show = (struct chat_show){.colour = colour, .streams = streams, .calls = value_object()};
+    *show = (struct chat_show){.colour = colour, .streams = streams};
+    show->shown = value_object();
+    show->inside_of = value_object();
     buffer_init(&show->said, SAID_MAX);
 }
 
 void chat_show_finish(struct chat_show *show) {
     buffer_finish(&show->said);
     value_unref(show->last);
-    value_unref(show->calls);
+    value_unref(show->shown);
+    value_unref(show->inside_of);
 }
 
 void chat_show_line(struct chat_show *show) {
@@ -98,18 +104,23 @@ static void note(struct chat_show *show, const char *mark, const char *name, con
     fprintf(stderr, "%s\n", plain(show));
 }
 
-/* Whether it is told for the first time. */
-static bool is_new(struct chat_show *show, const char *mark, tn_value id) {
+/* Whether it is told for the first time: call `id`, or its result, as `mark` says, of `message`. */
+static bool is_new(struct chat_show *show, const char *mark, tn_value message, tn_value id) {
+    tn_value own = value_get(message, "id");
     if (!value_is(id, TN_STRING)) return true;
     tn_value key = value_format("%s%s", mark, value_chars(id, NULL));
-    bool fresh = !value_get_key(show->calls, key);
-    show->calls = value_set_key_take(show->calls, key, value_bool(true));
+    bool fresh = true;
+    if (value_is(own, TN_STRING)) {
+        tn_value whole = value_format("%s\n%s", value_chars(key, NULL), value_chars(own, NULL));
+        fresh = !value_get_key(show->shown, key) && !value_get_key(show->shown, whole);
+        value_unref(key);
+        key = whole;
+    }
+    show->shown = value_set_key_take(show->shown, key, value_bool(true));
     return fresh;
 }
 
-static void show_call(struct chat_show *show, tn_value call) {
-    tn_value name = value_get(call, "name"), arguments = value_get(call, "arguments");
-    if (!is_new(show, "", value_get(call, "id"))) return;
+static void show_call(struct chat_show *show, tn_value name, tn_value arguments) {
     char *text = arguments ? json_text(arguments, JSON_COMPACT) : mem_text("");
     note(show, "→", value_is(name, TN_STRING) ? value_chars(name, NULL) : "?", text);
     mem_free(text);
@@ -117,12 +128,50 @@ static void show_call(struct chat_show *show, tn_value call) {
 
 static void show_message(struct chat_show *show, tn_value message) {
     tn_value type = value_get(message, "type"), calls = value_get(message, "tool_calls");
-    for (size_t i = 0; value_is(calls, TN_ARRAY) && i < value_count(calls); i++) show_call(show, value_at(calls, i));
-    if (!value_text_is(type, "tool") || !is_new(show, "=", value_get(message, "tool_call_id"))) return;
+    for (size_t i = 0; value_is(calls, TN_ARRAY) && i < value_count(calls); i++) {
+        tn_value call = value_at(calls, i);
+        if (is_new(show, "", message, value_get(call, "id")))
+            show_call(show, value_get(call, "name"), value_get(call, "arguments"));
+    }
+    if (!value_text_is(type, "tool") || !is_new(show, "=", message, value_get(message, "tool_call_id"))) return;
     tn_value text = chat_text(message), name = value_get(message, "name");
     bool failed = value_text_is(value_get(message, "status"), "error");
     note(show, failed ? "✗" : "←", value_is(name, TN_STRING) ? value_chars(name, NULL) : "", value_chars(text, NULL));
     value_unref(text);
+}
+
+void chat_show_waiting(struct chat_show *show, tn_value interrupts) {
+    tn_value approvals = approvals_of(interrupts);
+    for (size_t i = 0; i < value_count(approvals); i++) {
+        tn_value asked = value_get(value_at(approvals, i), "payload");
+        show_call(show, value_get(asked, "tool"), value_get(asked, "arguments"));
+    }
+    value_unref(approvals);
+}
+
+/* ---- Graphs inside ---- */
+
+/* The path of the graph that `node` of the graph at `path` runs, as a key; of that graph itself where `node` is NULL.
+ */
+static tn_value path_key(tn_value path, tn_value node) {
+    tn_value whole = value_is(path, TN_ARRAY) ? value_ref(path) : value_array();
+    if (node) whole = value_push_take(whole, value_ref(node));
+    char *text = json_text(whole, JSON_COMPACT);
+    tn_value key = value_text(text);
+    mem_free(text);
+    value_unref(whole);
+    return key;
+}
+
+static void note_inside(struct chat_show *show, tn_value path) {
+    if (path) show->inside_of = value_set_key_take(show->inside_of, path_key(path, NULL), value_bool(true));
+}
+
+static bool was_told_inside(const struct chat_show *show, tn_value event) {
+    tn_value key = path_key(value_get(event, "path"), value_get(event, "node"));
+    bool told = value_get_key(show->inside_of, key) != NULL;
+    value_unref(key);
+    return told;
 }
 
 /* ---- Events ---- */
@@ -149,8 +198,9 @@ static void show_writes(struct chat_show *show, tn_value writes) {
 
 void chat_show_event(struct chat_show *show, tn_value event) {
     tn_value delta = value_get(event, "delta"), writes = value_get(event, "writes");
+    note_inside(show, value_get(event, "path"));
     if (delta) show_delta(show, delta);
-    if (writes) show_writes(show, writes);
+    if (writes && !was_told_inside(show, event)) show_writes(show, writes);
     if (value_text_is(value_get(event, "event"), "retry")) {
         tn_value message = value_get(value_get(event, "error"), "message");
         buffer_clear(&show->said);

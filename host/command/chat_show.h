@@ -21,13 +21,16 @@ struct chat_show {
     bool inside;        /* the line on standard output is begun */
     struct buffer said; /* since the last end of an answer */
     tn_value last;      /* the last whole text that was streamed; owned, or NULL */
-    tn_value calls;     /* {tool call id: …} that have been shown, results with a `=` before; owned */
+    tn_value shown;     /* keys of calls and results that have been (chat_show.c); owned */
+    tn_value inside_of; /* {path: true} of nodes in whose graphs something has happened; owned */
 };
 
 /* `streams`: words are shown as they come. Else, for a pipe, when an answer is whole: it may begin anew until then. */
 void chat_show_init(struct chat_show *show, bool colour, bool streams);
 void chat_show_finish(struct chat_show *show);
 void chat_show_event(struct chat_show *show, tn_value event);
+/* The calls that a thread waits with, which another process has told: `interrupts` as of run_interrupts, or NULL. */
+void chat_show_waiting(struct chat_show *show, tn_value interrupts);
 /* Answers among messages[from…] that were not streamed, as a node made them from something else. */
 void chat_show_rest(struct chat_show *show, tn_value messages, size_t from);
 /* Ends a line that is begun. */

@@ -42,6 +42,25 @@ One link.
 You are welcome, thanks."
 expect_in err '→ extract {"from":"see https://a.example/x","what":"links"}' && expect_in err "← extract"
 [ "$(grep -c '→ extract' "$work/err")" = 1 ] || fails "expected the call once"
+# A model may give each turn's calls the same id.
+cat >same.yaml <<'Y'
+version: "1.0"
+agent: {name: same}
+models: {default: {provider: scripted, cycle: true, replies: [{tool_calls: [{id: a, name: extract, arguments: {from: "{input}", what: numbers}}]}, {tool_calls: [{id: a, name: extract, arguments: {from: "{input}", what: links}}]}, "so"]}}
+tools: [extract]
+channels: [{name: messages, type: reduce, reducer: messages}]
+nodes: [{id: agent, type: agent, config: {messages_key: messages, tools: [extract]}}]
+edges: [{from: START, to: agent}, {from: agent, to: END}]
+Y
+said='1\n2\n3\n'
+run talk same.yaml
+expect_code 0 && [ "$(cut -c 1-5 "$work/err" | tr '\n' ' ')" = "$(for i in 1 2 3 4 5 6; do printf '→ e ← e '; done)" ] ||
+    fails "expected each call once, and its result after it"
+# The conversation written anew by a node is not told again.
+sed 's/^nodes: \[/&{id: again, type: set, config: {values: {messages: state.messages}}}, /; s/to: END/to: again}, {from: again, to: END/' same.yaml >again.yaml
+said='1\n'
+run talk again.yaml
+expect_code 0 && [ "$(grep -c '→' "$work/err")" = 2 ] || fails "expected two calls"
 # What was said before another model had to go on is not said twice.
 run talk echo.yaml -M 'x=scripted' # a flag that nobody needs does no harm
 expect_code 0
@@ -104,6 +123,9 @@ if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
     said=''
     run talk agent.yaml --thread bob
     expect_code 0 && expect_in out "One link." && expect_in err "✗ extract" && expect_in err "no links"
+    [ "$(cut -c 1-5 "$work/err" | tr '\n' ' ')" = "→ e ✗ e " ] || fails "expected the call, and then its result"
+    run talk agent.yaml --thread bob
+    expect_code 0 && expect_out "" && expect_not_in err "extract"
 fi
 
 # ---- On a terminal ----
@@ -137,6 +159,12 @@ expect_code 0 && expect_in out "✗ extract"
 answer "send e" "wait arguments" "send {" "wait no JSON" "send {\"from\": \"https://b.example/\", \"what\": \"links\"}" "wait b.example" "wait One link."
 expect_code 0
 answer "send a" "wait One link."
+expect_code 0
+# What is to be agreed to has been shown, though a call of an earlier turn had the same id.
+sed 's/tools: \[extract\]$/tools: [{name: extract, approval: ask}]/' same.yaml >asked.yaml
+{ echo "wait > "; echo "send 1"; for i in 1 2; do echo "wait → extract"; echo "wait extract is to be called"; echo "wait [e]dit?"
+  echo "send y"; echo "wait ← extract"; done; echo "wait so"; echo "wait > "; echo "send /exit"; echo end; } >script
+terminal "$TENON" chat asked.yaml <script
 expect_code 0
 # Who is asked may give up as well: the conversation goes on from before it was asked.
 for key in "key C-c" "send n
