@@ -9,6 +9,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/command/command.h"
+#include "host/engine/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,16 +69,31 @@ static tn_value verdict(bool approved) {
     return value_set_take(value_object_reserve(2), "approved", value_bool(approved));
 }
 
-/* Arguments in the place of the model's: JSON, asked for until it is. NULL: nobody is there. */
-static tn_value edited(const struct approver *approver) {
+/* Whether the answer is one that `interrupt` takes; else it is said why not. */
+static bool fits(tn_value interrupt, tn_value answer) {
+    struct error error = ERROR_INIT;
+    tn_value id = value_get(interrupt, "id"), list = value_push_take(value_array(), value_ref(interrupt));
+    tn_value answers = value_set_key_take(value_object_reserve(1), value_ref(id), value_ref(answer));
+    bool good = interrupts_check(list, answers, &error) == TN_OK;
+    if (!good) command_say(stderr, "  %s\n", error.message);
+    error_finish(&error);
+    value_unref(answers);
+    value_unref(list);
+    return good;
+}
+
+/* Arguments in the place of the model's: JSON that the tool takes, asked for until it is. NULL: nobody is there. */
+static tn_value edited(const struct approver *approver, tn_value interrupt) {
     for (;;) {
         char *line = read_line(approver, "  arguments, as JSON: ");
         tn_value arguments = NULL;
         if (!line) return NULL;
         bool good = json_read(line, strlen(line), NULL, &arguments, NULL) == TN_OK;
         mem_free(line);
-        if (good) return value_set_take(verdict(true), "arguments", arguments);
-        fputs("  that is no JSON\n", stderr);
+        tn_value answer = good ? value_set_take(verdict(true), "arguments", arguments) : NULL;
+        if (answer && fits(interrupt, answer)) return answer;
+        value_unref(answer);
+        if (!good) fputs("  that is no JSON\n", stderr);
     }
 }
 
@@ -89,7 +105,8 @@ static tn_value refused(const struct approver *approver) {
     return reason ? value_set_take(answer, "reason", reason) : answer;
 }
 
-static tn_value ask_approval(struct approver *approver, tn_value payload) {
+static tn_value ask_approval(struct approver *approver, tn_value interrupt) {
+    tn_value payload = value_get(interrupt, "payload");
     const char *tool = text_of(payload, "tool", "?"), *why = text_of(payload, "why", "");
     tn_value arguments = value_get(payload, "arguments"), effects = value_get(payload, "effects");
     if (value_get(approver->always, tool)) return verdict(true);
@@ -109,7 +126,7 @@ static tn_value ask_approval(struct approver *approver, tn_value payload) {
         case 'a':
         case 'A': approver->always = value_set_take(approver->always, tool, value_bool(true)); return verdict(true);
         case 'e':
-        case 'E': return edited(approver);
+        case 'E': return edited(approver, interrupt);
         default: fputs("  found something else; y, n, a or e\n", stderr);
         }
     }
@@ -148,8 +165,7 @@ tn_value approver_ask(struct approver *approver, tn_value interrupts) {
     if (!approver->from) return value_unref(answers), NULL;
     for (size_t i = 0; i < value_count(interrupts); i++) {
         tn_value interrupt = value_at(interrupts, i), id = value_get(interrupt, "id");
-        tn_value payload = value_get(interrupt, "payload");
-        tn_value answer = is_approval(interrupt) ? ask_approval(approver, payload) : ask_answer(approver, interrupt);
+        tn_value answer = is_approval(interrupt) ? ask_approval(approver, interrupt) : ask_answer(approver, interrupt);
         if (!answer) return value_unref(answers), NULL;
         if (id)
             answers = value_set_key_take(answers, value_ref(id), answer);

@@ -76,8 +76,10 @@ static tn_value read_arguments(const struct arguments *arguments) {
 static tn_value ask(struct calling *calling, const struct component_info *info, const struct tool_policy *policy,
                     tn_value given) {
     tn_value payload = tool_question(info, policy, given);
-    tn_value interrupt = value_set_take(value_object_reserve(2), "id", value_text("use"));
-    tn_value list = value_push_take(value_array(), value_set_take(interrupt, "payload", payload));
+    tn_value interrupt = value_set_take(value_object_reserve(4), "id", value_text("use")), list = value_array();
+    interrupt = value_set_take(interrupt, "node", value_text(info->id));
+    interrupt = value_set_take(interrupt, "payload", payload);
+    list = value_push_take(list, value_set_take(interrupt, "schema", tool_answer_schema(info)));
     tn_value answers = approver_ask(&calling->approver, list);
     tn_value answer = answers ? value_ref(value_get(answers, "use")) : NULL;
     value_unref(answers);

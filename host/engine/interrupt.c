@@ -132,10 +132,12 @@ static int32_t check_answer(tn_value entry, tn_value answer, struct error *error
     if (status != TN_OK) return status;
     struct schema_errors errors = SCHEMA_ERRORS_INIT;
     status = schema_validate(schema, answer, &errors);
-    if (status != TN_OK)
-        error_set(error, status, "INVALID_INPUT", "the answer for `%s`: %s",
-                  value_chars(value_get(entry, "node"), NULL),
-                  errors.count ? errors.items[0].message : "does not fit its schema");
+    if (status != TN_OK) {
+        const struct schema_error *first = errors.count ? &errors.items[0] : NULL;
+        error_set(error, status, "INVALID_INPUT", "the answer for `%s`%s%s: %s",
+                  value_chars(value_get(entry, "node"), NULL), first && *first->pointer ? ", at " : "",
+                  first ? first->pointer : "", first ? first->message : "does not fit its schema");
+    }
     schema_errors_finish(&errors);
     schema_unref(schema);
     return status;

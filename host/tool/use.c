@@ -6,6 +6,7 @@
  * INTERRUPTED and is made again from the top, and the policy is not asked again, as it has let it through.
  */
 #include "host/tool/use.h"
+#include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include "host/call/instance_internal.h"
 #include "host/call/slot.h"
@@ -200,11 +201,22 @@ void tool_use_cancel(struct callable *callable, struct call *call) {
 
 static tn_value typed(const char *type) { return value_set_take(value_object_reserve(1), "type", value_text(type)); }
 
-/* {anyOf: [boolean, "yes" or "no", {approved, arguments?, reason?}]} */
-static tn_value answer_schema(void) {
+/*
+ * What arguments in an answer must be. The tool's schema is a resource of its own there, so that its references, which
+ * begin at its root, find what they did.
+ */
+static tn_value arguments_schema(const struct component_info *info) {
+    tn_value own = info->input ? schema_document(info->input) : NULL, object = typed("object");
+    if (!value_is(own, TN_OBJECT)) return object;
+    own = value_ref(own);
+    if (!value_get(own, "$id")) own = value_set_take(own, "$id", value_text("tenon:arguments"));
+    return value_set_take(object, "allOf", value_push_take(value_array_reserve(1), own));
+}
+
+tn_value tool_answer_schema(const struct component_info *info) {
     tn_value words = value_push_take(value_push_take(value_array(), value_text("yes")), value_text("no"));
     tn_value properties = value_set_take(value_object_reserve(3), "approved", typed("boolean"));
-    properties = value_set_take(properties, "arguments", typed("object"));
+    properties = value_set_take(properties, "arguments", arguments_schema(info));
     properties = value_set_take(properties, "reason", typed("string"));
     tn_value object = value_set_take(typed("object"), "properties", properties);
     object = value_set_take(object, "required", value_push_take(value_array(), value_text("approved")));
@@ -241,7 +253,8 @@ static int32_t ask(struct use *use) {
     }
     tn_value continuation = value_set_take(value_object_reserve(2), "name", value_text(id));
     continuation = value_set_take(continuation, "arguments", value_ref(use->arguments));
-    tn_value payload = tool_question(use->component->info, &use->policy, use->arguments), schema = answer_schema();
+    tn_value payload = tool_question(use->component->info, &use->policy, use->arguments),
+             schema = tool_answer_schema(use->component->info);
     uint64_t token = use->token;
     let_go(use);
     (void)call_interrupt(token, payload, schema, continuation);

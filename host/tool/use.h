@@ -8,8 +8,8 @@
  *     {kind: "approval", tool, arguments, effects, title, why}
  *
  * and goes on with the answer: {approved: bool, arguments?, reason?}, or true, false, "yes", "no". Arguments in the
- * answer take the place of those that were asked about, and are checked like them. A use that cannot ask, because
- * nobody waits for what it is done for, is denied.
+ * answer take the place of those that were asked about, and must fit the tool as they do: an answer that does not is
+ * refused, and the use still waits. A use that cannot ask, because nobody waits for what it is done for, is denied.
  *
  *     if (tool_set_new(host, entries, names, &set, &error) != TN_OK) ...
  *     call_child(task, set, false, call, done, user);
@@ -54,6 +54,11 @@ void tool_use_cancel(struct callable *callable, struct call *call);
 
 /* {kind: "approval", tool, arguments, effects, title, why}: what is asked; a new reference. */
 tn_value tool_question(const struct component_info *info, const struct tool_policy *policy, tn_value arguments);
+/*
+ * {anyOf: [{approved, arguments?, reason?}, boolean, "yes" or "no"]}: what may be answered, with arguments as the tool
+ * takes them; a new reference.
+ */
+tn_value tool_answer_schema(const struct component_info *info);
 
 /*
  * The tool `name` as a component's callee: its instance made with `config` (may be NULL), or, where there is something

@@ -118,6 +118,11 @@ if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
     run talk agent.yaml --thread bob
     expect_code 5 && expect_in err "tenon thread answer bob ID=VALUE"
     id=$("$TENON" thread show bob --json | sed -n 's/.*"interrupts":\[{"id":"\([0-9a-f]*\)".*/\1/p')
+    # Arguments that the tool would not take are for whoever gave them, not for the model.
+    run tenon thread answer bob "$id={\"approved\": true, \"arguments\": {\"from\": \"x\", \"what\": \"linkz\"}}"
+    expect_code 1 && expect_in err "at /arguments/what" && expect_in err "INVALID_INPUT"
+    run tenon run agent.yaml --thread bob --resume --answer "$id={\"approved\": true, \"arguments\": {\"what\": \"links\"}}"
+    expect_code 1 && expect_in err 'missing property `from`'
     run tenon thread answer bob "$id={\"approved\": false, \"reason\": \"no links\"}"
     expect_code 0
     said=''
@@ -156,7 +161,7 @@ answer "send y" "wait ← extract" "wait One link."
 expect_code 0
 answer "send x" "wait y, n, a or e" "send n" "wait why not" "send too far" "wait too far" "wait One link."
 expect_code 0 && expect_in out "✗ extract"
-answer "send e" "wait arguments" "send {" "wait no JSON" "send {\"from\": \"https://b.example/\", \"what\": \"links\"}" "wait b.example" "wait One link."
+answer "send e" "wait arguments" "send {" "wait no JSON" "send {\"from\": \"x\", \"what\": \"linkz\"}" "wait at /arguments/what" "wait arguments" "send {\"from\": \"https://b.example/\", \"what\": \"links\"}" "wait b.example" "wait One link."
 expect_code 0
 answer "send a" "wait One link."
 expect_code 0

@@ -230,8 +230,8 @@ run python3 terminal.py 'y' "$TENON" tool call t.delete --set path=z "${plugin[@
 expect_code 0 && expect_in out 't.delete is to be called: it declares the effect `destructive`' && expect_in out "deleted z"
 run python3 terminal.py 'n|' "$TENON" tool call t.delete --set path=z "${plugin[@]}"
 expect_code 1 && expect_not_in out "deleted z"
-run python3 terminal.py 'e|{"path": "w"}' "$TENON" tool call t.delete --set path=z "${plugin[@]}"
-expect_code 0 && expect_in out "deleted w"
+run python3 terminal.py 'e|{"path": 3}|{"path": "w"}' "$TENON" tool call t.delete --set path=z "${plugin[@]}"
+expect_code 0 && expect_in out "deleted w" && expect_in out "at /arguments/path"
 run python3 terminal.py 'y|the red one' "$TENON" tool call t.ask --json "${plugin[@]}"
 expect_code 0 && expect_in out "t.ask waits for an answer to:" && expect_in out "which one?" && expect_in out '"the red one"'
 # A graph that is a tool: what its nodes ask, two after the other; what has been done is not done again.
