@@ -253,5 +253,6 @@ void host_free(struct host *host) {
     loop_free(host->loop);
     config_free(host->config);
     value_unref(host->isolate);
+    value_unref(host->fallbacks_told);
     mem_free(host);
 }

@@ -57,7 +57,8 @@ struct host {
     struct tools *tools;          /* what the tool kernel keeps; NULL until tools_of is first asked for it */
     uint32_t callee_depth;        /* of components that are made for each other just now: engine/binding.h */
     bool allow_drafts, check_plugins;
-    tn_value isolate; /* the options' `isolate`, an array */
+    tn_value isolate;        /* the options' `isolate`, an array */
+    tn_value fallbacks_told; /* {run and model: true}: of what has been warned; NULL: of nothing (model/model.c) */
     /* `limits` of tenon.yaml: the most a run gets, whatever its document asks for; UINT32_MAX where nothing is said. */
     uint32_t concurrency_max, recursion_max;
     /* Diagnostics of documents opened on the way (subgraphs), for whoever reports; may be NULL. */

@@ -18,6 +18,8 @@
 #include "host/plugin/registry.h"
 #include <string.h>
 
+#define FALLBACKS_TOLD_MAX 1024u /* that are remembered; after that they are told anew */
+
 struct provider {
     struct callable *callable;
     char *name; /* "openai:gpt-4o-mini"; without a model, the component's id */
@@ -107,10 +109,36 @@ static bool falls_back(const struct asked *asked, const struct error *error) {
     return asked->at + 1 < asked->model->count && error_retryable(error);
 }
 
+static tn_value context_of(struct call *call) {
+    const struct call_ops *ops = call_ops_of(call);
+    return ops->context ? ops->context(call) : instance_plain_context(call);
+}
+
+/* A model that is called again and again in one run, as an agent's is, falls back as often, and is said to once. */
+static bool is_told_first(const struct asked *asked, const struct error *error) {
+    struct host *host = asked->model->host;
+    tn_value context = context_of(asked->call), run = value_get(context, "run_id");
+    bool first = true;
+    if (value_is(run, TN_STRING)) {
+        tn_value key =
+            value_format("%s\n%s\n%u\n%s", value_chars(run, NULL), asked->model->name, asked->at, error->code);
+        if (host->fallbacks_told && value_count(host->fallbacks_told) >= FALLBACKS_TOLD_MAX) {
+            value_unref(host->fallbacks_told);
+            host->fallbacks_told = NULL;
+        }
+        if (!host->fallbacks_told) host->fallbacks_told = value_object();
+        first = !value_get_key(host->fallbacks_told, key);
+        host->fallbacks_told = value_set_key_take(host->fallbacks_told, key, value_bool(true));
+    }
+    value_unref(context);
+    return first;
+}
+
 static void tell_reset(struct asked *asked, const struct error *error) {
     const struct model *model = asked->model;
-    log_write(LOG_WARN, NULL, "models.%s: `%s` failed (%s); going on with `%s`", model->name,
-              model->providers[asked->at].name, error->code, model->providers[asked->at + 1].name);
+    if (is_told_first(asked, error))
+        log_write(LOG_WARN, NULL, "models.%s: `%s` failed (%s); going on with `%s`", model->name,
+                  model->providers[asked->at].name, error->code, model->providers[asked->at + 1].name);
     if (!asked->emitted) return;
     tn_value reason = value_set_take(value_object_reserve(2), "code", value_text(error->code));
     reason = value_set_take(reason, "model", value_text(model->providers[asked->at + 1].name));
@@ -190,9 +218,7 @@ static bool attempt_chunk(struct call *attempt, tn_value chunk) {
 }
 
 static tn_value attempt_context(struct call *attempt) {
-    struct call *call = ((struct asked *)call_owner(attempt))->call;
-    const struct call_ops *ops = call_ops_of(call);
-    return ops->context ? ops->context(call) : instance_plain_context(call);
+    return context_of(((struct asked *)call_owner(attempt))->call);
 }
 
 static tn_value attempt_run_value(struct call *attempt) {

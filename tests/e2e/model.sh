@@ -57,6 +57,20 @@ expect_code 1 && expect_in err 'the key is wrong' && expect_in err '[AUTH]'
 run tenon model test gone
 expect_code 0 && expect_in out here && expect_in err "models.gone: one to fall back on is left out"
 
+# Once for a run, however often an agent asks.
+cat >often.yaml <<'Y'
+version: "1.0"
+channels: [{name: messages, type: reduce, reducer: messages}, {name: n, type: last_value, default: 0}]
+models: {m: [{provider: scripted, cycle: true, replies: [{error: {code: OVERLOADED}}]}, {provider: scripted, cycle: true, replies: ["yes"]}]}
+nodes:
+  - {id: ask, type: llm, config: {model: m, messages_key: messages}}
+  - {id: count, type: set, config: {values: {n: "state.n + 1"}}}
+edges: [{from: START, to: ask}, {from: ask, to: count}, {from: count, type: conditional, conditions: [{expression: "state.n < 3", to: ask}, {expression: default, to: END}]}]
+Y
+for said in 1 2; do echo '{"messages": [{"type": "user", "content": "hi"}]}'; done >two.jsonl
+run tenon run often.yaml --batch two.jsonl
+expect_code 0 && [ "$(grep -c 'going on with' "$work/err")" = 2 ] || fails "expected one warning for each of two runs"
+
 # ---- Given up: the call is asked to end, and its end is told ----
 cat >slow.yaml <<'Y'
 models: {default: {provider: scripted, chunk: 4, delay_ms: 500, replies: ["begun, and on and on and on and on and on and on and on and on"]}}
