@@ -141,6 +141,12 @@ static long long tokens_of(tn_value usage, const char *key) {
     return value && value_is(value, TN_INT) ? (long long)value_to_int(value) : 0;
 }
 
+/* Of the answer: what is said of it comes after it where both go the same way. */
+static void end_line(void) {
+    putchar('\n');
+    fflush(stdout);
+}
+
 static void print_report(const struct test *test, tn_value report) {
     tn_value message = value_get(report, "message"), content = value_get(message, "content");
     tn_value model = value_get(report, "model");
@@ -151,7 +157,7 @@ static void print_report(const struct test *test, tn_value report) {
         command_say(stdout, "%s", text);
         mem_free(text);
     }
-    putchar('\n');
+    end_line();
     if (value_is(model, TN_STRING)) command_say(stderr, "%s: ", value_chars(model, NULL));
     if (first) command_say(stderr, "first words after %.0f ms, ", value_to_double(first));
     command_say(stderr, "%.0f ms in all, %lld tokens in, %lld out", value_to_double(value_get(report, "total_ms")),
@@ -188,7 +194,7 @@ static int ask(struct test *test, struct callable *model, const struct arguments
             print_report(test, report);
         value_unref(report);
     } else {
-        if (test->streaming && test->first_us) putchar('\n');
+        if (test->streaming && test->first_us) end_line();
         code = command_fail_error(stopped() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
     }
     value_unref(input);

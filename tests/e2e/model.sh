@@ -71,6 +71,12 @@ for said in 1 2; do echo '{"messages": [{"type": "user", "content": "hi"}]}'; do
 run tenon run often.yaml --batch two.jsonl
 expect_code 0 && [ "$(grep -c 'going on with' "$work/err")" = 2 ] || fails "expected one warning for each of two runs"
 
+# ---- What is said of the answer comes after it ----
+run sh -c '"$0" model test -M "{\"provider\": \"scripted\", \"replies\": [\"said\"]}" 2>&1' "$TENON"
+expect_code 0 && [ "$(head -1 "$work/out")" = said ] || fails "the answer has no line of its own"
+run sh -c '"$0" model test -M "{\"provider\": \"scripted\", \"chunk\": 4, \"replies\": [{\"message\": \"half an ans\", \"error\": {\"code\": \"OVERLOADED\"}}]}" 2>&1' "$TENON"
+expect_code 1 && [ "$(head -1 "$work/out")" = "half an ans" ] || fails "the half answer has no line of its own"
+
 # ---- Given up: the call is asked to end, and its end is told ----
 cat >slow.yaml <<'Y'
 models: {default: {provider: scripted, chunk: 4, delay_ms: 500, replies: ["begun, and on and on and on and on and on and on and on and on"]}}
