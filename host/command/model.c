@@ -221,16 +221,19 @@ int command_model_test(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
     const char *name = operand_count(arguments) ? operand_at(arguments, 0) : "default";
-    tn_value role = config_model(host->config, name), binding = role ? value_ref(role) : value_text(name);
+    tn_value role = config_model(host->config, name), binding = role ? value_ref(role) : NULL;
     struct error error = ERROR_INIT;
     struct callable *model = NULL;
+    bool json = !role && (*name == '{' || *name == '[');
     int code;
     command_watch_signals(host);
     if (!role && !operand_count(arguments)) {
         code =
             command_fail(COMMAND_USAGE, "which model? Name a role of tenon.yaml, or provider:name; `tenon model list` "
                                         "has the providers there are");
-    } else if (model_new(host, name, binding, NULL, &model, &error) != TN_OK) {
+    } else if (!role && model_binding_read(name, "the model", "", &binding, &error) != TN_OK) {
+        code = command_fail_error(COMMAND_USAGE, &error);
+    } else if (model_new(host, json ? "MODEL" : name, binding, NULL, &model, &error) != TN_OK) {
         if (!role && error.code && strcmp(error.code, "NOT_FOUND") == 0) offer_roles(host, name, &error);
         code = command_fail_error(COMMAND_PLUGIN_PROBLEM, &error);
     } else {

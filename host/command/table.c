@@ -431,9 +431,9 @@ const struct command commands[] = {
      "A role of a document leads to what tenon.yaml or --model say, else to what the document says.",
      "$ tenon model list\n", json_option, 0, 0, command_model_list, false},
     {"model test", "[MODEL]", "ask a model something, to see whether it answers",
-     "MODEL is a role of tenon.yaml (`default` where none is named) or provider:name. Its answer is printed as it "
-     "comes,\n"
-     "and then how long it took and what it used. Nothing is tried again.",
+     "MODEL is a role of tenon.yaml (`default` where none is named), provider:name, or JSON, as for --model. Its "
+     "answer\n"
+     "is printed as it comes, and then how long it took and what it used. Nothing is tried again.",
      "$ tenon model test openai:gpt-4o-mini\n", model_test_options, 0, 1, command_model_test, false},
     {"tool list", "", "list the tools that models and documents may use",
      "With each: whether it is used at once (`auto`), after somebody has agreed (`ask`) or never (`deny`) where a "

@@ -398,28 +398,37 @@ static bool is_binding(tn_value binding, bool in_list) {
     return true;
 }
 
+int32_t model_binding_read(const char *text, const char *what, const char *before, tn_value *out, struct error *error) {
+    struct error inner = ERROR_INIT;
+    tn_value binding = NULL;
+    if (*text != '{' && *text != '[')
+        binding = value_string(text, strlen(text));
+    else if (json_read(text, strlen(text), NULL, &binding, &inner) != TN_OK)
+        error_set(error, TN_INVALID, inner.code, "%s %.100s: %s", what, text, inner.message);
+    bool broken = inner.code != NULL;
+    error_finish(&inner);
+    if (broken) return TN_INVALID;
+    if (!is_binding(binding, false)) {
+        value_unref(binding);
+        return error_set(
+            error, TN_INVALID, "INVALID_CONFIG",
+            "%s %.100s: expected %sPROVIDER:NAME, or %sJSON: an object with `provider`, or a list of these", what, text,
+            before, before);
+    }
+    *out = binding;
+    return TN_OK;
+}
+
 int32_t model_bind(struct config *config, const char *text, struct error *error) {
     /* A role's name ends before anything that a binding may have in it. */
     size_t length = strcspn(text, "=:{[");
     bool named = text[length] == '=';
-    const char *binding_text = named ? text + length + 1 : text;
-    bool json = *binding_text == '{' || *binding_text == '[';
-    struct error inner = ERROR_INIT;
     tn_value binding = NULL;
-    if (!json)
-        binding = value_string(binding_text, strlen(binding_text));
-    else if (json_read(binding_text, strlen(binding_text), NULL, &binding, &inner) != TN_OK)
-        error_set(error, TN_INVALID, inner.code, "--model %.100s: %s", text, inner.message);
-    error_finish(&inner);
-    if (!binding && json) return TN_INVALID;
-    if ((named && length == 0) || !is_binding(binding, false)) {
-        value_unref(binding);
-        return error_set(
-            error, TN_INVALID, "INVALID_CONFIG",
-            "--model %.100s: expected [ROLE=]PROVIDER:NAME, or [ROLE=] and JSON: an object with `provider`, "
-            "or a list of these",
-            text);
-    }
+    if (named && length == 0)
+        return error_set(error, TN_INVALID, "INVALID_CONFIG",
+                         "--model %.100s: found no role before `=`, expected [ROLE=]PROVIDER:NAME", text);
+    int32_t status = model_binding_read(named ? text + length + 1 : text, "--model", "[ROLE=]", &binding, error);
+    if (status != TN_OK) return status;
     char *role = named ? mem_text_n(text, length) : mem_text("default");
     config_bind_model_take(config, role, binding);
     mem_free(role);

@@ -36,6 +36,13 @@ int32_t model_new(struct host *host, const char *name, tn_value binding, tn_valu
 struct callable *model_provider(const struct callable *callable, uint32_t index);
 
 /*
+ * What somebody has typed as a model: "provider:model", or JSON, as above; *out is a new reference. INVALID_CONFIG, or
+ * the code of what is no JSON; the message begins with `what`, for people, and says what may
+ * stand `before` a binding there ("" for nothing).
+ */
+int32_t model_binding_read(const char *text, const char *what, const char *before, tn_value *out, struct error *error);
+
+/*
  * Binds a role from now on, as `--model` says it: "planner=openai:gpt-4o", or without a role "openai:gpt-4o", which
  * binds `default`. Instead of provider:model it may be JSON: a mapping with options, or a list to fall back along.
  */

@@ -71,11 +71,15 @@ for said in 1 2; do echo '{"messages": [{"type": "user", "content": "hi"}]}'; do
 run tenon run often.yaml --batch two.jsonl
 expect_code 0 && [ "$(grep -c 'going on with' "$work/err")" = 2 ] || fails "expected one warning for each of two runs"
 
-# ---- What is said of the answer comes after it ----
-run sh -c '"$0" model test -M "{\"provider\": \"scripted\", \"replies\": [\"said\"]}" 2>&1' "$TENON"
+# ---- A model as JSON; and what is said of the answer comes after it ----
+run sh -c '"$0" model test "{\"provider\": \"scripted\", \"replies\": [\"said\"]}" 2>&1' "$TENON"
 expect_code 0 && [ "$(head -1 "$work/out")" = said ] || fails "the answer has no line of its own"
-run sh -c '"$0" model test -M "{\"provider\": \"scripted\", \"chunk\": 4, \"replies\": [{\"message\": \"half an ans\", \"error\": {\"code\": \"OVERLOADED\"}}]}" 2>&1' "$TENON"
+run sh -c '"$0" model test "{\"provider\": \"scripted\", \"chunk\": 4, \"replies\": [{\"message\": \"half an ans\", \"error\": {\"code\": \"OVERLOADED\"}}]}" 2>&1' "$TENON"
 expect_code 1 && [ "$(head -1 "$work/out")" = "half an ans" ] || fails "the half answer has no line of its own"
+run tenon model test '{"provider": 1}'
+expect_code 2 && expect_in err "expected PROVIDER:NAME, or JSON"
+run tenon model test '{'
+expect_code 2 && expect_in err "the model {: "
 
 # ---- Given up: the call is asked to end, and its end is told ----
 cat >slow.yaml <<'Y'
