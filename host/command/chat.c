@@ -236,7 +236,7 @@ static void show_help(void) {
     fputs("  /history   what has been said\n"
           "  /usage     tokens used, and what they cost\n"
           "  /help      this\n"
-          "  /exit      end the conversation, as Ctrl-D does\n"
+          "  /exit      end the conversation, as /quit, /bye and Ctrl-D do\n"
           "A line that ends with \\ goes on with the next one; Ctrl-C gives an answer up.\n",
           stderr);
 }
@@ -251,12 +251,16 @@ static void show_usage(const struct chat *chat) {
 static bool is_command(struct chat *chat, const char *line, bool *exits) {
     if (!chat->terminal || line[0] != '/') return false;
     *exits = strcmp(line, "/exit") == 0 || strcmp(line, "/quit") == 0 || strcmp(line, "/bye") == 0;
-    if (strcmp(line, "/history") == 0)
+    if (strcmp(line, "/history") == 0) {
         chat_show_history(chat->messages);
-    else if (strcmp(line, "/usage") == 0)
+        if (!message_count(chat)) fputs("nothing has been said\n", stderr);
+    } else if (strcmp(line, "/usage") == 0) {
         show_usage(chat);
-    else if (!*exits)
+    } else if (!*exits) {
+        if (strcmp(line, "/help") != 0)
+            command_say(stderr, "there is no command %s; a line that begins with / is one of these:\n", line);
         show_help();
+    }
     return true;
 }
 

@@ -151,6 +151,9 @@ wait /history   what has been said
 send /exit
 end
 T
+send /history
+wait nothing has been said
+wait > 
 expect_code 0
 answer() { # LETTERS…: of the question about the tool
     { echo "wait > "; echo "send which link?"; echo "wait extract is to be called"; echo "wait [e]dit?"
@@ -159,7 +162,12 @@ answer() { # LETTERS…: of the question about the tool
 }
 answer "send y" "wait ← extract" "wait One link."
 expect_code 0
+send /help
+wait /history   what has been said
+wait /quit
+wait > 
 answer "send x" "wait y, n, a or e" "send n" "wait why not" "send too far" "wait too far" "wait One link."
+wait there is no command /what
 expect_code 0 && expect_in out "✗ extract"
 answer "send e" "wait arguments" "send {" "wait no JSON" "send {\"from\": \"x\", \"what\": \"linkz\"}" "wait at /arguments/what" "wait arguments" "send {\"from\": \"https://b.example/\", \"what\": \"links\"}" "wait b.example" "wait One link."
 expect_code 0
