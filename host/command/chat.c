@@ -18,12 +18,20 @@
 #include "host/store/store.h"
 #include "host/thread/admin.h"
 #include "host/thread/log.h"
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define CHANNEL    "messages"
-#define SPOKEN_MAX (16u << 20) /* bytes of what is said at once */
+#define CHANNEL     "messages"
+#define SPOKEN_MAX  (16u << 20) /* bytes of what is said at once */
+#define UNHEARD_MAX 1000u       /* lines of a pipe that are counted though nobody hears them */
+
+/* What has been read of standard input and not yet looked at. */
+struct typed {
+    size_t at, end;
+    char bytes[4096];
+};
 
 struct chat {
     const struct arguments *arguments;
@@ -38,6 +46,8 @@ struct chat {
     tn_value waits;           /* interrupts that the last turn ended with; NULL: none */
     struct chat_show show;
     struct approver approver;
+    struct typed typed;
+    bool stopped; /* nothing more is said: of standard input, only what is there already is of interest */
 };
 
 /* ---- One turn ---- */
@@ -264,29 +274,60 @@ static bool is_command(struct chat *chat, const char *line, bool *exits) {
     return true;
 }
 
+/* The next byte of what is typed or piped; EOF: there is none, or, where nobody waits for it, none yet. */
+static int next_byte(struct chat *chat) {
+    struct typed *typed = &chat->typed;
+    if (typed->at == typed->end) {
+        struct pollfd there = {.fd = STDIN_FILENO, .events = POLLIN};
+        if (chat->stopped && poll(&there, 1, 0) <= 0) return EOF;
+        ssize_t got = read(STDIN_FILENO, typed->bytes, sizeof typed->bytes);
+        if (got <= 0) return EOF;
+        typed->at = 0;
+        typed->end = (size_t)got;
+    }
+    return (unsigned char)typed->bytes[typed->at++];
+}
+
 /* A line without its end, as much of it as there is room for. False: there is none. */
-static bool read_line(struct buffer *said) {
+static bool read_line(struct chat *chat, struct buffer *said) {
     size_t before = said->length;
     int c;
-    while ((c = getc(stdin)) != EOF && c != '\n' && !said->overflow) buffer_char(said, (char)c);
+    while ((c = next_byte(chat)) != EOF && c != '\n' && !said->overflow) buffer_char(said, (char)c);
     bool any = c != EOF || said->length > before;
     while (said->length > before && said->data[said->length - 1] == '\r') said->data[--said->length] = 0;
     return any;
 }
 
 /* One thing said, without its line end: lines that end with a backslash are joined. False: there is no more. */
-static bool read_said(const struct chat *chat, struct buffer *said) {
+static bool read_said(struct chat *chat, struct buffer *said) {
     bool more = true, any = false;
     buffer_clear(said);
     while (more && !said->overflow) {
         size_t before = said->length;
         if (chat->terminal) fputs(any ? "... " : "> ", stderr);
-        if ((chat->terminal && !command_wait_line(STDIN_FILENO)) || !read_line(said)) break;
+        if ((chat->terminal && !command_wait_line(STDIN_FILENO)) || !read_line(chat, said)) break;
         any = true;
         more = said->length > before && said->data[said->length - 1] == '\\';
         if (more) said->data[said->length - 1] = '\n';
     }
     return any && !command_interrupted();
+}
+
+static bool is_blank(const char *line) { return !line[strspn(line, " \t\n")]; }
+
+/* What a pipe has still to say when an answer waits for somebody: it is not said, and that is. */
+static void tell_unheard(struct chat *chat) {
+    struct buffer said;
+    size_t count = 0;
+    buffer_init(&said, SPOKEN_MAX);
+    chat->stopped = true;
+    while (count < UNHEARD_MAX && read_said(chat, &said) && !said.overflow) count += !is_blank(buffer_cstr(&said));
+    buffer_finish(&said);
+    if (!count) return;
+    command_fail(0, "%s%zu more %s not been said, because of that; %s", count == UNHEARD_MAX ? "at least " : "", count,
+                 count == 1 ? "line has" : "lines have",
+                 chat->thread ? "give them to `tenon chat` again when the answer is there"
+                              : "with --thread the conversation can go on with them when the answer is there");
 }
 
 static int converse(struct chat *chat) {
@@ -298,7 +339,7 @@ static int converse(struct chat *chat) {
         const char *line = buffer_cstr(&said);
         if (said.overflow)
             code = command_fail(COMMAND_USAGE, "what was said is longer than %u bytes", SPOKEN_MAX);
-        else if (line[strspn(line, " \t\n")] && !is_command(chat, line, &exits))
+        else if (!is_blank(line) && !is_command(chat, line, &exits))
             code = say(chat, line, said.length);
         if (chat->terminal && chat->cancelled && code == COMMAND_OK) command_forget_interrupt();
         /* Nobody hears the answers any more, and each may cost something. */
@@ -386,6 +427,7 @@ static int chat_on(struct chat *chat) {
         command_say(stderr, "%s: say something; /help has the rest\n", value_chars(chat->graph->document->name, NULL));
     int code = chat->thread ? take_up(chat) : COMMAND_OK;
     if (code == COMMAND_OK) code = converse(chat);
+    if (code == COMMAND_WAITING && !chat->terminal) tell_unheard(chat);
     approver_finish(&chat->approver);
     chat_show_finish(&chat->show);
     value_unref(chat->input);

@@ -75,6 +75,16 @@ run talk echo.yaml --json
 expect_code 0 && expect_in out '{"type":"turn","status":"done","messages":[{"type":"user","content":"hi"'
 run talk agent.yaml
 expect_code 5 && expect_in err "the answer waits for somebody" && expect_in err "--thread"
+expect_not_in err "not been said"
+# What a pipe says after that is not dropped without a word; but who has nothing more to say yet is not waited for.
+said='hi\n\nthere\nyou \\\ntwo\n \nlast'
+run talk agent.yaml
+expect_code 5 && expect_in err "3 more lines have not been said" && expect_in err "with --thread"
+run sh -c 'yes | "$0" chat agent.yaml' "$TENON"
+expect_code 5 && expect_in err "more lines have not been said"
+mkfifo silent
+run sh -c '"$0" chat agent.yaml <silent & exec 3>silent; printf "hi\nyou\n" >&3; wait $!' "$TENON"
+expect_code 5 && expect_in err "1 more line has not been said"
 said='\xff\n'
 run talk echo.yaml
 expect_code 2 && expect_in err "not UTF-8"
@@ -116,7 +126,10 @@ if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
     expect_in out '"content":"a"' && expect_in out '"you said b, calm"'
     said='which?\n'
     run talk agent.yaml --thread bob
-    expect_code 5 && expect_in err "tenon thread answer bob ID=VALUE"
+    expect_code 5 && expect_in err "tenon thread answer bob ID=VALUE" && expect_not_in err "not been said"
+    said='which, then?\n'
+    run talk agent.yaml --thread bob
+    expect_code 5 && expect_in err "tenon thread answer bob ID=VALUE" && expect_in err "1 more line has not been said"
     id=$("$TENON" thread show bob --json | sed -n 's/.*"interrupts":\[{"id":"\([0-9a-f]*\)".*/\1/p')
     # Arguments that the tool would not take are for whoever gave them, not for the model.
     run tenon thread answer bob "$id={\"approved\": true, \"arguments\": {\"from\": \"x\", \"what\": \"linkz\"}}"
@@ -138,6 +151,9 @@ command -v python3 >/dev/null || skips "there is no python3"
 terminal() { last="terminal: $*" code=0; python3 "$SOURCE/tests/e2e/terminal.py" "$@" >"$work/out" 2>"$work/err" || code=$?; }
 terminal "$TENON" chat echo.yaml <<'T'
 wait > 
+send /history
+wait nothing has been said
+wait > 
 send hey
 wait you said hey, calm
 wait > 
@@ -146,14 +162,16 @@ wait ai     you said hey
 wait > 
 send /usage
 wait no model has been called
+send /help
+wait /history   what has been said
+wait /quit
+wait > 
 send /what
+wait there is no command /what
 wait /history   what has been said
 send /exit
 end
 T
-send /history
-wait nothing has been said
-wait > 
 expect_code 0
 answer() { # LETTERS…: of the question about the tool
     { echo "wait > "; echo "send which link?"; echo "wait extract is to be called"; echo "wait [e]dit?"
@@ -162,12 +180,7 @@ answer() { # LETTERS…: of the question about the tool
 }
 answer "send y" "wait ← extract" "wait One link."
 expect_code 0
-send /help
-wait /history   what has been said
-wait /quit
-wait > 
 answer "send x" "wait y, n, a or e" "send n" "wait why not" "send too far" "wait too far" "wait One link."
-wait there is no command /what
 expect_code 0 && expect_in out "✗ extract"
 answer "send e" "wait arguments" "send {" "wait no JSON" "send {\"from\": \"x\", \"what\": \"linkz\"}" "wait at /arguments/what" "wait arguments" "send {\"from\": \"https://b.example/\", \"what\": \"links\"}" "wait b.example" "wait One link."
 expect_code 0
