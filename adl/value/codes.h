@@ -48,6 +48,9 @@
     CODE(EMIT_FAILED, false, "Graph::NodeExecution", "The host did not take a streamed chunk.") \
     CODE(INTERRUPTED, false, "Graph::NodeExecution", \
          "The run waits for an answer from outside, and the caller has no way to give one. Resume it with answers.") \
+    CODE(INVALID_MESSAGE, false, "Graph::NodeExecution", \
+         "What a node was given as a conversation has a message that is none; the error says which, and what " \
+         "it lacks.") \
     /* Expressions, templates, text. */ \
     CODE(EXPRESSION_ERROR, false, "Chain::Template", \
          "An expression does not compile, or failed while it was evaluated: a name is missing, operands do " \
@@ -123,6 +126,9 @@
     CODE(IO, false, "Other", "A file or folder cannot be read or written; the message names it.") \
     CODE(PERMISSION_DENIED, false, "Other", \
          "The effect is not declared by the component's manifest, or not allowed by the operator's policy.") \
+    CODE(SANDBOX, false, "Other", \
+         "The process of an isolated plugin could not be confined, and was not started. `tenon doctor` says " \
+         "what this system allows.") \
     /* Tools. */ \
     CODE(TOOL_NOT_FOUND, false, "Tool::NotFound", \
          "No tool of that name, or it is not on the document's list `tools`.") \
@@ -131,6 +137,30 @@
     CODE(AUDIT_FAILED, false, "Tool::ExecutionFailed", \
          "The use of a tool must be noted in the audit log, and could not be; tenon.yaml says so (tools.audit_required).") \
     CODE(TOOL_DENIED, false, "Tool::ExecutionFailed", "Somebody, or a policy, refused the call of a tool.") \
+    CODE(TOOLS, false, "Tool::ExecutionFailed", \
+         "An agent's tools cannot be described to its model, or called: there may be too many of them.") \
+    CODE(TOOL_ERROR, false, "Tool::ExecutionFailed", \
+         "A tool of an MCP server says that it failed; the text is its own.") \
+    CODE(COMMAND_FAILED, false, "Tool::ExecutionFailed", \
+         "A program that is a tool (`tenon.define`) could not be started, or ended with another code than 0; " \
+         "the message has the end of what it wrote to standard error.") \
+    CODE(FUNCTION_FAILED, false, "Tool::ExecutionFailed", \
+         "A function of a library (`ffi`) gave what its description says is a failure.") \
+    CODE(INVALID_HANDLE, false, "Tool::InvalidInput", \
+         "A handle of a library (`ffi`) that was never given, has been freed, or is of another kind.") \
+    CODE(NOT_TEXT, false, "Tool::ExecutionFailed", \
+         "A function of a library (`ffi`) gave a text that is not UTF-8.") \
+    CODE(NOT_FINITE, false, "Tool::ExecutionFailed", \
+         "A function of a library (`ffi`) gave an infinity or no number, which JSON cannot say.") \
+    CODE(SERVER_LOST, false, "Tool::ExecutionFailed", \
+         "The connection to an MCP server broke, or its process ended, before it had answered. Whether it did " \
+         "what was asked is not known.") \
+    CODE(SERVER_ERROR, false, "Tool::ExecutionFailed", \
+         "An MCP server, or one that gives it its keys, answered with an error or with what is no answer.") \
+    CODE(SESSION_ENDED, false, "Tool::ExecutionFailed", \
+         "An MCP server has ended its session, and did so again when another one was begun.") \
+    CODE(AUTH_NEEDED, false, "Tool::ExecutionFailed", \
+         "An MCP server wants somebody to sign in, in a browser; the message has the address.") \
     /* Models and services. */ \
     CODE(API_REQUEST, true, "Model::ApiRequest", "A service could not be reached, or answered with a server error.") \
     CODE(OVERLOADED, true, "Model::ApiRequest", "The service says that it is overloaded; try again later.") \
@@ -143,6 +173,32 @@
          "The messages are longer than the model's context. Trim the history, or take another model.") \
     CODE(CONTENT_FILTERED, false, "Model::InvalidResponse", "The service withheld the answer, by its own policy.") \
     CODE(INVALID_RESPONSE, true, "Model::InvalidResponse", "The service's answer is not what its protocol says.") \
+    CODE(CONNECT, true, "Model::ApiRequest", \
+         "A service could not be reached: its name is not known, nobody listens there, or the connection broke " \
+         "before an answer began. Look at the address and the network.") \
+    CODE(TLS, false, "Other", \
+         "The connection to a service is not to be trusted, or could not be made so: its certificate, or the " \
+         "protocol that was agreed on.") \
+    CODE(CONNECTION_LOST, true, "Model::ApiRequest", \
+         "The connection to a service broke in the middle of its answer. What was asked for may have been " \
+         "done.") \
+    CODE(PROTOCOL, false, "Other", \
+         "The other side does not keep to the protocol: of HTTP, of an MCP server, of a plugin in a process of " \
+         "its own.") \
+    CODE(HTTP_STATUS, false, "Tool::ExecutionFailed", \
+         "A service answered with a status that says that it will not, and that no other code is for; the " \
+         "message has it.") \
+    CODE(MODEL, false, "Graph::NodeExecution", \
+         "A model could not be called.") \
+    CODE(REFUSED, false, "Graph::NodeExecution", \
+         "The model declined to answer; the message has its words.") \
+    CODE(OUTPUT_INVALID, false, "Chain::Parse", \
+         "A model that should answer in a given shape did not, although it was told what is wrong and asked " \
+         "again.") \
+    CODE(TURN_LIMIT, false, "Graph::NodeExecution", \
+         "A model's turn was paused and gone on with as often as is allowed, and is not over.") \
+    CODE(REPLIES_USED_UP, false, "Model::InvalidResponse", \
+         "A `scripted` model was asked more often than it has replies. Add some, or `cycle: true`.") \
     /* Tasks, Artifacts, stores and threads. */ \
     CODE(CLAIM_LOST, false, "Other", \
          "The claim expired, or another runner holds it; the Task's result was not taken.") \
@@ -161,6 +217,30 @@
          "input with --replace, or remove it.") \
     CODE(EXISTS, false, "Other", "There is a thread of that id already.") \
     CODE(STORE, true, "Other", "The store could not read or write.") \
+    CODE(INVALID, false, "Other", \
+         "A request to a store, or a store's configuration, is not what it should be; the message names the " \
+         "member.") \
+    CODE(STORE_NOT_FOUND, false, "Other", \
+         "No plugin provides the store that tenon.yaml names.") \
+    CODE(STORE_BUSY, true, "Other", \
+         "Another process holds the store, and did not let go of it in time.") \
+    CODE(STORE_FULL, false, "Other", \
+         "There is no room left where the store is.") \
+    CODE(STORE_READ_ONLY, false, "Other", \
+         "The store may not be written to: it was opened so, or its file may not be changed.") \
+    CODE(STORE_CORRUPT, false, "Other", \
+         "What the store has is damaged, or is no store. Put a copy back.") \
+    CODE(STORE_VERSION, false, "Other", \
+         "The store was written by a newer Tenon. Use that one.") \
+    CODE(STORE_ERROR, false, "Other", \
+         "The store failed: its file cannot be opened, read or written; the message says why.") \
+    CODE(INVALID_STATE, false, "Serialization", \
+         "What was saved of a run is broken, or does not fit the document.") \
+    CODE(NOT_RECORDED, false, "Other", \
+         "A replay came to something that was not recorded: a call of a thread, or an exchange over HTTP. A " \
+         "replay calls nothing outside.") \
+    CODE(REPLAY, false, "Other", \
+         "A replay came to no end: nothing is left that could bring it on.") \
     CODE(SERIALIZATION, false, "Serialization", "A stored value cannot be read back.")
 /* clang-format on */
 

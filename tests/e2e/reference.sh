@@ -64,6 +64,25 @@ for row in $rows; do
     expect_code 0 && expect_in out "## $row" && expect_in out "Retryable: "
 done
 
+# Every code that the sources give is one of them. A word in capitals that is none is one of these.
+cat >words <<'W'
+ABORTED ALREADY_EXISTS DATA_LOSS DEADLINE_EXCEEDED FAILED_PRECONDITION INVALID_ARGUMENT OUT_OF_RANGE RESOURCE_EXHAUSTED
+UNAUTHENTICATED UNAVAILABLE UNIMPLEMENTED UNKNOWN
+ANY AUTO NONE HIGH LOW MEDIUM MINIMAL BLOCKLIST MAX_TOKENS MODEL_ARMOR PROHIBITED_CONTENT RECITATION SAFETY SPII STOP
+IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION IMAGE_SAFETY MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL
+URL_RETRIEVAL_STATUS_SUCCESS RESTARTED
+ANTHROPIC_API_KEY CLOUDSDK_CONFIG GCE_METADATA_HOST GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_APPLICATION_CREDENTIALS HOME
+LANG LC_ALL OPENAI_API_KEY PATH TMPDIR TZ VERTEX_LOCATION VERTEX_PROJECT_ID XDG_STATE_HOME
+BEGIN COMMIT ROLLBACK DELETE GET HEAD OPTIONS PATCH POST PUT TRACE
+API_KEY_ EC END FALSE JWT NULL TRUE WAVE WEBP
+W
+{ of 's/^ *CODE\(([A-Z_]+), .*/\1/p' "$SOURCE/adl/value/codes.h"; tr ' ' '\n' <words; } | sort -u >known
+{ grep -rhoE --include=*.c --include=*.h '"[A-Z]{2}[A-Z_]*"' "$SOURCE/plugins"
+  find "$SOURCE/host" "$SOURCE/adl" -name '*.c' -exec cat {} + | tr -d '\n' | grep -oE 'error_set\([^;"]*"[A-Z]{2}[A-Z_]*"' |
+      grep -oE '"[A-Z_]+"'; } | tr -d '"' | sort -u >given
+[ "$(wc -l <given)" -gt 100 ] || fails "found hardly a code in the sources"
+[ -z "$(comm -23 given known)" ] || fails "the table of codes (adl/value/codes.h) has no" $(comm -23 given known)
+
 # Commands: every one that help has, every option of each, and nothing that is hidden.
 run tenon --help
 groups=$(of 's/^  ([a-z]+) [a-z]+ .*/\1/p' "$work/out" | sort -u)
