@@ -10,6 +10,7 @@
 #include "adl/template/template.h"
 #include "adl/text/tree.h"
 #include "adl/value/buffer.h"
+#include "adl/value/codes.h"
 #include "host/command/reference.h"
 #include "host/config/config.h"
 #include <inttypes.h>
@@ -78,6 +79,29 @@ static void print_forms(const struct document_key *key) {
     buffer_finish(&out);
 }
 
+/* Which errors of a model lead to the next of its list: those that error_retryable, by the same table, takes. */
+static void print_fallback(void) {
+    fputs(
+        "\nOf a list the next one is asked where the one before failed with an error that may be gone at another try:\n"
+        "that is retryable, as the provider says, or where it says nothing, by its code:\n",
+        stdout);
+    const char *before = "";
+    for (size_t i = 0; i < error_code_count(); i++) {
+        if (!error_code_at(i)->retryable) continue;
+        printf("%s`%s`", before, error_code_at(i)->code);
+        before = ", ";
+    }
+    fputs(".\nAny other one is the call's error at once, as these are: ", stdout);
+    before = "";
+    for (size_t i = 0; i < error_code_count(); i++) {
+        if (error_code_at(i)->retryable || strncmp(error_code_at(i)->family, "Model::", 7) != 0) continue;
+        printf("%s`%s`", before, error_code_at(i)->code);
+        before = ", ";
+    }
+    fputs(".\nThe last one's error is the call's. One whose provider no plugin has is left out, with a warning.\n",
+          stdout);
+}
+
 static void print_key(void *user, const struct document_mapping *mapping, const struct document_key *key) {
     const struct document_mapping **last = user;
     if (*last != mapping) {
@@ -88,6 +112,7 @@ static void print_key(void *user, const struct document_mapping *mapping, const 
     printf("\n### %s\n\n%s\n\n- %s\n- ", key->name, key->documentation, key->required ? "Required." : "Optional.");
     print_forms(key);
     printf("\n\n```yaml\n%s: %s\n```\n", key->name, key->example);
+    if (key == document_key(KEY_MODELS)) print_fallback();
 }
 
 void reference_adl(void) {
@@ -222,6 +247,7 @@ static void print_config_key(const struct config_key *key) {
            key->documentation, key->form);
     if (*key->section) printf("%s:\n  ", key->section);
     printf("%s: %s\n```\n", key->name, key->example);
+    if (!*key->section && strcmp(key->name, "models") == 0) print_fallback();
 }
 
 static void print_config_limit(const char *name, uint64_t least, uint64_t most, const char *documentation) {

@@ -2,9 +2,9 @@
  * model.h - a model as a role names it: a provider's component, and those to fall back on, as one callable.
  *
  * What is called is the first of a list of bindings; where that fails in a way that another one might not (overloaded,
- * a limit of its rate, no connection, no sensible answer), the next is. What comes out has the shape of
- * tenon/message.h, and says who gave it, and what it cost where tenon.yaml has its price. Calling one is what a run's
- * budget is asked about (call_ops.may_spend, spent).
+ * a limit of its rate, no connection, no sensible answer: error_retryable), the next is. What comes out has the shape
+ * of tenon/message.h, and says who gave it, and what it cost where tenon.yaml has its price. Calling one is what a
+ * run's budget is asked about (call_ops.may_spend, spent).
  *
  *     struct callable *model;
  *     if (model_new(host, "planner", binding, NULL, &model, &error) != TN_OK) ...

@@ -64,6 +64,23 @@ for row in $rows; do
     expect_code 0 && expect_in out "## $row" && expect_in out "Retryable: "
 done
 
+# On which errors the next model of a list is asked: of each code of the table that is retryable, and of no other.
+for topic in adl config; do
+    section=$(awk '/^###? models$|^## models$/ { on = 1; next } /^##/ { on = 0 } on' "$topic.md")
+    next=$(printf '%s\n' "$section" | sed -n '/by its code:$/{n;p;}' | grep -oE '[A-Z_]+')
+    [ "$next" = "$(of 's/^ *CODE\(([A-Z_]+), true, .*/\1/p' "$SOURCE/adl/value/codes.h")" ] || fails "$topic: the next is asked for $next"
+    others=$(printf '%s\n' "$section" | sed -n '/^Any other one/p' | grep -oE '`[A-Z_]+`' | tr -d '`')
+    [[ $others == *AUTH*CONTEXT_LENGTH* ]] || fails "$topic: it is not asked for $others"
+    # The same, of those that a provider gives.
+    for failure in OVERLOADED RATE_LIMITED INVALID_RESPONSE TIMEOUT CONNECT $others; do
+        run tenon model test --no-config -M "[{\"provider\": \"scripted\", \"replies\": [{\"error\": {\"code\": \"$failure\"}}]}, {\"provider\": \"scripted\", \"replies\": [\"spare\"]}]"
+        case " $(echo $next) " in
+        *" $failure "*) expect_code 0 && expect_out spare ;;
+        *) expect_code 1 && expect_in err "[$failure]" ;;
+        esac
+    done
+done
+
 # Every code that the sources give is one of them. A word in capitals that is none is one of these.
 cat >words <<'W'
 ABORTED ALREADY_EXISTS DATA_LOSS DEADLINE_EXCEEDED FAILED_PRECONDITION INVALID_ARGUMENT OUT_OF_RANGE RESOURCE_EXHAUSTED
