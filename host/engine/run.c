@@ -524,28 +524,55 @@ static int32_t apply_input(struct run *run, tn_value input, struct error *error)
     return run_write_channels(run, input, error);
 }
 
-bool run_start(struct run *run, tn_value input) {
-    run->status = RUN_RUNNING;
+/* The input's writes, and what comes first after START. Where it is refused, nothing is pending or planned. */
+static int32_t take_input(struct run *run, tn_value input, struct error *error) {
     value_unref(run->input);
     run->input = input ? value_ref(input) : value_object();
     if (run->uses) run_forget_uses(run); /* of another run of the same thread */
+    durable_begin(run);
+    int32_t status = apply_input(run, input, error);
+    if (status == TN_OK) status = route_start(run, error);
+    if (status == TN_OK) return TN_OK;
+    plan_clear(run);
+    state_rollback(&run->state);
+    return status;
+}
+
+static void set_out(struct run *run) {
+    plan_finish(run);
+    run->telling = run->options.modes || run->outer;
+    if (!run->durable || !durable_commit(run, "input")) run_advance(run);
+}
+
+bool run_start(struct run *run, tn_value input) {
+    struct error error = ERROR_INIT;
+    run->status = RUN_RUNNING;
     run_begin_limit(run, 0);
     run->in_start = true;
     run_begin_time(run);
-    durable_begin(run);
-    struct error error = ERROR_INIT;
-    int32_t status = apply_input(run, input, &error);
-    if (status == TN_OK) status = route_start(run, &error);
-    if (status != TN_OK) {
-        plan_clear(run);
+    if (take_input(run, input, &error) == TN_OK)
+        set_out(run);
+    else
         run_fail(run, &error);
-    } else {
-        plan_finish(run);
-        run->telling = run->options.modes || run->outer;
-        if (!run->durable || !durable_commit(run, "input")) run_advance(run);
-    }
     run->in_start = false;
     return run->status != RUN_RUNNING;
+}
+
+int32_t run_begin(struct run *run, tn_value input, bool *ended, struct error *error) {
+    enum run_status was = run->status;
+    run->status = RUN_RUNNING;
+    run->in_start = true;
+    int32_t status = take_input(run, input, error);
+    if (status == TN_OK) {
+        run_begin_limit(run, 0);
+        run_begin_time(run);
+        set_out(run);
+        *ended = run->status != RUN_RUNNING;
+    } else {
+        run->status = was;
+    }
+    run->in_start = false;
+    return status;
 }
 
 void run_cancel(struct run *run) {

@@ -96,6 +96,11 @@ struct run *run_new(struct graph *graph, const struct run_options *options);
  */
 bool run_start(struct run *run, tn_value input);
 /*
+ * The same for a thread: an input that does not fit, or after which no node can be chosen, is refused before anything
+ * of it is written; the run is then of no more use. *ended as run_start's result.
+ */
+int32_t run_begin(struct run *run, tn_value input, bool *ended, struct error *error);
+/*
  * After RUN_INTERRUPTED: `answers` is {interrupt id: answer}, of some of them or of all; after RUN_STOPPED, or
  * RUN_FAILED by RECURSION_LIMIT: NULL. One more invocation: it has recursion_limit steps and its timeout anew.
  * INVALID_INPUT names unknown ids, and answers that do not fit; the run then stays as it was. *ended as run_start's

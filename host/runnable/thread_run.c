@@ -67,9 +67,11 @@ static int32_t check_status(const struct thread_request *request, tn_value recor
     }
     if (is_done(record)) return TN_OK;
     const char *status = text_of(record, "status");
-    return error_set(error, TN_INVALID, "UNFINISHED",
-                     "the thread `%s` is not done: it is %s%s; resume it, or replace what it was at", request->id,
-                     status, strcmp(status, "running") == 0 ? ", or whoever ran it has died" : "");
+    return error_set(
+        error, TN_INVALID, "UNFINISHED",
+        "the thread `%s` is not done: it is %s%s; --resume goes on with what it was at, --replace gives that "
+        "up for the new input",
+        request->id, status, strcmp(status, "running") == 0 ? ", or whoever ran it has died" : "");
 }
 
 static int32_t differ(const struct thread_request *request, tn_value lines, struct error *error) {
@@ -186,6 +188,5 @@ int32_t thread_begin(struct run *run, const struct thread_request *request, tn_v
     }
     if (request->mode == THREAD_UPDATE) return run_update(run, input, request->as, ended, error);
     run_give_up_plan(run);
-    *ended = run_start(run, input);
-    return TN_OK;
+    return run_begin(run, input, ended, error);
 }

@@ -49,7 +49,7 @@ int32_t thread_check_wait(const struct host *host, tn_value record, struct error
 /* Whoever has waited since before that, as records have times, has waited too long; `out`, or NULL: nobody has. */
 #define THREAD_TIME_MAX 40
 const char *thread_wait_limit(const struct host *host, char out[THREAD_TIME_MAX]);
-/* run_start or run_resume, whichever it is; *ended as theirs. */
+/* run_begin, run_resume or run_update, whichever it is; *ended as theirs, and refused as they refuse. */
 int32_t thread_begin(struct run *run, const struct thread_request *request, tn_value input, bool *ended,
                      struct error *error);
 

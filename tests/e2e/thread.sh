@@ -73,6 +73,43 @@ for thread in one fork other/one; do
     expect_code 0
 done
 
+# ---- An input that does not fit leaves no thread, and one that is there as it was ----
+run tenon run count.yaml --thread mistyped --set m=1
+expect_code 1
+expect_in err 'the input has the key `m`, which is no channel of the document'
+run tenon thread show mistyped
+expect_code 1
+expect_in err 'there is no thread `mistyped`'
+run tenon run count.yaml --thread mistyped --set n=1
+expect_out '{"n":2,"log":["a","b2"]}'
+run tenon thread show mistyped --json
+cp "$work/out" before.json
+run tenon run count.yaml --thread mistyped --set m=1
+expect_code 1
+run tenon run count.yaml --thread mistyped --input '[]' --replace
+expect_code 1
+run tenon thread show mistyped --json
+cmp "$work/out" before.json || fails "a refused input has changed the thread"
+run tenon run count.yaml --thread mistyped
+expect_out '{"n":3,"log":["a","b2","a","b3"]}'
+run tenon replay mistyped
+expect_code 0
+cat >routed.yaml <<'YAML'
+version: "1.0"
+agent: {name: routed}
+channels: [{name: n, type: last_value, default: 0}]
+nodes: [{id: a, type: set, config: {values: {n: state.n + 1}}}]
+edges:
+  - {from: START, type: conditional, conditions: [{expression: 10 / state.n > 0, to: a}, {expression: default, to: END}]}
+  - {from: a, to: END}
+YAML
+run tenon run routed.yaml --thread routed
+expect_code 1
+expect_in err "by zero"
+run tenon run routed.yaml --thread routed --set n=2
+expect_out '{"n":3}'
+run tenon thread delete mistyped routed
+
 # ---- Carried elsewhere ----
 run tenon thread export one
 expect_code 0
@@ -140,7 +177,7 @@ expect_code 5
 read -r first second <<<"$(ids | tr '\n' ' ')"
 run tenon run ask.yaml --thread ask $nodes
 expect_code 1
-expect_in err 'the thread `ask` is not done: it is interrupted'
+expect_in err 'the thread `ask` is not done: it is interrupted; --resume goes on with what it was at, --replace gives'
 run tenon run ask.yaml --thread ask $nodes --resume
 expect_code 1
 expect_in err "has no answer"
