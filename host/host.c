@@ -142,11 +142,12 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .user = host};
 }
 
-/* Whether tenon.yaml says which model a role is. */
+/* Whether tenon.yaml, or --model, says which model a role is. Every role that a document has is asked about. */
 static bool role_bound(void *self, const char *role, size_t length) {
-    const struct host *host = registry_user(self);
+    struct host *host = registry_user(self);
     char *name = mem_text_n(role, length);
     bool bound = config_model(host->config, name) != NULL;
+    if (bound) host->roles_unheard = value_remove_take(host->roles_unheard, value_text(name));
     mem_free(name);
     return bound;
 }
@@ -194,20 +195,33 @@ static void warn(void *user, const char *message) {
     log_write(LOG_WARN, NULL, "%s", message);
 }
 
+static int32_t bind_models(struct host *host, const char *const *model, struct error *error) {
+    tn_value before = value_ref(config_models(host->config)), after;
+    int32_t status = TN_OK;
+    for (; status == TN_OK && model && *model; model++) status = model_bind(host->config, *model, error);
+    after = config_models(host->config);
+    for (size_t i = 0; i < value_count(after); i++)
+        if (!value_get_key(before, value_key_at(after, i)))
+            host->roles_unheard = value_set_key_take(host->roles_unheard, value_ref(value_key_at(after, i)),
+                                                     value_ref(value_value_at(after, i)));
+    value_unref(before);
+    return status;
+}
+
 struct host *host_new(const struct host_options *options, struct error *error) {
     struct host *host = mem_zalloc(sizeof *host);
     int32_t status = TN_OK;
     host->allow_drafts = options->allow_drafts;
     host->check_plugins = options->check_plugins;
     host->isolate = value_array();
+    host->roles_unheard = value_object();
     for (const char *const *id = options->isolate; id && *id; id++)
         host->isolate = value_push_take(host->isolate, value_text(*id));
     if (options->no_config)
         host->config = config_empty();
     else
         status = config_load(options->config_file, &host->config, error);
-    for (const char *const *model = options->models; status == TN_OK && model && *model; model++)
-        status = model_bind(host->config, *model, error);
+    if (status == TN_OK) status = bind_models(host, options->models, error);
     if (status == TN_OK) {
         log_set_level(config_log_level(host->config));
         host->concurrency_max = (uint32_t)config_limit(host->config, "concurrency", UINT32_MAX);
@@ -254,5 +268,6 @@ void host_free(struct host *host) {
     config_free(host->config);
     value_unref(host->isolate);
     value_unref(host->fallbacks_told);
+    value_unref(host->roles_unheard);
     mem_free(host);
 }

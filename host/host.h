@@ -59,6 +59,8 @@ struct host {
     bool allow_drafts, check_plugins;
     tn_value isolate;        /* the options' `isolate`, an array */
     tn_value fallbacks_told; /* {run and model: true}: of what has been warned; NULL: of nothing (model/model.c) */
+    /* {role: binding}: what --model binds that tenon.yaml has not, and no document has asked about yet: unknown.h */
+    tn_value roles_unheard;
     /* `limits` of tenon.yaml: the most a run gets, whatever its document asks for; UINT32_MAX where nothing is said. */
     uint32_t concurrency_max, recursion_max;
     /* Diagnostics of documents opened on the way (subgraphs), for whoever reports; may be NULL. */

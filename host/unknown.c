@@ -4,6 +4,7 @@
  * What each key may hold has been checked when the file was read (config/config.c); here are names alone.
  */
 #include "host/unknown.h"
+#include "adl/document/document.h"
 #include "adl/value/buffer.h"
 #include "adl/value/nearest.h"
 #include "host/config/config.h"
@@ -85,4 +86,33 @@ void unknown_providers(struct host *host, unknown_say *say, void *user) {
     tn_value models = config_models(host->config);
     for (size_t i = 0; models && i < value_count(models); i++)
         look_up_binding(&asking, value_chars(value_key_at(models, i), NULL), value_value_at(models, i));
+}
+
+/* ---- Roles ---- */
+
+static void offer(struct nearest *nearest, tn_value role) {
+    size_t length;
+    const char *text = value_chars(role, &length);
+    nearest_offer(nearest, text, length);
+}
+
+int32_t unknown_role(const struct host *host, const struct document *document, struct error *error) {
+    tn_value models = config_models(host->config);
+    for (size_t i = 0; i < value_count(host->roles_unheard); i++) {
+        size_t length;
+        const char *role = value_chars(value_key_at(host->roles_unheard, i), &length);
+        if (strcmp(role, "default") == 0) continue;
+        struct nearest nearest;
+        nearest_init(&nearest, role, length);
+        nearest_offer(&nearest, "default", strlen("default"));
+        for (uint32_t j = 0; document && j < document->model_count; j++) offer(&nearest, document->models[j].role);
+        for (size_t j = 0; j < value_count(models); j++)
+            if (!value_get_key(host->roles_unheard, value_key_at(models, j))) offer(&nearest, value_key_at(models, j));
+        const char *near = nearest_result(&nearest);
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
+                         "--model %s=…: neither the document nor tenon.yaml has a role `%s`%s%.*s%s", role, role,
+                         near ? "; did you mean `" : "", near ? (int)nearest.best_length : 0, near ? near : "",
+                         near ? "`?" : "");
+    }
+    return TN_OK;
 }

@@ -6,12 +6,18 @@
  *
  *     unknown_plugins(host, say, user);    // "plugins.isolation: there is no plugin `acme.txt`; did you mean …?"
  *     unknown_providers(host, say, user);  // "models.planner: no plugin provides the model provider `lokal`; …"
+ *     status = unknown_role(host, document, &error); // "--model defualt=…: neither …; did you mean `default`?"
+ *
+ * What the command line names is meant for this one run, so there it is an error.
  *
  * [loop], once the plugins of the host are known.
  */
 #ifndef TENON_HOST_UNKNOWN_H
 #define TENON_HOST_UNKNOWN_H
 
+#include "adl/value/error.h"
+
+struct document;
 struct host;
 
 typedef void unknown_say(void *user, const char *message);
@@ -23,5 +29,10 @@ void unknown_plugins(struct host *host, unknown_say *say, void *user);
  * only asks.
  */
 void unknown_providers(struct host *host, unknown_say *say, void *user);
+/*
+ * NOT_FOUND where --model binds a role that neither tenon.yaml has nor a document that the host has read; `default`,
+ * which --model without a role binds, is none of them. `document`, whose roles are offered, has been read.
+ */
+int32_t unknown_role(const struct host *host, const struct document *document, struct error *error);
 
 #endif

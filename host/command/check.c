@@ -37,7 +37,10 @@ int command_check(const struct arguments *arguments) {
             code = command_fail_error(COMMAND_USAGE, &error);
             continue;
         }
-        document_unref(document_read(source, &host->catalog, found));
+        struct document *document = document_read(source, &host->catalog, found);
+        bool last = i + 1 == operand_count(arguments); /* each of them may be the one that has the role */
+        if (last && unknown_role(host, document, &error) != TN_OK) code = command_fail_error(COMMAND_USAGE, &error);
+        document_unref(document);
         source_unref(source);
     }
     bool json = argument_given(arguments, "json");

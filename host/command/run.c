@@ -16,6 +16,7 @@
 #include "host/host.h"
 #include "host/loop/loop.h"
 #include "host/runnable/execution.h"
+#include "host/unknown.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,6 +54,8 @@ struct graph *command_open_graph(const struct arguments *arguments, struct host 
     if (diagnostics_errors(found)) {
         command_print_diagnostics(arguments, found, json);
         *code = all_of_plugins(found) ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID;
+    } else if (unknown_role(host, document, &error) != TN_OK) {
+        *code = command_fail_error(COMMAND_USAGE, &error);
     } else if (graph_build(host, document, 0, &graph, &error) != TN_OK) {
         *code = command_fail_error(is_of_plugin(&error) ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID, &error);
     } else if (diagnostics_warnings(found) && !argument_given(arguments, "quiet") && !json) {
