@@ -343,13 +343,27 @@ static bool read_request(const struct arguments *arguments, struct thread_reques
     return request->answers != NULL;
 }
 
+/*
+ * Nothing goes on without an answer, and none has been given: the run stands where it stood, to be asked about and told
+ * of as one that has just come there.
+ */
+static bool still_waits(const struct run *run, const struct thread_request *request) {
+    if (request->mode != THREAD_RESUME || run_status(run) != RUN_INTERRUPTED) return false;
+    tn_value given = value_get(value_get(run_loaded(run), "record"), "answers");
+    return value_count(request->answers) == 0 && value_count(given) == 0;
+}
+
 /* True: begun, or ended at once. */
 static bool begin(struct single *single, const struct thread_request *request, tn_value input, struct error *error) {
     if (!request->id) {
         single->ended = execution_start(single->execution, input);
         return true;
     }
-    return thread_begin(execution_run(single->execution), request, input, &single->ended, error) == TN_OK;
+    struct run *run = execution_run(single->execution);
+    if (thread_begin(run, request, input, &single->ended, error) == TN_OK) return true;
+    single->ended = still_waits(run, request);
+    if (single->ended) error_finish(error);
+    return single->ended;
 }
 
 /* Whether tools may be used that the run waits to use. NULL: it does not, nobody is there, or they left. */
@@ -409,19 +423,20 @@ static int refuse(int code, struct error *error) {
 }
 
 static int run_prepared(const struct arguments *arguments, struct single *single, struct graph *graph,
-                        struct run_options *options, const struct thread_request *request, tn_value input) {
+                        const struct run_options *given, const struct thread_request *request, tn_value input) {
     struct error error = ERROR_INIT;
+    struct run_options options = *given; /* what is added from the thread's record lives as long as that */
     struct host *host = single->host;
-    if (request->id && thread_prepare_wait(host, graph, request, options, &error) != TN_OK)
+    if (request->id && thread_prepare_wait(host, graph, request, &options, &error) != TN_OK)
         return refuse(COMMAND_RUN_FAILED, &error);
     bool terminal = isatty(STDERR_FILENO) && !single->json && !argument_given(arguments, "quiet");
     if (terminal) single->live = live_new(graph, command_colour(arguments, STDERR_FILENO));
     single->warns = !argument_given(arguments, "quiet");
-    options->modes = single->shown | (single->live ? LIVE_MODES : 0u) | (single->warns ? (unsigned)RUN_MODE_DEBUG : 0u);
-    options->event = options->modes ? on_event : NULL;
-    options->user = single;
+    options.modes = single->shown | (single->live ? LIVE_MODES : 0u) | (single->warns ? (unsigned)RUN_MODE_DEBUG : 0u);
+    options.event = options.modes ? on_event : NULL;
+    options.user = single;
     command_watch_signals(host);
-    single->execution = execution_new(host, &graph->callable, options, on_ended, single);
+    single->execution = execution_new(host, &graph->callable, &options, on_ended, single);
     int code;
     if (begin(single, request, input, &error)) {
         code = wait_for_end(single);
@@ -430,8 +445,8 @@ static int run_prepared(const struct arguments *arguments, struct single *single
         live_end(single->live, execution_run(single->execution));
         execution_free(single->execution);
     }
-    thread_log_free(options->log);
-    value_unref(options->loaded);
+    thread_log_free(options.log);
+    value_unref(options.loaded);
     return code;
 }
 

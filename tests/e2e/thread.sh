@@ -178,9 +178,14 @@ read -r first second <<<"$(ids | tr '\n' ' ')"
 run tenon run ask.yaml --thread ask $nodes
 expect_code 1
 expect_in err 'the thread `ask` is not done: it is interrupted; --resume goes on with what it was at, --replace gives'
+tenon thread show ask --json >before.json
 run tenon run ask.yaml --thread ask $nodes --resume
-expect_code 1
-expect_in err "has no answer"
+expect_code 5
+expect_in err "$first" && expect_in err "$second" && expect_in err "--answer ID="
+run tenon run ask.yaml --thread ask $nodes --resume --json
+expect_code 5
+expect_in out '"status":"interrupted"' && expect_in out '"interrupts":[{"id":'
+tenon thread show ask --json | cmp - before.json || fails "a run that nobody has answered has changed the thread"
 run tenon thread answer ask "$second=\"no\""
 expect_code 1
 expect_in err "expected a boolean"

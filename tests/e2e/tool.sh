@@ -257,3 +257,13 @@ run python3 terminal.py 'y|n|too much' "$TENON" run ask.yaml "${plugin[@]}"
 expect_code 0 && expect_in out "deleted x" && expect_in out "was not agreed to: too much"
 run python3 terminal.py 'a' "$TENON" run ask.yaml --thread asked "${plugin[@]}"
 expect_code 0 && expect_in out "deleted x" && expect_in out "deleted y"
+# A thread that waits: whoever goes on with it is asked; so is whoever began.
+cat >tenon.yaml <<'Y'
+tools: {approval: {t.delete: ask}}
+Y
+run tenon run ask.yaml --thread waits "${plugin[@]}"
+expect_code 5
+run tenon run ask.yaml --thread waits --resume "${plugin[@]}"
+expect_code 5 && expect_in err "t.delete" && expect_in err "--answer ID="
+run python3 terminal.py 'y|y' "$TENON" run ask.yaml --thread waits --resume "${plugin[@]}"
+expect_code 0 && expect_in out "t.delete is to be called" && expect_in out "deleted x" && expect_in out "deleted y"
