@@ -84,7 +84,9 @@
          "The task did not end within its total time, or sent nothing for longer than its idle time.") \
     CODE(CANCELLED, false, "Graph::NodeExecution", "The run or the task was cancelled. What was committed stays.") \
     CODE(BUDGET_EXCEEDED, false, "Other", \
-         "A runner used up its budget of tokens, cost, time or iterations before the Task was done.") \
+         "A run used up its document's `budget` of tokens, cost or steps: raise it, and go on with what the thread was " \
+         "at, or give it new input, which is a run of its own. Or a runner used up its budget of tokens, cost, time or " \
+         "iterations before the Task was done.") \
     /* Plugins. */ \
     CODE(PLUGIN_CRASHED, true, "Other", \
          "The process of an isolated plugin died while it had the task. It is restarted.") \

@@ -9,6 +9,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/command/command.h"
+#include "host/config/config.h"
 #include "host/host.h"
 #include "host/unknown.h"
 #include <errno.h>
@@ -31,6 +32,7 @@ int command_check(const struct arguments *arguments) {
     struct diagnostics *found = diagnostics_new();
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;
+    size_t unpriced = 0;
     for (size_t i = 0; i < operand_count(arguments); i++) {
         struct source *source = command_source(operand_at(arguments, i), &error);
         if (!source) {
@@ -38,6 +40,8 @@ int command_check(const struct arguments *arguments) {
             continue;
         }
         struct document *document = document_read(source, &host->catalog, found);
+        if (document && value_get(document->budget, "cost") && !value_count(config_prices(host->config)))
+            warn(&unpriced, "budget.cost bounds nothing: tenon.yaml has no `prices`, which costs come from");
         bool last = i + 1 == operand_count(arguments); /* each of them may be the one that has the role */
         if (last && unknown_role(host, document, &error) != TN_OK) code = command_fail_error(COMMAND_USAGE, &error);
         document_unref(document);
@@ -45,7 +49,7 @@ int command_check(const struct arguments *arguments) {
     }
     bool json = argument_given(arguments, "json");
     command_print_diagnostics(arguments, found, json);
-    size_t errors = diagnostics_errors(found), warnings = diagnostics_warnings(found);
+    size_t errors = diagnostics_errors(found), warnings = diagnostics_warnings(found) + unpriced;
     unknown_providers(host, warn, &warnings);
     if (!json && !argument_given(arguments, "quiet")) {
         if (errors || warnings)

@@ -127,7 +127,7 @@ static tn_value config_of(const struct run *run) {
 
 /* Where the run stands between two steps: what run_save says of it, with changes in the place of the state. */
 static tn_value checkpoint_of(struct durable *durable, const char *source, int64_t now_ms) {
-    static const char *const members[] = {"step", "plan", "joins", "deferred", "used", "uses", "after"};
+    static const char *const members[] = {"step", "plan", "joins", "deferred", "used", "before", "uses", "after"};
     struct run *run = durable->run;
     tn_value saved = run_position(run), checkpoint = value_object_reserve(12);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {

@@ -101,6 +101,7 @@ void run_free(struct run *run) {
     if (run->uses) run_forget_uses(run);
     mem_free(run->used);
     mem_free(run->settled);
+    mem_free(run->before);
     state_finish(&run->state);
     value_unref(run->options.loaded);
     mem_free((void *)(uintptr_t)run->options.document);
@@ -327,6 +328,7 @@ static void finish_done(struct run *run) {
         schema_errors_finish(&errors);
         value_unref(result);
     }
+    if (document->budget) run_warn_overspent(run);
     finish(run, RUN_DONE);
 }
 
@@ -529,6 +531,7 @@ static int32_t take_input(struct run *run, tn_value input, struct error *error) 
     value_unref(run->input);
     run->input = input ? value_ref(input) : value_object();
     if (run->uses) run_forget_uses(run); /* of another run of the same thread */
+    run_begin_spending(run);
     durable_begin(run);
     int32_t status = apply_input(run, input, error);
     if (status == TN_OK) status = route_start(run, error);

@@ -120,6 +120,8 @@ struct run {
     struct usage *used;          /* by models, runs inside included; NULL: nothing. spend.c */
     tn_value uses, settled_uses; /* owned; as of a task. uses.c */
     struct usage *settled;       /* … until the last step that was committed */
+    struct usage *before;        /* of that, what runs of the same thread had used before this one; NULL: nothing */
+    uint32_t step_before;        /* … and the steps that they had taken */
     uint32_t nested_seq;         /* of a nested run that is restored: its checkpoints until then */
     int64_t planned_ms, now_ms;  /* the wall clock when the next step was planned; in this step. 0: not yet asked for */
     struct run *nested, *next_nested; /* on the outermost run: all runs inside it, so that run_continue finds them */
@@ -191,7 +193,11 @@ tn_value
 task_kept(const struct task *task); /* what is saved of it: all, of one that is done; a new reference, or NULL */
 void task_restore_used(struct task *task, tn_value used);      /* as task_kept made it; NULL is nothing */
 void run_restore_used(struct run *run, tn_value used);         /* as of `settled` */
+void run_begin_spending(struct run *run);                      /* its budget counts from here: there is a new input */
+tn_value run_before(const struct run *run);                    /* {step, used?}, to be saved; NULL: nothing before */
+void run_restore_before(struct run *run, tn_value before);     /* NULL is nothing */
 int32_t run_check_steps(struct run *run, struct error *error); /* may it take one step more? */
+void run_warn_overspent(struct run *run);                      /* it is done, and its last call went past the budget */
 
 /* uses.c */
 void task_uses(struct call *call, struct callable *callee, tn_value input);

@@ -2,9 +2,10 @@
  * saved.c - a run as one value, and back: what a checkpoint, and a graph that waits inside another, are made of.
  *
  *     {version: 1, step, now?, state: {channel: value}, plan: [id | {node, edge?, item?, source, input?}],
- *      joins?: [member], deferred?: [id], used?: USAGE, uses?: USES, after?: true, in_step?: true, tasks?: {index:
- * TASK}} USAGE what models have used up, as usage_to_value has it: of the steps before, and in a TASK of its own USES
- * {tool: number}: how often tools were used that may be so often, counted likewise TASK  {used?, uses?, done: {writes:
+ *      joins?: [member], deferred?: [id], used?: USAGE, before?: {step, used?}, uses?: USES, after?: true, in_step?:
+ * true, tasks?: {index: TASK}} USAGE what models have used up, as usage_to_value has it: of the steps before, and in a
+ * TASK of its own USES {tool: number}: how often tools were used that may be so often, counted likewise TASK  {used?,
+ * uses?, done: {writes:
  * [[channel, value]], output?}} | {failed: error} | {asked: {payload, schema?, continuation?}} | {waits: true,
  * children}, or how it is to be started: {approved?, answer?, attempt?, round?, children?}
  *
@@ -95,6 +96,8 @@ tn_value run_position(const struct run *run) {
     if (value_count(joins)) position = value_set_take(position, "joins", joins);
     if (value_count(deferred)) position = value_set_take(position, "deferred", deferred);
     if (run->settled) position = value_set_take(position, "used", usage_to_value(run->settled));
+    tn_value before = run_before(run);
+    if (before) position = value_set_take(position, "before", before);
     if (run->settled_uses) position = value_set_take(position, "uses", value_ref(run->settled_uses));
     return run->interrupt_after ? value_set_take(position, "after", value_bool(true)) : position;
 }
@@ -352,6 +355,7 @@ int32_t run_restore(struct run *run, tn_value saved, struct error *error) {
     restore_marks(run, value_get(saved, "joins"));
     run->interrupt_after = is_true(saved, "after");
     run_restore_used(run, value_get(saved, "used"));
+    run_restore_before(run, value_get(saved, "before"));
     run_restore_uses(run, value_get(saved, "uses"));
     run->planned_ms = number(saved, "now", 0);
     run->nested_seq = (uint32_t)number(saved, "checkpoints", 0);

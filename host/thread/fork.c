@@ -80,7 +80,8 @@ static tn_value whole_delta(tn_value state, tn_value checkpoint) {
 }
 
 static tn_value put_checkpoint(struct forking *it) {
-    static const char *const members[] = {"step", "plan", "joins", "deferred", "used", "uses", "after", "now"};
+    static const char *const members[] = {"step",   "plan", "joins", "deferred", "used",
+                                          "before", "uses", "after", "now"};
     tn_value state = value_get(value_get(it->loaded, "saved"), "state"), made = value_object_reserve(10);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         tn_value member = value_get(it->checkpoint, members[i]);

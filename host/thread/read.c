@@ -63,7 +63,7 @@ static void folded_finish(struct folded *folded) {
 
 /* What run_restore takes, without the tasks of the step under way. */
 static tn_value saved_of(struct folded *folded) {
-    static const char *const members[] = {"plan", "joins", "deferred", "used", "uses", "after", "now"};
+    static const char *const members[] = {"plan", "joins", "deferred", "used", "before", "uses", "after", "now"};
     tn_value key = value_text(""), state = value_remove_take(value_ref(folded->state), key);
     tn_value saved = value_set_take(value_object_reserve(8), "version", value_int(1));
     saved = value_set_take(saved, "step", value_int(number(folded->last, "step", 0)));

@@ -220,7 +220,7 @@ run tenon run spender.yaml --json
 expect_code 0 && expect_in out '"usage":{"llm_calls":4,"input_tokens":40,"output_tokens":20,"total_tokens":60,"cost":0.08}'
 document "tokens: 30" >spender.yaml
 run tenon run spender.yaml --json
-expect_code 1 && expect_in err '[BUDGET_EXCEEDED]' && expect_in err "has used 30 tokens in 2 calls of models, and its budget is 30"
+expect_code 1 && expect_in err '[BUDGET_EXCEEDED]' && expect_in err "this run of \`spender\` has used 30 tokens in 2 calls of models, and its budget is 30"
 expect_in out '"usage":{"llm_calls":2,' && expect_in out '"n":2'
 document "cost: 0.05" >spender.yaml
 run tenon run spender.yaml
@@ -230,14 +230,47 @@ run tenon run spender.yaml
 expect_code 1 && expect_in err "has taken 3 super-steps, and its budget is 3"
 run tenon run spender.yaml -M scripted:other --json
 expect_code 1 && expect_not_in out cost
-# It is the thread's, whoever goes on with it; inside graphs as well.
+# The last call may go past it, which is said.
+document "tokens: 50" >spender.yaml
+run tenon run spender.yaml
+expect_code 0 && expect_in err "took the run to 60 tokens, over its budget of 50"
+document "tokens: 60" >spender.yaml
+run tenon run spender.yaml
+expect_code 0 && expect_not_in err "budget"
+document "cost: 0.05" >spender.yaml
+# Costs that nothing comes from.
+run tenon check spender.yaml
+expect_code 0 && expect_not_in err "budget.cost"
+run tenon check spender.yaml --no-config -M scripted --strict
+expect_code 3 && expect_in err "budget.cost bounds nothing: tenon.yaml has no \`prices\`" && expect_in err "1 warning"
+run tenon run spender.yaml -M scripted
+expect_code 0 && [ "$(grep -c "has no price in tenon.yaml" "$work/err")" = 1 ] || fails "expected one warning"
+# It is one run's: one that is gone on with, maybe with more of it, is the same run, and new input is another.
 if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
-    document "tokens: 75" >spender.yaml
+    document "tokens: 75, steps: 12" >spender.yaml
     run tenon run spender.yaml --thread t --json
     expect_code 0 && expect_in out '"total_tokens":60'
     run tenon run spender.yaml --thread t --set n=-3 --json
-    expect_code 1 && expect_in err "has used 75 tokens in 5 calls" && expect_in out '"llm_calls":5'
+    expect_code 0 && expect_in out '"total_tokens":105' && expect_in out '"steps":14'
+    run tenon run spender.yaml --thread t --set n=-9 --json
+    expect_code 1 && expect_in err "has used 75 tokens in 5 calls" && expect_in out '"llm_calls":12'
+    run tenon run spender.yaml --thread t --resume
+    expect_code 1 && expect_in err "has used 75 tokens in 5 calls"
+    document "tokens: 75, steps: 11" >spender.yaml
+    run tenon run spender.yaml --thread t --resume
+    expect_code 1 && expect_in err "has used 75 tokens in 5 calls"
+    document "tokens: 90, steps: 11" >spender.yaml
+    run tenon run spender.yaml --thread t --resume
+    expect_code 1 && expect_in err "has taken 11 super-steps, and its budget is 11"
+    document "tokens: 1000" >spender.yaml
+    run tenon run spender.yaml --thread t --resume
+    expect_code 0
     run tenon replay t
+    expect_code 0
+    document "tokens: 30" >spender.yaml
+    run tenon run spender.yaml --thread u
+    expect_code 1
+    run tenon run spender.yaml --thread u --replace --set n=2
     expect_code 0
 fi
 cat >around.yaml <<'Y'
