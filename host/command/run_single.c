@@ -9,6 +9,7 @@
 #include "host/command/approve.h"
 #include "host/command/live.h"
 #include "host/command/run.h"
+#include "host/command/waits.h"
 #include "host/engine/graph.h"
 #include "host/host.h"
 #include "host/loop/loop.h"
@@ -262,8 +263,8 @@ static void print_outcome(const struct single *single) {
         command_fail(0, "the run stopped where several successors were due");
     if (status == RUN_INTERRUPTED) {
         tn_value waits = run_interrupts(run);
-        char *text = json_text(waits, JSON_COMPACT);
-        command_fail(0, "the run waits for answers: %s", text);
+        command_fail(0, "the run waits for answers:");
+        if (!single->json) waits_print(stderr, waits, NULL, single->thread ? "--answer " : NULL);
         if (single->thread)
             command_fail(0, "give them with: tenon run %s --thread %s --resume --answer ID=VALUE", single->document,
                          single->thread);
@@ -273,7 +274,6 @@ static void print_outcome(const struct single *single) {
                          "%s --thread THREAD`, then answer with `tenon thread answer THREAD ID=VALUE` and go on with "
                          "`tenon run %s --thread THREAD --resume`",
                          single->document, single->document);
-        mem_free(text);
         value_unref(waits);
     }
 }

@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include "host/command/command.h"
 #include "host/command/run.h"
+#include "host/command/waits.h"
 #include "host/config/config.h"
 #include "host/engine/graph.h"
 #include "host/host.h"
@@ -144,13 +145,11 @@ static void print_record(const struct host *host, tn_value record) {
         command_say(stdout, "  %-12s %s: %s\n", "error", text_of(failure, "code", "?"),
                     text_of(failure, "message", ""));
     tn_value interrupts = value_get(record, "interrupts"), answers = value_get(record, "answers");
-    for (size_t i = 0; i < value_count(interrupts); i++) {
-        tn_value entry = value_at(interrupts, i), id = value_get(entry, "id");
-        char *text = json_text(entry, JSON_COMPACT);
-        command_say(stdout, "  %-12s %s%s\n", "waits for", text,
-                    id && answers && value_get_key(answers, id) ? "  (answered)" : "");
-        mem_free(text);
-    }
+    if (!value_count(interrupts)) return;
+    tn_value how = value_format("tenon thread answer %s ", text_of(record, "thread_id", "?"));
+    command_say(stdout, "  waits for\n");
+    waits_print(stdout, interrupts, value_is(answers, TN_OBJECT) ? answers : NULL, value_chars(how, NULL));
+    value_unref(how);
 }
 
 int command_thread_show(const struct arguments *arguments) {

@@ -181,7 +181,10 @@ expect_in err 'the thread `ask` is not done: it is interrupted; --resume goes on
 tenon thread show ask --json >before.json
 run tenon run ask.yaml --thread ask $nodes --resume
 expect_code 5
-expect_in err "$first" && expect_in err "$second" && expect_in err "--answer ID="
+expect_in err "  $first  node a asks:" && expect_in err "--answer $first=VALUE"
+expect_in err "  $second  node b asks:" && expect_in err "--answer $second=true, or =false" && expect_not_in err '{"'
+run tenon thread show ask
+expect_in out "answer    tenon thread answer ask $second=true, or =false" && expect_not_in out '"schema"'
 run tenon run ask.yaml --thread ask $nodes --resume --json
 expect_code 5
 expect_in out '"status":"interrupted"' && expect_in out '"interrupts":[{"id":'
@@ -195,7 +198,8 @@ expect_in err 'no interrupt of this run has the id `0123456789abcdef`'
 run tenon thread answer ask "$second=true"
 expect_code 0
 run tenon thread show ask
-expect_in out "(answered)"
+expect_in out "      answered  true"
+expect_in out "answer    tenon thread answer ask $first=VALUE"
 run tenon run ask.yaml --thread ask $nodes --resume
 expect_code 5
 run tenon thread answer ask "$second=true"

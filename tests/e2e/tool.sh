@@ -264,6 +264,9 @@ Y
 run tenon run ask.yaml --thread waits "${plugin[@]}"
 expect_code 5
 run tenon run ask.yaml --thread waits --resume "${plugin[@]}"
-expect_code 5 && expect_in err "t.delete" && expect_in err "--answer ID="
+id=$(tenon thread show waits --json | grep -o '"id":"[0-9a-f]*"' | head -1 | cut -d'"' -f4)
+expect_code 5 && expect_in err "  $id  node a: may t.delete be called? tenon.yaml says" && expect_in err '      with      {"path":"x"}'
+expect_in err "      answer    --answer $id=yes, or =no, or =" && expect_not_in err schema
+[ "$(sed -n '/waits for answers/,$p' "$work/err" | wc -l)" = 10 ] || fails "expected two blocks of four lines between two lines"
 run python3 terminal.py 'y|y' "$TENON" run ask.yaml --thread waits --resume "${plugin[@]}"
 expect_code 0 && expect_in out "t.delete is to be called" && expect_in out "deleted x" && expect_in out "deleted y"

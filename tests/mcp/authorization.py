@@ -10,7 +10,7 @@ import sys
 import time
 
 from guarded import Server
-from harness import TENON, call, check, configure, tenon
+from harness import TENON, asked_in, call, check, configure, tenon
 from person import answers_to, led_to, sit
 
 os.environ["CLIENT_SECRET"] = "s3cret/of the+client"
@@ -175,15 +175,10 @@ def person(quirk="", **more):
     return server
 
 
-def asked_in(got):
-    check("waits for answers: " in got.err, "expected a question", got.err, got.out)
-    return json.loads(got.err.split("waits for answers: ")[1].splitlines()[0])[0]
-
-
 def connect(change=lambda address: address):
     """Asked in one process, answered in another, with the address that the page led to."""
     thread = "c%d" % time.monotonic_ns()
-    question = asked_in(call(("mcp.servers", {"connect": "p"}), options=("--thread", thread)))
+    question = asked_in(thread, call(("mcp.servers", {"connect": "p"}), options=("--thread", thread)))
     answer = "%s=%s" % (question["id"], json.dumps(change(led_to(question["payload"]["url"]))))
     got = tenon("run", "call.yaml", "--thread", thread, "--resume", "--answer", answer)
     got.payload, got.thread = question["payload"], thread

@@ -75,14 +75,18 @@ def call(*calls, options=()):
     return tenon("run", "call.yaml", "--input", message_of(pairs), *options)
 
 
+def asked_in(thread, result):
+    """What a run of the thread, which that was the result of, waits for first."""
+    check("waits for answers:" in result.err, "expected a question", result.err, result.out)
+    return json.loads(tenon("thread", "show", thread, "--json").out)["interrupts"][0]
+
+
 def call_with_answers(name, answers, arguments=None, between=None):
     """One call in a thread, each question answered by the next of `answers`, each in a process of its own."""
     thread = "t-" + re.sub(r"\W", "-", name)
     result = call((name, arguments or {}), options=("--thread", thread))
     for given in answers:
-        found = re.search(r"waits for answers: (\[.*\])", result.err)
-        check(found, "expected a question of " + name, result.err, result.out)
-        result.question = json.loads(found.group(1))[0]
+        result.question = asked_in(thread, result)
         if between:
             between()
         question = result.question
