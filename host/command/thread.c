@@ -221,6 +221,18 @@ int command_thread_fork(const struct arguments *arguments) {
     return finish(host, thread_fork(store, operand_at(arguments, 0), seq, operand_at(arguments, 1), &error), &error);
 }
 
+/* Until it is gone on with, an answer may be thought over; nobody is to do that without knowing it. */
+static void tell_replaced(tn_value record, tn_value answers) {
+    tn_value before = value_get(record, "answers");
+    for (size_t i = 0; value_is(before, TN_OBJECT) && i < value_count(answers); i++) {
+        tn_value id = value_key_at(answers, i), was = value_get_key(before, id);
+        if (!was || value_equal(was, value_value_at(answers, i))) continue;
+        char *text = json_text(was, JSON_COMPACT);
+        command_fail(0, "%s had been answered with %.200s, which this replaces", value_chars(id, NULL), text);
+        mem_free(text);
+    }
+}
+
 int command_thread_answer(const struct arguments *arguments) {
     struct store *store;
     struct error error = ERROR_INIT;
@@ -239,6 +251,7 @@ int command_thread_answer(const struct arguments *arguments) {
     int32_t status = thread_show(store, operand_at(arguments, 0), &record, &error);
     if (status == TN_OK) status = thread_check_wait(host, record, &error);
     if (status == TN_OK) status = thread_answer(store, operand_at(arguments, 0), answers, &error);
+    if (status == TN_OK) tell_replaced(record, answers);
     value_unref(record);
     value_unref(answers);
     return finish(host, status, &error);

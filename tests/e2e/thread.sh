@@ -195,8 +195,12 @@ expect_in err "expected a boolean"
 run tenon thread answer ask 0123456789abcdef=1
 expect_code 1
 expect_in err 'no interrupt of this run has the id `0123456789abcdef`'
+run tenon thread answer ask "$second=false"
+expect_code 0 && [ ! -s "$work/err" ] || fails "nothing is replaced"
 run tenon thread answer ask "$second=true"
-expect_code 0
+expect_code 0 && expect_in err "$second had been answered with false, which this replaces"
+run tenon thread answer ask "$second=true"
+expect_code 0 && [ ! -s "$work/err" ] || fails "the same answer replaces nothing"
 run tenon thread show ask
 expect_in out "      answered  true"
 expect_in out "answer    tenon thread answer ask $first=VALUE"
