@@ -77,7 +77,8 @@ static void look_at_config(struct report *report, const struct host *host) {
     const char *file = config_file(host->config);
     report->section = "configuration";
     if (!report->config_failed) row(report, FINE, "tenon.yaml", "%s", file ? file : "none, which is fine");
-    row(report, FINE, "workers", "%u threads for blocking components", workers_count());
+    row(report, FINE, "workers", "%u thread%s for blocking components", workers_count(),
+        workers_count() == 1 ? "" : "s");
     if (host->concurrency_max != UINT32_MAX) row(report, FINE, "concurrency", "at most %u", host->concurrency_max);
     if (host->recursion_max != UINT32_MAX) row(report, FINE, "recursion", "at most %u steps", host->recursion_max);
 }
@@ -210,9 +211,10 @@ static void look_at_store(struct report *report, struct host *host) {
     } else {
         tn_value of = value_set_take(value_object_reserve(1), "collection", value_text(STORE_THREADS)), count = NULL;
         tn_value query = value_set_take(value_object_reserve(1), "count", of);
-        if (store_query_wait(store, query, &count, &error) == TN_OK)
-            row(report, FINE, "store", "%s: %lld threads", store_path(store),
-                value_is(count, TN_INT) ? (long long)value_to_int(count) : 0);
+        bool counted = store_query_wait(store, query, &count, &error) == TN_OK;
+        long long threads = value_is(count, TN_INT) ? (long long)value_to_int(count) : 0;
+        if (counted)
+            row(report, FINE, "store", "%s: %lld thread%s", store_path(store), threads, threads == 1 ? "" : "s");
         else
             row(report, WRONG, "store", "%s [%s]", error.message, error.code);
         value_unref(count);

@@ -166,7 +166,8 @@ void live_clear(struct live *live) {
 static void show_used(const struct run *run) {
     tn_value used = run_used(run), cost = used ? value_get(used, "cost") : NULL;
     if (!used) return;
-    fprintf(stderr, ", %lld tokens", (long long)value_to_int(value_get(used, "total_tokens")));
+    long long tokens = (long long)value_to_int(value_get(used, "total_tokens"));
+    fprintf(stderr, ", %lld token%s", tokens, tokens == 1 ? "" : "s");
     if (cost) fprintf(stderr, ", cost %.4g", value_to_double(cost));
     value_unref(used);
 }

@@ -112,8 +112,9 @@ static int verify(const struct arguments *arguments, struct pack *pack) {
     config_free(judgement.config);
     if (status != TN_OK || pack_read_files(pack, NULL, &error) != TN_OK) return fail_and_finish(&error);
     const struct pack_manifest *manifest = pack_manifest(pack);
-    command_say(stdout, "%s: %s %s, %zu files, %s%s%s\n", pack_file(pack), manifest->name, manifest->version,
-                value_count(manifest->files), judgement.is_signed ? "signed by " : "not signed", judgement.key,
+    command_say(stdout, "%s: %s %s, %zu file%s, %s%s%s\n", pack_file(pack), manifest->name, manifest->version,
+                value_count(manifest->files), value_count(manifest->files) == 1 ? "" : "s",
+                judgement.is_signed ? "signed by " : "not signed", judgement.key,
                 judgement.trusted ? ", which is trusted" : "");
     if (judgement.trusted) return command_close(COMMAND_OK);
     command_flush();

@@ -45,7 +45,7 @@ static int print_report(const char *name, tn_value report, bool json) {
         print_value("recorded:", value_get(difference, "recorded"));
         print_value("replayed:", value_get(difference, "replayed"));
     } else {
-        printf("%s: %lld of %lld checkpoints, all the same\n", name, replayed, count);
+        printf("%s: %lld of %lld checkpoint%s, all the same\n", name, replayed, count, count == 1 ? "" : "s");
     }
     return diverged ? COMMAND_RUN_FAILED : COMMAND_OK;
 }

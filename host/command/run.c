@@ -189,10 +189,10 @@ static int run_batch(const struct arguments *arguments, struct host *host, struc
     mem_free(many.lines);
     if (!command_flush()) return COMMAND_RUN_FAILED;
     if (command_interrupted())
-        return command_fail(COMMAND_CANCELLED, "the batch was cancelled: %zu of %zu runs failed or did not end",
-                            many.failed, total);
+        return command_fail(COMMAND_CANCELLED, "the batch was cancelled: %zu of %zu run%s failed or did not end",
+                            many.failed, total, total == 1 ? "" : "s");
     if (!many.failed) return COMMAND_OK;
-    return command_fail(COMMAND_RUN_FAILED, "%zu of %zu runs failed", many.failed, total);
+    return command_fail(COMMAND_RUN_FAILED, "%zu of %zu run%s failed", many.failed, total, total == 1 ? "" : "s");
 }
 
 /* Options that would be ignored together are refused. */

@@ -184,7 +184,7 @@ static void on_quiet(void *user) {
             component ? value_chars(value_get(entry, "plugin"), NULL) : "", component ? ")" : "");
     }
     if (value_count(open) > QUIET_NODES)
-        command_fail(0, "warning: so have %zu nodes more", value_count(open) - QUIET_NODES);
+        command_fail(0, "warning: the same holds of %zu more", value_count(open) - QUIET_NODES);
     value_unref(open);
 }
 

@@ -377,9 +377,9 @@ static bool begin_step(struct run *run) {
         struct error error = ERROR_INIT;
         bool operators = run->recursion_limit == run->graph->host->recursion_max; /* tenon.yaml's is the least */
         error_set(&error, TN_LIMIT, "RECURSION_LIMIT",
-                  "the run has taken %u steps, which is its limit, and `%s` would be next; raise %s, or give the loop "
+                  "the run has taken %u step%s, which is its limit, and `%s` would be next; raise %s, or give the loop "
                   "a way to END",
-                  run->step,
+                  run->step, run->step == 1 ? "" : "s",
                   graph_node_name(run->graph, (int32_t)(run->triggered.count ? run->triggered.items[0].node
                                                                              : run->mapped.items[0].node)),
                   operators ? "limits.recursion_limit in tenon.yaml" : "recursion_limit");

@@ -220,6 +220,8 @@ edges:
 YAML
 run tenon run loop.yaml --run-config '{"recursion_limit": 7}'
 expect_code 1 && once "7" && expect_in err "RECURSION"
+run tenon run loop.yaml --run-config '{"recursion_limit": 1}'
+expect_code 1 && expect_in err "has taken 1 step, which"
 
 # ---- --batch ----
 printf '%s\n' '{"name": "a"}' '' '{"nam": "b"}' '{bad' '[1]' '{"name": "c"}' >lines.jsonl

@@ -316,6 +316,10 @@ run tenon thread show taken
 expect_in out "status       done"
 
 # ---- What doctor sees ----
+printf 'store: {use: sqlite, path: ./single.db}\n' >single.yaml
+run tenon run count.yaml --thread single --config single.yaml --durability exit
+run tenon doctor --config single.yaml
+expect_in out "single.db: 1 thread" && expect_not_in out "single.db: 1 threads"
 run tenon doctor
 expect_in out "kept.db: "
 expect_in out " threads"
