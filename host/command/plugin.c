@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include "host/check/exercise.h"
 #include "host/command/command.h"
+#include "host/command/schema.h"
 #include "host/host.h"
 #include "host/isolate/process.h"
 #include "host/isolate/serve.h"
@@ -176,66 +177,6 @@ static void show_text(const char *label, const char *text) {
     if (*text) command_say(stdout, "  %-10s %s\n", label, text);
 }
 
-/* "a or b", of names; `as_json`: of any values. */
-static void add_choice(struct buffer *out, tn_value choices, bool as_json) {
-    for (size_t i = 0; i < value_count(choices); i++) {
-        tn_value choice = value_at(choices, i);
-        const char *before = !i ? "" : i + 1 < value_count(choices) ? ", " : " or ";
-        char *text = as_json ? json_text(choice, JSON_COMPACT) : NULL;
-        buffer_format(out, "%s%s", before, text ? text : value_is(choice, TN_STRING) ? value_chars(choice, NULL) : "?");
-        mem_free(text);
-    }
-}
-
-static void add_member(struct buffer *out, tn_value property, const char *member, const char *label) {
-    tn_value value = value_get(property, member);
-    if (!value) return;
-    char *text = json_text(value, JSON_COMPACT);
-    buffer_format(out, ", %s%s", label, text);
-    mem_free(text);
-}
-
-/* "string, one of \"json\" or \"text\", default \"json\"": what its schema says in its plainest words. */
-static void add_form(struct buffer *out, tn_value property, bool required) {
-    static const struct {
-        const char *member, *label;
-    } plain[] = {{"const", "always "},    {"minimum", "at least "},           {"exclusiveMinimum", "more than "},
-                 {"maximum", "at most "}, {"exclusiveMaximum", "less than "}, {"default", "default "}};
-    bool object = value_is(property, TN_OBJECT);
-    tn_value type = object ? value_get(property, "type") : NULL, choices = object ? value_get(property, "enum") : NULL;
-    if (value_is(type, TN_ARRAY))
-        add_choice(out, type, false);
-    else
-        buffer_text(out, value_is(type, TN_STRING) ? value_chars(type, NULL) : "any");
-    if (required) buffer_text(out, ", required");
-    if (value_is(choices, TN_ARRAY)) {
-        buffer_text(out, ", one of ");
-        add_choice(out, choices, true);
-    }
-    for (size_t i = 0; object && i < sizeof plain / sizeof *plain; i++)
-        add_member(out, property, plain[i].member, plain[i].label);
-}
-
-/* The keys of an object's schema: name, what it may be, description. */
-static void show_properties(const char *label, tn_value schema) {
-    tn_value properties = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "properties") : NULL;
-    tn_value required = properties ? value_get(schema, "required") : NULL;
-    size_t count = properties && value_is(properties, TN_OBJECT) ? value_count(properties) : 0;
-    for (size_t i = 0; i < count; i++) {
-        tn_value key = value_key_at(properties, i), property = value_value_at(properties, i);
-        bool needed = false;
-        for (size_t j = 0; required && value_is(required, TN_ARRAY) && j < value_count(required); j++)
-            needed |= value_equal(value_at(required, j), key);
-        struct buffer form;
-        buffer_init(&form, SIZE_MAX);
-        add_form(&form, property, needed);
-        command_say(stdout, "      %-8s %-18s %s\n", i ? "" : label, value_chars(key, NULL), buffer_cstr(&form));
-        buffer_finish(&form);
-        const char *description = value_is(property, TN_OBJECT) ? manifest_text(property, "description") : "";
-        if (*description) command_say(stdout, "      %-8s %-18s   %s\n", "", "", description);
-    }
-}
-
 static void show_component(tn_value component) {
     tn_value effects = value_get(component, "effects");
     command_say(stdout, "\n  %s %s  %s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
@@ -250,9 +191,9 @@ static void show_component(tn_value component) {
         command_say(stdout, "      %-8s %s\n", "effects", value_count(effects) ? text : "none");
         mem_free(text);
     }
-    show_properties("config", value_get(component, "config"));
-    show_properties("input", value_get(component, "input"));
-    show_properties("output", value_get(component, "output"));
+    command_schema_members("config", value_get(component, "config"));
+    command_schema_members("input", value_get(component, "input"));
+    command_schema_members("output", value_get(component, "output"));
 }
 
 static void show_manifest(tn_value manifest) {
@@ -269,7 +210,7 @@ static void show_manifest(tn_value manifest) {
     show_set("provides", value_get(plugin, "provides"));
     show_set("dynamic", value_get(plugin, "dynamic"));
     show_text("isolation", manifest_text(plugin, "isolation"));
-    show_properties("config", value_get(plugin, "config"));
+    command_schema_members("config", value_get(plugin, "config"));
     for (size_t i = 0; components && i < value_count(components); i++) show_component(value_at(components, i));
 }
 

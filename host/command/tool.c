@@ -4,9 +4,9 @@
  */
 #include "host/command/tool.h"
 #include "adl/document/catalog.h"
-#include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/command/command.h"
+#include "host/command/schema.h"
 #include "host/config/config.h"
 #include "host/host.h"
 #include "host/plugin/registry.h"
@@ -98,71 +98,14 @@ int command_tool_search(const struct arguments *arguments) {
 
 /* ---- show ---- */
 
-/* "integer", "integer or null", "one of \"a\", \"b\"": what a schema takes, in short. */
-static void write_type(struct buffer *out, tn_value schema) {
-    tn_value type = value_get(schema, "type"), words = value_get(schema, "enum"), items = value_get(schema, "items");
-    if (words && value_is(words, TN_ARRAY)) {
-        buffer_text(out, "one of ");
-        for (size_t i = 0; i < value_count(words) && i < 10; i++) {
-            if (i) buffer_text(out, ", ");
-            json_write(out, value_at(words, i), JSON_COMPACT);
-        }
-        if (value_count(words) > 10) buffer_text(out, ", …");
-    } else if (type && value_is(type, TN_STRING)) {
-        buffer_text(out, value_chars(type, NULL));
-        if (value_text_is(type, "array") && items && value_is(items, TN_OBJECT)) {
-            buffer_text(out, " of ");
-            write_type(out, items);
-        }
-    } else if (type && value_is(type, TN_ARRAY)) {
-        for (size_t i = 0; i < value_count(type); i++)
-            buffer_format(out, "%s%s", i ? " or " : "",
-                          value_is(value_at(type, i), TN_STRING) ? value_chars(value_at(type, i), NULL) : "?");
-    } else {
-        buffer_text(out, "anything");
-    }
-}
-
-static bool is_required(tn_value schema, tn_value name) {
-    tn_value required = value_get(schema, "required");
-    for (size_t i = 0; value_is(required, TN_ARRAY) && i < value_count(required); i++)
-        if (value_equal(value_at(required, i), name)) return true;
-    return false;
-}
-
-#define SHOWN_DEPTH 6u
-
-/* A line for each property, those of objects inside below it. */
-static void print_properties(tn_value schema, unsigned depth) {
-    tn_value properties = value_get(schema, "properties");
-    for (size_t i = 0; properties && i < value_count(properties) && depth <= SHOWN_DEPTH; i++) {
-        tn_value name = value_key_at(properties, i), of = value_value_at(properties, i);
-        tn_value otherwise = value_get(of, "default");
-        struct buffer type;
-        buffer_init(&type, 300);
-        write_type(&type, of);
-        if (otherwise) buffer_text(&type, ", default ");
-        if (otherwise)
-            json_write(&type, otherwise, JSON_COMPACT);
-        else if (!is_required(schema, name))
-            buffer_text(&type, ", may be left out");
-        command_say(stdout, "%*s%s  %s%s%s\n", (int)(depth * 4), "", value_chars(name, NULL), buffer_cstr(&type),
-                    *text_of(of, "description") ? ": " : "", text_of(of, "description"));
-        buffer_finish(&type);
-        print_properties(of, depth + 1);
-        print_properties(value_get(of, "items"), depth + 1);
-    }
-}
-
 static void print_side(const char *what, tn_value schema) {
-    struct buffer type;
+    struct buffer form;
     if (!schema) return;
-    buffer_init(&type, 300);
-    write_type(&type, schema);
-    command_say(stdout, "\n%s: %s\n", what, buffer_cstr(&type));
-    buffer_finish(&type);
-    print_properties(schema, 1);
-    if (value_text_is(value_get(schema, "type"), "array")) print_properties(value_get(schema, "items"), 1);
+    buffer_init(&form, SIZE_MAX);
+    command_schema_form(&form, schema, schema);
+    command_say(stdout, "\n%s: %s\n", what, buffer_cstr(&form));
+    buffer_finish(&form);
+    command_schema_members(NULL, schema);
 }
 
 static void print_tool(tn_value row) {

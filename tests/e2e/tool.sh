@@ -11,7 +11,7 @@ expect_in out '"tool_name":"t.add","description":"Adds two integers, exactly.","
 expect_in out '"implementation_ref":"tenon.test/t.add","approval":"auto","title":"Adds.","plugin":"tenon.test"'
 run tenon tool show t.delete "${plugin[@]}"
 expect_in out "t.delete: Deletes a file." && expect_in out "effects: destructive, fs.write:/data"
-expect_in out 'approval: ask, as it declares the effect `destructive`' && expect_in out "    path  string: which file"
+expect_in out 'approval: ask, as it declares the effect `destructive`' && expect_in out "    path               string, required" && expect_in out "which file"
 run tenon tool show t.add "${plugin[@]}" --json
 expect_in out '"output_schema":{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}'
 run tenon tool show t.addd "${plugin[@]}"
