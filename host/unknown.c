@@ -9,6 +9,7 @@
 #include "adl/value/nearest.h"
 #include "host/config/config.h"
 #include "host/host.h"
+#include "host/model/model.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include <string.h>
@@ -71,7 +72,15 @@ static void look_up_binding(const struct asking *asking, const char *role, tn_va
     tn_value name = value_is(binding, TN_OBJECT) ? value_get(binding, "provider") : binding;
     const char *provider = value_chars(name, NULL);
     size_t length = strcspn(provider, ":");
-    if (catalog->find(catalog->self, "model", provider, length)) return;
+    struct error error = ERROR_INIT;
+    int32_t status = model_check(asking->host, binding, &error);
+    if (status != TN_OK && status != TN_NOT_FOUND) {
+        tn_value wrong = value_format("tenon.yaml: models.%s: %s", role, error.message);
+        asking->say(asking->user, value_chars(wrong, NULL));
+        value_unref(wrong);
+    }
+    error_finish(&error);
+    if (status != TN_NOT_FOUND) return;
     struct nearest nearest;
     nearest_init(&nearest, provider, length);
     catalog->each(catalog->self, "model", offer_component, &nearest);

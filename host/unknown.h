@@ -1,5 +1,5 @@
 /*
- * unknown.h - names in tenon.yaml that nobody here has: plugins, and providers of models.
+ * unknown.h - names in tenon.yaml that nobody here has: plugins, and providers of models; and models that do not fit.
  *
  * The file may be one that several projects share, so such a name is no error; it is told, because a mistyped one does
  * nothing. Providers are told by `tenon check` alone: a role that no document uses harms nobody.
@@ -25,8 +25,8 @@ typedef void unknown_say(void *user, const char *message);
 /* Ids under `plugins.isolation` and `plugins.config`. */
 void unknown_plugins(struct host *host, unknown_say *say, void *user);
 /*
- * Providers under `models`. Plugins that add providers at run time are loaded, as far as that is safe for somebody who
- * only asks.
+ * Providers under `models`, and bindings that the schemas of theirs do not take. Plugins that add providers at run time
+ * are loaded, as far as that is safe for somebody who only asks.
  */
 void unknown_providers(struct host *host, unknown_say *say, void *user);
 /*

@@ -10,14 +10,17 @@
 #include "host/command/command.h"
 #include "host/config/config.h"
 #include "host/host.h"
+#include "host/log.h"
 #include "host/pack/installed.h"
 #include "host/plugin/loader.h"
+#include "host/plugin/manifest.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
 #include "host/sandbox/sandbox.h"
 #include "host/store/collections.h"
 #include "host/store/store.h"
+#include "host/unknown.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -122,6 +125,62 @@ static void tell(struct report *report, const char *label, const char *message, 
         if (value_text_is(value_at(report->told, i), message)) return;
     report->told = value_push_take(report->told, value_text(message));
     row(report, WRONG, label, "%s [%s]", message, code);
+}
+
+/* ---- What each plugin is told in tenon.yaml ---- */
+
+/* What a plugin says of its section while it is loaded. */
+static void note_line(void *user, int32_t level, const char *who, const char *line) {
+    if (level >= LOG_WARN) tell(user, who ? who : "plugins", line, level == LOG_WARN ? "WARNING" : "INVALID_CONFIG");
+}
+
+static bool names(tn_value ids, const char *prefix) {
+    for (size_t i = 0; i < value_count(ids); i++) {
+        tn_value id = value_at(ids, i);
+        if (value_is(id, TN_STRING) && strncmp(value_chars(id, NULL), prefix, strlen(prefix)) == 0) return true;
+    }
+    return false;
+}
+
+/* It came with the host, reads what its section names, and has nothing to wait for: no servers, that is. */
+static bool only_reads(const struct plugin *plugin) {
+    tn_value manifest = manifest_plugin(plugin_manifest(plugin));
+    return plugin_bundled(plugin) && value_count(value_get(manifest, "dynamic")) > 0 &&
+           !names(value_get(manifest, "requires"), "tenon.expect/") &&
+           !names(value_get(manifest, "optional"), "tenon.expect/");
+}
+
+static void look_at_section(struct report *report, struct plugin *plugin, const struct host *host) {
+    struct error error = ERROR_INIT;
+    size_t before = report->wrong;
+    if (!config_plugin(host->config, plugin_id(plugin))) return;
+    log_set_sink(note_line, report);
+    int32_t status = plugin_check_section(plugin, &error);
+    if (status == TN_OK && only_reads(plugin)) status = plugin_load(plugin, &error);
+    log_set_sink(NULL, NULL);
+    if (status != TN_OK && (report->wrong == before || strcmp(error.code, "PLUGIN_REFUSED") != 0))
+        tell(report, plugin_id(plugin), error.message, error.code);
+    else if (status == TN_OK && report->wrong == before)
+        row(report, FINE, plugin_id(plugin), "its section of tenon.yaml fits");
+    error_finish(&error);
+}
+
+static void visit_section(void *user, struct plugin *plugin) {
+    struct report *report = user;
+    struct host *host = registry_user(plugin_registry(plugin));
+    struct error error = ERROR_INIT;
+    if (!plugin_refusal(plugin) && loader_preflight(plugin, &error) == TN_OK) look_at_section(report, plugin, host);
+    error_finish(&error);
+}
+
+static void say_unknown(void *user, const char *message) { tell(user, "tenon.yaml", message, "NOT_FOUND"); }
+static void say_model(void *user, const char *message) { tell(user, "models", message, "INVALID_CONFIG"); }
+
+static void look_at_sections(struct report *report, struct host *host) {
+    report->section = "what tenon.yaml says";
+    unknown_plugins(host, say_unknown, report);
+    registry_each_plugin(host->registry, visit_section, report);
+    unknown_providers(host, say_model, report);
 }
 
 static void look_at_plugin(void *user, struct plugin *plugin) {
@@ -252,6 +311,7 @@ int command_doctor(const struct arguments *arguments) {
         look_at_config(&report, host);
         look_at_path(&report, host);
         look_at_plugins(&report, host);
+        look_at_sections(&report, host);
         look_at_store(&report, host);
     } else {
         row(&report, WRONG, "host", "%s [%s]", error.message, error.code);

@@ -498,8 +498,10 @@ const struct command commands[] = {
     {"pack remove", "NAME [VERSION]", "remove a pack", "All its versions, or one.", "$ tenon pack remove acme-text\n",
      NULL, 1, 2, command_pack_remove, false},
     {"doctor", "", "say what this installation has, and what is wrong with it",
-     "Versions, search paths, configuration, plugins that cannot be used and why.", "$ tenon doctor\n", json_option, 0,
-     0, command_doctor, false},
+     "Versions, search paths, configuration, plugins that cannot be used and why. What tenon.yaml says of plugins and\n"
+     "models is held against their schemas; files and programs that it names are looked for, secrets fetched. No\n"
+     "server is started. The exit code is 4 where there is a problem.",
+     "$ tenon doctor\n", json_option, 0, 0, command_doctor, false},
     {"reference", "[TOPIC]", "print the reference, as Markdown",
      "Topics: commands, diagnostics, adl, expressions, errors, config; or a code, as ADL-E021. It is made from the\n"
      "tables the program itself uses.",

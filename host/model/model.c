@@ -6,6 +6,7 @@
  * fallback the deltas begin again; {reset} says so.
  */
 #include "host/model/model.h"
+#include "adl/schema/schema.h"
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -326,6 +327,35 @@ static void explain_secrets(tn_value object, struct error *error) {
                           "`secrets: {MY_KEY: {%s: …}}`: write {secret: MY_KEY} here",
                           error->message, value_chars(value_key_at(object, i), NULL), forms[j]);
     }
+}
+
+/* Members that are missing may come from who asks for the model. */
+static bool tells(const struct schema_error *found) {
+    return strcmp(found->keyword, "required") != 0 || *found->pointer;
+}
+
+int32_t model_check(struct host *host, tn_value binding, struct error *error) {
+    tn_value object = binding_object(binding), named = value_get(object, "provider"), options = value_object();
+    size_t length = 0;
+    const char *id = value_is(named, TN_STRING) ? value_chars(named, &length) : "";
+    const struct component_info *info = host->catalog.find(host->catalog.self, "model", id, length);
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    int32_t status = info ? TN_OK : TN_NOT_FOUND;
+    for (size_t i = 0; i < value_count(object); i++)
+        if (!value_text_is(value_key_at(object, i), "provider"))
+            options =
+                value_set_key_take(options, value_ref(value_key_at(object, i)), value_ref(value_value_at(object, i)));
+    if (info && info->config) (void)schema_validate(info->config, options, &errors);
+    for (size_t i = 0; status == TN_OK && i < errors.count; i++) {
+        if (!tells(&errors.items[i])) continue;
+        status = error_set(error, TN_INVALID, "INVALID_CONFIG", "the configuration of the model `%s`: %s%s%s", id,
+                           errors.items[i].pointer, *errors.items[i].pointer ? ": " : "", errors.items[i].message);
+        explain_secrets(object, error);
+    }
+    schema_errors_finish(&errors);
+    value_unref(options);
+    value_unref(object);
+    return status;
 }
 
 static int32_t provider_new(struct host *host, tn_value binding, tn_value config, struct provider *out,

@@ -37,10 +37,17 @@ struct callable *model_provider(const struct callable *callable, uint32_t index)
 
 /*
  * What somebody has typed as a model: "provider:model", or JSON, as above; *out is a new reference. INVALID_CONFIG, or
- * the code of what is no JSON; the message begins with `what`, for people, and says what may
- * stand `before` a binding there ("" for nothing).
+ * the code of what is no JSON; the message begins with `what`, for people, and says what may stand `before` a binding
+ * there ("" for nothing).
  */
 int32_t model_binding_read(const char *text, const char *what, const char *before, tn_value *out, struct error *error);
+
+/*
+ * Whether a provider's own schema takes a binding that is no list, as far as that is known without what a document adds
+ * to it: nothing is made, and no plugin loaded but to find the provider. TN_NOT_FOUND: nobody has it, and nothing is in
+ * *error. TN_INVALID: INVALID_CONFIG.
+ */
+int32_t model_check(struct host *host, tn_value binding, struct error *error);
 
 /*
  * Binds a role from now on, as `--model` says it: "planner=openai:gpt-4o", or without a role "openai:gpt-4o", which

@@ -55,6 +55,11 @@ struct plugin *plugin_of(const tn_host *host);
 
 /* [loop] Loads the code and initialises it; nothing where that was done. The failure is remembered. */
 int32_t plugin_load(struct plugin *plugin, struct error *error);
+/*
+ * [loop] Its section of the configuration, checked as plugin_load does, and programs that it names looked for; nothing
+ * of the plugin runs, secrets are fetched. TN_OK, or the first thing that is wrong.
+ */
+int32_t plugin_check_section(struct plugin *plugin, struct error *error);
 /* [loop] An interface the loaded plugin provides, asked for once and remembered by the caller; NULL where it does not.
  */
 const void *plugin_interface(const struct plugin *plugin, const char *interface_id);

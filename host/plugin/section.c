@@ -1,9 +1,10 @@
 /*
  * section.c - a plugin's section of the configuration, as the plugin gets it: checked, filled, and with whole paths.
  *
- * Two annotations of the plugin's config schema mean something here. `x-tenon: file` is the name of a file: it becomes
+ * Annotations of the plugin's config schema mean something here. `x-tenon: file` is the name of a file: it becomes
  * absolute, from the folder of the tenon.yaml that has it, and what the operator names so the plugin may read.
- * `x-tenon: effect` is an effect that the operator grants to it beyond what its manifest declares.
+ * `x-tenon: effect` is an effect that the operator grants to it beyond what its manifest declares. `x-tenon: program`,
+ * a program that it will start, is looked for where somebody only checks.
  */
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
@@ -11,6 +12,7 @@
 #include "host/plugin/plugin_internal.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct named { /* files found in a section */
     struct plugin *plugin;
@@ -41,6 +43,21 @@ static void on_annotation(void *self, const char *pointer, bool on_key, tn_value
     grant_take(named->plugin, value_format("fs.read:%s", value_chars(path, NULL)));
     named->pointers = value_push_take(named->pointers, value_text(pointer));
     named->paths = value_push_take(named->paths, path);
+}
+
+static void find_program(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
+    tn_value *missing = self;
+    if (on_key || *missing || !value_text_is(annotation, "program") || !value_is(where, TN_STRING)) return;
+    const char *name = value_chars(where, NULL), *path = getenv("PATH");
+    bool found = strchr(name, '/') && access(name, X_OK) == 0;
+    for (const char *at = path ? path : "/usr/bin:/bin"; !found && *at && !strchr(name, '/');) {
+        size_t length = strcspn(at, ":");
+        tn_value file = value_format("%.*s/%s", length ? (int)length : 1, length ? at : ".", name);
+        found = access(value_chars(file, NULL), X_OK) == 0;
+        value_unref(file);
+        at += length + (at[length] == ':');
+    }
+    if (!found) *missing = value_format("%s: there is no program `%s`", pointer, name);
 }
 
 /* The key that a step of a JSON Pointer stands for, up to `end`: mem_free it. */
@@ -121,5 +138,20 @@ int32_t plugin_section(struct plugin *plugin, tn_value *out, struct error *error
     schema_errors_finish(&errors);
     schema_unref(schema);
     value_unref(section);
+    return status;
+}
+
+int32_t plugin_check_section(struct plugin *plugin, struct error *error) {
+    tn_value document = value_get(manifest_plugin(plugin->manifest), "config"), section = NULL, missing = NULL;
+    struct schema *schema = NULL;
+    int32_t status = plugin_section(plugin, &section, error);
+    if (status == TN_OK && document && schema_compile(document, NULL, &schema, NULL) == TN_OK)
+        schema_each_annotation(schema, section, "x-tenon", find_program, &missing);
+    if (missing)
+        status = error_set(error, TN_NOT_FOUND, "NOT_FOUND", "tenon.yaml: plugins.config.%s at %s", plugin->id,
+                           value_chars(missing, NULL));
+    value_unref(missing);
+    value_unref(section);
+    schema_unref(schema);
     return status;
 }
