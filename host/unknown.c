@@ -7,11 +7,14 @@
 #include "adl/document/document.h"
 #include "adl/value/buffer.h"
 #include "adl/value/nearest.h"
+#include "adl/value/wildcard.h"
 #include "host/config/config.h"
 #include "host/host.h"
 #include "host/model/model.h"
+#include "host/plugin/check.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
+#include "host/tool/policy.h"
 #include <string.h>
 
 struct asking {
@@ -124,4 +127,77 @@ int32_t unknown_role(const struct host *host, const struct document *document, s
                          near ? "`?" : "");
     }
     return TN_OK;
+}
+
+/* ---- Tools, and what they do ---- */
+
+#define EFFECT_PREFIX "effect:"
+
+struct rule { /* a key of tools.approval */
+    const char *pattern;
+    bool fits;
+    struct nearest nearest;
+    tn_value offered; /* patterns made of names: what `nearest` points into */
+};
+
+static bool try_tool(void *user, const struct component_info *info) {
+    struct rule *rule = user;
+    const char *dot = strrchr(info->id, '.');
+    rule->fits |= wildcard_matches(rule->pattern, info->id);
+    if (!strchr(rule->pattern, '*')) {
+        nearest_offer(&rule->nearest, info->id, strlen(info->id));
+    } else if (dot) {
+        tn_value family = value_format("%.*s.*", (int)(dot - info->id), info->id);
+        size_t length;
+        const char *text = value_chars(family, &length);
+        nearest_offer(&rule->nearest, text, length);
+        rule->offered = value_push_take(rule->offered, family);
+    }
+    return !rule->fits;
+}
+
+static bool try_effects(void *user, const struct component_info *info) {
+    struct rule *rule = user;
+    for (size_t i = 0; value_is(info->effects, TN_ARRAY) && i < value_count(info->effects); i++) {
+        tn_value effect = value_at(info->effects, i);
+        if (!value_is(effect, TN_STRING)) continue;
+        rule->fits |= tool_effect_fits(rule->pattern, value_chars(effect, NULL));
+        nearest_offer(&rule->nearest, value_chars(effect, NULL), strcspn(value_chars(effect, NULL), ":"));
+    }
+    return !rule->fits;
+}
+
+static void try_known(struct rule *rule) {
+    for (const char *const *known = check_known_effects; *known; known++) {
+        /* "network.http:example.com" is one of network.http's. */
+        size_t length = strlen(*known);
+        bool narrower = strncmp(rule->pattern, *known, length) == 0 && rule->pattern[length] == ':';
+        rule->fits |= narrower || tool_effect_fits(rule->pattern, *known);
+        nearest_offer(&rule->nearest, *known, length);
+    }
+    rule->fits |= tool_effect_fits(rule->pattern, TOOL_EFFECT_UNKNOWN);
+}
+
+static void look_up_rule(const struct asking *asking, const char *key, bool all) {
+    const struct catalog *catalog = &asking->host->catalog;
+    bool effect = strncmp(key, EFFECT_PREFIX, strlen(EFFECT_PREFIX)) == 0;
+    struct rule rule = {.pattern = effect ? key + strlen(EFFECT_PREFIX) : key, .offered = value_array()};
+    nearest_init(&rule.nearest, rule.pattern, strlen(rule.pattern));
+    catalog->each(catalog->self, "tool", effect ? try_effects : try_tool, &rule);
+    if (effect) try_known(&rule);
+    if (!rule.fits && (all || nearest_result(&rule.nearest))) {
+        tn_value what = value_format("tools.approval: `%s` means no %s that is known here, and does nothing", key,
+                                     effect ? "effect" : "tool");
+        tell(asking, value_chars(what, NULL), &rule.nearest);
+        value_unref(what);
+    }
+    value_unref(rule.offered);
+}
+
+void unknown_tools(struct host *host, unknown_say *say, void *user) {
+    const struct asking asking = {host, say, user};
+    tn_value rules = config_tool_approval(host->config);
+    bool all = registry_knows_all(host->registry, "tool");
+    for (size_t i = 0; rules && i < value_count(rules); i++)
+        look_up_rule(&asking, value_chars(value_key_at(rules, i), NULL), all);
 }

@@ -34,5 +34,10 @@ void unknown_providers(struct host *host, unknown_say *say, void *user);
  * which --model without a role binds, is none of them. `document`, whose roles are offered, has been read.
  */
 int32_t unknown_role(const struct host *host, const struct document *document, struct error *error);
+/*
+ * Rules of `tools.approval` that mean no tool, or no effect, that is known: nothing is loaded to find out. Where
+ * plugins are left that may add tools, only those are told that are nearly something known.
+ */
+void unknown_tools(struct host *host, unknown_say *say, void *user);
 
 #endif

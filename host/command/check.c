@@ -51,6 +51,7 @@ int command_check(const struct arguments *arguments) {
     command_print_diagnostics(arguments, found, json);
     size_t errors = diagnostics_errors(found), warnings = diagnostics_warnings(found) + unpriced;
     unknown_providers(host, warn, &warnings);
+    unknown_tools(host, warn, &warnings);
     if (!json && !argument_given(arguments, "quiet")) {
         if (errors || warnings)
             fprintf(stderr, "%zu error%s, %zu warning%s\n", errors, errors == 1 ? "" : "s", warnings,

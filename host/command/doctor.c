@@ -174,6 +174,7 @@ static void visit_section(void *user, struct plugin *plugin) {
 }
 
 static void say_unknown(void *user, const char *message) { tell(user, "tenon.yaml", message, "NOT_FOUND"); }
+static void say_rule(void *user, const char *message) { tell(user, "tools", message, "NOT_FOUND"); }
 static void say_model(void *user, const char *message) { tell(user, "models", message, "INVALID_CONFIG"); }
 
 static void look_at_sections(struct report *report, struct host *host) {
@@ -181,6 +182,7 @@ static void look_at_sections(struct report *report, struct host *host) {
     unknown_plugins(host, say_unknown, report);
     registry_each_plugin(host->registry, visit_section, report);
     unknown_providers(host, say_model, report);
+    unknown_tools(host, say_rule, report);
 }
 
 static void look_at_plugin(void *user, struct plugin *plugin) {

@@ -5,6 +5,7 @@
  * A test is one call of the model, without a document: what a node of a graph would get from it, and how long it took.
  */
 #include "host/model/model.h"
+#include "adl/schema/schema.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
@@ -17,6 +18,7 @@
 #include "host/plugin/registry.h"
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define TEST_PROMPT     "Answer with the one word OK."
 #define TEST_TIMEOUT_MS 60000
@@ -29,6 +31,64 @@ static bool add_provider(void *user, const struct component_info *info) {
     row = value_set_take(row, "plugin", value_text(info->plugin_id));
     *list = value_push_take(*list, row);
     return true;
+}
+
+/* Whether what a member holds is usually secret: "api_key", "authorization". */
+static bool is_secret_name(const char *name) {
+    static const char *const ends[] = {"key", "token", "secret", "password", "authorization", "credentials", "cookie"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (length >= strlen(ends[i]) && strcasecmp(name + length - strlen(ends[i]), ends[i]) == 0) return true;
+    return false;
+}
+
+static bool is_secret_schema(tn_value schema) {
+    return schema && value_is(schema, TN_OBJECT) &&
+           (value_get(schema, "writeOnly") == value_bool(true) ||
+            value_text_is(value_get(schema, "x-tenon"), "secret"));
+}
+
+/* What may be shown of an option: no text that stands where a secret does; {secret: NAME} says which it is. */
+static tn_value shown(tn_value value, tn_value schema, bool secret) {
+    tn_value properties = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "properties") : NULL, out;
+    if (value_is(value, TN_STRING)) return secret ? value_text("(hidden)") : value_ref(value);
+    if (value_is(value, TN_ARRAY)) {
+        out = value_array();
+        for (size_t i = 0; i < value_count(value); i++)
+            out = value_push_take(out, shown(value_at(value, i), NULL, secret));
+        return out;
+    }
+    if (!value_is(value, TN_OBJECT) || (value_count(value) == 1 && value_is(value_get(value, "secret"), TN_STRING)))
+        return value_ref(value);
+    out = value_object();
+    for (size_t i = 0; i < value_count(value); i++) {
+        tn_value key = value_key_at(value, i), inside = properties ? value_get_key(properties, key) : NULL;
+        bool hidden = secret || is_secret_name(value_chars(key, NULL)) || is_secret_schema(inside);
+        out = value_set_key_take(out, value_ref(key), shown(value_value_at(value, i), inside, hidden));
+    }
+    return out;
+}
+
+/* A binding, or a list of them, without secrets; a new reference. */
+static tn_value shown_binding(const struct host *host, tn_value binding) {
+    if (value_is(binding, TN_ARRAY)) {
+        tn_value list = value_array();
+        for (size_t i = 0; i < value_count(binding); i++)
+            list = value_push_take(list, shown_binding(host, value_at(binding, i)));
+        return list;
+    }
+    size_t length = 0;
+    tn_value named = value_is(binding, TN_OBJECT) ? value_get(binding, "provider") : NULL;
+    const char *id = named && value_is(named, TN_STRING) ? value_chars(named, &length) : "";
+    const struct component_info *info = host->catalog.find(host->catalog.self, "model", id, length);
+    return shown(binding, info && info->config ? schema_document(info->config) : NULL, false);
+}
+
+static tn_value shown_roles(const struct host *host) {
+    tn_value roles = config_models(host->config), out = value_object();
+    for (size_t i = 0; roles && i < value_count(roles); i++)
+        out = value_set_key_take(out, value_ref(value_key_at(roles, i)), shown_binding(host, value_value_at(roles, i)));
+    return out;
 }
 
 /* "openai:gpt-4o, else anthropic:…"; the JSON of what is neither. mem_free it. */
@@ -64,22 +124,23 @@ static void print_providers(tn_value providers) {
 int command_model_list(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
-    tn_value providers = value_array(), roles = config_models(host->config);
+    tn_value providers = value_array(), roles = shown_roles(host);
     host->catalog.each(host->catalog.self, "model", add_provider, &providers);
     if (argument_given(arguments, "json")) {
         tn_value all = value_set_take(value_object_reserve(2), "providers", value_ref(providers));
-        all = value_set_take(all, "roles", roles ? value_ref(roles) : value_object());
+        all = value_set_take(all, "roles", value_ref(roles));
         command_print(all);
         value_unref(all);
     } else {
         if (value_count(providers)) puts("providers:");
         print_providers(providers);
-        if (roles && value_count(roles)) puts("roles, as tenon.yaml and --model have them:");
+        if (value_count(roles)) puts("roles, as tenon.yaml and --model have them:");
         print_roles(roles);
         if (!value_count(providers))
             command_fail(0, "no plugin provides a model; `tenon doctor` says where they are looked for");
     }
     value_unref(providers);
+    value_unref(roles);
     host_free(host);
     return COMMAND_OK;
 }

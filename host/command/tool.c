@@ -11,6 +11,7 @@
 #include "host/host.h"
 #include "host/plugin/registry.h"
 #include "host/tool/tool.h"
+#include "host/unknown.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -75,12 +76,19 @@ static void print_rows(const struct arguments *arguments, const struct listing *
     for (size_t i = 0; i < value_count(listing->rows); i++) print_row(listing, value_at(listing->rows, i));
 }
 
+/* A rule that does nothing may be one that should have forbidden something. */
+static void warn(void *user, const char *message) {
+    (void)user;
+    command_fail(0, "warning: %s", message);
+}
+
 static int list(const struct arguments *arguments, const char *query, size_t limit, const char *none) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
     struct listing listing = {.host = host, .rows = value_array()};
     tool_search(host, query, limit, add_row, &listing);
     print_rows(arguments, &listing);
+    unknown_tools(host, warn, NULL);
     if (!value_count(listing.rows) && !argument_given(arguments, "json")) command_fail(0, "%s", none);
     value_unref(listing.rows);
     host_free(host);
@@ -146,6 +154,7 @@ int command_tool_show(const struct arguments *arguments) {
         command_print(row);
     else
         print_tool(row);
+    unknown_tools(host, warn, NULL);
     value_unref(row);
     host_free(host);
     return COMMAND_OK;

@@ -95,7 +95,9 @@ static int agree(const struct arguments *arguments, struct calling *calling, con
     int code = COMMAND_OK;
     command_tool_policy(calling->host, info, &policy);
     *approved = argument_given(arguments, "yes");
-    if (tool_validate(info->input, *given, TOOL_ARGUMENTS, info->id, &error) != TN_OK) {
+    if (policy.approval == TOOL_DENY) {
+        code = COMMAND_OK; /* refused, and noted, where every use is: before anything is said of its arguments */
+    } else if (tool_validate(info->input, *given, TOOL_ARGUMENTS, info->id, &error) != TN_OK) {
         code = command_fail_error(COMMAND_USAGE, &error);
     } else if (policy.approval == TOOL_ASK && !*approved) {
         tn_value answer = ask(calling, info, &policy, *given), changed = value_get(answer, "arguments");

@@ -143,22 +143,24 @@ static void check_fields(const struct described *to, tn_value component, const c
     }
 }
 
+const char *const check_known_effects[] = {"fs.read",
+                                           "fs.write",
+                                           "network.http",
+                                           "net",
+                                           "process.spawn",
+                                           "secret",
+                                           "clock",
+                                           "random",
+                                           "destructive",
+                                           "state.read",
+                                           "state.task_create",
+                                           "state.task_update",
+                                           "state.task_claim",
+                                           "state.artifact_write",
+                                           NULL};
+
 /* A name of an effect that is nearly one that means something here; others are the author's own. */
 static void check_effects(const struct described *to, tn_value component) {
-    static const char *const known[] = {"fs.read",
-                                        "fs.write",
-                                        "network.http",
-                                        "net",
-                                        "process.spawn",
-                                        "secret",
-                                        "clock",
-                                        "random",
-                                        "destructive",
-                                        "state.read",
-                                        "state.task_create",
-                                        "state.task_update",
-                                        "state.task_claim",
-                                        "state.artifact_write"};
     tn_value effects = value_get(component, "effects");
     for (size_t i = 0; value_is(effects, TN_ARRAY) && i < value_count(effects); i++) {
         tn_value effect = value_at(effects, i);
@@ -168,9 +170,9 @@ static void check_effects(const struct described *to, tn_value component) {
         bool found = false;
         struct nearest nearest;
         nearest_init(&nearest, text, length);
-        for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-            found |= strlen(known[k]) == length && memcmp(known[k], text, length) == 0;
-            nearest_offer(&nearest, known[k], strlen(known[k]));
+        for (size_t k = 0; check_known_effects[k]; k++) {
+            found |= strlen(check_known_effects[k]) == length && memcmp(check_known_effects[k], text, length) == 0;
+            nearest_offer(&nearest, check_known_effects[k], strlen(check_known_effects[k]));
         }
         const char *near = nearest_result(&nearest);
         if (found || !near || strncmp(text, "state.", 6) == 0) continue;

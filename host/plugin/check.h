@@ -49,4 +49,7 @@ int check_worst(const struct check *check);
 const char *check_severity_name(enum check_severity severity); /* "note", "warning", "error" */
 tn_value check_to_value(const struct check *check);            /* [{severity, code, message}]; a new reference */
 
+/* The effects that mean something to a host, without what a `:` adds to them; NULL ends them. */
+extern const char *const check_known_effects[];
+
 #endif

@@ -137,6 +137,9 @@ int32_t registry_resolve(struct registry *registry, const char *kind, const char
  * time are loaded, as far as that is safe for somebody who only asks (bundled, or in a process of their own).
  */
 const struct component_info *registry_find(void *registry, const char *kind, const char *id, size_t length);
+/* Whether every component of the kind is known: no plugin that adds such at run time is left to be loaded, or failed.
+ */
+bool registry_knows_all(const struct registry *registry, const char *kind);
 /* Loads the plugins that add components of the kind at run time; those that cannot be loaded are logged. */
 void registry_load_dynamic(struct registry *registry, const char *kind);
 /* What is known of it without loading anything; NULL where nothing is. */

@@ -282,6 +282,14 @@ static void load_dynamic(struct registry *registry, const char *kind, bool only_
     if (registry->options.wait && registry_expecting(registry)) registry->options.wait(registry->options.user);
 }
 
+bool registry_knows_all(const struct registry *registry, const char *kind) {
+    for (size_t i = 0; i < registry->plugin_count; i++) {
+        const struct plugin *plugin = registry->plugins[i];
+        if (!plugin->replaced && plugin->state != PLUGIN_LOADED && is_dynamic(plugin, kind)) return false;
+    }
+    return !registry_expecting(registry);
+}
+
 void registry_load_dynamic(struct registry *registry, const char *kind) {
     load_dynamic(registry, kind, true);  /* says what went wrong */
     load_dynamic(registry, kind, false); /* whoever asks means to use them */

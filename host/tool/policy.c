@@ -120,16 +120,16 @@ static tn_value rule_of(tn_value rules, const char *name, bool *exact) {
 }
 
 /* "network.http" is meant by "network.http:example.com" as well. */
-static bool effect_fits(const char *pattern, const char *effect) {
+bool tool_effect_fits(const char *pattern, const char *effect) {
     size_t length = strlen(pattern);
     return wildcard_matches(pattern, effect) || (strncmp(effect, pattern, length) == 0 && effect[length] == ':');
 }
 
 static bool has_effect(tn_value effects, const char *pattern) {
-    if (!effects || !value_is(effects, TN_ARRAY)) return effect_fits(pattern, TOOL_EFFECT_UNKNOWN);
+    if (!effects || !value_is(effects, TN_ARRAY)) return tool_effect_fits(pattern, TOOL_EFFECT_UNKNOWN);
     for (size_t i = 0; i < value_count(effects); i++) {
         tn_value effect = value_at(effects, i);
-        if (value_is(effect, TN_STRING) && effect_fits(pattern, value_chars(effect, NULL))) return true;
+        if (value_is(effect, TN_STRING) && tool_effect_fits(pattern, value_chars(effect, NULL))) return true;
     }
     return false;
 }

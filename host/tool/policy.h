@@ -48,6 +48,8 @@ bool tool_entries_have(tn_value entries, const char *name);
 /* `rules`: {pattern or "effect:PATTERN": approval}, NULL is none. `effects`: an array, NULL is unknown. */
 void tool_policy_of(tn_value entries, tn_value rules, const char *name, tn_value effects, bool chosen,
                     struct tool_policy *out);
+/* Whether "effect:PATTERN" of the operator's means an effect that a tool has; `pattern` is what is after the colon. */
+bool tool_effect_fits(const char *pattern, const char *effect);
 void tool_policy_finish(struct tool_policy *policy);
 /* Says nothing that must be seen to: the tool may as well be called by itself. */
 bool tool_policy_is_plain(const struct tool_policy *policy);

@@ -63,6 +63,20 @@ echo '{"a": 2, "b": 2}' | tenon tool call t.add - "${plugin[@]}" >"$work/out" 2>
 expect_code 0 && expect_out '{"sum":4}'
 
 # ---- The operator's word ----
+# One that means nothing is told: it may be one that should have forbidden something.
+echo 'tools: {approval: {memory.pt: deny, "memry.*": deny, no.such.one: deny, "effect:destructve": ask, "effect:net": ask, "effect:network.http:x.example": deny, "t.*": auto}}' >tenon.yaml
+run tenon tool list "${plugin[@]}"
+expect_code 0 && expect_in err '`memory.pt` means no tool that is known here, and does nothing; did you mean `memory.put`?'
+expect_in err 'did you mean `memory.*`?' && expect_in err 'did you mean `destructive`?' && expect_in err '`no.such.one` means no tool'
+[ "$(grep -c warning "$work/err")" = 4 ] || fails "expected four warnings"
+run tenon doctor
+expect_code 4 && expect_in out 'did you mean `memory.put`?' && expect_not_in out 'no.such.one' # a plugin that is not loaded may have it
+run tenon check "$SOURCE/samples/hello/hello.yaml" --strict
+expect_code 3 && expect_in err 'did you mean `destructive`?'
+echo 'tools: {approval: {"*": deny}, audit: ./denied.jsonl}' >tenon.yaml
+run tenon tool call t.add '{}' "${plugin[@]}"
+expect_code 1 && expect_in err TOOL_DENIED
+grep -q '"tool":"t.add".*"outcome":"TOOL_DENIED"' denied.jsonl || fails "a denial is not noted"
 cat >tenon.yaml <<'Y'
 tools:
   approval: {"effect:destructive": deny, "t.*": ask, t.add: auto, t.ask: auto}
