@@ -42,8 +42,7 @@ static int32_t plugin_config(void *user, const char *plugin_id, tn_value *out, s
 
 /* ---- Waiting for plugins ---- */
 
-#define EXPECT_MS 60000 /* waited for at most, for what a plugin says that it will add */
-#define SETTLE_MS 1000  /* and for what it does by itself, where it is only checked */
+#define SETTLE_MS 1000 /* waited for at most, for what a plugin does by itself, where it is only checked */
 
 struct waiting {
     struct loop_timer timer;
@@ -68,14 +67,10 @@ static bool wait_for(const struct host *host, int64_t ms, bool (*done)(void *of)
     return !waiting.late;
 }
 
-static bool nothing_expected(void *registry) { return !registry_expecting(registry); }
-
 /* Nothing of ours runs meanwhile that could be waiting for this very document: only from outside the loop. */
-static void expect_wait(void *user) {
+static bool expect_wait(void *user, bool (*done)(void *of), void *of) {
     const struct host *host = user;
-    if (!loop_running(host->loop) && !wait_for(host, EXPECT_MS, nothing_expected, host->registry))
-        log_write(LOG_WARN, NULL, "a plugin says that it will add components, and has not done so within %d s",
-                  EXPECT_MS / 1000);
+    return loop_running(host->loop) || wait_for(host, REGISTRY_EXPECT_MS, done, of);
 }
 
 static void forked(void *user) { loop_forked(((const struct host *)user)->loop); }

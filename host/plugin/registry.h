@@ -30,6 +30,7 @@ struct search;
 
 #define REGISTRY_PLUGINS_MAX    1000u   /* plugins known at once, refused ones included */
 #define REGISTRY_COMPONENTS_MAX 100000u /* components ever known to one registry, removed ones included */
+#define REGISTRY_EXPECT_MS      60000   /* waited for at most, for what a plugin says that it will add */
 #define REGISTRY_PROBLEMS_MAX   200u    /* problems kept; further ones are counted */
 
 /* An interface that plugins may ask for. A table of them ends with a row whose id is NULL. */
@@ -64,9 +65,10 @@ struct registry_options {
     const char *(*folder)(void *user, const char *plugin_id);
     const struct isolation *isolation; /* NULL: every plugin runs in this process */
     /*
-     * Lets time pass until registry_expecting is false, or it has been long enough. May be NULL: nobody waits.
+     * Lets time pass until done(of) is true; false: it is not, and REGISTRY_EXPECT_MS are over. May be NULL: nobody
+     * waits.
      */
-    void (*wait)(void *user);
+    bool (*wait)(void *user, bool (*done)(void *of), void *of);
     /*
      * For plugin_check, which runs plugins in a child of fork; each may be NULL. `forked` is called there before
      * anything else; `settle` runs what plugins wait for until done(of) is true, or it has been long enough.
@@ -157,8 +159,8 @@ int32_t registry_add_component(struct plugin *plugin, tn_value component, struct
 int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error);
 /* The plugin says that it will add components soon, or that these are all (tenon.expect). */
 void registry_expect(struct plugin *plugin, bool more);
-/* Whether any of them does. */
-bool registry_expecting(const struct registry *registry);
+/* Whether any of them does that may add components of the kind at run time; NULL: of any. */
+bool registry_expecting(const struct registry *registry, const char *kind);
 /* Before everything ends: those that have used it are quiesced, and may go on expecting while they take leave. */
 void registry_take_leave(struct registry *registry);
 /* Grows with every component or plugin that comes or goes: what was derived from the catalog is then out of date. */

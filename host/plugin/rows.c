@@ -253,23 +253,53 @@ static bool is_dynamic(const struct plugin *plugin, const char *kind) {
     return false;
 }
 
-bool registry_expecting(const struct registry *registry) {
-    for (size_t i = 0; i < registry->plugin_count; i++) {
-        const struct plugin *plugin = registry->plugins[i];
-        bool there = plugin->state == PLUGIN_LOADED || plugin->state == PLUGIN_QUIESCED;
-        if (plugin->expecting && there && !plugin->replaced) return true;
-    }
+/* What it has said is about components of this kind, or it is taking leave. */
+static bool is_expecting(const struct plugin *plugin, const char *kind) {
+    bool there = plugin->state == PLUGIN_LOADED || plugin->state == PLUGIN_QUIESCED;
+    return plugin->expecting && there && !plugin->replaced && (!kind || is_dynamic(plugin, kind));
+}
+
+bool registry_expecting(const struct registry *registry, const char *kind) {
+    for (size_t i = 0; i < registry->plugin_count; i++)
+        if (is_expecting(registry->plugins[i], kind)) return true;
     return false;
+}
+
+/* What somebody waits for. */
+struct awaited {
+    const struct registry *registry;
+    const char *kind; /* NULL: of any */
+    const char *id;   /* NULL: all that there will be */
+    size_t length;
+};
+
+static bool has_come(void *of) {
+    const struct awaited *awaited = of;
+    if (awaited->id && row_find(awaited->registry, awaited->kind, awaited->id, awaited->length)) return true;
+    return !registry_expecting(awaited->registry, awaited->kind);
+}
+
+static void await(const struct registry *registry, struct awaited awaited) {
+    if (!registry->options.wait || has_come(&awaited)) return;
+    if (registry->options.wait(registry->options.user, has_come, &awaited)) return;
+    for (size_t i = 0; i < registry->plugin_count; i++)
+        if (is_expecting(registry->plugins[i], awaited.kind))
+            log_write(LOG_WARN, registry->plugins[i]->id,
+                      "it says that it will add components, and has not done so within %d s",
+                      REGISTRY_EXPECT_MS / 1000);
 }
 
 void registry_take_leave(struct registry *registry) {
     for (size_t i = 0; i < registry->plugin_count; i++)
         if (registry->plugins[i]->expects) plugin_quiesce(registry->plugins[i]);
-    if (registry->options.wait && registry_expecting(registry)) registry->options.wait(registry->options.user);
+    await(registry, (struct awaited){.registry = registry});
 }
 
-/* Loads every plugin that adds components of the kind at run time, and has not been loaded. */
-static void load_dynamic(struct registry *registry, const char *kind, bool only_asked) {
+/*
+ * Loads every plugin that adds components of the kind at run time, and has not been loaded; waits for `id`, or where
+ * that is NULL for all that they will add.
+ */
+static void load_dynamic(struct registry *registry, const char *kind, const char *id, size_t length, bool only_asked) {
     for (size_t i = 0; i < registry->plugin_count; i++) {
         struct plugin *plugin = registry->plugins[i];
         bool safe = !only_asked || plugin->isolated || plugin->bundled;
@@ -279,7 +309,7 @@ static void load_dynamic(struct registry *registry, const char *kind, bool only_
         if (plugin_load(plugin, &error) != TN_OK && only_asked) log_write(LOG_ERROR, NULL, "%s", error.message);
         error_finish(&error);
     }
-    if (registry->options.wait && registry_expecting(registry)) registry->options.wait(registry->options.user);
+    await(registry, (struct awaited){registry, kind, id, length});
 }
 
 bool registry_knows_all(const struct registry *registry, const char *kind) {
@@ -287,12 +317,12 @@ bool registry_knows_all(const struct registry *registry, const char *kind) {
         const struct plugin *plugin = registry->plugins[i];
         if (!plugin->replaced && plugin->state != PLUGIN_LOADED && is_dynamic(plugin, kind)) return false;
     }
-    return !registry_expecting(registry);
+    return !registry_expecting(registry, kind);
 }
 
 void registry_load_dynamic(struct registry *registry, const char *kind) {
-    load_dynamic(registry, kind, true);  /* says what went wrong */
-    load_dynamic(registry, kind, false); /* whoever asks means to use them */
+    load_dynamic(registry, kind, NULL, 0, true);  /* says what went wrong */
+    load_dynamic(registry, kind, NULL, 0, false); /* whoever asks means to use them */
 }
 
 const struct component_info *registry_known(const struct registry *registry, const char *kind, const char *id) {
@@ -305,7 +335,7 @@ static struct row *row_search(struct registry *registry, const char *kind, const
                               bool only_asked) {
     struct row *row = row_find(registry, kind, id, length);
     if (row) return row;
-    load_dynamic(registry, kind, only_asked);
+    load_dynamic(registry, kind, id, length, only_asked);
     return row_find(registry, kind, id, length);
 }
 

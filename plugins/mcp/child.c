@@ -94,7 +94,7 @@ static void next_step(void *argument) {
     if (child->step < 2) child->timer = tn.core->post(tn.host, MCP_GRACE_MS, next_step, child);
 }
 
-void child_end(struct child *child) {
+void child_end(struct child *child, bool heard) {
     if (child == NULL) return;
     if (child->gone) {
         child_free(child);
@@ -103,6 +103,7 @@ void child_end(struct child *child) {
     child->ending = true;
     child->next = ending;
     ending = child;
+    if (!heard) send_next_signal(child);
     if (!last_ones) child->timer = tn.core->post(tn.host, MCP_GRACE_MS, next_step, child);
 }
 

@@ -19,6 +19,9 @@
 #define STEADY_MS          10000 /* it ran so long: the next death is not the same trouble */
 
 static void start(struct server *server);
+static void begin(struct server *server);
+
+static int64_t now_ms(void) { return tn.core->monotonic_ns(tn.host) / 1000000; }
 
 /* ---- What the configuration says ---- */
 
@@ -26,6 +29,10 @@ const char *server_prefix(const struct server *server) { return tn_get_text(serv
 int64_t server_timeout_ms(const struct server *server) { return tn_get_int(server->config, "timeout_ms", TIMEOUT_MS); }
 const char *server_sampling(const struct server *server) { return tn_get_text(server->config, "sampling", NULL); }
 tn_value server_roots(const struct server *server) { return server->roots; }
+
+static int64_t connect_timeout_ms(const struct server *server) {
+    return tn_get_int(server->config, "connect_timeout_ms", CONNECT_TIMEOUT_MS);
+}
 
 static bool is_http(const struct server *server) { return tn.value->get(server->config, "url") != NULL; }
 
@@ -137,8 +144,6 @@ static bool calls_wait(const struct server *server) {
     return false;
 }
 
-static int64_t now_ms(void) { return tn.core->monotonic_ns(tn.host) / 1000000; }
-
 static void rested(void *argument) {
     struct server *server = argument;
     server->timer = 0;
@@ -169,7 +174,7 @@ static void on_failed(void *user, const char *code, const char *why) {
     drop_session(server);
     if (old_one) { /* perhaps it cannot bear to be asked anything before `initialize` */
         server->legacy = true;
-        start(server);
+        begin(server); /* in the time that it has */
     } else if (!was_ready) {
         give_up(server, code, why);
     } else {
@@ -220,6 +225,7 @@ static void on_listed(struct server *server) {
     registering_end(server);
     if (server->again) {
         server->again = false;
+        if (server->settled) server->until_ms = now_ms() + connect_timeout_ms(server);
         list_page(server);
         return;
     }
@@ -281,8 +287,9 @@ static void list_page(struct server *server) {
         tn.value->end(builder);
         params = tn.value->finish(builder);
     }
-    int64_t timeout_ms = tn_get_int(server->config, "connect_timeout_ms", CONNECT_TIMEOUT_MS);
-    if (session_request(server->session, "tools/list", params, NULL, false, timeout_ms, listed, server) == 0) {
+    int64_t left_ms = server->until_ms - now_ms();
+    if (session_request(server->session, "tools/list", params, NULL, false, left_ms > 0 ? left_ms : 1, listed,
+                        server) == 0) {
         registering_keep_all(server);
         on_listed(server);
     }
@@ -314,6 +321,7 @@ static void on_changed(void *user, enum session_list list) {
         server->again = true;
     } else {
         server->listing = true;
+        server->until_ms = now_ms() + connect_timeout_ms(server);
         list_page(server);
     }
 }
@@ -339,7 +347,7 @@ static struct transport *open_transport(struct server *server, char *why, size_t
     return stdio_new(&options, &events, why, size);
 }
 
-static void start(struct server *server) {
+static void begin(struct server *server) {
     const struct session_options options = {.name = server->name,
                                             .era = tn_get_text(server->config, "era", "auto"),
                                             .log_level = tn_get_text(server->config, "log", "warning"),
@@ -347,8 +355,8 @@ static void start(struct server *server) {
                                             .sampling = server_sampling(server) != NULL,
                                             .legacy = server->legacy,
                                             .http = is_http(server),
-                                            .connect_timeout_ms =
-                                                tn_get_int(server->config, "connect_timeout_ms", CONNECT_TIMEOUT_MS)};
+                                            .until_ms = server->until_ms,
+                                            .connect_timeout_ms = connect_timeout_ms(server)};
     const struct session_events events = {server,      on_ready, on_failed,    on_changed,
                                           on_progress, on_asked, on_withdrawn, NULL};
     char why[400] = "there is no memory left";
@@ -362,6 +370,11 @@ static void start(struct server *server) {
     }
     drop_session(server);
     give_up(server, "CONNECT", why);
+}
+
+static void start(struct server *server) {
+    server->until_ms = now_ms() + connect_timeout_ms(server);
+    begin(server);
 }
 
 void server_connect(struct server *server) {

@@ -34,6 +34,7 @@ struct server {
     /* The list of tools that is being read. */
     tn_value cursor;
     uint32_t pages;
+    int64_t until_ms;    /* of the monotonic clock: its tools are known by then, or cannot be */
     bool listing, again; /* it is being read; it has changed meanwhile */
     bool legacy, settled;
     /* Starts again. */

@@ -94,6 +94,12 @@ static void fail(struct session *session, const char *code, const char *why) {
 
 /* ---- The handshake with a session ---- */
 
+/* What is left for the handshake; never 0, which would be no limit. */
+static int64_t left_ms(const struct session *session) {
+    int64_t left = session->options.until_ms - tn.core->monotonic_ns(tn.host) / 1000000;
+    return left > 0 ? left : 1;
+}
+
 static void initialised(void *user, const struct rpc_answer *answer) {
     struct session *session = user;
     char why[400];
@@ -140,8 +146,7 @@ static void initialise(struct session *session, const char *version) {
     put_info(builder, "clientInfo");
     tn.value->end(builder);
     tn_value params = tn.value->finish(builder);
-    if (rpc_call(session->rpc, "initialize", params, NULL, session->options.connect_timeout_ms, initialised, session) ==
-        0)
+    if (rpc_call(session->rpc, "initialize", params, NULL, left_ms(session), initialised, session) == 0)
         fail(session, "LIMIT", "`initialize` cannot be sent: there is no memory left");
     tn_release(params);
 }
@@ -222,11 +227,11 @@ static bool has_version(tn_value list, const char *version) {
 
 static void discovered(void *user, const struct rpc_answer *answer);
 
-/* An older server may keep silent, through pipes; HTTP always has an answer. */
+/* An older server may keep silent, through pipes, and is then asked as such in the same time; HTTP has an answer. */
 static void discover(struct session *session) {
-    int64_t timeout_ms = session->options.connect_timeout_ms;
+    int64_t timeout_ms = left_ms(session);
     bool may_be_silent = strcmp(session->options.era, "auto") == 0 && !session->options.http;
-    if (may_be_silent && timeout_ms > MCP_PROBE_MS) timeout_ms = MCP_PROBE_MS;
+    if (may_be_silent) timeout_ms = timeout_ms / 2 > MCP_PROBE_MS ? MCP_PROBE_MS : timeout_ms / 2 + 1;
     if (session_request(session, "server/discover", NULL, NULL, false, timeout_ms, discovered, session) == 0)
         fail(session, "LIMIT", "`server/discover` cannot be sent: there is no memory left");
 }

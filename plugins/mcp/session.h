@@ -27,7 +27,8 @@ struct session_options {
     bool sampling;              /* a model stands ready */
     bool legacy;                /* it did not survive server/discover before */
     bool http;                  /* parameters that are sent as headers matter */
-    int64_t connect_timeout_ms; /* for each request of the handshake */
+    int64_t until_ms;           /* of the monotonic clock: the handshake has ended by then */
+    int64_t connect_timeout_ms; /* for what is asked besides, once it has */
 };
 
 struct session_events {

@@ -27,6 +27,7 @@ struct stdio {
     struct lines out, err;
     char how[96]; /* it ended; "" while it runs */
     uint64_t timer;
+    bool heard;  /* it has said something */
     bool *freed; /* on the stack of whoever is giving an event */
 };
 
@@ -42,7 +43,7 @@ static void stdio_close(struct transport *transport) {
     if (stdio->freed != NULL) *stdio->freed = true;
     for (int i = 0; i < 3; i++) stop_watching(stdio, i);
     if (stdio->timer != 0) (void)tn.core->unpost(tn.host, stdio->timer);
-    child_end(stdio->child);
+    child_end(stdio->child, stdio->heard);
     buffer_free(&stdio->unsent);
     lines_free(&stdio->out);
     lines_free(&stdio->err);
@@ -57,6 +58,7 @@ static bool on_line(void *user, const char *line, uint64_t length) {
     const struct transport_events *events = &stdio->transport.events;
     tn_value message = NULL;
     bool freed = false, *outer = stdio->freed;
+    stdio->heard = true;
     while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t')) length--;
     if (line != NULL && length == 0) return true;
     stdio->freed = &freed;

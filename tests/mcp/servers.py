@@ -51,7 +51,7 @@ def test_everything_through_pipes():
     got = call("s.get-roots-list", "s.toggle-simulated-logging")
     check(os.path.realpath(".") in got.contents[0], "roots", got.contents)
     shown = tenon("tool", "show", "s.get-sum")
-    check("number: First number" in re.sub(" +", " ", shown.out), "tenon tool show", shown.out, shown.err)
+    check("number, required First number" in re.sub("\\s+", " ", shown.out), "tenon tool show", shown.out, shown.err)
 
 
 def test_everything_over_http():

@@ -19,10 +19,11 @@ typedef struct tn_expect_draft {
     uint32_t size;
     uint32_t reserved;
     /*
-     * [loop] more: 1: this plugin will add components soon. Until it says 0, whoever opens a document, or asks for all
-     * that there is, waits for it, a minute at most; but nobody does so from inside a task. Where it says 1 in quiesce,
-     * the host lets time pass until it says 0, for what it has to tell others before it ends: a second or two, not
-     * more. TN_INVALID: neither 0 nor 1.
+     * [loop] more: 1: this plugin will add components soon, of the kinds that its manifest has under `dynamic`. Until
+     * it says 0, whoever asks for one of these that is not there waits until it is, whoever asks for all waits for all,
+     * a minute at most; but nobody does so from inside a task. Where it says 1 in quiesce, the host lets time pass
+     * until it says 0, for what it has to tell others before it ends: a second or two, not more. TN_INVALID: neither 0
+     * nor 1.
      */
     int32_t (*expect)(const tn_host *host, int32_t more);
 } tn_expect_draft;
