@@ -131,7 +131,7 @@ static void tell(struct report *report, const char *label, const char *message, 
 
 /* What a plugin says of its section while it is loaded. */
 static void note_line(void *user, int32_t level, const char *who, const char *line) {
-    if (level >= LOG_WARN) tell(user, who ? who : "plugins", line, level == LOG_WARN ? "WARNING" : "INVALID_CONFIG");
+    if (level >= LOG_WARN) row(user, WRONG, who ? who : "plugins", "%s", line);
 }
 
 static bool names(tn_value ids, const char *prefix) {

@@ -125,7 +125,11 @@ bool config_secret_waits(const struct config *config, const char *name); /* it m
 bool config_secret_absent(const struct config *config, const char *name);
 /* Where it may be sent to: an array of "host", "host:port" and "*.domain"; NULL where nothing is said. Borrowed. */
 tn_value config_secret_hosts(const struct config *config, const char *name);
-/* `value` with every {secret: NAME} in it replaced by its text; a new reference. */
+/*
+ * `value` with every {secret: NAME} in it replaced by its text; a new reference. Where one cannot be had the others are
+ * looked for all the same: the status is not TN_OK, *error is of the first, and *out has those that are missing as they
+ * were.
+ */
 int32_t config_reveal(const struct config *config, tn_value value, tn_value *out, struct error *error);
 
 #endif

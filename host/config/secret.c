@@ -203,11 +203,17 @@ tn_value config_secret_hosts(const struct config *config, const char *name) {
     return config ? value_get(value_get(config->secrets, name), "hosts") : NULL;
 }
 
+/* What cannot be had stays; *error is of the first. */
 static tn_value revealed(const struct config *config, tn_value value, struct error *error) {
     if (value_is(value, TN_OBJECT)) {
         tn_value name = value_count(value) == 1 ? value_get(value, "secret") : NULL, secret = NULL;
-        if (name && value_is(name, TN_STRING))
-            return config_secret(config, value_chars(name, NULL), -1, &secret, error) == TN_OK ? secret : NULL;
+        if (name && value_is(name, TN_STRING)) {
+            struct error why = ERROR_INIT;
+            int32_t status = config_secret(config, value_chars(name, NULL), -1, &secret, &why);
+            if (status != TN_OK && !error->code) error_copy(error, &why);
+            error_finish(&why);
+            return status == TN_OK ? secret : value_ref(value);
+        }
     } else if (!value_is(value, TN_ARRAY)) {
         return value_ref(value);
     }
@@ -216,10 +222,6 @@ static tn_value revealed(const struct config *config, tn_value value, struct err
     for (size_t i = 0; i < value_count(value); i++) {
         tn_value item = object ? value_value_at(value, i) : value_at(value, i);
         tn_value fresh = revealed(config, item, error);
-        if (!fresh) {
-            value_unref(all);
-            return NULL;
-        }
         if (fresh == item)
             value_unref(fresh);
         else if (object)
@@ -231,8 +233,10 @@ static tn_value revealed(const struct config *config, tn_value value, struct err
 }
 
 int32_t config_reveal(const struct config *config, tn_value value, tn_value *out, struct error *error) {
-    tn_value all = revealed(config, value, error);
-    if (!all) return TN_NOT_FOUND;
-    *out = all;
-    return TN_OK;
+    struct error why = ERROR_INIT;
+    *out = revealed(config, value, &why);
+    int32_t status = why.code ? TN_NOT_FOUND : TN_OK;
+    if (status != TN_OK && error) error_copy(error, &why);
+    error_finish(&why);
+    return status;
 }

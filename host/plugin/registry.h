@@ -56,7 +56,8 @@ struct registry_options {
     bool allow_drafts;
     /*
      * The section of the configuration for a plugin: an object, a new reference; NULL in *out is none. Not TN_OK: the
-     * plugin is refused with the error. May be NULL.
+     * plugin is refused with the error, unless *out is the section with {secret: NAME} where there was none to be had,
+     * and all of these are of items that may be left out (section.c). May be NULL.
      */
     int32_t (*config)(void *user, const char *plugin_id, tn_value *out, struct error *error);
     /* What a plugin of this process is seen through: check mode (interface/guard.h). May be NULL. */

@@ -4,10 +4,13 @@
  * Annotations of the plugin's config schema mean something here. `x-tenon: file` is the name of a file: it becomes
  * absolute, from the folder of the tenon.yaml that has it, and what the operator names so the plugin may read.
  * `x-tenon: effect` is an effect that the operator grants to it beyond what its manifest declares. `x-tenon: program`,
- * a program that it will start, is looked for where somebody only checks.
+ * a program that it will start, is looked for where somebody only checks. `x-tenon: separate` is a list or mapping of
+ * items that have nothing to do with each other: one that is wrong, or whose secret cannot be had, is null for the
+ * plugin.
  */
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
+#include "host/log.h"
 #include "host/plugin/manifest.h"
 #include "host/plugin/plugin_internal.h"
 #include <stdlib.h>
@@ -105,13 +108,113 @@ static void resolve(struct plugin *plugin, const struct schema *schema, tn_value
     value_unref(named.paths);
 }
 
+/* ---- Items that stand each for themselves (`x-tenon: separate`): one that is wrong is left out, the others stay ----
+ */
+
+struct leaving_out {
+    const struct plugin *plugin;
+    tn_value pointers; /* of the lists and mappings that have such items */
+    tn_value dropped;  /* {pointer of an item: true} */
+};
+
+static void find_separate(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
+    struct leaving_out *leaving_out = self;
+    (void)where;
+    if (!on_key && value_text_is(annotation, "separate"))
+        leaving_out->pointers = value_push_take(leaving_out->pointers, value_text(pointer));
+}
+
+/* Takes note that the item with `pointer` in it is left out, and says why; false: it is part of none. */
+static bool leave_out(struct leaving_out *leaving_out, const char *pointer, const char *why) {
+    for (size_t i = 0; i < value_count(leaving_out->pointers); i++) {
+        size_t length;
+        const char *list = value_chars(value_at(leaving_out->pointers, i), &length);
+        if (strncmp(pointer, list, length) != 0 || pointer[length] != '/') continue;
+        size_t whole = length + 1 + strcspn(pointer + length + 1, "/");
+        char *item = mem_text_n(pointer, whole);
+        if (!value_get(leaving_out->dropped, item))
+            log_write(LOG_ERROR, leaving_out->plugin->id, "tenon.yaml: plugins.config.%s at %s: %s; it is left out",
+                      leaving_out->plugin->id, pointer, why);
+        leaving_out->dropped = value_set_take(leaving_out->dropped, item, value_bool(true));
+        mem_free(item);
+        return true;
+    }
+    return false;
+}
+
+/* Every {secret: NAME} that is still there was not to be had. False: one of them is of no separate item. */
+static bool leave_out_secrets(struct leaving_out *leaving_out, tn_value part, const char *pointer, const char *why) {
+    bool object = value_is(part, TN_OBJECT), good = true;
+    tn_value name = object && value_count(part) == 1 ? value_get(part, "secret") : NULL;
+    if (name && value_is(name, TN_STRING)) {
+        tn_value told = strstr(why, value_chars(name, NULL))
+                            ? value_text(why)
+                            : value_format("the secret `%s` cannot be had", value_chars(name, NULL));
+        good = leave_out(leaving_out, pointer, value_chars(told, NULL));
+        value_unref(told);
+        return good;
+    }
+    for (size_t i = 0; good && (object || value_is(part, TN_ARRAY)) && i < value_count(part); i++) {
+        tn_value inside = object ? value_format("%s/%s", pointer, value_chars(value_key_at(part, i), NULL))
+                                 : value_format("%s/%zu", pointer, i);
+        good = leave_out_secrets(leaving_out, object ? value_value_at(part, i) : value_at(part, i),
+                                 value_chars(inside, NULL), why);
+        value_unref(inside);
+    }
+    return good;
+}
+
+/* The section without them: of a list null stays, so that the others keep their places. A new reference. */
+static tn_value without(const struct leaving_out *leaving_out, tn_value section) {
+    tn_value left = value_ref(section), nothing = value_null();
+    for (size_t i = 0; i < value_count(leaving_out->dropped); i++) {
+        tn_value next = replaced(left, value_chars(value_key_at(leaving_out->dropped, i), NULL), nothing);
+        value_unref(left);
+        left = next;
+    }
+    return left;
+}
+
+/* ---- The whole ---- */
+
+static void say_wrong(const struct plugin *plugin, const struct schema_errors *errors, int32_t status,
+                      struct error *error) {
+    error_set(error, status, "INVALID_CONFIG", "tenon.yaml: plugins.config.%s%s%s: %s%s", plugin->id,
+              *errors->items[0].pointer ? " at " : "", errors->items[0].pointer, errors->items[0].message,
+              errors->count > 1 ? " (and more)" : "");
+}
+
+/* Checks a section that has been filled; what may be left out of it is noted. */
+static int32_t check_section(struct leaving_out *leaving_out, const struct schema *schema, tn_value filled,
+                             bool complete, struct error *error) {
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    int32_t status = TN_OK, wrong;
+    schema_each_annotation(schema, filled, "x-tenon", find_separate, leaving_out);
+    if (!complete && !leave_out_secrets(leaving_out, filled, "", error->message)) {
+        tn_value why = value_text(error->message);
+        status = error_set(error, TN_NOT_FOUND, "SECRET_NOT_FOUND", "tenon.yaml: plugins.config.%s: %s",
+                           leaving_out->plugin->id, value_chars(why, NULL));
+        value_unref(why);
+    }
+    wrong = status == TN_OK ? schema_validate(schema, filled, &errors) : TN_OK;
+    for (size_t i = 0; wrong != TN_OK && status == TN_OK && i < errors.count; i++)
+        if (errors.more || !leave_out(leaving_out, errors.items[i].pointer, errors.items[i].message))
+            say_wrong(leaving_out->plugin, &errors, status = wrong, error);
+    schema_errors_finish(&errors);
+    if (status == TN_OK) error_finish(error);
+    return status;
+}
+
 int32_t plugin_section(struct plugin *plugin, tn_value *out, struct error *error) {
     const struct registry_options *options = &plugin->registry->options;
     tn_value document = value_get(manifest_plugin(plugin->manifest), "config"), section = NULL;
     struct schema *schema = NULL;
-    struct schema_errors errors = SCHEMA_ERRORS_INIT;
     int32_t status = options->config ? options->config(options->user, plugin->id, &section, error) : TN_OK;
-    if (status != TN_OK) return status;
+    bool complete = status == TN_OK;
+    if (!complete && (!section || !document)) {
+        value_unref(section);
+        return status;
+    }
     if (!section) section = value_object();
     if (!document) {
         *out = section;
@@ -122,20 +225,19 @@ int32_t plugin_section(struct plugin *plugin, tn_value *out, struct error *error
     if (status != TN_OK) {
         error_set(error, status, "MANIFEST_INVALID", "%s: manifest: plugin: `config`: %s", plugin->path, inner.message);
     } else {
+        struct leaving_out leaving_out = {plugin, value_array(), value_object()};
         tn_value filled = schema_with_defaults(schema, section);
-        status = schema_validate(schema, filled, &errors);
-        if (status != TN_OK) {
-            error_set(error, status, "INVALID_CONFIG", "tenon.yaml: plugins.config.%s%s%s: %s%s", plugin->id,
-                      *errors.items[0].pointer ? " at " : "", errors.items[0].pointer, errors.items[0].message,
-                      errors.count > 1 ? " (and more)" : "");
-            value_unref(filled);
-        } else {
-            resolve(plugin, schema, &filled);
-            *out = filled;
+        status = check_section(&leaving_out, schema, filled, complete, error);
+        if (status == TN_OK) {
+            tn_value left = without(&leaving_out, filled);
+            resolve(plugin, schema, &left);
+            *out = left;
         }
+        value_unref(filled);
+        value_unref(leaving_out.pointers);
+        value_unref(leaving_out.dropped);
     }
     error_finish(&inner);
-    schema_errors_finish(&errors);
     schema_unref(schema);
     value_unref(section);
     return status;

@@ -10,8 +10,8 @@
  * string}}}}
  *             - tools/weather.yaml
  *
- * Its components are known once it is initialised. All faults of all descriptions are told, and none of them may be
- * there: half of what somebody asked for is not what they asked for.
+ * Its components are known once it is initialised. A description that is wrong costs that tool: its place and
+ * what is wrong are told, and the others are there.
  */
 #include "call.h"
 #include "orphans.h"
@@ -28,37 +28,42 @@ static struct definition *definitions;
 
 /* ---- Reading ---- */
 
-static bool add(tn_value value, const char *where, const char *folder) {
+/* What is wrong with it has been logged where it is not added. */
+static void add(tn_value value, const char *where, const char *folder) {
     struct definition *definition = definition_read(value, where, folder);
-    if (definition == NULL) return false;
     struct definition **last = &definitions;
     while (*last != NULL) last = &(*last)->next;
     *last = definition;
-    return true;
 }
 
 /* One description, or a list of them. */
-static bool add_file(const char *path) {
+static void add_file(const char *path) {
     const char *slash = strrchr(path, '/');
     struct text folder = {.limit = 4096};
     tn_value root = yaml_read_file(path);
-    bool good = root != NULL;
     if (slash != NULL) text_add(&folder, path, (uint64_t)(slash > path ? slash - path : 1));
-    if (tn.value->kind(root) == TN_ARRAY)
-        for (uint64_t i = 0, count = tn.value->count(root); i < count; i++)
-            good &= add(tn.value->at(root, i), path, slash != NULL ? text_chars(&folder) : NULL);
-    else if (root != NULL)
-        good = add(root, path, slash != NULL ? text_chars(&folder) : NULL);
+    const char *from = slash != NULL ? text_chars(&folder) : NULL;
+    if (root != NULL && tn.value->kind(root) != TN_ARRAY) add(root, path, from);
+    for (uint64_t i = 0, count = root != NULL ? tn.value->count(root) : 0; i < count; i++) {
+        char where[4200];
+        if (tn.value->kind(root) != TN_ARRAY) break;
+        (void)snprintf(where, sizeof(where), "%.4096s: [%llu]", path, (unsigned long long)i);
+        add(tn.value->at(root, i), where, from);
+    }
     text_free(&folder);
     tn_release(root);
-    return good;
 }
 
-static bool offer(void) {
-    bool good = true;
-    for (const struct definition *definition = definitions; definition != NULL; definition = definition->next)
-        good &= registry->add(tn.host, definition->component) == TN_OK; /* the reason has been logged */
-    return good;
+static void offer(void) {
+    for (struct definition **at = &definitions; *at != NULL;) {
+        struct definition *definition = *at;
+        if (registry->add(tn.host, definition->component) == TN_OK) {
+            at = &definition->next;
+            continue;
+        }
+        *at = definition->next; /* the reason has been logged */
+        definition_free(definition);
+    }
 }
 
 static void forget(void) {
@@ -71,19 +76,21 @@ static void forget(void) {
 
 static int32_t init(void *self, tn_value config) {
     tn_value list = tn.value->get(config, "tools");
-    bool good = true;
     (void)self;
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
         tn_value item = tn.value->at(list, i);
         const char *path = tn_chars(item, NULL);
+        if (tn.value->kind(item) == TN_NULL) continue; /* left out by the host, which has said so */
         char where[96];
         (void)snprintf(where, sizeof(where), "tenon.yaml: plugins.config.tenon.define.tools[%llu]",
                        (unsigned long long)i);
-        good &= path != NULL ? add_file(path) : add(item, where, NULL);
+        if (path != NULL)
+            add_file(path);
+        else
+            add(item, where, NULL);
     }
-    if (good && offer()) return TN_OK;
-    forget();
-    return TN_INVALID;
+    offer();
+    return TN_OK;
 }
 
 static void deinit(void *self) {

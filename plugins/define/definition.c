@@ -196,7 +196,8 @@ static bool read_rest(struct definition *definition, struct drawn *drawn, const 
     if (!check_members(definition->value, of_tools, where, "")) return false;
     if (!check_members(tn.value->get(definition->value, "http"), of_requests, where, "http.")) return false;
     if (!read_implementation(definition, where)) return false;
-    if (definition->by == BY_DOCUMENT && !read_document(definition, drawn, folder)) return false;
+    if (definition->by == BY_DOCUMENT && !read_document(definition, drawn, folder))
+        return refuse(where, "its document cannot be used, as the line before says; this tool is left out");
     tn_value name = tn.value->get(definition->value, "name");
     if (!is_text(name)) name = drawn->name;
     if (!is_text(name)) return refuse(where, "`name` is missing: what is the tool called?");

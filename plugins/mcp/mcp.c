@@ -67,6 +67,7 @@ static int32_t init(void *self, tn_value config) {
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
         tn_value name, entry;
         if (tn.value->entry(list, i, &name, &entry) != TN_OK) break;
+        if (tn.value->kind(entry) == TN_NULL) continue; /* left out by the host, which has said so */
         *last = server_new(tn_chars(name, NULL), entry, folder, keeps);
         if (*last == NULL) {
             forget();

@@ -49,11 +49,9 @@ static int32_t init(void *self, tn_value config) {
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
         tn_value name, section;
         if (tn.value->entry(list, i, &name, &section) != TN_OK) break;
+        if (tn.value->kind(section) == TN_NULL) continue; /* left out by the host, which has said so */
         struct service *service = service_read(tn_chars(name, NULL), section);
-        if (service == NULL) {
-            forget();
-            return TN_INVALID;
-        }
+        if (service == NULL) continue; /* what is wrong has been said; the others are there */
         service->next = services;
         services = service;
     }

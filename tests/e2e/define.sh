@@ -111,7 +111,35 @@ printf '{"text": "%s"}' "$(cat big)" >big.json
 call up @big.json
 expect_code 0 && [ "$(wc -c <"$work/out")" -gt 3000000 ] || fails "expected all of a large text"
 
-# ---- Wrong ones: every fault, with its place, and no tool at all ----
+# ---- Wrong ones: every fault, with its place, and the others are there ----
+cat >some.yaml <<'Y'
+plugins:
+  config:
+    tenon.define:
+      tools:
+        - {name: fine.one, command: [echo, one]}
+        - {name: bad.secret, http: {url: "http://h/", headers: {a: {secret: NO_SUCH}}}}
+        - {name: "9", command: [x]}
+        - {name: bad.document, document: gone.yaml}
+        - {name: bad.hole, command: [echo, "{"]}
+        - list.yaml
+        - {name: fine.two, command: [echo, two]}
+Y
+printf -- '- {name: bad.none}\n- {name: fine.three, command: [echo, three]}\n' >list.yaml
+for tool in one two three; do
+    call "fine.$tool" '{}' -c some.yaml --yes
+    expect_code 0 && expect_out "$tool"
+done
+expect_in err 'tenon.define: tenon.yaml: plugins.config.tenon.define at /tools/1/http/headers/a: the secret `NO_SUCH` cannot be had'
+expect_in err 'at /tools/2/name: ' && expect_in err 'tenon.define.tools[3]: its document' && expect_in err 'tenon.define.tools[4]: `bad.hole`'
+expect_in err 'list.yaml: [0]: found none of' && expect_not_in err fine.one
+[ "$(grep -c 'NO_SUCH` cannot be had' "$work/err")" = 1 ] || fails "told more than once"
+run tenon doctor -c some.yaml
+expect_code 4 && expect_in out "tools[4]"
+run tenon tool show bad.hole -c some.yaml
+expect_code 2 && expect_in err TOOL_NOT_FOUND
+
+# ---- Each fault ----
 wrong() { # DESCRIPTION MESSAGE
     echo "plugins: {config: {tenon.define: {tools: [$1]}}}" >wrong.yaml
     run tenon tool call nothing '{}' -c wrong.yaml

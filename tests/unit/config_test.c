@@ -422,7 +422,8 @@ static void reveals(void **state) {
     unsetenv("TENON_TEST_S");
     revealed = NULL;
     assert_int_equal(config_reveal(NULL, value, &revealed, &error), TN_NOT_FOUND);
-    assert_null(revealed);
+    assert_true(value_equal(revealed, value)); /* what is missing is as it was */
+    value_unref(revealed);
     value_unref(value);
     error_finish(&error);
 }
