@@ -205,7 +205,16 @@ static bool read_rest(struct definition *definition, struct drawn *drawn, const 
     definition->result = tn_get_text(definition->value, "result", NULL);
     tn_value arguments = tn.value->get(definition->value, "arguments");
     if (is_object(arguments)) definition->arguments = tn_retain(arguments);
-    const char *why = fill_check(definition->value);
+    tn_value input = tn.value->get(definition->value, "input");
+    char unknown[FILL_NAME_MAX];
+    const char *why = fill_check(definition->value, is_object(input) ? input : drawn->input, unknown);
+    if (unknown[0] != 0) {
+        char text[1024];
+        (void)snprintf(text, sizeof(text),
+                       "%.500s: `%.100s`: {%.200s} is none of the arguments that `input` has, and stands for nothing",
+                       where, tn_chars(name, NULL), unknown);
+        tn.core->log(tn.host, TN_LOG_WARN, text);
+    }
     if (why != NULL) return refuse(where, "`%s`: %s", tn_chars(name, NULL), why);
     return make_component(definition, drawn);
 }

@@ -14,6 +14,7 @@
 #include "text.h"
 
 #define FILL_BYTES_MAX (16u << 20)
+#define FILL_NAME_MAX  256 /* bytes of an argument's name in a hole, with the NUL */
 
 /* A new reference; NULL: it is too long, or there is no memory. */
 tn_value fill(tn_value template, tn_value arguments);
@@ -26,7 +27,10 @@ tn_value fill_texts(tn_value template, tn_value arguments);
 tn_value fill_url(const char *template, tn_value arguments);
 /* A text whatever it is made of; into `out`. */
 void fill_text(struct text *out, const char *template, tn_value arguments, bool percent);
-/* What is wrong with the holes of a description, a static text; NULL: nothing. */
-const char *fill_check(tn_value description);
+/*
+ * What is wrong with the holes of a description, a static text; NULL: nothing. `input`: the schema of its arguments, or
+ * NULL; `unknown` becomes the first hole that it says nothing of, or "": that one would be filled with nothing.
+ */
+const char *fill_check(tn_value description, tn_value input, char unknown[FILL_NAME_MAX]);
 
 #endif

@@ -61,6 +61,8 @@ expect_code 0 && expect_out 'f!1'
 # ---- Commands: an argument is one word, whatever is in it ----
 call say '{"text": "a b; $(id) {n} `", "n": 5}'
 expect_code 0 && expect_out '<a b; $(id) {n} `><-5-><>'
+expect_in err 'warning: tenon.define: tenon.yaml: plugins.config.tenon.define.tools[4]: `say`: {missing} is none of the arguments that `input` has'
+[ "$(grep -c warning "$work/err")" = 1 ] || fails "expected one warning" # `up` and the others take any argument
 call up '{"text": "hello"}'
 expect_code 0 && expect_out HELLO
 call all '{"a": {"b": [1, {"c": null}]}}'
