@@ -279,11 +279,13 @@ static bool read_version(struct reading *reading) {
     const char *version = tn_get_text(reading->root.value, "openapi", "");
     reading->old = strncmp(version, "3.0", 3) == 0;
     if (reading->old || strncmp(version, "3.1", 3) == 0) return true;
-    service_say(reading->service, TN_LOG_ERROR,
-                "found %s%.40s, expected an OpenAPI description with `openapi: 3.0.x` or `3.1.x`",
-                *version == 0 ? "no version" : "the version ",
-                tn.value->get(reading->root.value, "swagger") != NULL ? "2.0 (Swagger), which others convert"
-                                                                      : version);
+    static const char expected[] = "expected an OpenAPI description with `openapi: 3.0.x` or `3.1.x`";
+    if (tn.value->get(reading->root.value, "swagger") != NULL)
+        service_say(reading->service, TN_LOG_ERROR, "found version 2.0 (Swagger), %s; convert it first", expected);
+    else if (*version == 0)
+        service_say(reading->service, TN_LOG_ERROR, "found no version, %s", expected);
+    else
+        service_say(reading->service, TN_LOG_ERROR, "found the version %.40s, %s", version, expected);
     return false;
 }
 

@@ -226,7 +226,7 @@ wrong() { # TEXT MESSAGE
 }
 wrong '' 'wrong-api.yaml: it is empty'
 wrong '[1' 'wrong-api.yaml:2:'
-wrong '{"swagger": "2.0"}' '2.0 (Swagger), which others convert'
+wrong '{"swagger": "2.0"}' 'found version 2.0 (Swagger), expected an OpenAPI description with `openapi: 3.0.x` or `3.1.x`; convert it first'
 wrong 'openapi: 2.5.0' 'expected an OpenAPI description'
 wrong 'openapi: 3.1.0' 'names no server'
 wrong '{openapi: 3.1.0, servers: [{url: /v1}]}' 'names a server without its host'
