@@ -4,6 +4,7 @@
 #include "host/log.h"
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 static _Atomic int32_t lowest = LOG_WARN;
 static void (*sink_function)(void *user, int32_t level, const char *who, const char *line);
 static void *sink_user;
+static _Thread_local struct log_text remembered_here;
 
 void log_set_level(int32_t level) { lowest = level; }
 int32_t log_level(void) { return lowest; }
@@ -20,13 +22,21 @@ void log_set_sink(void (*sink)(void *user, int32_t level, const char *who, const
     sink_user = user;
 }
 
+struct log_text log_remember(struct log_text remembered) {
+    struct log_text before = remembered_here;
+    remembered_here = remembered;
+    if (remembered.text) remembered.text[0] = 0;
+    return before;
+}
+
 static const char *level_name(int32_t level) {
     static const char *const names[] = {"debug", "info", "warning", "error"};
     return level >= LOG_DEBUG && level <= LOG_ERROR ? names[level] : "error";
 }
 
 void log_write(int32_t level, const char *who, const char *format, ...) {
-    if (level < lowest) return;
+    bool remembers = level >= LOG_ERROR && remembered_here.text;
+    if (level < lowest && !remembers) return;
     char line[LOG_LINE_MAX];
     va_list args;
     va_start(args, format);
@@ -35,6 +45,8 @@ void log_write(int32_t level, const char *who, const char *format, ...) {
     if (length < 0) return;
     for (char *at = line; *at; at++)
         if ((unsigned char)*at < 0x20 || *at == 0x7f) *at = ' ';
+    if (remembers) snprintf(remembered_here.text, remembered_here.size, "%s", line);
+    if (level < lowest) return;
     if (sink_function) {
         sink_function(sink_user, level, who, line);
         return;

@@ -8,6 +8,7 @@
 #ifndef TENON_HOST_LOG_H
 #define TENON_HOST_LOG_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <tenon.h>
 
@@ -23,5 +24,15 @@ void log_set_level(int32_t level); /* what is below is dropped; LOG_WARN to begi
 int32_t log_level(void);
 /* Where lines go instead of standard error; NULL: back there. The line has no line end, and is borrowed. */
 void log_set_sink(void (*sink)(void *user, int32_t level, const char *who, const char *line), void *user);
+
+/*
+ * While `text` is set, it has the last error that this thread has written, whatever the level is; "" where there was
+ * none. NULL: no longer. Returns what was set before, to be set again.
+ */
+struct log_text {
+    char *text;
+    size_t size;
+};
+struct log_text log_remember(struct log_text remembered);
 
 #endif

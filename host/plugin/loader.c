@@ -12,6 +12,7 @@
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
+#include "host/log.h"
 #include "host/plugin/elf_note.h"
 #include "host/plugin/manifest.h"
 #include "host/plugin/plugin_internal.h"
@@ -26,7 +27,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ENTRY "tn_plugin_entry_1"
+#define ENTRY    "tn_plugin_entry_1"
+#define SAID_MAX 512 /* bytes of why a plugin could not begin, in its own words */
 
 /* ---- Before loading ---- */
 
@@ -210,11 +212,13 @@ static int32_t open_object(struct plugin *plugin, struct error *error) {
     if (!symbol)
         return error_set(error, TN_INVALID, "PLUGIN_INVALID", "%s: plugin `%s` does not export " ENTRY, plugin->path,
                          plugin->id);
+    char said[SAID_MAX];
+    struct log_text before = log_remember((struct log_text){said, sizeof said});
     plugin->plugin = entry(&plugin->host);
+    (void)log_remember(before);
     if (!plugin->plugin)
-        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
-                         "%s: plugin `%s` %s declined to be loaded; the log has what it said", plugin->path, plugin->id,
-                         plugin->version);
+        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "%s: plugin `%s` %s declined to be loaded%s%s",
+                         plugin->path, plugin->id, plugin->version, *said ? ": " : ", and did not say why", said);
     plugin->entered = plugin->plugin;
     if (plugin->registry->options.wrap) plugin->plugin = plugin->registry->options.wrap(plugin, plugin->plugin);
     return TN_OK;
@@ -287,11 +291,13 @@ static int32_t initialise(struct plugin *plugin, struct error *error) {
     if (plugin->isolated) {
         status = plugin->registry->options.isolation->start(plugin->plugin, section, error);
     } else if (plugin->lifecycle && plugin->lifecycle->init) {
+        char said[SAID_MAX];
+        struct log_text before = log_remember((struct log_text){said, sizeof said});
         status = plugin->lifecycle->init(plugin->plugin->self, section);
+        (void)log_remember(before);
         if (status != TN_OK)
-            error_set(error, status, "PLUGIN_REFUSED",
-                      "%s: plugin `%s` %s could not initialise itself (status %d); the log has what it said",
-                      plugin->path, plugin->id, plugin->version, status);
+            error_set(error, status, "PLUGIN_REFUSED", "%s: plugin `%s` %s could not initialise itself (status %d)%s%s",
+                      plugin->path, plugin->id, plugin->version, status, *said ? ": " : ", and did not say why", said);
     }
     value_unref(section);
     return status;

@@ -7,6 +7,7 @@
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/log.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
 #include "host/plugin/search.h"
@@ -159,7 +160,7 @@ static void refuses_with_every_reason(void **state) {
     loading_is_refused(AT("draft/draft.so"), "test.draft", TN_UNSUPPORTED, "INTERFACE_MISSING", TN_REGISTRY_DRAFT,
                        "--allow-drafts");
     loading_is_refused(AT("declines/declines.so"), "test.declines", TN_UNSUPPORTED, "PLUGIN_REFUSED", "declined",
-                       "log");
+                       "did not say why");
     loading_is_refused(AT("unresolved/unresolved.so"), "test.unresolved", TN_INVALID, "PLUGIN_REFUSED",
                        "cannot be loaded", "registry_new");
     loading_is_refused(AT("wrong_size/wrong_size.so"), "test.wrong_size", TN_INVALID, "PLUGIN_INVALID",
@@ -668,8 +669,29 @@ static void unloads(void **state) {
     registry_free(NULL);
 }
 
+/* What a plugin says while it begins is in the message of its refusal. */
+static void remembers_what_is_said(void **state) {
+    char said[16], inner[16];
+    (void)state;
+    struct log_text before = log_remember((struct log_text){said, sizeof said});
+    log_write(LOG_WARN, "test", "not this");
+    assert_string_equal(said, "");
+    log_write(LOG_ERROR, "test", "gone %d, and cut where it is long", 1);
+    assert_string_equal(said, "gone 1, and cut");
+    struct log_text outer = log_remember((struct log_text){inner, sizeof inner});
+    log_write(LOG_ERROR, "test", "inside");
+    (void)log_remember(outer);
+    assert_string_equal(inner, "inside");
+    log_write(LOG_ERROR, "test", "after");
+    assert_string_equal(said, "after");
+    (void)log_remember(before);
+    log_write(LOG_ERROR, "test", "no more");
+    assert_string_equal(said, "after");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remembers_what_is_said),
         cmocka_unit_test(loads_on_demand),
         cmocka_unit_test(configures),
         cmocka_unit_test(refuses_with_every_reason),
