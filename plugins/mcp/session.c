@@ -305,7 +305,12 @@ static void on_request(void *user, tn_value id, const char *method, tn_value par
     struct session *session = user;
     const struct session_events *events = &session->events;
     bool sampling = strcmp(method, "sampling/createMessage") == 0 && session->options.sampling;
-    if (session->modern) { /* a client of this era writes no responses */
+    if (session->state == HANDSHAKE && (strcmp(method, "initialize") == 0 || strcmp(method, "server/discover") == 0)) {
+        char said[128];
+        (void)snprintf(said, sizeof said, "it sends our own `%s` back, and so is no server of MCP: is `command` right?",
+                       method);
+        fail(session, "PROTOCOL", said);
+    } else if (session->modern) { /* a client of this era writes no responses */
         say(TN_LOG_WARN, "server `%s`: it asks for `%.60s` by a request, which version " MCP_MODERN " has not",
             session->options.name, method);
     } else if (strcmp(method, "ping") == 0) {

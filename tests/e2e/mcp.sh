@@ -28,6 +28,12 @@ python3 - "$work/err" <<'P' || fails "it was waited for longer than the timeout"
 import re, sys
 sys.exit(int(re.search(r"within (\d+) ms", open(sys.argv[1]).read())[1]) > 500)
 P
+echo 'plugins: {config: {tenon.mcp: {servers: {echoes: {command: [cat]}}}}}' >tenon.yaml
+run tenon tool list
+expect_code 0 && expect_in err 'server `echoes`: it sends our own `server/discover` back, and so is no server of MCP'
+sed -i 's/\[cat\]/[cat], era: "2025-06-18"/' tenon.yaml
+run tenon tool list
+expect_code 0 && expect_in err 'it sends our own `initialize` back'
 rm tenon.yaml dice.py
 
 python3 "$SOURCE/tests/mcp/protocol.py" || fails "protocol.py"
