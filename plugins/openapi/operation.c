@@ -303,13 +303,16 @@ static tn_value component_of(const struct operation *operation, tn_value place, 
     return tn.value->finish(out);
 }
 
-bool operation_read(struct reading *reading, struct operation *operation, const char *method, const char *path,
-                    struct place item, struct place place) {
-    struct making making = {.reading = reading, .operation = operation};
+void operation_name(const struct reading *reading, struct operation *operation, const char *method, const char *path,
+                    struct place place) {
     operation->service = reading->service;
     operation->method = tn_text(method);
     operation->path = tn_text(path);
     operation->id = id_of(operation, place.value);
+}
+
+bool operation_read(struct reading *reading, struct operation *operation, struct place item, struct place place) {
+    struct making making = {.reading = reading, .operation = operation};
     operation->parameters = tn.core->alloc(tn.host, PARAMETERS_MAX * sizeof(*operation->parameters));
     if (operation->parameters == NULL) return false;
     schema_init(&making.maker, &reading->documents, reading->old);
@@ -327,6 +330,7 @@ bool operation_read(struct reading *reading, struct operation *operation, const 
     tn_value input = input_of(&making);
     if (good) operation->component = component_of(operation, place.value, input);
     tn_release(input);
+    reading->nodes += making.maker.nodes;
     schema_finish(&making.maker);
     /* Only as much as there is. */
     uint64_t size = (operation->count > 0 ? operation->count : 1) * sizeof(*operation->parameters);

@@ -14,15 +14,20 @@ struct reading {
     struct documents documents;
     struct service *service;
     struct place root;
-    bool old; /* OpenAPI 3.0 */
+    bool old;       /* OpenAPI 3.0 */
+    uint32_t nodes; /* of the arguments' schemas made so far */
 };
 
 /*
- * Fills `operation` (zeroed) from the Operation Object `place`, of the Path Item `item`. False: it cannot be a tool,
- * which has been logged; operation_finish is due all the same.
+ * What it is called, and where: fills that much of `operation` (zeroed). operation_finish is due afterwards.
  */
-bool operation_read(struct reading *reading, struct operation *operation, const char *method, const char *path,
-                    struct place item, struct place place);
+void operation_name(const struct reading *reading, struct operation *operation, const char *method, const char *path,
+                    struct place place);
+/*
+ * Fills the rest of `operation` from the Operation Object `place`, of the Path Item `item`. False: it cannot be a tool,
+ * which has been logged.
+ */
+bool operation_read(struct reading *reading, struct operation *operation, struct place item, struct place place);
 void operation_finish(struct operation *operation);
 
 #endif

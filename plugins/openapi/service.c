@@ -222,17 +222,17 @@ static void read_operation(struct reading *reading, tn_value wanted, const char 
     struct service *service = reading->service;
     struct operation operation = {0};
     tn_value shared = tn.value->get(reading->root.value, "security");
-    if (service->count >= OPERATIONS_MAX) {
-        service->left_out = true;
-        return;
-    }
-    bool good = operation_read(reading, &operation, method, path, item, place);
-    if (good && is_taken(service, operation.id)) {
+    operation_name(reading, &operation, method, path, place);
+    bool good = is_wanted(wanted, &operation);
+    if (good && (service->count >= OPERATIONS_MAX || reading->nodes >= NODES_MAX)) {
+        service->left_out++;
+        good = false;
+    } else if (good && is_taken(service, operation.id)) {
         service_say(service, TN_LOG_WARN, "%s %s: another operation has the id `%s` already: it is left out", method,
                     path, tn_chars(operation.id, NULL));
         good = false;
     }
-    if (good && is_wanted(wanted, &operation)) {
+    if (good && operation_read(reading, &operation, item, place)) {
         read_security(&operation, tn.value->get(place.value, "security"), shared);
         service->operations[service->count++] = operation;
     } else {
@@ -262,11 +262,16 @@ static bool read_operations(struct reading *reading, tn_value section) {
         struct place place = place_resolve(&reading->documents, (struct place){paths.document, item});
         if (place.value != NULL) read_item(reading, tn.value->get(section, "operations"), tn_chars(path, NULL), place);
     }
-    if (service->left_out)
+    if (service->left_out > 0 && service->count >= OPERATIONS_MAX)
         service_say(service, TN_LOG_WARN,
-                    "the description has more than %u operations, and the rest of them is left out; choose some with "
-                    "`operations`",
-                    OPERATIONS_MAX);
+                    "the description has more than %u operations, and the rest of them (%u) is left out; choose some "
+                    "with `operations`",
+                    OPERATIONS_MAX, service->left_out);
+    else if (service->left_out > 0)
+        service_say(service, TN_LOG_WARN,
+                    "the arguments of its first %u operations have schemas of %u values, the most is %u: the rest of "
+                    "them (%u) is left out; choose some with `operations`",
+                    service->count, reading->nodes, NODES_MAX, service->left_out);
     if (service->count == 0)
         service_say(service, TN_LOG_WARN, "no operation of the description is a tool%s",
                     tn.value->get(section, "operations") != NULL ? ": none fits `operations`" : "");

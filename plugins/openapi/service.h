@@ -13,9 +13,10 @@
 #include "text.h"
 #include <tenon/http.h>
 
-#define OPERATIONS_MAX 4096u /* of a service */
-#define PARAMETERS_MAX 256u  /* of an operation */
-#define AUTHS_MAX      32u   /* ways of one service to say who we are */
+#define OPERATIONS_MAX 4096u   /* of a service */
+#define NODES_MAX      500000u /* values of all operations' schemas; the last one may have SCHEMA_NODES_MAX more */
+#define PARAMETERS_MAX 256u    /* of an operation */
+#define AUTHS_MAX      32u     /* ways of one service to say who we are */
 
 struct service;
 struct call;
@@ -70,7 +71,7 @@ struct service {
     int64_t max_bytes, connect_ms, idle_ms, total_ms; /* 0: as the host has it */
     struct operation *operations;
     uint32_t count;
-    bool left_out; /* more than OPERATIONS_MAX were there */
+    uint32_t left_out; /* operations for which there was no room: OPERATIONS_MAX, or NODES_MAX */
     struct auth auths[AUTHS_MAX];
     uint32_t auth_count;
 };

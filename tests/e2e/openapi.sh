@@ -216,6 +216,22 @@ python3 -c 'import json; print(json.dumps({"openapi": "3.1.0", "servers": [{"url
 run tenon tool list -c odd.yaml
 expect_code 0 && expect_in err "odd: the description has more than 4096 operations" && [ "$(grep -c '^odd\.' "$work/out")" = 4096 ] || fails "expected 4096 tools"
 
+# Few schemas that many operations share: each operation has a copy of them.
+python3 - >odd-api.yaml <<'EOF'
+import json
+names = range(450)
+schemas = {f"S{i}": {"properties": {**{f"p{k}": {} for k in range(40)}, "n": {"$ref": f"#/components/schemas/S{(i + 1) % 450}"}}} for i in names}
+body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}}}
+paths = {f"/p{i}": {"post": {"operationId": f"o{i}", "requestBody": body}} for i in range(400)}
+print(json.dumps({"openapi": "3.1.0", "servers": [{"url": "http://h"}], "paths": paths, "components": {"schemas": schemas}}))
+EOF
+run tenon tool list -c odd.yaml
+expect_code 0 && expect_in err "the most is 500000: the rest of them (373) is left out; choose some with \`operations\`"
+[ "$(grep -c '^odd\.' "$work/out")" = 27 ] || fails "expected 27 tools"
+sed -i 's/odd-api.yaml/odd-api.yaml, operations: [o399]/' odd.yaml
+run tenon tool list -c odd.yaml
+expect_code 0 && expect_in out odd.o399 && expect_not_in err 'left out'
+
 # ---- Wrong descriptions ----
 wrong() { # TEXT MESSAGE
     printf '%s' "$1" >wrong-api.yaml
