@@ -420,7 +420,9 @@ static void play(struct loop_work *work) {
 
 static int32_t begin_playback(struct exchange *exchange, struct replayer *replay, struct error *error) {
     tn_value redacted = http_request_redacted(&exchange->request);
-    int32_t status = replayer_find(replay, redacted, &exchange->playback, error);
+    tn_value safe = secrets_scrub(exchange->http->secrets, redacted, SECRETS_SCRUB_OWN_MIN); /* as it was written */
+    int32_t status = replayer_find(replay, safe, &exchange->playback, error);
+    value_unref(safe);
     value_unref(redacted);
     if (status != TN_OK) return status;
     exchange->work.run = play;
@@ -435,6 +437,7 @@ static int32_t prepare(struct exchange *exchange, struct error *error) {
     value_unref(exchange->given);
     exchange->given = NULL;
     if (status == TN_OK) status = http_request_permit(&exchange->request, exchange->plugin, host->config, error);
+    if (status == TN_OK) http_request_learn(&exchange->request, http->secrets);
     if (status != TN_OK || host->http_replay) return status;
     if (host->http_record) {
         tn_value redacted = http_request_redacted(&exchange->request);

@@ -155,7 +155,7 @@ static tn_value scrub_pieces(tn_value pieces, struct secrets *secrets) {
             if (stop > at) buffer_append(&piece, whole.data + at, stop - at);
             at = stop;
             if (!more || at != found || at >= end) continue;
-            buffer_format(&piece, "{secret:%s}", name);
+            secrets_put_name(&piece, name);
             at = found += size;
             more = secrets_next(secrets, whole.data, whole.length, SECRETS_SCRUB_MIN, &found, &size, &name);
         }

@@ -18,8 +18,8 @@ static bool is_one_of(const char *const *names, size_t count, const char *name, 
 }
 
 bool http_request_is_sensitive_header(const char *lower) {
-    static const char *const names[] = {"authorization", "x-api-key",          "api-key", "x-goog-api-key", "cookie",
-                                        "set-cookie",    "proxy-authorization"};
+    static const char *const names[] = {"authorization", "x-api-key",           "api-key", "x-goog-api-key", "cookie",
+                                        "set-cookie",    "proxy-authorization", "dpop"};
     return is_one_of(names, sizeof names / sizeof *names, lower, strlen(lower));
 }
 
@@ -147,6 +147,34 @@ tn_value http_request_redacted(const struct http_request *request) {
             made = value_set_take(made, "body", body);
     }
     return value_set_take(made, "receive", value_text(receive_name(request->receive)));
+}
+
+/* ---- What a plugin says who it is with ---- */
+
+/* "a=1; b=2": the values. */
+static void learn_cookies(const char *text, struct secrets *secrets) {
+    while (*text) {
+        size_t length = strcspn(text, ";"), name = strcspn(text, "=;");
+        if (name < length) secrets_learn_sent(secrets, text + name + 1, length - name - 1);
+        text += length + (text[length] != 0);
+    }
+}
+
+void http_request_learn(const struct http_request *request, struct secrets *secrets) {
+    tn_value headers = value_get(request->given, "headers");
+    for (size_t i = 0; i < value_count(headers); i++) {
+        const char *name = value_chars(value_key_at(headers, i), NULL);
+        tn_value text = value_value_at(headers, i);
+        if (!value_is(text, TN_STRING) || !http_request_is_sensitive_header(name)) continue;
+        size_t length;
+        const char *chars = value_chars(text, &length), *space = strchr(chars, ' ');
+        if (strcasecmp(name, "cookie") == 0)
+            learn_cookies(chars, secrets);
+        else if (space) /* behind the scheme; a key has none */
+            secrets_learn_sent(secrets, space + strspn(space, " "), strlen(space + strspn(space, " ")));
+        else
+            secrets_learn_sent(secrets, chars, length);
+    }
 }
 
 tn_value http_request_redact_headers(tn_value headers, struct secrets *secrets) {

@@ -65,6 +65,8 @@ int32_t http_request_permit_url(const struct url *url, const struct plugin *plug
 /* SECRET_NOT_FOUND, LIMIT, or INVALID_INPUT where a secret is nothing that could be in its place. */
 int32_t http_request_fill(const struct http_request *request, struct secrets *secrets, int64_t now_ms,
                           struct sending *out, struct error *error);
+/* What it says in the headers that are credentials, and is no {secret: NAME}: looked for from now on. */
+void http_request_learn(const struct http_request *request, struct secrets *secrets);
 /* The names of its secrets, in an object; a new reference. */
 tn_value http_request_secrets(const struct http_request *request);
 /*

@@ -1,8 +1,9 @@
 /*
  * secrets.c - the list of secrets that have been fetched, and the search for them.
  *
- * A secret is searched for as it is, percent-encoded, and as JSON writes it. The list only grows, and is short; the
- * lock is for log lines, which come from any thread. A fetch belongs to its thread until that has posted it to the
+ * A secret is searched for as it is, percent-encoded, and as JSON writes it. The list only grows, and is short; that of
+ * what plugins sent has an end, where the one that was sent longest ago goes. The lock is for log lines, which come
+ * from any thread. A fetch belongs to its thread until that has posted it to the
  * loop; there is at most one of a secret.
  */
 #include "host/http/secrets.h"
@@ -24,7 +25,7 @@
 
 struct secret {
     struct secret *next;
-    char *name;
+    char *name;         /* NULL: only sent */
     char *forms[FORMS]; /* NULL where it is the same as the first */
     size_t lengths[FORMS];
     int64_t fetched_ms;
@@ -50,6 +51,8 @@ struct secrets {
     const struct config *config;
     struct loop *loop;
     struct secret *first; /* changed by the loop, under the lock */
+    struct secret *sent;  /* likewise; the last one first */
+    uint32_t sent_count;
     pthread_mutex_t lock;
     int stop; /* an eventfd that ends every fetch; -1: there is none to be had */
 };
@@ -71,14 +74,23 @@ static void wipe(struct secret *secret) {
     }
 }
 
+static void secret_free(struct secret *secret) {
+    wipe(secret);
+    mem_free(secret->name);
+    mem_free(secret);
+}
+
+static void free_list(struct secret *first) {
+    for (struct secret *secret = first, *next; secret; secret = next) {
+        next = secret->next;
+        secret_free(secret);
+    }
+}
+
 void secrets_free(struct secrets *secrets) {
     if (!secrets) return;
-    for (struct secret *secret = secrets->first, *next; secret; secret = next) {
-        next = secret->next;
-        wipe(secret);
-        mem_free(secret->name);
-        mem_free(secret);
-    }
+    free_list(secrets->first);
+    free_list(secrets->sent);
     pthread_mutex_destroy(&secrets->lock);
     if (secrets->stop >= 0) (void)close(secrets->stop);
     mem_free(secrets);
@@ -266,14 +278,57 @@ void secrets_learn(struct secrets *secrets, tn_value section, tn_value revealed)
                       object ? value_value_at(revealed, i) : value_at(revealed, i));
 }
 
+/* Where it was sent before, or the one that has to go; under the lock. */
+static struct secret *unlink_sent(struct secrets *secrets, const char *text, size_t length) {
+    struct secret **at = &secrets->sent, **last = NULL;
+    for (; *at; at = &(*at)->next) {
+        if ((*at)->lengths[0] == length && memcmp((*at)->forms[0], text, length) == 0) break;
+        last = at;
+    }
+    if (!*at && secrets->sent_count == SECRETS_SENT_MAX) at = last;
+    struct secret *secret = *at;
+    if (!secret) return NULL;
+    *at = secret->next;
+    secrets->sent_count--;
+    return secret;
+}
+
+void secrets_learn_sent(struct secrets *secrets, const char *text, size_t length) {
+    if (length < SECRETS_SENT_MIN) return;
+    pthread_mutex_lock(&secrets->lock);
+    struct secret *secret = unlink_sent(secrets, text, length);
+    if (!secret) secret = mem_zalloc(sizeof *secret);
+    set_text(secret, text, length);
+    secret->next = secrets->sent;
+    secrets->sent = secret;
+    secrets->sent_count++;
+    pthread_mutex_unlock(&secrets->lock);
+}
+
 /* ---- The search ---- */
+
+static const struct secret *first_of(const struct secrets *secrets) {
+    return secrets->first ? secrets->first : secrets->sent;
+}
+
+/* Those with a name come first: where both would do, it is said. */
+static const struct secret *after(const struct secrets *secrets, const struct secret *secret) {
+    return secret->next || !secret->name ? secret->next : secrets->sent;
+}
+
+void secrets_put_name(struct buffer *out, const char *name) {
+    if (name)
+        buffer_format(out, "{secret:%s}", name);
+    else
+        buffer_text(out, "{redacted}");
+}
 
 /* The longest form of any secret that begins at `at`. */
 static const struct secret *match(const struct secrets *secrets, const char *at, size_t left, size_t min,
                                   size_t *length) {
     const struct secret *best = NULL;
     *length = 0;
-    for (const struct secret *secret = secrets->first; secret; secret = secret->next) {
+    for (const struct secret *secret = first_of(secrets); secret; secret = after(secrets, secret)) {
         if (secret->lengths[0] < min) continue;
         for (int i = 0; i < FORMS; i++) {
             size_t size = secret->forms[i] ? secret->lengths[i] : 0;
@@ -286,7 +341,7 @@ static const struct secret *match(const struct secrets *secrets, const char *at,
 }
 
 static bool occurs(const struct secrets *secrets, const char *text, size_t length, size_t min) {
-    for (const struct secret *secret = secrets->first; secret; secret = secret->next) {
+    for (const struct secret *secret = first_of(secrets); secret; secret = after(secrets, secret)) {
         if (secret->lengths[0] < min) continue;
         for (int i = 0; i < FORMS; i++)
             if (secret->forms[i] && memmem(text, length, secret->forms[i], secret->lengths[i])) return true;
@@ -300,7 +355,7 @@ static bool replace(const struct secrets *secrets, const char *text, size_t leng
     for (size_t i = 0, size; i < length;) {
         const struct secret *secret = match(secrets, text + i, length - i, min, &size);
         if (secret)
-            buffer_format(out, "{secret:%s}", secret->name);
+            secrets_put_name(out, secret->name);
         else
             buffer_char(out, text[i]);
         i += secret ? size : 1;
@@ -341,7 +396,7 @@ static tn_value scrub(const struct secrets *secrets, tn_value value, size_t min,
 }
 
 tn_value secrets_scrub(struct secrets *secrets, tn_value value, size_t min) {
-    return secrets->first ? scrub(secrets, value, min, 0) : value_ref(value);
+    return first_of(secrets) ? scrub(secrets, value, min, 0) : value_ref(value);
 }
 
 bool secrets_next(const struct secrets *secrets, const char *text, size_t length, size_t min, size_t *at, size_t *size,

@@ -6,6 +6,9 @@
  * loop goes on. What has been sent on (to the plugin that provides HTTP) is that plugin's to forget. Where a server has
  * refused a request with 401, a file or a command is asked again for the next one, once in SECRETS_AGAIN_MS at most.
  *
+ * What a plugin has got for itself, as the token that it asked a server for, is known by the headers that it sends: the
+ * last SECRETS_SENT_MAX of those texts are searched for as well, and have no name.
+ *
  *     if (secrets_wait(secrets, "ACME_KEY", now_ms, &waiter)) return;    // waiter.ready comes, and begins anew
  *     if (secrets_get(secrets, "ACME_KEY", now_ms, &text, &error) != TN_OK) return report(&error);
  *     tn_value safe = secrets_scrub(secrets, headers, SECRETS_SCRUB_MIN);
@@ -20,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct buffer;
 struct config;
 struct loop;
 struct secrets;
@@ -29,6 +33,9 @@ struct secrets;
 /* The same for what a plugin wrote itself: a body that is to be found again where there are no secrets. */
 #define SECRETS_SCRUB_OWN_MIN 8u
 #define SECRETS_AGAIN_MS      60000
+/* Texts of headers that plugins wrote out: how many are kept, and the bytes of one that is no word of any text. */
+#define SECRETS_SENT_MAX 64u
+#define SECRETS_SENT_MIN 12u
 
 /* Whoever waits for a secret. All zero to begin with: it waits for none. */
 struct secrets_waiter {
@@ -55,14 +62,21 @@ void secrets_doubt(struct secrets *secrets, const char *name);
  * searched for from now on.
  */
 void secrets_learn(struct secrets *secrets, tn_value section, tn_value revealed);
-/* The value without any secret of `min` bytes or more: {secret:NAME} is in its place. A new reference. */
+/* A plugin sends it as who it is; a short one is not kept. */
+void secrets_learn_sent(struct secrets *secrets, const char *text, size_t length);
+/*
+ * The value without any secret of `min` bytes or more: {secret:NAME} is in its place, or {redacted} where it has no
+ * name. A new reference.
+ */
 tn_value secrets_scrub(struct secrets *secrets, tn_value value, size_t min);
 /*
- * Where the next one begins, from *at on, how long it is, and its name, borrowed; false: there is none. For what is in
- * pieces.
+ * Where the next one begins, from *at on, how long it is, and its name, borrowed, NULL where it has none; false: there
+ * is none. For what is in pieces.
  */
 bool secrets_next(const struct secrets *secrets, const char *text, size_t length, size_t min, size_t *at, size_t *size,
                   const char **name);
+/* What stands in the place of one of this name. */
+void secrets_put_name(struct buffer *out, const char *name);
 /* [any] The line without secrets, mem_free it; NULL where it has none. */
 char *secrets_scrub_line(struct secrets *secrets, const char *line);
 

@@ -362,6 +362,71 @@ static void folders(void **state) {
     unsetenv("TENON_HTTP_REPLAY");
 }
 
+/* A token that a plugin has got by itself, and whatever a server says of it. */
+#define TOKEN "t0ken-of-the-plugin/42"
+
+static void expect_not_recorded(const char *name, const char *text) {
+    tn_value found = recorded(name);
+    char *json = json_text(found, JSON_COMPACT);
+    if (strstr(json, text)) fail_msg("%s has `%s` in it:\n%s", name, text, json);
+    mem_free(json);
+    value_unref(found);
+}
+
+static void credentials_of_plugins(void **state) {
+    (void)state;
+    fresh();
+    begin(&(struct stage){.record = recordings});
+    const char *request = "{\"url\":\"http://acme.example/\",\"receive\":\"bytes\",\"headers\":{\"Authorization\":"
+                          "\"Bearer " TOKEN "\",\"DPoP\":\"proof.of.the-plugin\",\"cookie\":\"short=1; "
+                          "id=session-of-the-plugin\",\"x-other\":\"not-a-credential\"},\"json\":\"" TOKEN "\"}";
+    ask(request);
+    settle();
+    say(0, TN_HTTP_HEAD,
+        "{\"status\":401,\"headers\":{\"www-authenticate\":\"Bearer scope=\\\"" TOKEN "\\\"\",\"location\":"
+        "\"http://x/t0ken-of-the-plugin%2F42\",\"echo\":\"proof.of.the-plugin session-of-the-plugin short=1 "
+        "not-a-credential\"}}");
+    expect_told("HEAD {\"status\":401,\"headers\":{\"www-authenticate\":\"Bearer "
+                "scope=\\\"{redacted}\\\"\",\"location\":\"http://x/{redacted}\",\"echo\":\"{redacted} {redacted} "
+                "short=1 not-a-credential\"}}\n");
+    say(0, TN_HTTP_FAILED, "{\"code\":\"TLS\",\"message\":\"of " TOKEN "\"}");
+    expect_told("FAILED {\"code\":\"TLS\",\"message\":\"of {redacted}\"}\n");
+    expect_not_recorded("000001-POST-acme.example.json", "of-the-plugin");
+    /* The body of a success is the plugin's, and the recording's not; another exchange's neither. */
+    ask("{\"url\":\"http://acme.example/\",\"receive\":\"bytes\"}");
+    settle();
+    say(1, TN_HTTP_HEAD, OK_HEAD);
+    say(1, TN_HTTP_DATA, "{\"$bytes\":\"dDBrZW4tb2YtdA==\"}"); /* "t0ken-of-t" */
+    say(1, TN_HTTP_DATA, "{\"$bytes\":\"aGUtcGx1Z2luLzQy\"}"); /* "he-plugin/42" */
+    say(1, TN_HTTP_END, "{\"status\":200,\"headers\":{}}");
+    expect_recorded("000002-GET-acme.example.json",
+                    "{\"format\":\"tenon-http/1\",\"plugin\":\"test.asks\",\"request\":{\"method\":\"GET\",\"url\":"
+                    "\"http://acme.example/\",\"receive\":\"bytes\"},\"response\":{\"status\":200,\"headers\":{\"x\":"
+                    "\"y\"},\"attempt\":1,\"data\":[\"{redacted}\",\"\"],\"end\":{\"attempts\":1,\"ms\":0}}}");
+    interface_core.log(me, LOG_ERROR, "sent " TOKEN " on");
+    expect_in(&logged, "sent {redacted} on");
+    buffer_clear(&told);
+    /* Those that were sent long ago have made room; one that is sent again and again has not. */
+    for (int i = 0; i < 100; i++) {
+        char other[200];
+        snprintf(other, sizeof other,
+                 "{\"url\":\"http://acme.example/\",\"headers\":{\"authorization\":\"%s\",\"x-api-key\":"
+                 "\"number-%03d-of-many\"}}",
+                 TOKEN, i);
+        ask(other);
+        settle();
+    }
+    interface_core.log(me, LOG_ERROR, TOKEN " number-000-of-many number-099-of-many");
+    expect_in(&logged, "{redacted} number-000-of-many {redacted}");
+    end();
+    /* A replay finds it by what was written. */
+    begin(&(struct stage){.replay = recordings, .no_provider = true});
+    ask(request);
+    settle();
+    expect_in(&told, "HEAD {\"status\":401");
+    end();
+}
+
 /* A disk that is full costs the recording, and nothing else. */
 static void full_disk(void **state) {
     (void)state;
@@ -385,6 +450,7 @@ int main(void) {
         cmocka_unit_test(private_is_kept_private),
         cmocka_unit_test(pauses),
         cmocka_unit_test(folders),
+        cmocka_unit_test(credentials_of_plugins),
         cmocka_unit_test(full_disk),
     };
     RUN_TESTS(tests);
