@@ -13,6 +13,7 @@
 #include "buffer.h"
 #include "header.h"
 #include "oauth/challenge.h"
+#include "oauth/hide.h"
 #include "sse.h" /* of plugins/http/parse */
 
 #define SESSION_MAX 1024     /* bytes of a session's id */
@@ -228,12 +229,24 @@ static bool is_answer_to(tn_value message, int64_t id) {
     return id != 0 && tn.value->get(message, "method") == NULL && tn_get_int(message, "id", 0) == id;
 }
 
+/* JSON as it came, but for the token that went there, and the one that goes there now. */
+static int32_t read_json(const struct exchange *exchange, const char *json, uint64_t length, tn_value *out) {
+    const struct http *http = exchange->http;
+    tn_value headers[] = {exchange->header, http->oauth != NULL ? oauth_header(http->oauth) : NULL};
+    struct buffer safe[] = {{.limit = MCP_MESSAGE_MAX}, {.limit = MCP_MESSAGE_MAX}};
+    for (int i = 0; i < 2; i++)
+        if (hide_token(headers[i], json, length, &safe[i])) json = safe[i].bytes, length = safe[i].length;
+    int32_t status = tn.value->from_json(json, length, out);
+    for (int i = 0; i < 2; i++) buffer_free(&safe[i]);
+    return status;
+}
+
 /* The answer ends the exchange: what a server says after it is no loss. */
 static void give_message(struct exchange *exchange, const char *json, uint64_t length) {
     const struct transport_events *events = &exchange->http->transport.events;
     int64_t id = exchange->id;
     tn_value message = NULL;
-    const char *why = tn.value->from_json(json, length, &message) != TN_OK ? "an event that is not JSON" : NULL;
+    const char *why = read_json(exchange, json, length, &message) != TN_OK ? "an event that is not JSON" : NULL;
     if (message != NULL && is_answer_to(message, id)) exchange_free(exchange);
     events->message(events->user, message, id, why);
     tn_release(message);
@@ -409,7 +422,7 @@ static tn_value body_value(const struct exchange *exchange, tn_value end) {
     const char *bytes = tn.value->as_bytes(body, &length);
     if (bytes == NULL) bytes = tn_chars(body, &length);
     if (bytes == NULL || length == 0) bytes = exchange->body.bytes, length = exchange->body.length;
-    return bytes != NULL && tn.value->from_json(bytes, length, &value) == TN_OK ? value : NULL;
+    return bytes != NULL && read_json(exchange, bytes, length, &value) == TN_OK ? value : NULL;
 }
 
 static void refused(struct exchange *exchange, int64_t status, tn_value end) {

@@ -112,6 +112,22 @@ def test_machines():
     check(not glob.glob("tokens/*"), "nothing of machines is kept", glob.glob("tokens/*"))
 
 
+SAYS = ("status 500", "error", "error in a stream", "result", "status 401", "status 302", "status 403")
+
+
+def test_servers_that_say_the_token_back():
+    """In an answer, an error, a header: it is in nothing that is shown or kept."""
+    for says in SAYS:
+        servers = machines(p=("says: " + says, {}))
+        shutil.rmtree("said", ignore_errors=True)
+        thread = "s" + says.replace(" ", "-")
+        got = call("p.t", options=("--record", "said", "--thread", thread))
+        kept = "".join(open(path, errors="replace").read() for path in glob.glob("said/*"))
+        check("redacted" in kept and "p.t" in got.out + got.err, "it was called", says, got.out, got.err, kept)
+        check(any(at == "/mcp" and said == "tools/call" for _, at, said in servers["p"].seen), "and asked", servers["p"].seen)
+        shows_nothing(got.out + got.err + kept + tenon("thread", "export", thread).out, *servers.values())
+
+
 def test_machines_that_are_refused():
     quirks = {"token": ("no token", {}), "split": ("split token", {}), "type": ("other type", {}), "never": ("never", {}),
               "more": ("always more", {}), "stranger": ("", {}), "nonces": ("more nonces", {}), "which": ("no scope", {})}

@@ -174,6 +174,25 @@ class Guarded(BaseHTTPRequestHandler):
         wanted = ", ".join('%s="%s"' % item for item in parameters.items())
         self.reply(status, {"error": "x"}, www_authenticate="Bearer " + wanted if wanted else "Bearer")
 
+    def says_back(self, message):
+        """The token, wherever there is room for one."""
+        shown = self.headers["authorization"]
+        token, kind = shown.split()[-1], self.server.quirk
+        error = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32000, "message": "you sent " + shown, "data": shown}}
+        if kind == "says: status 500":
+            return self.reply(500, {"error": shown})
+        if kind == "says: error":
+            return self.reply(200, error)
+        if kind == "says: error in a stream":
+            return self.reply(200, b"data: " + json.dumps(error).encode() + b"\n\n", content_type="text/event-stream")
+        if kind == "says: result":
+            return self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": shown}], "isError": True}})
+        if kind == "says: status 401":
+            return self.reply(401, {"error": shown}, www_authenticate='Bearer error="invalid_token", error_description="%s", scope="%s"' % (shown, token))
+        if kind == "says: status 302":
+            return self.reply(302, location=self.server.url + "/" + token)
+        return self.reply(403, {}, www_authenticate='Bearer error="insufficient_scope", scope="%s"' % token)
+
     def message(self, message):
         server, method = self.server, message["method"]
         server.seen.append(("POST", "/mcp", method))
@@ -195,6 +214,8 @@ class Guarded(BaseHTTPRequestHandler):
         if not good or server.quirk == "never":
             return self.refuse(401, scope="read", **where)
         tool = message.get("params", {}).get("name")
+        if server.quirk.startswith("says: ") and method == "tools/call":
+            return self.says_back(message)
         if tool == "w" and (server.quirk == "always more" or "write" not in server.granted.split()):
             return self.refuse(403, error="insufficient_scope", scope="write" if server.quirk != "always more" else "a b", **where)
         if "id" not in message:

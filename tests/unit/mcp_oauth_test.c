@@ -9,6 +9,7 @@
 #include "plugins/mcp/oauth/address.h"
 #include "plugins/mcp/oauth/challenge.h"
 #include "plugins/mcp/oauth/client.h"
+#include "plugins/mcp/oauth/hide.h"
 #include "plugins/mcp/oauth/metadata.h"
 #include "plugins/mcp/oauth/person.h"
 #include "plugins/mcp/oauth/token.h"
@@ -331,6 +332,40 @@ static void test_tokens(void **state) {
 
 /* ---- Without memory: every allocation fails once, nothing is left behind ---- */
 
+/* ---- What servers say back ---- */
+
+static void test_hiding(void **state) {
+    (void)state;
+    static const struct {
+        const char *header, *json, *safe; /* safe NULL: it is not there */
+    } cases[] = {
+        {"Bearer abc/def+gh=", "[\"abc/def+gh=\"]", "[\"{redacted}\"]"},
+        {"DPoP abc/def+gh=", "{\"abc\\/def+gh=\": \"xabc/def+gh=abc/def+gh=y\"}",
+         "{\"{redacted}\": \"x{redacted}{redacted}y\"}"},
+        {"Bearer aaaaaaab", "\"aaaaaaaab\"", "\"a{redacted}\""},
+        {"Bearer abc/def+gh=", "\"abc/def+gh", NULL},
+        {"Bearer abc/def+gh=", "\"abc\\", NULL},
+        {"Bearer abc/def+gh=", "", NULL},
+        {"Bearer short", "\"short\"", NULL},
+        {NULL, "\"\"", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buffer safe = {.limit = 1000};
+        tn_value header = cases[i].header != NULL ? tn_text(cases[i].header) : NULL;
+        bool found = hide_token(header, cases[i].json, strlen(cases[i].json), &safe);
+        assert_true(found == (cases[i].safe != NULL));
+        assert_int_equal(safe.length, found ? strlen(cases[i].safe) : 0);
+        if (found) assert_memory_equal(safe.bytes, cases[i].safe, safe.length);
+        buffer_free(&safe);
+        tn_release(header);
+    }
+    struct buffer small = {.limit = 12};
+    tn_value header = tn_text("Bearer abc/def+gh=");
+    assert_true(hide_token(header, "\"abc/def+gh=abc/def+gh=\"", 24, &small) && small.length == 12);
+    buffer_free(&small);
+    tn_release(header);
+}
+
 static void test_without_memory(void **state) {
     (void)state;
     for (int64_t n = 0; n < 1000; n++) {
@@ -364,6 +399,7 @@ int main(void) {
                                        cmocka_unit_test_teardown(test_people, nothing_left),
                                        cmocka_unit_test_teardown(test_clients, nothing_left),
                                        cmocka_unit_test_teardown(test_tokens, nothing_left),
+                                       cmocka_unit_test_teardown(test_hiding, nothing_left),
                                        cmocka_unit_test(test_without_memory)};
     return cmocka_run_group_tests(tests, setup, NULL);
 }
