@@ -19,6 +19,7 @@
 #define SESSION_MAX 1024     /* bytes of a session's id */
 #define IDLE_MS     86400000 /* a stream may be silent for a day */
 #define DELAY_MS    1000     /* before a stream is resumed, where the server does not say */
+#define DELAY_MIN   100 /* though the server says none: one that ends its stream at once is not asked without rest */
 #define DELAY_MAX   60000
 #define OPENING_MS  500 /* waited for the head of the server's own stream, which some send with its first event */
 
@@ -326,6 +327,7 @@ static bool resume_later(struct exchange *exchange) {
     bool can = exchange->purpose == STREAM || exchange->sse.id.length > 0;
     if (!can || exchange->http->modern || exchange->empty >= MCP_RECONNECTS_MAX) return false;
     int64_t delay = exchange->retry_ms >= 0 ? exchange->retry_ms : (int64_t)DELAY_MS << exchange->empty;
+    if (delay < DELAY_MIN) delay = DELAY_MIN;
     if (delay > DELAY_MAX) delay = DELAY_MAX;
     exchange->empty++;
     if (exchange->purpose == POST) exchange->purpose = RESUME;

@@ -38,6 +38,11 @@ class Web(BaseHTTPRequestHandler):
         self.server.seen.append(("GET", self.headers.get("last-event-id")))
         if self.server.quirk == "silent":
             self.server.over.wait()
+        if self.server.quirk == "restless":
+            self.server.times.append(time.monotonic())
+            if len(self.server.times) > 4:
+                self.server.over.set()
+            return self.reply(200, b"id: e1\nretry: 0\ndata:\n\n", "text/event-stream")
         if self.server.quirk == "breaks" and self.headers.get("last-event-id"):
             answer = {"jsonrpc": "2.0", "id": self.server.pending, "result": {"content": [{"type": "text", "text": "resumed"}]}}
             self.reply(200, ("id: e2\ndata: %s\n\n" % json.dumps(answer)).encode(), "text/event-stream")
@@ -68,6 +73,8 @@ class Web(BaseHTTPRequestHandler):
             return self.reply(400)
         if method == "tools/list":
             return self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "result": {"tools": [{"name": "t", "inputSchema": INPUT}]}})
+        if self.server.quirk == "restless":
+            self.server.over.wait()
         if self.once("forgets"):
             self.server.sessions += 1
             return self.reply(404)
@@ -89,7 +96,7 @@ class Web(BaseHTTPRequestHandler):
 def serve(quirk):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Web)
     server.quirk, server.seen, server.sessions, server.done, server.pending = quirk, [], 0, False, None
-    server.daemon_threads, server.over = True, threading.Event()
+    server.daemon_threads, server.over, server.times = True, threading.Event(), []
     threading.Thread(target=server.serve_forever, daemon=True).start()
     server.url = "http://127.0.0.1:%d/mcp" % server.server_port
     return server
@@ -123,6 +130,15 @@ def test_sessions_and_streams():
     for web in webs.values():
         web.over.set()
         check(web.seen[0][0] == "server/discover", "the newer era is tried first", web.seen)
+
+
+def test_a_stream_that_ends_again_and_again():
+    web = serve("restless")
+    configure({"restless": {"url": web.url}})
+    got = call("restless.t")
+    gaps = [after - before for before, after in zip(web.times, web.times[1:])]
+    check(got.contents == ["fine"] and len(gaps) >= 4, "answered", got.contents, got.err, gaps)
+    check(min(gaps) >= 0.1, "the server's `retry: 0` is no leave to ask without rest", gaps)
 
 
 if __name__ == "__main__":
