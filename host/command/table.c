@@ -528,6 +528,7 @@ const struct variable environment[] = {
     {"XDG_CONFIG_HOME", "Where `tenon/tenon.yaml`, the user's configuration, is; `~/.config`."},
     {"XDG_DATA_HOME", "Where `tenon/plugins` and `tenon/packs`, the user's, are; `~/.local/share`."},
     {"HOME", "What `~/` stands for in tenon.yaml."},
+    {"PATH", "Where programs are looked for that tenon.yaml names without a folder, as an MCP server's."},
     {"TZDIR", "Where the time zones of expressions are; `/usr/share/zoneinfo`."},
     {"NO_COLOR", "Set to anything: no colours, unless `--color always` asks for them."},
     {"TERM", "`dumb`, or not set: no colours."},
