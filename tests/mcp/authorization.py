@@ -259,7 +259,7 @@ def test_a_person_at_a_terminal():
 
 def test_two_who_ask():
     server = person()
-    questions = {thread: asked_in(call(("mcp.servers", {"connect": "p"}), options=("--thread", thread))) for thread in ("one", "two")}
+    questions = {thread: asked_in(thread, call(("mcp.servers", {"connect": "p"}), options=("--thread", thread))) for thread in ("one", "two")}
     address = led_to(questions["one"]["payload"]["url"])
     for thread, answer in (("one", address), ("two", True)):
         answers = "%s=%s" % (questions[thread]["id"], json.dumps(answer))
