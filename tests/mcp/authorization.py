@@ -246,6 +246,21 @@ def test_a_person_with_an_address():
     shows_nothing(got.err, server)
 
 
+def test_two_calls_that_ask_for_the_same():
+    """Both are answered at once, with the same address: what the second one brings is there already."""
+    server = person()
+    both = [("mcp.servers", {"connect": "p"})] * 2
+    call(*both, options=("--thread", "both"))
+    questions = json.loads(tenon("thread", "show", "both", "--json").out)["interrupts"]
+    check(len(questions) == 2, "two questions", questions)
+    check("until the answer is given here" in questions[0]["payload"]["question"], "what the page may do", questions)
+    address = led_to(questions[0]["payload"]["url"])
+    answers = [part for question in questions for part in ("--answer", "%s=%s" % (question["id"], json.dumps(address)))]
+    got = tenon("run", "call.yaml", "--thread", "both", "--resume", *answers)
+    states = [got.json(i)["servers"][0]["state"] for i in range(2)]
+    check(states == ["ready", "ready"] and len(requests(server, "/token")) == 1, "one code for both", got.contents, got.err)
+
+
 def test_a_person_at_a_terminal():
     server = person()
     said = sit([TENON, "tool", "call", "mcp.servers", '{"connect": "p"}'])

@@ -169,9 +169,9 @@ tn_value oauth_question(const struct oauth *oauth) {
     tn_put_text(builder, "mode", "url");
     tn_put_take(
         builder, "message",
-        format_value("The server `%s` (%.200s) wants your permission%s%.300s. Visit the page, then answer true; "
-                     "where it ends at %.200s and that does not open, answer with its whole address instead; "
-                     "null declines.",
+        format_value("The server `%s` (%.200s) wants your permission%s%.300s. Visit the page, then answer true, though "
+                     "it may go on loading until the answer is given here; where it ends at %.200s and that does not "
+                     "open, answer with its whole address instead; null declines.",
                      oauth->name, oauth->url, scope != NULL ? " for: " : "", scope != NULL ? scope : "", back));
     tn_put_take(builder, "url", url);
     tn_put(builder, "authorization", tn.value->get(pending, "state"));
@@ -184,7 +184,9 @@ bool oauth_answer(struct oauth *oauth, tn_value question, tn_value answer, char 
     (void)oauth_read_again(oauth);
     bool asked = oauth_pending(oauth) != NULL && tn.value->equal(tn.value->get(oauth_pending(oauth), "state"),
                                                                  tn.value->get(question, "authorization"));
-    if (address != NULL && asked) return came(oauth, query != NULL ? query + 1 : address, why, size);
+    /* What has been brought already, by another call or the browser itself, need not be brought again. */
+    if (address != NULL && asked && oauth->redeemed == NULL)
+        return came(oauth, query != NULL ? query + 1 : address, why, size);
     if (oauth->failure != NULL) { /* it came by itself, and came to nothing */
         (void)snprintf(why, size, "%s", oauth->failure);
         give(oauth->failure);
