@@ -280,7 +280,7 @@ void secrets_learn(struct secrets *secrets, tn_value section, tn_value revealed)
 
 /* Where it was sent before, or the one that has to go; under the lock. */
 static struct secret *unlink_sent(struct secrets *secrets, const char *text, size_t length) {
-    struct secret **at = &secrets->sent, **last = NULL;
+    struct secret **at = &secrets->sent, **last = at;
     for (; *at; at = &(*at)->next) {
         if ((*at)->lengths[0] == length && memcmp((*at)->forms[0], text, length) == 0) break;
         last = at;
