@@ -32,7 +32,7 @@ struct http {
     char session[SESSION_MAX + 1];
     char version[16]; /* "" before it has been agreed on */
     bool modern, closed, wants_stream;
-    bool opening;     /* its own stream has been asked for, and is not there */
+    bool opening;     /* its own stream is wanted, and is not there yet */
     uint64_t leaving; /* the exchange that says so; 0: none */
     void (*left)(void);
     uint32_t inside; /* how many of our functions are on the stack that give events */
@@ -309,6 +309,17 @@ static void opened(struct http *http) {
     } while (oldest->timer != 0);
 }
 
+/* The server knows that the handshake is over: now it may be asked for its own stream. */
+static void begin_stream(struct http *http) {
+    struct exchange *exchange = exchange_new(http, STREAM, 0);
+    if (exchange != NULL) {
+        exchange->had_session = *http->session != '\0';
+        if (get_stream(exchange) == TN_OK) return;
+        exchange_free(exchange);
+    }
+    opened(http);
+}
+
 /* ---- Streams that end ---- */
 
 static void resume(void *argument) {
@@ -489,6 +500,8 @@ static void on_event(void *user, int32_t event, tn_value value) {
     } else {
         exchange->token = 0;
         if (exchange->purpose == STREAM) opened(http);
+        if (http->opening && value_is(tn.value->get(exchange->message, "method"), "notifications/initialized"))
+            begin_stream(http);
         if (event == TN_HTTP_END)
             on_end(exchange, value);
         else
@@ -517,13 +530,7 @@ static void http_agreed(struct transport *transport, const char *version, bool m
     (void)snprintf(http->version, sizeof http->version, "%s", version);
     http->modern = modern;
     if (modern || http->wants_stream) return;
-    http->wants_stream = true;
-    struct exchange *exchange = exchange_new(http, STREAM, 0);
-    if (exchange == NULL) return;
-    exchange->had_session = *http->session != '\0';
-    exchange->timer = tn.core->post(tn.host, 0, resume, exchange); /* after notifications/initialized */
-    http->opening = exchange->timer != 0;
-    if (exchange->timer == 0) exchange_free(exchange);
+    http->wants_stream = http->opening = true; /* after notifications/initialized */
 }
 
 static void on_leave(void *user, int32_t event, tn_value value) {

@@ -37,7 +37,8 @@ class Web(BaseHTTPRequestHandler):
     def do_GET(self):
         self.server.seen.append(("GET", self.headers.get("last-event-id")))
         if self.server.quirk == "silent":
-            self.server.over.wait()
+            self.close_connection = self.server.over.wait()
+            return
         if self.server.quirk == "restless":
             self.server.times.append(time.monotonic())
             if len(self.server.times) > 4:
