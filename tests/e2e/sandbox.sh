@@ -160,14 +160,6 @@ disown
 for _ in $(seq 100); do [ "$(cat "$inside/pids" 2>/dev/null | wc -l)" = 2 ] && break; sleep 0.05; done
 [ -s "$inside/pids" ] || fails "the plugin was not started"
 kill -9 "$host"
-gone() { # PID
-    for _ in $(seq 100); do
-        kill -0 "$1" 2>/dev/null || return 0
-        [ "$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -c1)" = Z ] && return 0
-        sleep 0.05
-    done
-    return 1
-}
 for pid in $(cat "$inside/pids"); do gone "$pid" || fails "process $pid of the plugin is left when the host was killed"; done
 
 # A plugin that is a program has the same walls.
