@@ -301,15 +301,8 @@ static bool ask_person(struct call *call, struct ask *ask) {
     static uint64_t last;
     (void)snprintf(call->token, sizeof call->token, "%llx-%llx", (unsigned long long)tn.core->monotonic_ns(tn.host),
                    (unsigned long long)++last);
-    tn_value payload = elicit_payload(ask->params, call->server->name, call->tool->name);
-    tn_value schema = elicit_schema(ask->params), continuation = continuation_of(call, ask);
-    int32_t status = payload != NULL && schema != NULL && continuation != NULL
-                         ? tn.task->interrupt(call->task, payload, schema, continuation)
-                         : TN_NO_MEMORY;
-    tn_release(payload);
-    tn_release(schema);
-    tn_release(continuation);
-    if (status != TN_OK) return false;
+    if (!elicit_ask_take(call->task, ask->params, call->server->name, call->tool->name, continuation_of(call, ask)))
+        return false;
     if (call->request == 0) { /* all that is needed is in the continuation */
         call_free(call);
         return true;

@@ -51,6 +51,17 @@ tn_value elicit_schema(tn_value params) {
     return tn.value->finish(builder);
 }
 
+bool elicit_ask_take(tn_task task, tn_value params, const char *server, const char *tool, tn_value continuation) {
+    tn_value payload = elicit_payload(params, server, tool), schema = elicit_schema(params);
+    int32_t status = payload != NULL && schema != NULL && continuation != NULL
+                         ? tn.task->interrupt(task, payload, schema, continuation)
+                         : TN_NO_MEMORY;
+    tn_release(payload);
+    tn_release(schema);
+    tn_release(continuation);
+    return status == TN_OK;
+}
+
 static void put_content(tn_builder *builder, tn_value params, tn_value answer) {
     tn_value properties = value_in(params, "requestedSchema", "properties");
     tn_put_begin(builder, "content", TN_OBJECT);

@@ -188,6 +188,14 @@ static int32_t send_message(struct exchange *exchange) {
     return send_exchange(exchange, builder);
 }
 
+/* Now, or once there is a token. */
+static int32_t send_or_wait(struct exchange *exchange) {
+    struct oauth *oauth = exchange->http->oauth;
+    if (oauth == NULL || oauth_ready(oauth)) return send_message(exchange);
+    oauth_wait(oauth, &exchange->wait);
+    return TN_OK;
+}
+
 static bool put_off(struct exchange *exchange, uint64_t delay_ms);
 
 static int32_t http_send(struct transport *transport, tn_value message, int64_t id, tn_value extra) {
@@ -202,11 +210,7 @@ static int32_t http_send(struct transport *transport, tn_value message, int64_t 
     exchange->message = tn_retain(message);
     exchange->extra = extra != NULL ? tn_retain(extra) : NULL;
     if (http->opening && id != 0 && put_off(exchange, OPENING_MS)) return TN_OK;
-    if (http->oauth != NULL && !oauth_ready(http->oauth)) {
-        oauth_wait(http->oauth, &exchange->wait);
-        return TN_OK;
-    }
-    int32_t status = send_message(exchange);
+    int32_t status = send_or_wait(exchange);
     if (status != TN_OK) exchange_free(exchange);
     return status;
 }
@@ -277,11 +281,7 @@ static void send_after_all(void *argument) {
     struct http *http = exchange->http;
     exchange->timer = 0;
     exchange->put_off = http->opening = false; /* the stream has come, or had its time */
-    if (http->oauth != NULL && !oauth_ready(http->oauth)) {
-        oauth_wait(http->oauth, &exchange->wait);
-        return;
-    }
-    if (send_message(exchange) == TN_OK) return;
+    if (send_or_wait(exchange) == TN_OK) return;
     http->inside++;
     fail_exchange(exchange, 0, NULL, "CONNECTION_LOST", "its request cannot be sent");
     leave(http);

@@ -174,16 +174,10 @@ static bool ask_person(const struct waiter *waiter) {
     tn_put_int(builder, "asked", waiter->asked + 1);
     tn.value->end(builder);
     tn.value->end(builder);
-    tn_value payload = elicit_payload(question, waiter->server->name, "mcp.servers"), schema = elicit_schema(question);
-    tn_value continuation = tn.value->finish(builder);
-    int32_t status = payload != NULL && schema != NULL && continuation != NULL
-                         ? tn.task->interrupt(waiter->task, payload, schema, continuation)
-                         : TN_NO_MEMORY;
+    bool asked =
+        elicit_ask_take(waiter->task, question, waiter->server->name, "mcp.servers", tn.value->finish(builder));
     tn_release(question);
-    tn_release(payload);
-    tn_release(schema);
-    tn_release(continuation);
-    return status == TN_OK;
+    return asked;
 }
 
 void servers_arrived(const struct server *server) {
