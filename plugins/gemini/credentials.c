@@ -158,11 +158,7 @@ static tn_value assertion(tn_value json, const char *audience) {
     tn_put_int(claims, "iat", now);
     tn_put_int(claims, "exp", now + JWT_SECONDS);
     tn.value->end(claims);
-    tn_value head = tn.value->finish(header), body = tn.value->finish(claims);
-    tn_value made = head != NULL && body != NULL ? sign_jwt(head, body, pem, length) : NULL;
-    tn_release(head);
-    tn_release(body);
-    return made;
+    return sign_jwt_take(tn.value->finish(header), tn.value->finish(claims), pem, length);
 }
 
 static bool form(const struct credentials *credentials, const char *url, char *out, size_t size,

@@ -166,8 +166,8 @@ static char *signed_part(tn_value header, tn_value claims, uint64_t more, char *
     return text;
 }
 
-tn_value sign_jwt(tn_value header, tn_value claims, const char *pem, uint64_t length) {
-    EVP_PKEY *key = read_key(pem, length);
+tn_value sign_jwt_take(tn_value header, tn_value claims, const char *pem, uint64_t length) {
+    EVP_PKEY *key = header != NULL && claims != NULL ? read_key(pem, length) : NULL;
     bool fits = key != NULL && strcmp(tn_get_text(header, "alg", ""), algorithm_of(key)) == 0;
     char *end = NULL, *text = fits ? signed_part(header, claims, (uint64_t)EVP_PKEY_size(key), &end) : NULL;
     size_t size = 0;
@@ -182,5 +182,7 @@ tn_value sign_jwt(tn_value header, tn_value claims, const char *pem, uint64_t le
     tn.core->release(tn.host, text);
     EVP_PKEY_free(key);
     ERR_clear_error(); /* the thread's list is shared with whoever else uses the library */
+    tn_release(header);
+    tn_release(claims);
     return token;
 }

@@ -3,7 +3,7 @@
  *
  * Made of libcrypto; where the build is without, every function fails, and sign_there says so beforehand.
  *
- *     tn_value token = sign_jwt(header, claims, pem, length);      // header has the alg that sign_algorithm gave
+ *     tn_value token = sign_jwt_take(header, claims, pem, length); // header has the alg that sign_algorithm gave
  */
 #ifndef TENON_PLUGINS_SIGN_H
 #define TENON_PLUGINS_SIGN_H
@@ -20,10 +20,9 @@ bool sign_sha256(const void *bytes, uint64_t length, unsigned char hash[SIGN_SHA
 const char *sign_algorithm(const char *pem, uint64_t length);
 /*
  * The token of `header` and `claims`, both objects; a new reference to a string. NULL: `pem` is no key that can sign by
- * the header's `alg`, or
- * there is no memory. The key is not kept.
+ * the header's `alg`, or there is no memory, as where one of them is NULL. The key is not kept.
  */
-tn_value sign_jwt(tn_value header, tn_value claims, const char *pem, uint64_t length);
+tn_value sign_jwt_take(tn_value header, tn_value claims, const char *pem, uint64_t length);
 
 /* A new private key of the curve P-256, as PEM: a new reference to a string. NULL: it cannot be made. */
 tn_value sign_new_key(void);

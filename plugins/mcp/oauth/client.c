@@ -161,11 +161,7 @@ static tn_value assertion(const char *id, tn_value config, tn_value server) {
     tn_put_int(claims, "iat", now);
     tn_put_int(claims, "exp", now + ASSERTION_S);
     tn.value->end(claims);
-    tn_value head = tn.value->finish(header), body = tn.value->finish(claims);
-    tn_value made = head != NULL && body != NULL ? sign_jwt(head, body, pem, length) : NULL;
-    tn_release(head);
-    tn_release(body);
-    return made;
+    return sign_jwt_take(tn.value->finish(header), tn.value->finish(claims), pem, length);
 }
 
 bool client_prove(tn_value client, tn_value config, tn_value server, struct text *form, tn_value *authorization,

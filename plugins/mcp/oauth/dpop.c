@@ -44,11 +44,7 @@ static tn_value claims(const char *method, const char *url, const char *token, c
 tn_value dpop_proof(tn_value pem, const char *method, const char *url, const char *token, const char *nonce) {
     uint64_t length = 0;
     const char *text = tn_chars(pem, &length);
-    tn_value first = text != NULL ? head(text, length) : NULL, second = claims(method, url, token, nonce);
-    tn_value proof = first != NULL && second != NULL ? sign_jwt(first, second, text, length) : NULL;
-    tn_release(first);
-    tn_release(second);
-    return proof;
+    return text != NULL ? sign_jwt_take(head(text, length), claims(method, url, token, nonce), text, length) : NULL;
 }
 
 const char *dpop_nonce(tn_value headers) {
