@@ -24,16 +24,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LINE_MAX_BYTES 2560
-
-int64_t exercise_now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- In the child ---- */
 
@@ -119,7 +112,7 @@ static bool visit(void *user, const struct component_info *info) {
     struct exercised *it = user;
     if (!is_tried(it, info)) return true;
     /* An equal share of what is left: those that need less leave it to the others. */
-    int64_t now = exercise_now_ms();
+    int64_t now = clock_now_ms();
     it->end_ms = now + (it->over_ms - now) / (it->left ? it->left-- : 1); /* more may have come at run time */
     if (registry_resolve(it->host->registry, info->kind, info->id, &it->component, NULL) != TN_OK) return true;
     /* Of its own, so that a component added to the plugin changes nothing for the others. */
@@ -144,7 +137,7 @@ static _Noreturn void child(const char *path, const struct exercise_options *opt
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) signal(fatal[i], SIG_DFL);
     int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nothing >= 0) dup2(nothing, STDERR_FILENO);
-    struct exercised it = {.path = path, .over_ms = exercise_now_ms() + timeout_ms / 2, .seed = options->seed};
+    struct exercised it = {.path = path, .over_ms = clock_now_ms() + timeout_ms / 2, .seed = options->seed};
     exercised = &it;
     log_set_sink(on_log, NULL);
     it.host = host_new(
@@ -200,7 +193,7 @@ static void read_lines(int from, int64_t end, struct told *told) {
     buffer_init(&line, LINE_MAX_BYTES);
     while (!told->ended) {
         char bytes[4096];
-        int64_t left = end - exercise_now_ms();
+        int64_t left = end - clock_now_ms();
         struct pollfd ready = {.fd = from, .events = POLLIN};
         int got = left > 0 ? poll(&ready, 1, (int)left) : 0;
         if (got < 0 && errno == EINTR) continue;
@@ -259,11 +252,11 @@ void exercise(const char *path, const struct exercise_options *options, struct c
         child(path, options, timeout_ms);
     }
     close(ends[1]);
-    int64_t end = exercise_now_ms() + timeout_ms;
+    int64_t end = clock_now_ms() + timeout_ms;
     if (pid > 0) {
         struct stat written = {0};
         read_lines(ends[0], end, &told);
-        bool hung = !told.ended && exercise_now_ms() >= end;
+        bool hung = !told.ended && clock_now_ms() >= end;
         if (hung) kill(pid, SIGKILL);
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
         (void)fstat(output, &written);

@@ -6,6 +6,7 @@
 #define TENON_HOST_EXERCISE_INTERNAL_H
 
 #include "host/check/generate.h"
+#include "host/clock.h"
 #include "host/host.h"
 #include "host/plugin/plugin.h"
 #include "host/plugin/registry.h"
@@ -67,8 +68,7 @@ struct exercised {
 void exercise_store(struct host *host);
 
 /* exercise.c */
-int64_t exercise_now_ms(void);
-static inline bool exercise_has_time(const struct exercised *it) { return exercise_now_ms() < it->end_ms; }
+static inline bool exercise_has_time(const struct exercised *it) { return clock_now_ms() < it->end_ms; }
 /* What the plugin is asked to do now, for when it dies of it: an infinitive. */
 void exercise_doing(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void exercise_find(const struct exercised *it, enum exercise_code code, const char *format, ...)

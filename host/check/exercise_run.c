@@ -71,9 +71,9 @@ static void running_begin(struct running *running, struct callable *callable, tn
 }
 
 static void running_wait(struct running *running, int64_t timeout_ms) {
-    int64_t asked = exercise_now_ms();
+    int64_t asked = clock_now_ms();
     if (!running->over) loop_run(running->loop, is_over, running);
-    if (exercise_now_ms() - asked > timeout_ms + EXERCISE_DEAF_MS) running->it->deaf = true;
+    if (clock_now_ms() - asked > timeout_ms + EXERCISE_DEAF_MS) running->it->deaf = true;
 }
 
 /* NULL where there is no instance. `turns`: of the loop, then it is cancelled; UINT64_MAX: never. */

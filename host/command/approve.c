@@ -58,11 +58,6 @@ static void show_json(const char *before, tn_value value) {
     mem_free(text);
 }
 
-static const char *text_of(tn_value object, const char *key, const char *otherwise) {
-    tn_value value = value_get(object, key);
-    return value && value_is(value, TN_STRING) ? value_chars(value, NULL) : otherwise;
-}
-
 /* ---- Approvals ---- */
 
 static tn_value verdict(bool approved) {
@@ -107,7 +102,7 @@ static tn_value refused(const struct approver *approver) {
 
 static tn_value ask_approval(struct approver *approver, tn_value interrupt) {
     tn_value payload = value_get(interrupt, "payload");
-    const char *tool = text_of(payload, "tool", "?"), *why = text_of(payload, "why", "");
+    const char *tool = command_text(payload, "tool", "?"), *why = command_text(payload, "why", "");
     tn_value arguments = value_get(payload, "arguments"), effects = value_get(payload, "effects");
     if (value_get(approver->always, tool)) return verdict(true);
     command_say(stderr, "%s is to be called%s%s\n", tool, *why ? ": " : "", why);
@@ -136,7 +131,8 @@ static tn_value ask_approval(struct approver *approver, tn_value interrupt) {
 
 static tn_value ask_answer(const struct approver *approver, tn_value interrupt) {
     tn_value payload = value_get(interrupt, "payload"), schema = value_get(interrupt, "schema"), answer = NULL;
-    command_say(stderr, "%s waits%s\n", text_of(interrupt, "node", "the run"), payload ? " for an answer to:" : "");
+    command_say(stderr, "%s waits%s\n", command_text(interrupt, "node", "the run"),
+                payload ? " for an answer to:" : "");
     if (payload && value_is(payload, TN_STRING))
         command_say(stderr, "  %s\n", value_chars(payload, NULL));
     else if (payload)

@@ -174,6 +174,8 @@ int32_t command_line_error(const char *path, size_t line, const char *message, s
 struct source *command_source(const char *path, struct error *error);
 /* Prints a value as JSON and a line end on standard output: indented on a terminal, else compact. */
 void command_print(tn_value value);
+/* A member's text, borrowed; `otherwise` where there is none, or it is no text. */
+const char *command_text(tn_value object, const char *key, const char *otherwise);
 /* False where anything written to standard output has been lost; of what is printed piece by piece. */
 bool command_flush(void);
 /* The last thing a command does: `code`, or, where output was lost and all else is well, COMMAND_RUN_FAILED; says so.

@@ -5,11 +5,11 @@
 #include "adl/diagnostic/print.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/clock.h"
 #include "host/command/command.h"
 #include "host/engine/graph.h"
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define NAMES_MAX 8u   /* running tasks named on the bottom line */
 #define DATA_MAX  100u /* bytes of an emitted value that are shown */
@@ -23,18 +23,12 @@ struct live {
     struct buffer words; /* the end of what models have said in this step */
 };
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static const char *paint(const struct live *live, const char *code) { return live->colour ? code : ""; }
 
 struct live *live_new(const struct graph *graph, bool colour) {
     struct live *live = mem_zalloc(sizeof *live);
     live->colour = colour;
-    live->started_ms = now_ms();
+    live->started_ms = clock_now_ms();
     buffer_init(&live->words, SIZE_MAX);
     uint32_t nodes = graph->document->node_count;
     fputs(paint(live, "\033[1m"), stderr);
@@ -177,7 +171,7 @@ void live_end(struct live *live, struct run *run) {
     clear_bottom(live);
     fprintf(stderr, "%s%s%s after %u step%s, %lld ms", paint(live, "\033[1m"), run_status_name(run_status(run)),
             paint(live, "\033[0m"), run_steps(run), run_steps(run) == 1 ? "" : "s",
-            (long long)(now_ms() - live->started_ms));
+            (long long)(clock_now_ms() - live->started_ms));
     show_used(run);
     fputc('\n', stderr);
     buffer_finish(&live->words);

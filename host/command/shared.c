@@ -170,6 +170,11 @@ void command_print(tn_value value) {
     mem_free(text);
 }
 
+const char *command_text(tn_value object, const char *key, const char *otherwise) {
+    tn_value value = value_get(object, key);
+    return value && value_is(value, TN_STRING) ? value_chars(value, NULL) : otherwise;
+}
+
 static int write_failure; /* errno of the first write to standard output that failed */
 
 bool command_flush(void) {

@@ -45,11 +45,6 @@ static int finish(struct host *host, int32_t status, struct error *error) {
     return command_close(code);
 }
 
-static const char *text_of(tn_value object, const char *key, const char *otherwise) {
-    tn_value value = value_get(object, key);
-    return value && value_is(value, TN_STRING) ? value_chars(value, NULL) : otherwise;
-}
-
 static long long number_of(tn_value object, const char *key) {
     tn_value value = value_get(object, key);
     return value && value_is(value, TN_INT) ? (long long)value_to_int(value) : 0;
@@ -83,7 +78,7 @@ static bool read_days(const struct arguments *arguments, const struct host *host
 
 /* As people see it: one that waits may have waited too long. */
 static const char *status_of(const struct host *host, tn_value record) {
-    return thread_check_wait(host, record, NULL) == TN_OK ? text_of(record, "status", "?") : "expired";
+    return thread_check_wait(host, record, NULL) == TN_OK ? command_text(record, "status", "?") : "expired";
 }
 
 /* ---- list, show, history, state ---- */
@@ -111,30 +106,30 @@ int command_thread_list(const struct arguments *arguments) {
         if (argument_given(arguments, "json"))
             run_print_line(record);
         else
-            command_say(stdout, "%-24s %-12s step %-6lld %s  %s\n", text_of(record, "thread_id", "?"),
-                        status_of(host, record), number_of(record, "step"), text_of(record, "updated_at", "?"),
-                        text_of(record, "agent", ""));
+            command_say(stdout, "%-24s %-12s step %-6lld %s  %s\n", command_text(record, "thread_id", "?"),
+                        status_of(host, record), number_of(record, "step"), command_text(record, "updated_at", "?"),
+                        command_text(record, "agent", ""));
     }
     if (status == TN_OK && value_count(threads) == 0) command_say(stderr, "no threads\n");
     if (more && value_is(more, TN_BOOL) && value_to_bool(more))
         command_say(stderr, "there are more: --after %s goes on\n",
-                    text_of(value_at(threads, value_count(threads) - 1), "thread_id", "?"));
+                    command_text(value_at(threads, value_count(threads) - 1), "thread_id", "?"));
     value_unref(page);
     return finish(host, status, &error);
 }
 
 static void print_record(const struct host *host, tn_value record) {
     static const char *const members[] = {"agent", "document", "created_at", "updated_at", "run_id"};
-    command_say(stdout, "%s\n", text_of(record, "thread_id", "?"));
+    command_say(stdout, "%s\n", command_text(record, "thread_id", "?"));
     command_say(stdout, "  %-12s %s\n", "status", status_of(host, record));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        if (*text_of(record, members[i], ""))
-            command_say(stdout, "  %-12s %s\n", members[i], text_of(record, members[i], ""));
+        if (*command_text(record, members[i], ""))
+            command_say(stdout, "  %-12s %s\n", members[i], command_text(record, members[i], ""));
     command_say(stdout, "  %-12s %lld, checkpoint %lld\n", "step", number_of(record, "step"),
                 number_of(record, "head"));
     tn_value parent = value_get(record, "parent"), failure = value_get(record, "error");
     if (value_count(parent))
-        command_say(stdout, "  %-12s %s, checkpoint %lld\n", "fork of", text_of(parent, "thread_id", "?"),
+        command_say(stdout, "  %-12s %s, checkpoint %lld\n", "fork of", command_text(parent, "thread_id", "?"),
                     number_of(parent, "seq"));
     if (value_count(value_get(record, "next"))) {
         command_say(stdout, "  %-12s ", "next");
@@ -142,11 +137,11 @@ static void print_record(const struct host *host, tn_value record) {
         command_say(stdout, "\n");
     }
     if (value_count(failure))
-        command_say(stdout, "  %-12s %s: %s\n", "error", text_of(failure, "code", "?"),
-                    text_of(failure, "message", ""));
+        command_say(stdout, "  %-12s %s: %s\n", "error", command_text(failure, "code", "?"),
+                    command_text(failure, "message", ""));
     tn_value interrupts = value_get(record, "interrupts"), answers = value_get(record, "answers");
     if (!value_count(interrupts)) return;
-    tn_value how = value_format("tenon thread answer %s ", text_of(record, "thread_id", "?"));
+    tn_value how = value_format("tenon thread answer %s ", command_text(record, "thread_id", "?"));
     command_say(stdout, "  waits for\n");
     waits_print(stdout, interrupts, value_is(answers, TN_OBJECT) ? answers : NULL, value_chars(how, NULL));
     value_unref(how);
@@ -183,7 +178,7 @@ int command_thread_history(const struct arguments *arguments) {
             continue;
         }
         command_say(stdout, "%6lld  step %-6lld %-7s ", number_of(line, "seq"), number_of(line, "step"),
-                    text_of(line, "source", "?"));
+                    command_text(line, "source", "?"));
         print_names(value_get(line, "ran"));
         if (value_count(value_get(line, "next"))) {
             command_say(stdout, "  then ");
@@ -353,7 +348,7 @@ int command_thread_import(const struct arguments *arguments) {
     }
     mem_free(text);
     const char *id = operand_count(arguments) > 1 ? operand_at(arguments, 1)
-                                                  : text_of(value_get(exported, "record"), "thread_id", "");
+                                                  : command_text(value_get(exported, "record"), "thread_id", "");
     struct host *host = open_host(arguments, &store);
     if (!host) {
         value_unref(exported);

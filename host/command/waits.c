@@ -13,11 +13,6 @@
 #define SHOWN_MAX 2000u /* bytes of what is asked, and of an answer, that are shown */
 #define FORM_MAX  300u  /* … of a schema */
 
-static const char *text_of(tn_value object, const char *key, const char *otherwise) {
-    tn_value value = value_get(object, key);
-    return value_is(value, TN_STRING) ? value_chars(value, NULL) : otherwise;
-}
-
 /* A text as it is, anything else as JSON; on one line of its own, or going on with one. */
 static void say_value(FILE *out, tn_value value, size_t max) {
     char *json = value_is(value, TN_STRING) ? NULL : json_text(value, JSON_COMPACT);
@@ -41,7 +36,7 @@ static void say_line(FILE *out, const char *what, tn_value value, size_t max) {
 /* "node outer/inner". */
 static void say_node(FILE *out, tn_value entry) {
     tn_value path = value_get(entry, "path");
-    const char *node = text_of(entry, "node", NULL);
+    const char *node = command_text(entry, "node", NULL);
     if (node || value_count(path)) command_say(out, "node ");
     for (size_t i = 0; i < value_count(path); i++)
         command_say(out, "%s%s", value_chars(value_at(path, i), NULL), node || i + 1 < value_count(path) ? "/" : "");
@@ -61,7 +56,7 @@ static const char *form_of(tn_value schema) {
 
 static void say_way(FILE *out, tn_value entry, bool approval, const char *how) {
     tn_value schema = value_get(entry, "schema");
-    const char *id = text_of(entry, "id", "ID"), *form = form_of(schema);
+    const char *id = command_text(entry, "id", "ID"), *form = form_of(schema);
     if (approval)
         command_say(out, "      answer    %s%s=yes, or =no, or ='{\"approved\": false, \"reason\": \"…\"}'\n", how, id);
     else
@@ -73,8 +68,8 @@ static void say_way(FILE *out, tn_value entry, bool approval, const char *how) {
 
 static void say_approval(FILE *out, tn_value payload) {
     tn_value arguments = value_get(payload, "arguments"), effects = value_get(payload, "effects");
-    const char *why = text_of(payload, "why", "");
-    command_say(out, ": may %s be called?%s%s\n", text_of(payload, "tool", "a tool"), *why ? " " : "", why);
+    const char *why = command_text(payload, "why", "");
+    command_say(out, ": may %s be called?%s%s\n", command_text(payload, "tool", "a tool"), *why ? " " : "", why);
     if (arguments) say_line(out, "with", arguments, SHOWN_MAX);
     if (value_count(effects)) say_line(out, "does", effects, SHOWN_MAX);
 }
@@ -91,7 +86,7 @@ void waits_print(FILE *out, tn_value interrupts, tn_value answers, const char *h
         tn_value entry = value_at(interrupts, i), payload = value_get(entry, "payload");
         tn_value id = value_get(entry, "id"), given = id && answers ? value_get_key(answers, id) : NULL;
         bool approval = value_text_is(value_get(payload, "kind"), "approval");
-        command_say(out, "  %s%s", text_of(entry, "id", ""), id ? "  " : "");
+        command_say(out, "  %s%s", command_text(entry, "id", ""), id ? "  " : "");
         say_node(out, entry);
         if (approval)
             say_approval(out, payload);

@@ -7,6 +7,7 @@
  */
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/clock.h"
 #include "host/config/config.h"
 #include "host/config/config_internal.h"
 #include <assert.h>
@@ -20,17 +21,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static int32_t refuse(struct error *error, const char *name, const char *how, const char *why) {
     return error_set(error, TN_NOT_FOUND, "SECRET_NOT_FOUND", "the secret `%s` cannot be had: %s: %s", name, how, why);
-}
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* How long what comes is waited for, and what ends it before. */
@@ -49,7 +43,7 @@ static enum came wait_for(int descriptor, const struct patience *patience) {
                              {.fd = patience->child, .events = POLLIN}};
     int got;
     do {
-        int64_t left = patience->until_ms - now_ms();
+        int64_t left = patience->until_ms - clock_now_ms();
         got = poll(ready, sizeof ready / sizeof *ready, left > 0 ? (int)left : 0);
     } while (got < 0 && errno == EINTR);
     if (ready[0].revents) return SOMETHING;
@@ -180,7 +174,7 @@ int32_t config_secret(const struct config *config, const char *name, int stop, t
     tn_value row = config ? value_get(config->secrets, name) : NULL;
     tn_value env = value_get(row, "env"), file = value_get(row, "file"), command = value_get(row, "command");
     int64_t ms = config && config->secret_ms ? config->secret_ms : CONFIG_SECRET_MS;
-    struct patience patience = {now_ms() + ms, stop, -1};
+    struct patience patience = {clock_now_ms() + ms, stop, -1};
     if (command) return from_command(name, command, &patience, out, error);
     if (file) return from_file(name, value_chars(file, NULL), &patience, out, error);
     return from_environment(name, env ? value_chars(env, NULL) : name, out, error);

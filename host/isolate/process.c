@@ -8,6 +8,7 @@
 #include "host/isolate/process.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/clock.h"
 #include "host/isolate/frame.h"
 #include "host/log.h"
 #include "host/loop/loop.h"
@@ -21,7 +22,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -59,12 +59,6 @@ struct process {
     char *kill_reason;
     struct error why;
 };
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- What it prints ---- */
 
@@ -337,7 +331,7 @@ static int32_t read_answer(const struct process *process, const char *method, tn
 
 int32_t process_call_take(struct process *process, const char *method, tn_value params, int64_t timeout_ms,
                           tn_value *result, struct error *error) {
-    int64_t id = ++process->next_id, end = now_ms() + timeout_ms;
+    int64_t id = ++process->next_id, end = clock_now_ms() + timeout_ms;
     tn_value message = value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0"));
     message = value_set_take(message, "id", value_int(id));
     message = value_set_take(message, "method", value_text(method));
@@ -362,7 +356,7 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
             poll_socket(process);
             return status;
         }
-        int64_t left = end - now_ms();
+        int64_t left = end - clock_now_ms();
         if (process->over) break;
         if (ended) {
             end_of_it(process);

@@ -7,6 +7,7 @@
  */
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/clock.h"
 #include "host/plugin/check_internal.h"
 #include "host/plugin/manifest.h"
 #include "host/plugin/plugin.h"
@@ -21,7 +22,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Codes that a child reports, by index: what crosses the pipe is a digit. */
@@ -109,18 +109,12 @@ static _Noreturn void child(int pipe_end, const char *path, tn_value manifest, c
 
 /* ---- In the parent ---- */
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Everything until the pipe is closed; false past the time, or the bound. */
 static bool drain(int pipe_end, int timeout_ms, struct buffer *out) {
-    int64_t end = now_ms() + timeout_ms;
+    int64_t end = clock_now_ms() + timeout_ms;
     char bytes[4096];
     for (;;) {
-        int64_t left = end - now_ms();
+        int64_t left = end - clock_now_ms();
         struct pollfd ready = {.fd = pipe_end, .events = POLLIN};
         int got = left > 0 ? poll(&ready, 1, (int)left) : 0;
         if (got < 0 && errno == EINTR) continue;
