@@ -6,11 +6,10 @@ import shutil
 import socket
 import stat
 import subprocess
-import sys
 import time
 
 from guarded import Server
-from harness import TENON, asked_in, call, check, configure, tenon
+from harness import TENON, asked_in, call, check, configure, run_tests, tenon
 from person import answers_to, led_to, sit
 
 os.environ["CLIENT_SECRET"] = "s3cret/of the+client"
@@ -404,8 +403,4 @@ def test_knocking_at_the_door():
 
 
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_") and (len(sys.argv) < 2 or sys.argv[1] in name):
-            begin = time.monotonic()
-            test()
-            print("ok %s (%.1f s)" % (name, time.monotonic() - begin), flush=True)
+    run_tests(globals())

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 TENON = os.environ["TENON"]
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -99,3 +100,14 @@ def call_with_answers(name, answers, arguments=None, between=None):
 def received(log="log"):
     with open(log) as file:
         return [json.loads(line) for line in file]
+
+
+def run_tests(tests, before=None):
+    """Every test_… of `tests`, a script's globals(); or those alone whose names have the script's argument in them."""
+    for name, test in list(tests.items()):
+        if name.startswith("test_") and (len(sys.argv) < 2 or sys.argv[1] in name):
+            if before:
+                before()
+            begin = time.monotonic()
+            test()
+            print("ok %s (%.1f s)" % (name, time.monotonic() - begin), flush=True)

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from harness import call, check, configure, fake, received, tenon
+from harness import call, check, configure, fake, received, run_tests, tenon
 
 
 def test_answers_that_are_wrong():
@@ -168,12 +168,11 @@ def test_configuration():
         check(words in got.err, "a mistake: " + words, got.err, got.out)
 
 
+def clean():
+    for log in ("log", "b", "m", "t", "e", "good"):
+        if os.path.exists(log):
+            os.unlink(log)
+
+
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_") and (len(sys.argv) < 2 or sys.argv[1] in name):
-            for log in ("log", "b", "m", "t", "e", "good"):
-                if os.path.exists(log):
-                    os.unlink(log)
-            begin = time.monotonic()
-            test()
-            print("ok %s (%.1f s)" % (name, time.monotonic() - begin), flush=True)
+    run_tests(globals(), before=clean)

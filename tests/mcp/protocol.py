@@ -5,9 +5,8 @@ import os
 import re
 import subprocess
 import sys
-import time
 
-from harness import HERE, TENON, call, call_with_answers, check, configure, fails, fake, received, tenon
+from harness import HERE, TENON, call, call_with_answers, check, configure, fails, fake, received, run_tests, tenon
 
 SCRIPTED = {"models": {"small": {"provider": "scripted", "model": "m", "replies": ["Something."]}}}
 ERAS = {"m": "modern", "l": "legacy"}
@@ -157,11 +156,10 @@ def test_what_is_sent_is_as_the_schemas_have_it():
     check(count > 60, "expected more messages to validate", count)
 
 
+def clean():
+    for left in glob.glob(".tenon"):
+        os.system("rm -rf .tenon")
+
+
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_") and (len(sys.argv) < 2 or sys.argv[1] in name):
-            for left in glob.glob(".tenon"):
-                os.system("rm -rf .tenon")
-            begin = time.monotonic()
-            test()
-            print("ok %s (%.1f s)" % (name, time.monotonic() - begin), flush=True)
+    run_tests(globals(), before=clean)

