@@ -41,7 +41,7 @@ struct oauth;
 struct oauth *oauth_new(const struct oauth_options *options); /* NULL without memory */
 void oauth_free(struct oauth *oauth);                         /* NULL is allowed; nobody waits */
 
-/* The header's value that is good for now; borrowed, until the loop goes on. NULL: there is none. */
+/* The header's value, of a token that has not ended; borrowed, until the loop goes on. NULL: there is none. */
 tn_value oauth_header(struct oauth *oauth);
 /* The proof of the key that the token is bound to, for a request of this method; a new reference, NULL: it is to none.
  */
