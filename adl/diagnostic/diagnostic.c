@@ -1,9 +1,10 @@
 /*
  * diagnostic.c - the collection of diagnostics, and the table of their codes.
  *
- * Each diagnostic is a block of its own, so that the pointer given by diagnostics_add stays valid while others are
- * added. Past the bound one spare is handed out again and again: reporting code never has to ask whether there was
- * room. Counts of errors and warnings include what was not kept, so that a bounded list never looks like success.
+ * Each diagnostic is a separate block, so that the pointer from diagnostics_add stays valid while others are added.
+ * Past the limit, diagnostics_add returns the same spare diagnostic again and again: callers never have to check for
+ * room. The counts of errors and warnings include diagnostics that were not kept, so that a full collection never looks
+ * like success.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/value/buffer.h"
@@ -28,7 +29,7 @@ static const char *const severity_names[] = {"error", "warning", "hint"};
 static const char *const kind_names[] = {"Parse",           "Yaml",          "Validation",
                                          "UnknownNodeType", "MissingConfig", "ExpressionError"};
 
-/* The diagnostic is the first member: what callers hold is a pointer to it. */
+/* `diagnostic` is the first member, because callers hold a pointer to it. */
 struct entry {
     struct diagnostic diagnostic;
     size_t source_order, sequence;
@@ -38,9 +39,9 @@ struct diagnostics {
     struct entry **entries;
     size_t count, capacity, added;
     size_t errors, warnings;
-    struct source **sources; /* in the order of first mention; references */
+    struct source **sources; /* references, in the order of their first report */
     size_t source_count;
-    struct entry *spare; /* NULL until the bound is passed */
+    struct entry *spare; /* NULL until the limit is passed */
     bool full;           /* H001 has been added */
 };
 
@@ -61,7 +62,9 @@ const char *diagnostic_kind_name(enum diagnostic_kind kind) { return kind_names[
 
 /* ---- One diagnostic ---- */
 
-/* Formats within DIAGNOSTICS_MESSAGE_MAX, and cuts between characters. The caller frees it with mem_free. */
+/*
+ * Formats at most DIAGNOSTICS_MESSAGE_MAX bytes and cuts between characters. The caller frees the result with mem_free.
+ */
 static char *format_text(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 static char *format_text(const char *format, va_list args) {
     struct buffer text;
@@ -123,7 +126,7 @@ void diagnostic_suggest_name(struct diagnostic *diagnostic, struct span span, co
 void diagnostic_relate(struct diagnostic *diagnostic, struct source *source, struct span span, const char *format,
                        ...) {
     if (diagnostic->related_count == DIAGNOSTICS_RELATED_MAX) return;
-    diagnostic->related = mem_array(diagnostic->related, diagnostic->related_count + 1, sizeof *diagnostic->related);
+    MEM_EXTEND(diagnostic->related, diagnostic->related_count);
     va_list args;
     va_start(args, format);
     diagnostic->related[diagnostic->related_count++] =
@@ -158,8 +161,8 @@ void diagnostics_free(struct diagnostics *found) {
     mem_free(found);
 }
 
-/* Where no source comes before all others. */
-static size_t order_of(struct diagnostics *found, struct source *source) {
+/* The sort order of a source; diagnostics without a source come first. */
+static size_t source_assign_order(struct diagnostics *found, struct source *source) {
     if (!source) return 0;
     for (size_t i = found->source_count; i-- > 0;)
         if (found->sources[i] == source) return i + 1;
@@ -169,17 +172,14 @@ static size_t order_of(struct diagnostics *found, struct source *source) {
 }
 
 static struct entry *keep_entry(struct diagnostics *found) {
-    if (found->count == found->capacity) {
-        found->capacity = found->capacity ? found->capacity * 2 : 16;
-        found->entries = mem_array(found->entries, found->capacity, sizeof(struct entry *));
-    }
+    MEM_GROW(found->entries, found->count, found->capacity);
     struct entry *entry = mem_zalloc(sizeof *entry);
     entry->sequence = found->added++;
     found->entries[found->count++] = entry;
     return entry;
 }
 
-/* The entry that says that the others are not shown; it sorts last. */
+/* Adds the entry that reports that further diagnostics are not shown; it sorts last. */
 static void add_full(struct diagnostics *found) {
     found->full = true;
     struct entry *entry = keep_entry(found);
@@ -187,15 +187,14 @@ static void add_full(struct diagnostics *found) {
     entry->diagnostic.code = ADL_H001;
     entry->diagnostic.severity = diagnostic_info(ADL_H001)->severity;
     char text[128];
-    snprintf(text, sizeof text, "more than %u problems were found; the others are counted, but not shown",
-             DIAGNOSTICS_MAX);
+    snprintf(text, sizeof text, "found more than %u problems; the others are counted but not shown", DIAGNOSTICS_MAX);
     entry->diagnostic.message = mem_text(text);
 }
 
 static struct entry *new_entry(struct diagnostics *found, struct source *source) {
     if (found->count < DIAGNOSTICS_MAX && !found->full) {
         struct entry *entry = keep_entry(found);
-        entry->source_order = order_of(found, source);
+        entry->source_order = source_assign_order(found, source);
         return entry;
     }
     if (!found->full) add_full(found);
@@ -228,7 +227,7 @@ struct diagnostic *diagnostics_add(struct diagnostics *found, enum diagnostic_co
 #define COMPARE(a, b)                                                                                                  \
     if ((a) != (b)) return (a) < (b) ? -1 : 1
 
-/* 0 only for exact doubles: those say the same about the same place. */
+/* Returns 0 only for exact duplicates: the same content at the same place. */
 static int compare_content(const struct entry *a, const struct entry *b) {
     COMPARE(a->source_order, b->source_order);
     COMPARE(a->diagnostic.span.start, b->diagnostic.span.start);
@@ -242,7 +241,7 @@ static int compare_entries(const void *left, const void *right) {
     const struct entry *a = *(const struct entry *const *)left, *b = *(const struct entry *const *)right;
     int order = compare_content(a, b);
     if (order != 0) return order;
-    COMPARE(a->sequence, b->sequence); /* of doubles, the first one stays */
+    COMPARE(a->sequence, b->sequence); /* the first of several duplicates is kept */
     return 0;
 }
 

@@ -1,9 +1,9 @@
 /*
  * print.c - diagnostics as text with the source line and a caret, and as values.
  *
- * A source line is shown through a window: all of it where it fits, else the part around the caret, so that a minified
- * file costs no more than any other. Columns are those of a terminal: wide characters take two, combining ones none,
- * a tab four, and characters that could act on the terminal are shown as <U+XXXX>.
+ * A source line is shown through a window: the whole line if it fits, else the part around the caret, so that a
+ * minified file costs no more than any other. Columns are terminal columns: wide characters take two, combining
+ * characters none, a tab four. Characters that could affect the terminal are shown as <U+XXXX>.
  */
 #include "adl/diagnostic/print.h"
 #include "adl/value/json.h"
@@ -12,7 +12,7 @@
 
 #define TAB_WIDTH 4u
 
-static const char *const colours[] = {"\033[1;31m", "\033[1;35m", "\033[1;36m"}; /* by severity */
+static const char *const colours[] = {"\033[1;31m", "\033[1;35m", "\033[1;36m"}; /* [severity] */
 #define BOLD  "\033[1m"
 #define BLUE  "\033[1;34m"
 #define PLAIN "\033[0m"
@@ -25,7 +25,7 @@ struct range {
     uint32_t first, last;
 };
 
-/* Unicode: East Asian Wide and Fullwidth, and emoji, in blocks. */
+/* Unicode East Asian Wide and Fullwidth characters and emoji, in blocks. */
 static const struct range wide_ranges[] = {
     {0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},   {0x2614, 0x2615},
     {0x2648, 0x2653},   {0x26a1, 0x26a1},   {0x26bd, 0x26be},   {0x2705, 0x2705},   {0x274c, 0x274c},
@@ -42,7 +42,7 @@ static const struct range empty_ranges[] = {
     {0x200b, 0x200d}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f},
 };
 
-/* What could move the cursor, hide text or turn its direction; C0 but for the tab, DEL and C1 first. */
+/* Characters that could move the cursor, hide text or change its direction: C0 without the tab, DEL, C1, and others. */
 static const struct range unsafe_ranges[] = {
     {0x00, 0x08},     {0x0a, 0x1f},     {0x7f, 0x9f},     {0x200e, 0x200f},
     {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb},
@@ -55,7 +55,7 @@ static bool in_ranges(uint32_t point, const struct range *ranges, size_t count) 
 }
 #define IN(point, ranges) in_ranges(point, ranges, sizeof(ranges) / sizeof(ranges)[0])
 
-/* Appends the first character of `text` as it is shown, where `out` is not NULL; its bytes are returned. */
+/* Appends the printable form of the first character of `text`, unless `out` is NULL. Returns the character's bytes. */
 static size_t show_character(struct buffer *out, const char *text, size_t length, uint32_t *columns) {
     uint32_t point;
     size_t size = utf8_decode(text, length, &point);
@@ -106,7 +106,10 @@ static uint32_t width_of(const char *text, size_t from, size_t to, uint32_t most
     return total;
 }
 
-/* Where the window begins: at the line's start where all up to the caret takes less than three quarters of it. */
+/*
+ * The start of the window: the start of the line if the text up to the caret takes less than three quarters of the
+ * window.
+ */
 static size_t window_start(const char *line, size_t caret, uint32_t width) {
     uint32_t used = width_of(line, 0, caret < 4 * (size_t)width ? caret : 4 * (size_t)width, width);
     if (caret < 4 * (size_t)width && used <= width * 3 / 4) return 0;
@@ -129,7 +132,7 @@ static void gutter(struct buffer *out, const struct diagnostic_style *style, con
     paint(out, style, PLAIN);
 }
 
-/* The line of span.start, and the part of the span that is in it underlined. */
+/* Prints the line of span.start and underlines the part of the span in that line. */
 static void print_line(struct buffer *out, const struct source *source, struct span span, const char *colour,
                        const struct diagnostic_style *style) {
     uint32_t width = style->width ? style->width : DIAGNOSTIC_WIDTH;
@@ -233,7 +236,7 @@ void diagnostics_print(struct buffer *out, const struct diagnostics *found, cons
 
 /* ---- As values ---- */
 
-/* Messages quote documents, whose bytes may be no UTF-8 (ADL-E003); those become U+FFFD. */
+/* Messages quote documents, which may be malformed UTF-8 (ADL-E003); malformed bytes become U+FFFD. */
 static tn_value text_value(const char *text) {
     size_t length = strlen(text);
     tn_value value = value_string(text, length);
@@ -287,7 +290,7 @@ static tn_value related_value(const struct diagnostic *diagnostic) {
     return list;
 }
 
-tn_value diagnostic_to_value(const struct diagnostic *diagnostic) {
+static tn_value diagnostic_to_value(const struct diagnostic *diagnostic) {
     tn_value value = value_set_take(value_object(), "code", value_text(diagnostic_info(diagnostic->code)->code));
     value = value_set_take(value, "severity", value_text(diagnostic_severity_name(diagnostic->severity)));
     value = value_set_take(value, "message", text_value(diagnostic->message));

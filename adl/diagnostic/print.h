@@ -1,5 +1,6 @@
 /*
- * print.h - diagnostics for people, as compilers write them, and for programs, as JSON in the positions of LSP.
+ * print.h - diagnostics for people, in the form that compilers use, and for programs, as JSON with the positions of
+ * LSP.
  *
  *     triage.yaml:12:7: error[ADL-E008]: found the key `type` twice in one mapping; …
  *       12 |       type: tool
@@ -9,8 +10,8 @@
  *          |       ^~~~
  *       = help: did you mean `typ`?
  *
- * Lines and columns are counted from 1, columns in code points. Whatever a document holds, what is printed holds no
- * control characters and no direction overrides: a terminal may be trusted with it.
+ * Lines and columns are counted from 1, columns in code points. The output never contains control characters or
+ * direction overrides from a document, so it is safe to print on a terminal.
  *
  *     struct buffer out;
  *     buffer_init(&out, SIZE_MAX);
@@ -26,23 +27,23 @@
 #define DIAGNOSTIC_WIDTH 100u /* columns of a source line that are shown, by default */
 
 struct diagnostic_style {
-    bool colour;    /* ANSI escapes */
-    uint32_t width; /* columns of a source line that are shown; longer ones are cut around the caret; 0: the default */
+    bool colour; /* ANSI escapes */
+    /* Columns of a source line that are shown. Longer lines are cut around the caret. 0 means the default. */
+    uint32_t width;
 };
 
-/* `style` may be NULL: no colour, the default width. */
+/* If `style` is NULL, the output has no colour and the default width. */
 void diagnostic_print(struct buffer *out, const struct diagnostic *diagnostic, const struct diagnostic_style *style);
-/* A message or a name as all of these are printed: on one line, safe for a terminal. */
+/* Appends a message or a name in the form that these functions use: on one line, safe for a terminal. */
 void diagnostic_text(struct buffer *out, const char *text);
-/* All of them, each followed by an empty line, in their present order. */
+/* Prints all diagnostics in their present order, each followed by an empty line. */
 void diagnostics_print(struct buffer *out, const struct diagnostics *found, const struct diagnostic_style *style);
 
 /*
- * {"code","severity","message","file","range":{"start":{"line","character"},"end":…},"suggestion"?,
- *  "related"?:[{"message","file","range"}],"fix"?:{"title","range","replacement"}}: lines and characters (UTF-16 units)
- * from 0. "file" and "range" are left out where the diagnostic is about no text. A new reference.
+ * Returns an array of {"code","severity","message","file","range":{"start":{"line","character"},"end":…},"suggestion"?,
+ * "related"?:[{"message","file","range"}],"fix"?:{"title","range","replacement"}} as a new reference. Lines and
+ * characters (UTF-16 units) are counted from 0. A diagnostic without a text has no "file" and "range".
  */
-tn_value diagnostic_to_value(const struct diagnostic *diagnostic);
-tn_value diagnostics_to_value(const struct diagnostics *found); /* an array of those; a new reference */
+tn_value diagnostics_to_value(const struct diagnostics *found);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * catalog.h - what the language asks about the world outside a document: components, plugins, files.
+ * catalog.h - the language's view of the world outside a document: components, plugins, files.
  *
- * adl/ does no I/O and knows no plugin: whoever checks a document passes a catalog. The host's registry is one; a test
- * makes one from a few rows. Everything returned is borrowed and stays valid while the catalog does.
+ * adl/ does no I/O and knows no plugins: the caller that checks a document passes a catalog. The host's registry is
+ * one; a test builds one from a few rows. Everything that a catalog returns is borrowed and valid while the catalog
+ * lives.
  */
 #ifndef TENON_ADL_CATALOG_H
 #define TENON_ADL_CATALOG_H
@@ -14,46 +15,50 @@
 struct error;
 struct schema;
 
-/* One component, as its plugin's manifest publishes it. */
+/* One component, as published in its plugin's manifest. */
 struct component_info {
     const char *id;              /* "acme.sentiment", "llm" */
     const char *kind;            /* "node" "model" "tool" "runner" "reducer" "store" */
     const char *title;           /* one line */
-    const char *documentation;   /* Markdown; "" where none */
+    const char *documentation;   /* Markdown; may be "" */
     const char *plugin_id;       /* "tenon.core" */
     const char *plugin_version;  /* "1.2.0" */
-    tn_value manifest;           /* the component's whole object in the manifest */
-    tn_value effects;            /* array of strings; NULL: not declared, the worst is assumed */
-    const struct schema *config; /* never NULL: a component without configuration has the schema of {} */
-    const struct schema *input;  /* NULL: anything */
-    const struct schema *output; /* NULL: anything */
+    tn_value manifest;           /* the component's complete object in the manifest */
+    tn_value effects;            /* array of strings; NULL if not declared; then the worst is assumed */
+    const struct schema *config; /* never NULL; the schema of {} if the component has no configuration */
+    const struct schema *input;  /* NULL means anything */
+    const struct schema *output; /* NULL means anything */
 };
 
-/* Called with each match; false stops. */
+/* Called with each match; returns false to stop. */
 typedef bool (*catalog_visit)(void *user, const struct component_info *component);
 
 struct catalog {
     void *self;
-    /* The component, or NULL. */
+    /* Returns the component, or NULL. */
     const struct component_info *(*find)(void *self, const char *kind, const char *id, size_t length);
-    /* Every component of a kind (NULL: of all), in order of id. */
+    /* Visits every component of a kind (NULL for all kinds) in order of id. */
     void (*each)(void *self, const char *kind, catalog_visit visit, void *user);
-    /* The version of a plugin that is installed ("1.2.0"), or NULL; and all plugins' ids, for "did you mean". */
+    /* The version of an installed plugin ("1.2.0"), or NULL; and the ids of all plugins, for "did you mean". */
     const char *(*plugin_version)(void *self, const char *plugin_id);
     void (*each_plugin)(void *self, void (*visit)(void *user, const char *plugin_id), void *user);
     /*
-     * Reads a file that a document names, resolved from the folder of `from` (a document's own path): a string value
-     * with its text, to be released; *path becomes the resolved path (mem_free it). NULL where it cannot be read, with
-     * *why a static reason ("no such file"). May itself be NULL: documents that name files are then not followed.
+     * Reads a file that a document names, relative to the folder of `from` (the document's path). Returns its text as a
+     * new reference; *path becomes the resolved path (free it with mem_free). Returns NULL if it cannot be read, with a
+     * static reason in *why ("no such file"). If the function is NULL, files are not read.
      */
     tn_value (*read)(void *self, const char *from, const char *file, char **path, const char **why);
     /*
-     * Whether a component that was found can be used, as far as that is known without running anything: not where its
-     * plugin is refused, or another one claims its id. False sets the error. May be NULL: all can.
+     * Returns false and sets the error if a component cannot be used, as far as is known without running it: its plugin
+     * is refused, or another plugin defines its id. If the function is NULL, all can be used.
      */
     bool (*usable)(void *self, const struct component_info *component, struct error *error);
-    /* Whether the operator's configuration binds that role to a model: then the document need not. May be NULL. */
-    bool (*role_bound)(void *self, const char *role, size_t length);
+    /*
+     * Returns true if the operator's configuration binds the role to a model, so that the document need not. May be
+     * NULL.
+     */
+    bool (*role_bound)(void *role_self, const char *role, size_t length);
+    void *role_self;
 };
 
 #endif

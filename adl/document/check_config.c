@@ -1,10 +1,10 @@
 /*
- * check_config.c - each node's config: against the schema that its component publishes, and what its texts name.
+ * check_config.c - checks each node's config against its component's schema, and the names in its strings.
  *
- * The schema's annotation `x-tenon` says what a text (or a key) of the config is: one row of the table below each. It
- * is looked for in the config with its defaults filled in, since a default names a channel as well as the author does.
- * Beside `template`, `x-tenon-variables` lists names that the component itself gives its template (true: any name).
- * References (config.h) are followed first: a prompt in a file is checked like one in the document.
+ * The schema annotation `x-tenon` defines the meaning of a string (or a key) of the config: one row of the table below
+ * each. The annotations are evaluated on the config with its defaults, because a default can name a channel, too.
+ * Beside `template`, `x-tenon-variables` lists names that the component adds to its template (`true` allows any name).
+ * References (config.h) are resolved first: a prompt in a file is checked like one in the document.
  */
 #include "adl/document/config.h"
 #include "adl/document/reader.h"
@@ -13,23 +13,24 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A reference of the config that is being checked. */
+/* A reference in the config that is being checked. */
 struct reference {
-    char *pointer;
-    struct source *source; /* the file's text; NULL for secrets, and for files that could not be read */
+    char *pointer;         /* owned; JSON Pointer of its place in the config */
+    struct source *source; /* owned; the file's text; NULL for secrets and unreadable files */
 };
 
+/* The check of one node's config. */
 struct config_check {
     struct reader *reader;
-    uint32_t node;
+    uint32_t node; /* index of the node in the document */
     const struct node_type *type;
-    const struct tree_node *tree; /* the config as it is written; NULL: there is none */
-    struct span span;             /* of its key, or of the node's type: where nothing better is known */
-    struct reference *references;
+    const struct tree_node *tree; /* the config in the document; NULL if absent */
+    struct span span;             /* span of its key or of the node's type: the fallback for reports */
+    struct reference *references; /* owned */
     uint32_t reference_count;
-    tn_value filled;     /* the config with defaults and texts of files */
-    char document[1024]; /* pointer of the text that names a document; "" where none does */
-    struct document *inner;
+    tn_value filled;        /* owned; the config with defaults and with the texts of files */
+    char document[1024];    /* pointer of the string that names a document; "" without one */
+    struct document *inner; /* borrowed; that document, or NULL */
 };
 
 /* ---- References ---- */
@@ -40,6 +41,7 @@ static const struct reference *reference_at(const struct config_check *check, co
     return NULL;
 }
 
+/* The text of the document to report for a place in the config: of the key if `on_key`, else of the value. */
 static struct span span_at(const struct config_check *check, const char *pointer, bool on_key) {
     const struct tree_item *item = NULL;
     const struct tree_node *node = check->tree ? find_pointer(check->tree, pointer, &item) : NULL;
@@ -48,15 +50,16 @@ static struct span span_at(const struct config_check *check, const char *pointer
     return node->span.start < node->span.end ? node->span : item ? item->key_span : check->span;
 }
 
-static tn_value follow(void *self, const char *pointer, const char *kind, tn_value name) {
+/* config_reference_fn: remembers the reference, and returns the text of its file; "" for all others. */
+static tn_value read_reference(void *self, const char *pointer, const char *kind, tn_value name) {
     struct config_check *check = self;
     struct reader *reader = check->reader;
-    check->references = mem_array(check->references, check->reference_count + 1u, sizeof *check->references);
+    MEM_EXTEND(check->references, check->reference_count);
     struct reference *reference = &check->references[check->reference_count++];
     *reference = (struct reference){mem_text(pointer), NULL};
     const struct catalog *catalog = reader->catalog;
     if (strcmp(kind, "file") != 0 || !catalog->read) return value_text("");
-    const char *why = "it is not there", *file = value_chars(name, NULL);
+    const char *why = "it does not exist", *file = value_chars(name, NULL);
     char *path = NULL;
     tn_value text = catalog->read(catalog->self, source_name(reader->source), file, &path, &why);
     if (text) {
@@ -72,35 +75,41 @@ static tn_value follow(void *self, const char *pointer, const char *kind, tn_val
     return text ? text : value_text("");
 }
 
-static bool hidden(void *self, const char *pointer) {
+/* The value at `pointer` replaces a secret or an unreadable file: it is not reported if it does not fit. */
+static bool reference_is_hidden(void *self, const char *pointer) {
     const struct reference *reference = reference_at(self, pointer);
     return reference && !reference->source;
 }
 
 /* ---- What texts name ---- */
 
-struct named {
+/* A string or a key of the config, to which an annotation of the schema assigns a meaning. Borrowed by the checks. */
+struct annotated_string {
     struct config_check *check;
-    const char *pointer;
-    bool on_key;
+    const char *pointer; /* JSON Pointer of the member */
+    bool on_key;         /* the key of the member is meant, not its value */
     const char *text;
     size_t length;
-    struct span span;
+    struct span span; /* to report */
 };
 
-static const char *where_of(const struct named *named, char out[256]) {
-    return where_in_config(named->check->reader, named->check->node, named->pointer, out);
+static const char *annotated_describe(const struct annotated_string *string, char out[256]) {
+    return where_in_config(string->check->reader, string->check->node, string->pointer, out);
 }
 
-static struct expr_place place_of(const struct named *named) {
-    const struct config_check *check = named->check;
+/*
+ * Where an expression or template is written, so that a report can point into it: in a file, in a scalar of the
+ * document, or neither, for a default.
+ */
+static struct expr_place annotated_locate(const struct annotated_string *string) {
+    const struct config_check *check = string->check;
     const struct tree_item *item = NULL;
-    const struct reference *reference = reference_at(check, named->pointer);
+    const struct reference *reference = reference_at(check, string->pointer);
     struct expr_place place = {.source = check->reader->source,
-                               .span = named->span,
-                               .text = named->text,
-                               .length = named->length,
-                               .pointer = named->pointer,
+                               .span = string->span,
+                               .text = string->text,
+                               .length = string->length,
+                               .pointer = string->pointer,
                                .node = check->node};
     if (reference) {
         if (!reference->source) return place;
@@ -108,96 +117,96 @@ static struct expr_place place_of(const struct named *named) {
         place.exact = true;
         return place;
     }
-    if (check->tree && !named->on_key) place.scalar = find_pointer(check->tree, named->pointer, &item);
+    if (check->tree && !string->on_key) place.scalar = find_pointer(check->tree, string->pointer, &item);
     size_t length = 0;
     const char *text = place.scalar ? tree_text(check->reader->tree, place.scalar, &length) : NULL;
-    place.exact = text && length == named->length && memcmp(text, named->text, length) == 0;
+    place.exact = text && length == string->length && memcmp(text, string->text, length) == 0;
     return place;
 }
 
-static void name_expression(const struct named *named) {
-    struct expr_place place = place_of(named);
-    check_config_expression(named->check->reader, named->check->node, &place);
+static void check_annotated_expression(const struct annotated_string *string) {
+    struct expr_place place = annotated_locate(string);
+    check_config_expression(string->check->reader, string->check->node, &place);
 }
 
-static void note_variables(void *self, tn_value subschema) {
+static void keep_variables(void *self, tn_value subschema) {
     tn_value given = value_get(subschema, "x-tenon-variables");
     if (given) *(tn_value *)self = given;
 }
 
-static void name_template(const struct named *named) {
-    struct expr_place place = place_of(named);
-    const struct config_check *check = named->check;
+static void check_annotated_template(const struct annotated_string *string) {
+    struct expr_place place = annotated_locate(string);
+    const struct config_check *check = string->check;
     if (check->type->has_variables)
-        schema_at(check->type->component->config, check->filled, named->pointer, note_variables, &place.variables);
-    const struct reference *reference = reference_at(named->check, named->pointer);
-    if (!reference || reference->source) check_config_template(named->check->reader, named->check->node, &place);
+        schema_at(check->type->component->config, check->filled, string->pointer, keep_variables, &place.variables);
+    const struct reference *reference = reference_at(string->check, string->pointer);
+    if (!reference || reference->source) check_config_template(string->check->reader, string->check->node, &place);
 }
 
-static bool is_default(const struct named *named) {
-    const struct config_check *check = named->check;
+/* The string is a default of the schema: it is not in the document. */
+static bool annotated_is_default(const struct annotated_string *string) {
+    const struct config_check *check = string->check;
     const struct tree_item *item = NULL;
-    return !reference_at(check, named->pointer) && !(check->tree && find_pointer(check->tree, named->pointer, &item));
+    return !reference_at(check, string->pointer) && !(check->tree && find_pointer(check->tree, string->pointer, &item));
 }
 
-static int32_t find_channel(const struct named *named, bool locals) {
-    struct reader *reader = named->check->reader;
-    int32_t field = document_find_field(reader->document, named->text, named->length);
+/* Returns the field that the string names; reports an unknown one and returns -1. `locals`: map items are allowed. */
+static int32_t annotated_resolve_channel(const struct annotated_string *string, bool locals) {
+    struct reader *reader = string->check->reader;
+    int32_t field = document_find_field(reader->document, string->text, string->length);
     if (field >= 0) return field;
     struct nearest nearest;
-    nearest_init(&nearest, named->text, named->length);
+    nearest_init(&nearest, string->text, string->length);
     names_nearest(&reader->whole->fields, &nearest);
-    if (may_be_unread(reader, reader->channels_whole, "channels", &nearest, named->text, named->length)) return -1;
+    if (may_be_unread(reader, reader->channels_whole, "channels", &nearest, string->text, string->length)) return -1;
     char where[256];
-    int length = named->length > 80 ? 80 : (int)named->length;
+    int length = string->length > 80 ? 80 : (int)string->length;
     struct diagnostic *it =
-        report(reader, ADL_E047, named->span, "%s %s the channel `%.*s`, which is not declared", where_of(named, where),
-               is_default(named) ? "is left out, and stands for" : "names", length, named->text);
-    suggest_nearest(reader, it, named->span, &nearest);
-    bool messages = named->length == strlen("messages") && memcmp(named->text, "messages", named->length) == 0;
+        report(reader, ADL_E047, string->span, "%s %s the channel `%.*s`, which is not declared",
+               annotated_describe(string, where), annotated_is_default(string) ? "is missing and defaults to" : "names",
+               length, string->text);
+    suggest_nearest(reader, it, string->span, &nearest);
+    bool messages = string->length == strlen("messages") && memcmp(string->text, "messages", string->length) == 0;
     if (!it->suggestion)
-        diagnostic_suggest(it, "add `{name: %.*s, type: %s}` to `channels`%s", length, named->text,
+        diagnostic_suggest(it, "add `{name: %.*s, type: %s}` to `channels`%s", length, string->text,
                            messages ? "reduce, reducer: messages" : "last_value",
-                           locals && !is_default(named) ? "" : ", or name another one");
+                           locals && !annotated_is_default(string) ? "" : ", or name another one");
     return -1;
 }
 
-static void name_read(const struct named *named) {
-    struct reader *reader = named->check->reader;
+static void check_annotated_read(const struct annotated_string *string) {
+    struct reader *reader = string->check->reader;
     char where[256];
-    int32_t field = find_channel(named, true);
+    int32_t field = annotated_resolve_channel(string, true);
     if (field < 0 || (uint32_t)field < reader->document->channel_count) return;
-    if (local_reaches(reader, named->check->node, (uint32_t)field)) return;
-    report(reader, ADL_E048, named->span, "%s names `%.*s`, the item of a map edge that does not lead to this node",
-           where_of(named, where), (int)named->length, named->text);
+    if (local_reaches(reader, string->check->node, (uint32_t)field)) return;
+    report(reader, ADL_E048, string->span, "%s names `%.*s`, the item of a map edge that does not lead to this node",
+           annotated_describe(string, where), (int)string->length, string->text);
 }
 
-static void remember_write(struct reader *reader, uint32_t channel, struct span span) {
-    if (reader->write_count == reader->write_capacity) {
-        reader->write_capacity = reader->write_capacity ? reader->write_capacity * 2 : 64;
-        reader->writes = mem_array(reader->writes, reader->write_capacity, sizeof *reader->writes);
-    }
+static void record_channel_write(struct reader *reader, uint32_t channel, struct span span) {
+    MEM_GROW(reader->writes, reader->write_count, reader->write_capacity);
     reader->writes[reader->write_count++] = (struct node_write){channel, span};
 }
 
-static void name_write(const struct named *named) {
-    struct reader *reader = named->check->reader;
+static void check_annotated_write(const struct annotated_string *string) {
+    struct reader *reader = string->check->reader;
     const struct document *document = reader->document;
     char where[256];
-    int32_t field = find_channel(named, false);
+    int32_t field = annotated_resolve_channel(string, false);
     if (field < 0) return;
     bool local = (uint32_t)field >= document->channel_count;
     if (local || document->channels[field].implicit) {
-        report(reader, ADL_E048, named->span, "%s writes `%.*s`, which %s", where_of(named, where), (int)named->length,
-               named->text,
+        report(reader, ADL_E048, string->span, "%s writes `%.*s`, which %s", annotated_describe(string, where),
+               (int)string->length, string->text,
                local ? "is the item of a map edge and can only be read" : "only the engine writes; declare a channel");
         return;
     }
-    remember_write(reader, (uint32_t)field, named->span);
+    record_channel_write(reader, (uint32_t)field, string->span);
 }
 
-/* A node, or END, by a key or a default: no scalar of the document that resolve_end could look at. */
-static int32_t find_end(const struct document *document, const char *text, size_t length) {
+/* Finds a node, or END, named by a key or a default, which is not a scalar of the document. */
+static int32_t find_node_or_end(const struct document *document, const char *text, size_t length) {
     static const char *const ends[] = {"END", "__end__"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strlen(ends[i]) == length && memcmp(ends[i], text, length) == 0) return DOCUMENT_END;
@@ -205,69 +214,70 @@ static int32_t find_end(const struct document *document, const char *text, size_
     return found < 0 ? DOCUMENT_NOWHERE : found;
 }
 
-static void name_node(const struct named *named) {
-    struct reader *reader = named->check->reader;
+static void check_annotated_node(const struct annotated_string *string) {
+    struct reader *reader = string->check->reader;
     const struct tree_item *item = NULL;
     const struct tree_node *node =
-        named->check->tree && !named->on_key ? find_pointer(named->check->tree, named->pointer, &item) : NULL;
-    int32_t to = node && tree_text(reader->tree, node, NULL) ? resolve_end(reader, END_TO, node)
-                                                             : find_end(reader->document, named->text, named->length);
+        string->check->tree && !string->on_key ? find_pointer(string->check->tree, string->pointer, &item) : NULL;
+    int32_t to = node && tree_text(reader->tree, node, NULL)
+                     ? resolve_end(reader, END_TO, node)
+                     : find_node_or_end(reader->document, string->text, string->length);
     if (!node && to == DOCUMENT_NOWHERE) {
         char where[256];
         if (reader->nodes_whole)
-            report(reader, ADL_E035, named->span, "%s names the node `%.*s`, which does not exist",
-                   where_of(named, where), named->length > 80 ? 80 : (int)named->length, named->text);
+            report(reader, ADL_E035, string->span, "%s names the node `%.*s`, which does not exist",
+                   annotated_describe(string, where), string->length > 80 ? 80 : (int)string->length, string->text);
     }
-    if (reader->link_count == reader->link_capacity) {
-        reader->link_capacity = reader->link_capacity ? reader->link_capacity * 2 : 16;
-        reader->links = mem_array(reader->links, reader->link_capacity, sizeof *reader->links);
-    }
-    reader->links[reader->link_count++] = (struct node_link){named->check->node, to};
+    MEM_GROW(reader->links, reader->link_count, reader->link_capacity);
+    reader->links[reader->link_count++] = (struct node_link){string->check->node, to};
 }
 
-static void name_model(const struct named *named) {
-    check_model_name(named->check->reader, named->text, named->length, named->span, named->check->node, named->pointer);
+static void check_annotated_model(const struct annotated_string *string) {
+    check_model_name(string->check->reader, string->text, string->length, string->span, string->check->node,
+                     string->pointer);
 }
 
-static void name_tool(const struct named *named) {
-    check_tool_name(named->check->reader, named->text, named->length, named->span, named->check->node, named->pointer);
+static void check_annotated_tool(const struct annotated_string *string) {
+    check_tool_name(string->check->reader, string->text, string->length, string->span, string->check->node,
+                    string->pointer);
 }
 
-static void name_document(const struct named *named) {
-    struct config_check *check = named->check;
-    size_t length = strlen(named->pointer);
+static void check_annotated_document(const struct annotated_string *string) {
+    struct config_check *check = string->check;
+    size_t length = strlen(string->pointer);
     if (check->document[0] || length >= sizeof check->document) return;
-    memcpy(check->document, named->pointer, length + 1);
-    check->inner = subgraph_open(check->reader, check->node, named->text, named->length, named->span);
+    memcpy(check->document, string->pointer, length + 1);
+    check->inner = subgraph_open(check->reader, check->node, string->text, string->length, string->span);
 }
 
-static void name_file(const struct named *named) {
-    struct reader *reader = named->check->reader;
+static void check_annotated_file(const struct annotated_string *string) {
+    struct reader *reader = string->check->reader;
     const struct catalog *catalog = reader->catalog;
-    if (!catalog->read || reference_at(named->check, named->pointer)) return;
-    const char *why = "it is not there";
+    if (!catalog->read || reference_at(string->check, string->pointer)) return;
+    const char *why = "it does not exist";
     char *path = NULL, where[256];
-    tn_value text = catalog->read(catalog->self, source_name(reader->source), named->text, &path, &why);
+    tn_value text = catalog->read(catalog->self, source_name(reader->source), string->text, &path, &why);
     if (!text)
-        report(reader, ADL_W108, named->span, "%s names the file `%.200s`, which cannot be read now: %s",
-               where_of(named, where), named->text, why);
+        report(reader, ADL_W108, string->span, "%s names the file `%.200s`, which cannot be read now: %s",
+               annotated_describe(string, where), string->text, why);
     value_unref(text);
     mem_free(path);
 }
 
+/* The values of `x-tenon` that are checked here. */
 static const struct {
     const char *annotation;
-    void (*check)(const struct named *named);
+    void (*check)(const struct annotated_string *string);
 } annotations[] = {
-    {"expression", name_expression},
-    {"template", name_template},
-    {"channel-read", name_read},
-    {"channel-write", name_write},
-    {"node", name_node},
-    {"model", name_model},
-    {"tool", name_tool},
-    {"document", name_document},
-    {"file", name_file},
+    {"expression", check_annotated_expression},
+    {"template", check_annotated_template},
+    {"channel-read", check_annotated_read},
+    {"channel-write", check_annotated_write},
+    {"node", check_annotated_node},
+    {"model", check_annotated_model},
+    {"tool", check_annotated_tool},
+    {"document", check_annotated_document},
+    {"file", check_annotated_file},
 };
 
 static void on_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
@@ -275,33 +285,36 @@ static void on_annotation(void *self, const char *pointer, bool on_key, tn_value
     if (!value_is(where, TN_STRING) || !value_is(annotation, TN_STRING)) return;
     for (size_t i = 0; i < sizeof annotations / sizeof *annotations; i++) {
         if (!value_text_is(annotation, annotations[i].annotation)) continue;
-        struct named named = {.check = check, .pointer = pointer, .on_key = on_key};
-        named.text = value_chars(where, &named.length);
-        named.span = span_at(check, pointer, on_key);
-        annotations[i].check(&named);
+        struct annotated_string string = {.check = check, .pointer = pointer, .on_key = on_key};
+        string.text = value_chars(where, &string.length);
+        string.span = span_at(check, pointer, on_key);
+        annotations[i].check(&string);
         return;
     }
 }
 
 /* ---- Channels of an inner document ---- */
 
-/* Whether keys of the object at `pointer` are annotated: then its values are the inner side, else its keys. */
-struct sides {
-    const char *pointer;
+/*
+ * `input` and `output` of a node with an inner document map channels of the outer one to channels of the inner one. The
+ * schema annotates the side that names outer channels, so the other side names inner ones.
+ */
+struct port_sides {
+    const char *pointer; /* JSON Pointer of the map */
     size_t length;
-    bool keys_outer;
+    bool keys_outer; /* the keys name outer channels, and the values inner ones; else the reverse */
 };
 
-static void note_side(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
-    struct sides *sides = self;
+static void note_port_side(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
+    struct port_sides *sides = self;
     (void)where;
     (void)annotation;
     if (on_key && strncmp(pointer, sides->pointer, sides->length) == 0 && pointer[sides->length] == '/')
         sides->keys_outer = true;
 }
 
-static void check_inner_name(struct config_check *check, tn_value ports, tn_value name, const char *pointer,
-                             bool on_key) {
+static void check_port_name(struct config_check *check, tn_value ports, tn_value name, const char *pointer,
+                            bool on_key) {
     if (!value_is(name, TN_STRING)) return;
     struct reader *reader = check->reader;
     size_t length;
@@ -314,7 +327,7 @@ static void check_inner_name(struct config_check *check, tn_value ports, tn_valu
     for (uint32_t i = 0; i < inner->channel_count && i < NAMES_SCAN_MAX; i++) {
         size_t size;
         const char *candidate = value_chars(inner->channels[i].name, &size);
-        if (!on_key || !value_get(ports, candidate)) nearest_offer(&nearest, candidate, size);
+        if (!on_key || !value_get(ports, candidate)) nearest_add_candidate(&nearest, candidate, size);
     }
     struct span span = span_at(check, pointer, on_key);
     struct diagnostic *it = report(reader, ADL_E066, span, "`%s` has no channel `%.*s`", source_name(inner->source),
@@ -325,42 +338,43 @@ static void check_inner_name(struct config_check *check, tn_value ports, tn_valu
 static void check_ports(struct config_check *check, const struct schema *schema, const char *key) {
     char pointer[32];
     snprintf(pointer, sizeof pointer, "/%s", key);
-    if (strrchr(check->document, '/') != check->document) return; /* a document is named at the top of a config */
+    if (strrchr(check->document, '/') != check->document) return; /* a document is named at the top level of a config */
     tn_value ports = value_get(check->filled, key);
     if (!ports || !value_is(ports, TN_OBJECT)) return;
-    struct sides sides = {pointer, strlen(pointer), false};
-    schema_each_annotation(schema, check->filled, "x-tenon", note_side, &sides);
+    struct port_sides sides = {pointer, strlen(pointer), false};
+    schema_each_annotation(schema, check->filled, "x-tenon", note_port_side, &sides);
     for (size_t i = 0, n = value_count(ports); i < n; i++) {
         tn_value name = value_key_at(ports, i);
         char member[320];
         snprintf(member, sizeof member, "%s/%.256s", pointer, value_chars(name, NULL));
-        check_inner_name(check, ports, sides.keys_outer ? value_value_at(ports, i) : name, member, !sides.keys_outer);
+        check_port_name(check, ports, sides.keys_outer ? value_value_at(ports, i) : name, member, !sides.keys_outer);
     }
 }
 
 /* ---- One config ---- */
 
-static bool mentions(tn_value schema, const char *key) {
+/* True if the key occurs anywhere in the schema. Nodes whose schema does not are not walked. */
+static bool schema_mentions(tn_value schema, const char *key) {
     int kind = value_kind(schema);
     if (kind != TN_OBJECT && kind != TN_ARRAY) return false;
     if (kind == TN_OBJECT && value_get(schema, key)) return true;
     for (size_t i = 0, n = value_count(schema); i < n; i++)
-        if (mentions(kind == TN_OBJECT ? value_value_at(schema, i) : value_at(schema, i), key)) return true;
+        if (schema_mentions(kind == TN_OBJECT ? value_value_at(schema, i) : value_at(schema, i), key)) return true;
     return false;
 }
 
-static void look_at_types(struct reader *reader) {
+static void note_annotated_types(struct reader *reader) {
     for (uint32_t i = 0; i < reader->types.count; i++) {
         struct node_type *type = reader->node_types ? &reader->node_types[i] : NULL;
         if (!type || !type->component) continue;
         tn_value schema = schema_document(type->component->config);
-        type->annotated = mentions(schema, "x-tenon");
-        type->has_defaults = mentions(schema, "default");
-        type->has_variables = mentions(schema, "x-tenon-variables");
+        type->annotated = schema_mentions(schema, "x-tenon");
+        type->has_defaults = schema_mentions(schema, "default");
+        type->has_variables = schema_mentions(schema, "x-tenon-variables");
     }
 }
 
-static void check_names(struct config_check *check) {
+static void check_annotations(struct config_check *check) {
     const struct schema *schema = check->type->component->config;
     if (!check->type->annotated) return;
     tn_value config = check->reader->document->nodes[check->node].config;
@@ -376,7 +390,7 @@ static void check_names(struct config_check *check) {
     check_ports(check, schema, "output");
 }
 
-static void check_fits(struct config_check *check) {
+static void report_misfits(struct config_check *check) {
     const struct document_node *def = &check->reader->document->nodes[check->node];
     char of[160], type_text[160];
     snprintf(of, sizeof of, "node `%.120s`", value_chars(def->id, NULL));
@@ -392,9 +406,13 @@ static void check_fits(struct config_check *check) {
         .unknown = ADL_E033,
         .wrong = ADL_E034,
     };
-    check->filled = check_value_take(check->reader, &value, check->filled, hidden, check);
+    check->filled = check_value_take(check->reader, &value, check->filled, reference_is_hidden, check);
 }
 
+/*
+ * Checks one node's config: replaces references by the texts that they name, validates the result, adds defaults, and
+ * then checks each annotated string. Without references the result replaces the config of the document.
+ */
 static void check_config(struct reader *reader, uint32_t index) {
     struct document_node *def = &reader->document->nodes[index];
     struct node_note *note = &reader->notes[index];
@@ -410,14 +428,14 @@ static void check_config(struct reader *reader, uint32_t index) {
         .tree = note->config ? note->config->node : NULL,
         .span = note->config ? note->config->key_span : def->type_span,
     };
-    check.filled = config_resolve_take(type->component->config, value_ref(def->config), follow, &check);
-    if (schema_validate(type->component->config, check.filled, NULL) != TN_OK) check_fits(&check);
+    check.filled = config_resolve_take(type->component->config, value_ref(def->config), read_reference, &check);
+    if (schema_validate(type->component->config, check.filled, NULL) != TN_OK) report_misfits(&check);
     if (check.reference_count == 0) {
-        value_unref(def->config); /* plain scalars may have become texts */
+        value_unref(def->config); /* plain scalars may have become strings */
         def->config = check.filled;
         check.filled = NULL;
     }
-    check_names(&check);
+    check_annotations(&check);
     note->write_count = reader->write_count - note->first_write;
     value_unref(check.filled);
     for (uint32_t i = 0; i < check.reference_count; i++) {
@@ -429,6 +447,6 @@ static void check_config(struct reader *reader, uint32_t index) {
 
 void check_configs(struct reader *reader) {
     if (!reader->catalog) return;
-    look_at_types(reader);
+    note_annotated_types(reader);
     for (uint32_t i = 0; i < reader->document->node_count; i++) check_config(reader, i);
 }

@@ -1,11 +1,12 @@
 /*
- * check_edge.c - edges that mean nothing: conditions after one that always holds, static edges that a conditional one
- * replaces, edges that are there twice; and conditional edges that do not say what happens where nothing holds.
+ * check_edge.c - checks for edges without effect: conditions after one that always holds, static edges that a
+ * conditional edge replaces, duplicate edges; and conditional edges without a default.
  */
 #include "adl/document/reader.h"
 #include "adl/value/memory.h"
 
-static void check_conditions(struct reader *reader, const struct document_edge *edge, const struct tree_node *node) {
+static void check_condition_order(struct reader *reader, const struct document_edge *edge,
+                                  const struct tree_node *node) {
     uint32_t always = UINT32_MAX;
     for (uint32_t i = 0; i < edge->condition_count; i++) {
         const struct document_condition *condition = &edge->conditions[i];
@@ -22,11 +23,11 @@ static void check_conditions(struct reader *reader, const struct document_edge *
     if (always != UINT32_MAX || edge->condition_count == 0) return;
     const struct tree_item *item = tree_find(node, "conditions");
     struct diagnostic *it = report(reader, ADL_W102, item ? item->key_span : edge->span,
-                                   "none of the conditions is `default`: where none holds, the run goes to END");
-    diagnostic_suggest(it, "say where to go, for example `- {expression: default, to: END}`");
+                                   "none of the conditions is `default`: if none holds, the run goes to END");
+    diagnostic_suggest(it, "add a default, for example `- {expression: default, to: END}`");
 }
 
-/* `conditional`: the source's conditional edge + 1. */
+/* `conditional` is the source's conditional edge + 1. */
 static void check_taken(struct reader *reader, const struct document_edge *edge, uint32_t conditional) {
     if (!conditional) return;
     struct diagnostic *it = report(reader, ADL_W105, edge->span,
@@ -37,10 +38,10 @@ static void check_taken(struct reader *reader, const struct document_edge *edge,
 
 struct pair {
     int32_t from, to;
-    uint32_t edge; /* + 1; 0: free */
+    uint32_t edge; /* edge + 1, or 0 if the slot is free */
 };
 
-/* Open addressing over pairs of ends. */
+/* A hash table with open addressing over pairs of ends. */
 static uint32_t *pair_slot(struct pair *pairs, uint32_t mask, int32_t from, int32_t to) {
     uint64_t hash = ((uint64_t)(uint32_t)from << 32 | (uint32_t)to) * 0x9e3779b97f4a7c15u;
     uint32_t at = (uint32_t)(hash >> 32) & mask;
@@ -83,7 +84,7 @@ void check_edges(struct reader *reader, const struct tree_item *item) {
     }
     for (uint32_t i = 0; i < document->edge_count; i++) {
         const struct document_edge *edge = &document->edges[i];
-        if (edge->kind == EDGE_CONDITIONAL) check_conditions(reader, edge, item->node->items[i].node);
+        if (edge->kind == EDGE_CONDITIONAL) check_condition_order(reader, edge, item->node->items[i].node);
         if (edge->kind == EDGE_STATIC && edge->from_count == 1 && edge->from[0] >= DOCUMENT_START)
             check_taken(reader, edge, conditional[edge->from[0] + 1]);
     }

@@ -1,11 +1,9 @@
-/*
- * check_effects.c - policies that a node's effects do not allow: they would be passed over in silence when it runs.
- */
+/* check_effects.c - reports policies that a node's effects do not allow; at run time they would be ignored silently. */
 #include "adl/document/effects.h"
 #include "adl/document/reader.h"
 
-static void warn(struct reader *reader, const struct document_node *def, const struct tree_item *policy,
-                 const char *what) {
+static void effects_warn(struct reader *reader, const struct document_node *def, const struct tree_item *policy,
+                         const char *what) {
     const char *obstacle = component_obstacle(def->component);
     struct diagnostic *it;
     if (obstacle)
@@ -24,8 +22,8 @@ void check_effects(struct reader *reader) {
         if (!def->component || !node) continue;
         const struct tree_item *retry = tree_find(node, "retry"), *cache = tree_find(node, "cache");
         if (retry && def->retry.max_attempts > 1 && !component_repeatable(def->component))
-            warn(reader, def, retry, "it is never tried again");
+            effects_warn(reader, def, retry, "the node is not retried");
         if (cache && def->cache_ttl_ms >= 0 && !component_cacheable(def->component))
-            warn(reader, def, cache, "nothing of it is cached");
+            effects_warn(reader, def, cache, "the result is not cached");
     }
 }

@@ -1,9 +1,10 @@
 /*
- * check_expr.c - expressions and templates: compiled with the names they may use, every mistake at its own place.
+ * check_expr.c - compiles expressions and templates with the names they may use, and reports every mistake at its
+ * place.
  *
- * An edge's expressions see the state between steps (channels), what the run was started with, and the run. A node's
- * config sees besides what its tasks are given: the item of a map edge, by `item` and by the name in `as`, and the
- * config itself. What the document keeps are the edges' expressions; those of configs are compiled by the component.
+ * The expressions of an edge see the state between steps (channels), the input of the run, and the run. A node's config
+ * also sees the input of its tasks: the item of a map edge, as `item` and under the name in `as`, and the config
+ * itself. The document keeps the edges' expressions; components compile those of configs.
  */
 #include "adl/document/place.h"
 #include "adl/document/reader.h"
@@ -38,7 +39,7 @@ static const char *field_name(void *self, uint32_t index) {
 
 static uint32_t field_kinds(void *self, uint32_t index) { return ((const struct reader *)self)->field_kinds[index]; }
 
-/* What a channel's value may be: by its type, its schema, and what it is before anything was written. */
+/* The possible kinds of a channel's value, from its type, its schema, and its initial value. */
 static uint32_t channel_kinds(const struct document_channel *channel) {
     if (channel->type_unread) return EXPR_ANY;
     if (channel->implicit || channel_is_list(channel)) return EXPR_KIND(TN_ARRAY);
@@ -47,20 +48,20 @@ static uint32_t channel_kinds(const struct document_channel *channel) {
     if (channel->reducer == REDUCER_MERGE) kinds = EXPR_KIND(TN_OBJECT);
     if (channel->schema) kinds &= (uint32_t)schema_kinds(channel->schema);
     kinds |= EXPR_KIND(value_kind(channel->initial));
-    if (kinds & EXPR_KIND(TN_INT)) kinds |= EXPR_KIND(TN_DOUBLE); /* 1.0 is an integer of JSON Schema */
+    if (kinds & EXPR_KIND(TN_INT)) kinds |= EXPR_KIND(TN_DOUBLE); /* 1.0 is an integer in JSON Schema */
     return kinds;
 }
 
 enum { IN_EDGE, IN_CONFIG, IN_TEMPLATE };
 
 static const char *const names_in[] = {
-    [IN_EDGE] = "here are `state`, whose fields are the channels, `input` and `run`",
-    [IN_CONFIG] = "here are `state`, whose fields are the channels, `input`, `item`, `config` and `run`",
+    [IN_EDGE] = "available are `state`, whose fields are the channels, `input` and `run`",
+    [IN_CONFIG] = "available are `state`, whose fields are the channels, `input`, `item`, `config` and `run`",
     [IN_TEMPLATE] =
-        "here are the channels, and `state`, `input`, `item`, `config` and `run`; a brace itself is written twice",
+        "available are the channels, and `state`, `input`, `item`, `config` and `run`; write a literal brace as twice",
 };
 
-/* By enum document_variable. A variable that does not exist here has a name that nobody can write. */
+/* Indexed by enum document_variable. A variable that does not exist here gets a name that cannot be written. */
 static void fill_variables(const struct reader *reader, int in, struct expr_variable out[DOCUMENT_VARIABLE_COUNT]) {
     static const struct expr_variable absent = {.name = ""};
     const struct expr_fields *fields = in == IN_EDGE ? &reader->edge_fields : &reader->config_fields;
@@ -75,7 +76,7 @@ static void fill_variables(const struct reader *reader, int in, struct expr_vari
 
 /* ---- Mistakes ---- */
 
-static const char *where_of(const struct reader *reader, const struct expr_place *place, char out[256]) {
+static const char *describe_expr_place(const struct reader *reader, const struct expr_place *place, char out[256]) {
     return place->where ? place->where : where_in_config(reader, place->node, place->pointer, out);
 }
 
@@ -83,18 +84,18 @@ struct mistakes {
     struct reader *reader;
     const struct expr_place *place;
     bool template;
-    const char *names; /* what may be named here */
+    const char *names; /* the available names */
     bool any;
 };
 
-static struct span place_of(const struct mistakes *mistakes, struct span part) {
+static struct span mistake_span(const struct mistakes *mistakes, struct span part) {
     const struct expr_place *place = mistakes->place;
     if (!place->exact) return place->span;
     if (!place->scalar) return part;
     return place_in_scalar(place->source, place->scalar, place->text, place->length, part);
 }
 
-static enum diagnostic_code code_of(enum expr_mistake mistake, bool template) {
+static enum diagnostic_code mistake_diagnostic_code(enum expr_mistake mistake, bool template) {
     switch (mistake) {
     case EXPR_MISTAKE_SYNTAX: return template ? ADL_E058 : ADL_E040;
     case EXPR_MISTAKE_NAME: return template ? ADL_E059 : ADL_E041;
@@ -104,14 +105,14 @@ static enum diagnostic_code code_of(enum expr_mistake mistake, bool template) {
     }
 }
 
-/* Its channel may not have been readable. */
+/* True if the channel may be in a part that could not be read. */
 static bool is_unread(const struct mistakes *mistakes, const struct expr_problem *problem) {
     const struct reader *reader = mistakes->reader;
     struct nearest nearest;
     const char *name = mistakes->place->text + problem->span.start;
     size_t length = problem->span.end - problem->span.start;
     nearest_init(&nearest, name, length);
-    if (problem->nearest) nearest_offer(&nearest, problem->nearest, strlen(problem->nearest));
+    if (problem->nearest) nearest_add_candidate(&nearest, problem->nearest, strlen(problem->nearest));
     return may_be_unread(reader, reader->channels_whole, "channels", &nearest, name, length);
 }
 
@@ -122,13 +123,14 @@ static void on_problem(void *self, const struct expr_problem *problem) {
     bool unknown = problem->mistake == EXPR_MISTAKE_NAME;
     if (unknown && is_unread(mistakes, problem)) return;
     char where[256];
-    struct span span = place_of(mistakes, problem->span);
-    struct diagnostic *it = diagnostics_add(
-        reader->found, code_of(problem->mistake, mistakes->template), mistakes->place->source, span, "%s: %.*s",
-        where_of(reader, mistakes->place, where), message_length(problem->message, problem->nearest), problem->message);
+    struct span span = mistake_span(mistakes, problem->span);
+    struct diagnostic *it =
+        diagnostics_add(reader->found, mistake_diagnostic_code(problem->mistake, mistakes->template),
+                        mistakes->place->source, span, "%s: %.*s", describe_expr_place(reader, mistakes->place, where),
+                        message_length(problem->message, problem->nearest), problem->message);
     if (unknown && !problem->nearest) diagnostic_suggest(it, "%s", mistakes->names);
     if (!problem->nearest) return;
-    /* Only where the source reads as the expression does can a part of it be replaced. */
+    /* A part can be replaced only if the source contains the expression unchanged. */
     const char *source = source_text(mistakes->place->source);
     bool same = mistakes->place->exact && span.end - span.start == problem->span.end - problem->span.start &&
                 memcmp(source + span.start, mistakes->place->text + problem->span.start, span.end - span.start) == 0;
@@ -164,7 +166,7 @@ static struct expr *compile(struct reader *reader, int in, const struct expr_pla
 
 /* ---- Configs ---- */
 
-/* Pairs of a field and a node that gets it, or of a field and DOCUMENT_NOWHERE: any node may have been meant. */
+/* Pairs of a field and a node that receives it, or of a field and DOCUMENT_NOWHERE if any node may be meant. */
 static uint64_t reach_key(uint32_t field, int32_t node) { return (uint64_t)field << 32 | (uint32_t)node; }
 
 static uint64_t *reach_slot(const struct reader *reader, uint64_t key) {
@@ -206,7 +208,10 @@ bool local_reaches(const struct reader *reader, uint32_t node, uint32_t field) {
            *reach_slot(reader, reach_key(field, DOCUMENT_NOWHERE)) != 0;
 }
 
-/* Items by name are there in the tasks of their map edges alone. `start`: of the expression in the place's text. */
+/*
+ * Checks that named items are used only in tasks of their map edges. `start` is the position of the expression in the
+ * place's text.
+ */
 static void check_locals(struct mistakes *mistakes, uint32_t node, const struct expr *expr, uint32_t start) {
     struct reader *reader = mistakes->reader;
     const struct document *document = reader->document;
@@ -216,9 +221,9 @@ static void check_locals(struct mistakes *mistakes, uint32_t node, const struct 
         if (use->field < document->channel_count || local_reaches(reader, node, use->field)) continue;
         char where[256];
         struct span part = {use->span.start + start, use->span.end + start};
-        diagnostics_add(reader->found, ADL_E048, mistakes->place->source, place_of(mistakes, part),
+        diagnostics_add(reader->found, ADL_E048, mistakes->place->source, mistake_span(mistakes, part),
                         "%s: `%s` is the item of a map edge that does not lead to this node",
-                        where_of(reader, mistakes->place, where),
+                        describe_expr_place(reader, mistakes->place, where),
                         value_chars(document->locals[use->field - document->channel_count], NULL));
     }
 }
@@ -231,9 +236,9 @@ void check_config_expression(struct reader *reader, uint32_t node, const struct 
     expr_unref(expr);
 }
 
-#define GIVEN_MAX 32u /* names that a component gives a template */
+#define GIVEN_MAX 32u /* names that a component adds to a template */
 
-/* Adds the names that the component gives; returns how many variables there are then. */
+/* Adds the names from the component; returns the number of variables. */
 static size_t add_given(struct expr_variable *variables, tn_value given) {
     size_t count = DOCUMENT_VARIABLE_COUNT;
     for (size_t i = 0; value_is(given, TN_ARRAY) && i < value_count(given) && i < GIVEN_MAX; i++)
@@ -279,18 +284,18 @@ static void check_gives(struct reader *reader, const struct expr *expr, const st
     uint32_t kinds = expr_kinds(expr);
     if (kinds & wanted) return;
     char text[128];
-    struct diagnostic *it = report(reader, ADL_E044, node->span, "%s gives %s; expected %s", where,
+    struct diagnostic *it = report(reader, ADL_E044, node->span, "%s returns %s; expected %s", where,
                                    expr_kinds_text(kinds, text, sizeof text), expected);
     diagnostic_suggest(it, "%s", hint);
 }
 
-static bool is_default(tn_value text) { return value_text_is(text, "default"); }
+static bool expression_is_default(tn_value text) { return value_text_is(text, "default"); }
 
-static void check_conditions(struct reader *reader, struct document_edge *edge, const struct tree_node *list) {
+static void compile_conditions(struct reader *reader, struct document_edge *edge, const struct tree_node *list) {
     for (uint32_t i = 0; i < edge->condition_count; i++) {
         struct document_condition *condition = &edge->conditions[i];
         const struct tree_node *node = tree_get(list->items[i].node, "expression");
-        if (!node || !tree_text(reader->tree, node, NULL) || is_default(condition->text)) continue;
+        if (!node || !tree_text(reader->tree, node, NULL) || expression_is_default(condition->text)) continue;
         struct expr_place place = edge_place(reader, node, "the condition");
         condition->expression = compile(reader, IN_EDGE, &place);
         if (condition->expression)
@@ -304,7 +309,7 @@ void check_edge_expressions(struct reader *reader, const struct tree_item *item)
     for (uint32_t i = 0; i < document->edge_count; i++) {
         struct document_edge *edge = &document->edges[i];
         const struct tree_node *node = item->node->items[i].node;
-        if (edge->condition_count) check_conditions(reader, edge, tree_get(node, "conditions"));
+        if (edge->condition_count) compile_conditions(reader, edge, tree_get(node, "conditions"));
         const struct tree_node *over = edge->over_text ? tree_get(node, "over") : NULL;
         if (!over) continue;
         struct expr_place place = edge_place(reader, over, "`over`");

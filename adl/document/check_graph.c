@@ -1,16 +1,19 @@
 /*
- * check_graph.c - the graph as a whole: where it begins, what is reached, what never ends, which edges mean nothing.
+ * check_graph.c - checks the whole graph: its entry, unreachable nodes, endless loops, and edges without effect.
  *
- * Vertices are START, the nodes and END. Of a part that cannot be reached only where it begins is reported, and of a
- * loop without a way out one node: the others follow. Where edges could not be read, or lead to a name that nobody
- * can guess, nothing is said about reaching: any node could have been meant.
+ * Vertices are START, the nodes and END. For an unreachable part only its entry is reported, and for a loop without
+ * exit only one node, because the others follow. If edges could not be read, or name an unknown node without a near
+ * one, reachability is not reported: any node could be meant.
  */
 #include "adl/document/reader.h"
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include <string.h>
 
-/* Adjacent vertices. END is 0, START 1, then the nodes, then one for each edge that joins many and fans out to many. */
+/*
+ * Adjacent vertices. END is 0, START is 1, then come the nodes, then one vertex for each edge with many sources and
+ * many targets.
+ */
 struct adjacency {
     uint32_t *first; /* [vertex] .. [vertex + 1] in targets */
     uint32_t *targets;
@@ -19,49 +22,51 @@ struct adjacency {
 struct check {
     struct reader *reader;
     const struct document *document;
-    uint32_t nodes, vertices; /* one past the last node, one past the last vertex */
+    uint32_t nodes, vertices; /* one past the last node; one past the last vertex */
     struct adjacency out, in;
     uint32_t *queue, *spare;
-    uint8_t *marks; /* what walks have found: bits below */
+    uint8_t *marks; /* results of the walks; the bits below */
 };
 
-#define REACHED 1u  /* from START */
+#define REACHED 1u  /* reachable from START */
 #define ENDS    2u  /* reaches END */
-#define COVERED 4u  /* follows from what was reported */
-#define LOOSE   8u  /* one of its edges leads nowhere, which was reported: it may go anywhere */
-#define LOOPING 16u /* part of what an endless loop leads to */
+#define COVERED 4u  /* follows from a reported problem */
+#define LOOSE   8u  /* one of its edges has an unknown target (reported): it may lead anywhere */
+#define LOOPING 16u /* part of the vertices after an endless loop */
 
-#define MEANT 32u /* a mistyped source leads to it */
+#define MEANT 32u /* target of an edge with a mistyped source */
 
 static uint32_t vertex(int32_t end) { return (uint32_t)(end + 2); }
 #define END_VERTEX   ((uint32_t)(DOCUMENT_END + 2))
 #define START_VERTEX ((uint32_t)(DOCUMENT_START + 2))
-#define NODE_VERTEX  2u                                 /* the first node's; check->nodes is one past the last's */
-#define NOWHERE      ((uint32_t)(DOCUMENT_NOWHERE + 2)) /* the vertex of no end */
+#define NODE_VERTEX  2u                                 /* the first node; check->nodes is one past the last */
+#define NOWHERE      ((uint32_t)(DOCUMENT_NOWHERE + 2)) /* the vertex for an unknown end */
 
 typedef void (*arc_fn)(struct check *check, uint32_t from, uint32_t to);
 
-static bool is_default(const struct document_condition *condition) { return value_text_is(condition->text, "default"); }
+static bool condition_is_default(const struct document_condition *condition) {
+    return value_text_is(condition->text, "default");
+}
 
-/* The arcs from one vertex along an edge. */
+/* Visits the arcs from one vertex along an edge. */
 static void arcs_from(struct check *check, arc_fn arc, uint32_t from, const struct document_edge *edge) {
     bool falls_through = edge->kind == EDGE_CONDITIONAL && edge->condition_count > 0;
     for (uint32_t t = 0; t < edge->to_count; t++) arc(check, from, vertex(edge->to[t]));
     for (uint32_t c = 0; c < edge->condition_count; c++) {
         arc(check, from, vertex(edge->conditions[c].to));
-        falls_through &= !is_default(&edge->conditions[c]);
+        falls_through &= !condition_is_default(&edge->conditions[c]);
     }
     if (edge->kind == EDGE_MAP && edge->empty != DOCUMENT_NOWHERE) arc(check, from, vertex(edge->empty));
     if (falls_through) arc(check, from, END_VERTEX);
     if (edge->to_count + edge->condition_count == 0) arc(check, from, NOWHERE); /* reported */
 }
 
-/* Many sources with many targets go through a vertex between them: the pairs would be a table. */
+/* Many sources with many targets go through a vertex between them, because the pairs would be a large table. */
 static bool needs_middle(const struct document_edge *edge) {
     return edge->from_count > 1 && edge->to_count + edge->condition_count > 1;
 }
 
-/* Every arc of the graph; an end that is nowhere is left to `arc`. */
+/* Visits every arc of the graph, including those with an unknown end. */
 static void each_arc(struct check *check, arc_fn arc) {
     const struct document *document = check->document;
     uint32_t middle = check->nodes;
@@ -101,7 +106,7 @@ static void adjacency_sum(struct adjacency *adjacency, uint32_t vertices) {
     adjacency->targets = mem_array(NULL, adjacency->first[vertices] + 1u, sizeof *adjacency->targets);
 }
 
-/* Filling has moved each beginning to the next one's. */
+/* Filling has moved each start to the next one; move them back. */
 static void adjacency_rewind(struct adjacency *adjacency, uint32_t vertices) {
     memmove(adjacency->first + 1, adjacency->first, vertices * sizeof *adjacency->first);
     adjacency->first[0] = 0;
@@ -124,7 +129,7 @@ static void check_init(struct check *check, struct reader *reader) {
     adjacency_rewind(&check->in, vertices);
 }
 
-static void check_finish(struct check *check) {
+static void graph_check_finish(struct check *check) {
     mem_free(check->out.first);
     mem_free(check->out.targets);
     mem_free(check->in.first);
@@ -134,7 +139,7 @@ static void check_finish(struct check *check) {
     mem_free(check->spare);
 }
 
-/* Sets `mark` on all that can be walked to from `root`, itself included; returns how many, which are in the queue. */
+/* Sets `mark` on all vertices reachable from `root`, including it; returns their number. They are in the queue. */
 static uint32_t walk(struct check *check, const struct adjacency *along, uint32_t root, uint8_t mark) {
     uint32_t head = 0, tail = 0;
     if (check->marks[root] & mark) return 0;
@@ -152,7 +157,7 @@ static uint32_t walk(struct check *check, const struct adjacency *along, uint32_
     return tail;
 }
 
-static const struct document_node *node_at(const struct check *check, uint32_t at) {
+static const struct document_node *vertex_node(const struct check *check, uint32_t at) {
     return &check->document->nodes[at - NODE_VERTEX];
 }
 
@@ -166,7 +171,7 @@ static bool has_entry(const struct document *document) {
 }
 
 static void report_no_entry(struct reader *reader, struct span span) {
-    struct diagnostic *it = report(reader, ADL_E037, span, "no edge leads from START, so that nothing would run");
+    struct diagnostic *it = report(reader, ADL_E037, span, "no edge leads from START, so nothing would run");
     for (uint32_t i = 0; i < reader->document->node_count; i++) {
         if (reader->notes[i].nameless) continue;
         diagnostic_suggest(it, "for example `- {from: START, to: %s}`",
@@ -178,14 +183,14 @@ static void report_no_entry(struct reader *reader, struct span span) {
 /* ---- Reaching ---- */
 
 static void report_unreachable(struct check *check, uint32_t at) {
-    const struct document_node *node = node_at(check, at);
+    const struct document_node *node = vertex_node(check, at);
     struct diagnostic *it = report(check->reader, ADL_E046, node->id_span, "no path leads from START to node `%s`",
                                    value_chars(node->id, NULL));
     diagnostic_suggest(it, "add an edge to it, or remove it");
     walk(check, &check->out, at, COVERED);
 }
 
-/* A node type whose published output has `goto` or `send` may lead to any node. */
+/* A node type whose published output has `goto` or `send` may continue at any node. */
 static bool may_lead_anywhere(const struct component_info *component) {
     tn_value properties =
         component && component->output ? value_get(schema_document(component->output), "properties") : NULL;
@@ -209,13 +214,13 @@ static void check_reached(struct check *check) {
     }
     for (uint32_t at = NODE_VERTEX; at < check->vertices; at++)
         if (check->marks[at] & MEANT) walk(check, &check->out, at, REACHED);
-    for (uint32_t at = NODE_VERTEX; at < check->nodes; at++) { /* where unreachable parts begin */
+    for (uint32_t at = NODE_VERTEX; at < check->nodes; at++) { /* entries of unreachable parts */
         if (check->marks[at] & REACHED) continue;
         bool begins = true;
         for (uint32_t i = check->in.first[at]; i < check->in.first[at + 1]; i++) begins &= check->in.targets[i] == at;
         if (begins) report_unreachable(check, at);
     }
-    for (uint32_t at = NODE_VERTEX; at < check->nodes; at++) /* loops that nothing leads into */
+    for (uint32_t at = NODE_VERTEX; at < check->nodes; at++) /* loops without an entry */
         if (!(check->marks[at] & (REACHED | COVERED))) report_unreachable(check, at);
 }
 
@@ -226,22 +231,22 @@ static void report_dead_ends(struct check *check) {
         const struct node_note *note = &check->reader->notes[at - NODE_VERTEX];
         if ((check->marks[at] & (REACHED | ENDS)) != REACHED || note->duplicate || note->nameless) continue;
         if (check->out.first[at] != check->out.first[at + 1]) continue;
-        const char *id = value_chars(node_at(check, at)->id, NULL);
-        struct diagnostic *it = report(check->reader, ADL_W101, node_at(check, at)->id_span,
-                                       "no edge leads on from node `%s`: the run stops there", id);
-        diagnostic_suggest(it, "say so with `- {from: %s, to: END}`, or add the edge that is missing", id);
+        const char *id = value_chars(vertex_node(check, at)->id, NULL);
+        struct diagnostic *it = report(check->reader, ADL_W101, vertex_node(check, at)->id_span,
+                                       "no edge leaves node `%s`: the run stops there", id);
+        diagnostic_suggest(it, "write `- {from: %s, to: END}`, or add the edge that is missing", id);
     }
 }
 
 /*
- * What an endless loop's report covers: all that it leads to, and all that leads into that. Two reports never meet: who
- * leads into what was covered is covered.
+ * Marks what the report of an endless loop covers: all vertices it leads to, and all that lead to those. Reports never
+ * overlap, because a vertex that leads to a covered one is covered.
  */
 static void report_loop(struct check *check, uint32_t at) {
-    const char *id = value_chars(node_at(check, at)->id, NULL);
-    struct diagnostic *it = report(check->reader, ADL_W101, node_at(check, at)->id_span,
-                                   "no path leads from node `%s` to END: the run goes on until its limit", id);
-    diagnostic_suggest(it, "add an edge to END where the work is done");
+    const char *id = value_chars(vertex_node(check, at)->id, NULL);
+    struct diagnostic *it = report(check->reader, ADL_W101, vertex_node(check, at)->id_span,
+                                   "no path leads from node `%s` to END: the run continues until its limit", id);
+    diagnostic_suggest(it, "add an edge to END after the last step");
     uint32_t found = walk(check, &check->out, at, LOOPING);
     uint32_t *inside = check->queue;
     check->queue = check->spare;
@@ -257,7 +262,7 @@ static void check_ends(struct check *check) {
         if (check->marks[at] & LOOSE) walk(check, &check->in, at, ENDS);
     }
     for (uint32_t at = NODE_VERTEX; at < check->nodes; at++)
-        if (may_lead_anywhere(node_at(check, at)->component)) walk(check, &check->in, at, ENDS);
+        if (may_lead_anywhere(vertex_node(check, at)->component)) walk(check, &check->in, at, ENDS);
     report_dead_ends(check);
     for (uint32_t at = NODE_VERTEX; at < check->nodes; at++)
         if (check->out.first[at] == check->out.first[at + 1]) walk(check, &check->in, at, COVERED);
@@ -276,5 +281,5 @@ void check_graph(struct reader *reader, const struct tree_item *edges) {
         check_reached(&check);
         check_ends(&check);
     }
-    check_finish(&check);
+    graph_check_finish(&check);
 }

@@ -1,8 +1,8 @@
 /*
- * check_name.c - names of components: providers of models, tools, and what was probably meant.
+ * check_name.c - checks names of components: providers of models, tools; and suggests near names.
  *
- * Where a required plugin is missing, a name that is near no other is probably one of its components: the missing
- * plugin was reported, and nothing more is said.
+ * If a required plugin is missing, a name that is not near a known one is probably one of its components: the missing
+ * plugin was reported, so the name is not.
  */
 #include "adl/document/reader.h"
 #include "adl/value/wildcard.h"
@@ -15,7 +15,7 @@ static bool add_name(void *user, const struct component_info *component) {
     return true;
 }
 
-void offer_components(struct reader *reader, const char *kind, struct nearest *nearest) {
+void add_component_candidates(struct reader *reader, const char *kind, struct nearest *nearest) {
     const struct catalog *catalog = reader->catalog;
     if (!catalog || !catalog->each) return;
     for (size_t i = 0; i < sizeof reader->session->kinds / sizeof *reader->session->kinds; i++) {
@@ -30,7 +30,7 @@ void offer_components(struct reader *reader, const char *kind, struct nearest *n
     }
 }
 
-/* The text inside quotes, so that a fix keeps them. */
+/* The span inside the quotes, so that a fix keeps them. */
 static struct span inside_quotes(const struct source *source, struct span span) {
     const char *text = source_text(source);
     bool quoted = span.end >= span.start + 2 && (text[span.start] == '"' || text[span.start] == '\'');
@@ -60,7 +60,7 @@ bool check_provider(struct reader *reader, const char *text, size_t length, stru
     if (provider_known(reader, text, length)) return true;
     struct nearest nearest;
     nearest_init(&nearest, text, provider);
-    offer_components(reader, "model", &nearest);
+    add_component_candidates(reader, "model", &nearest);
     if (!nearest_result(&nearest) && reader->plugin_missing) return false;
     struct diagnostic *it =
         report(reader, fallback ? ADL_W107 : ADL_E055, span, "no plugin provides the model provider `%.*s`",
@@ -69,7 +69,7 @@ bool check_provider(struct reader *reader, const char *text, size_t length, stru
     if (name.end - name.start == length) name.end = name.start + (uint32_t)provider;
     suggest_nearest(reader, it, name, &nearest);
     if (!it->suggestion)
-        diagnostic_suggest(it, "`tenon model list` shows the providers there are; the operator can bind the role to "
+        diagnostic_suggest(it, "`tenon model list` lists the providers; the operator can bind the role to "
                                "another one");
     return false;
 }
@@ -79,7 +79,7 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
     struct names *roles = &reader->whole->models;
     const struct catalog *catalog = reader->catalog;
     if (names_find(roles, text, length) >= 0) return;
-    if (catalog && catalog->role_bound && catalog->role_bound(catalog->self, text, length)) return;
+    if (catalog && catalog->role_bound && catalog->role_bound(catalog->role_self, text, length)) return;
     if (memchr(text, ':', length)) {
         check_provider(reader, text, length, span, false);
         return;
@@ -88,19 +88,20 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
     struct nearest nearest;
     nearest_init(&nearest, text, length);
     names_nearest(roles, &nearest);
-    offer_components(reader, "model", &nearest);
+    add_component_candidates(reader, "model", &nearest);
     if (!nearest_result(&nearest) && reader->plugin_missing) return;
     if (may_be_unread(reader, reader->models_whole, "models", &nearest, text, length)) return;
     char where[256];
-    struct diagnostic *it = report(reader, ADL_E054, span, "%s names the model `%.*s`, which is no role under `models`",
-                                   where_in_config(reader, node, pointer, where), length > 80 ? 80 : (int)length, text);
+    struct diagnostic *it =
+        report(reader, ADL_E054, span, "%s names the model `%.*s`, which is not a role under `models`",
+               where_in_config(reader, node, pointer, where), length > 80 ? 80 : (int)length, text);
     suggest_nearest(reader, it, span, &nearest);
     if (!it->suggestion) diagnostic_suggest(it, "declare it: `models: {%.*s: provider:model}`", (int)length, text);
 }
 
 /* ---- Tools ---- */
 
-bool is_pattern(const char *text, size_t length) { return memchr(text, '*', length) != NULL; }
+static bool is_pattern(const char *text, size_t length) { return memchr(text, '*', length) != NULL; }
 
 struct pattern {
     const char *text;
@@ -114,7 +115,7 @@ static bool match_tool(void *user, const struct component_info *component) {
     return !pattern->matched;
 }
 
-/* Whether the document's list of tools has it; without a list everything is allowed. */
+/* True if the document's list of tools has it, or if the document has no list. */
 static bool tool_allowed(const struct reader *reader, const char *text) {
     const struct document *document = reader->document;
     for (uint32_t i = 0; i < document->tool_count; i++) {
@@ -125,13 +126,13 @@ static bool tool_allowed(const struct reader *reader, const char *text) {
     return !document->tools_given || !reader->tools_whole;
 }
 
-static void check_pattern(struct reader *reader, const char *text, size_t length, struct span span) {
+static void check_pattern_matches(struct reader *reader, const char *text, size_t length, struct span span) {
     struct pattern pattern = {text, length, false};
-    /* Asking for a name that nobody's manifest has brings in the plugins that add tools at run time. */
+    /* Looking up an unknown name loads the plugins that add tools at run time. */
     (void)reader->catalog->find(reader->catalog->self, "tool", text, length);
     reader->catalog->each(reader->catalog->self, "tool", match_tool, &pattern);
     if (pattern.matched || reader->plugin_missing) return;
-    report(reader, ADL_W106, span, "no tool that is installed fits `%.*s`", length > 80 ? 80 : (int)length, text);
+    report(reader, ADL_W106, span, "no installed tool matches `%.*s`", length > 80 ? 80 : (int)length, text);
 }
 
 void check_tool_name(struct reader *reader, const char *text, size_t length, struct span span, uint32_t node,
@@ -139,7 +140,7 @@ void check_tool_name(struct reader *reader, const char *text, size_t length, str
     const struct catalog *catalog = reader->catalog;
     if (!catalog) return;
     if (is_pattern(text, length)) {
-        check_pattern(reader, text, length, span);
+        check_pattern_matches(reader, text, length, span);
         return;
     }
     const struct component_info *tool = catalog->find(catalog->self, "tool", text, length);
@@ -155,10 +156,10 @@ void check_tool_name(struct reader *reader, const char *text, size_t length, str
     }
     struct nearest nearest;
     nearest_init(&nearest, text, length);
-    offer_components(reader, "tool", &nearest);
+    add_component_candidates(reader, "tool", &nearest);
     if (!nearest_result(&nearest) && reader->plugin_missing) return;
     struct diagnostic *it =
         report(reader, ADL_E056, span, "there is no tool `%.*s`", length > 80 ? 80 : (int)length, text);
     suggest_nearest(reader, it, span, &nearest);
-    if (!it->suggestion) diagnostic_suggest(it, "`tenon tool list` shows the tools there are");
+    if (!it->suggestion) diagnostic_suggest(it, "`tenon tool list` lists the tools");
 }

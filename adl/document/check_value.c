@@ -1,8 +1,8 @@
 /*
- * check_value.c - values of the document against JSON Schemas, with every complaint at its own place in the text.
+ * check_value.c - checks values of the document against JSON Schemas, and reports every error at its place in the text.
  *
- * The schema names a place by a JSON Pointer into the value; the tree leads from there to the text. Most values fit,
- * which is found out first and costs no allocation.
+ * The schema names a place by a JSON Pointer into the value; the tree maps it to the text. Most values are valid, which
+ * is checked first without an allocation.
  */
 #include "adl/document/config.h"
 #include "adl/document/reader.h"
@@ -13,7 +13,7 @@
 
 #define TOKEN_MAX 1024u
 
-/* The pointer's next token, unescaped into `out`; its length, SIZE_MAX where it is too long. */
+/* Unescapes the pointer's next token into `out`; returns its length, or SIZE_MAX if it is too long. */
 static size_t next_token(const char **pointer, char out[TOKEN_MAX]) {
     size_t length = 0;
     const char *at = *pointer + 1;
@@ -46,7 +46,8 @@ const struct tree_node *find_pointer(const struct tree_node *node, const char *p
     return node;
 }
 
-void path_of_pointer(const char *path, const char *pointer, char *out, size_t size) {
+/* "config.messages[2].content" of "/messages/2/content". */
+static void path_of_pointer(const char *path, const char *pointer, char *out, size_t size) {
     struct buffer text;
     buffer_init(&text, size - 1);
     buffer_text(&text, path);
@@ -80,7 +81,7 @@ static bool wants_text(const struct schema_error *error) {
     return false;
 }
 
-/* `1.0`, `5` and `true` are texts where a text is wanted. Whether any was changed. */
+/* Replaces `1.0`, `5` and `true` by their text where a string is required. Returns true if a value was changed. */
 static bool keep_texts(const struct reader *reader, const struct value_check *check, const struct schema_errors *errors,
                        tn_value *value) {
     bool changed = false;
@@ -100,7 +101,7 @@ static bool keep_texts(const struct reader *reader, const struct value_check *ch
 
 /* ---- Reporting ---- */
 
-/* Whether the missing property is there under a name that was reported as mistyped. */
+/* True if the missing property exists under a mistyped name that was reported. */
 static bool missing_is_mistyped(const struct schema_errors *errors, const struct schema_error *missing) {
     for (size_t i = 0; i < errors->count; i++) {
         const struct schema_error *error = &errors->items[i];
@@ -115,7 +116,7 @@ int message_length(const char *message, const char *suggestion) {
 }
 
 /* "`config.model` of node `judge`" */
-static void describe(const struct value_check *check, const char *pointer, char out[256]) {
+static void value_check_describe(const struct value_check *check, const char *pointer, char out[256]) {
     char path[160];
     path_of_pointer(check->path, pointer, path, sizeof path);
     if (*path)
@@ -124,10 +125,10 @@ static void describe(const struct value_check *check, const char *pointer, char 
         snprintf(out, 256, "%.200s", check->of);
 }
 
-static void report_missing(struct reader *reader, const struct value_check *check, const struct schema_error *error,
-                           struct span span) {
+static void report_missing_member(struct reader *reader, const struct value_check *check,
+                                  const struct schema_error *error, struct span span) {
     char where[256];
-    describe(check, error->pointer, where);
+    value_check_describe(check, error->pointer, where);
     report(reader, check->missing, span, "%s has no `%s`, which %s requires", where,
            value_is(error->expected, TN_STRING) ? value_chars(error->expected, NULL) : "?",
            check->type ? check->type : "its schema");
@@ -145,12 +146,12 @@ static void report_error(struct reader *reader, const struct value_check *check,
     bool required = strcmp(error->keyword, "required") == 0;
     if (required) {
         struct span key = item && item->key ? item->key_span : near && item ? near->span : check->span;
-        if (!check->partial && !missing_is_mistyped(errors, error)) report_missing(reader, check, error, key);
+        if (!check->partial && !missing_is_mistyped(errors, error)) report_missing_member(reader, check, error, key);
         return;
     }
     if (error->on_key && item) span = item->key_span;
     char where[256];
-    describe(check, error->pointer, where);
+    value_check_describe(check, error->pointer, where);
     struct diagnostic *it = report(reader, error->on_key ? check->unknown : check->wrong, span, "%s: %.*s", where,
                                    message_length(error->message, error->suggestion), error->message);
     if (!error->suggestion) return;

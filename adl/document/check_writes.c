@@ -1,22 +1,22 @@
 /*
- * check_writes.c - two writers of one channel in one super-step, as far as the document alone can tell.
+ * check_writes.c - finds two writers of one channel in one super-step, as far as the document shows it.
  *
- * What certainly runs together: the targets of all static edges of one source, where the strategy runs all of them;
- * and the tasks of a map edge. What a node writes is what its config names by x-tenon `channel-write`.
+ * Nodes certainly run together if they are targets of static edges of one source and the strategy runs all of them, or
+ * tasks of a map edge. A node writes the channels that its config names by x-tenon `channel-write`.
  */
 #include "adl/document/reader.h"
 #include "adl/value/memory.h"
 #include <string.h>
 
 struct stamp {
-    uint32_t source; /* + 1: the fan-out last seen writing the channel */
+    uint32_t source; /* source + 1 of the last fan-out that writes the channel */
     uint32_t node;
     struct span span;
 };
 
 struct writers {
     struct reader *reader;
-    struct stamp *stamps; /* of each channel */
+    struct stamp *stamps; /* one per channel */
 };
 
 static bool takes_one(const struct document_channel *channel) {
@@ -24,7 +24,7 @@ static bool takes_one(const struct document_channel *channel) {
     return channel->type == CHANNEL_LAST_VALUE || (channel->type == CHANNEL_EPHEMERAL && !channel->implicit);
 }
 
-static void look_at(struct writers *writers, uint32_t source, int32_t target) {
+static void writes_check_node(struct writers *writers, uint32_t source, int32_t target) {
     struct reader *reader = writers->reader;
     const struct document *document = reader->document;
     if (target < 0 || document->nodes[target].defer) return;
@@ -67,7 +67,7 @@ static void look_at_map(struct writers *writers, const struct document_edge *edg
     }
 }
 
-/* Static edges by source, so that all of a source are seen together. */
+/* Groups the static edges by source. */
 static uint32_t *edges_by_source(const struct document *document, uint32_t **first) {
     uint32_t sources = document->node_count + 1;
     *first = mem_zalloc((sources + 2u) * sizeof **first);
@@ -98,7 +98,7 @@ static void look_at_fan_outs(struct writers *writers) {
         if (conditional[source]) continue;
         for (uint32_t i = first[source]; i < first[source + 1]; i++) {
             const struct document_edge *edge = &document->edges[edges[i]];
-            for (uint32_t t = 0; t < edge->to_count; t++) look_at(writers, source, edge->to[t]);
+            for (uint32_t t = 0; t < edge->to_count; t++) writes_check_node(writers, source, edge->to[t]);
         }
     }
     mem_free(conditional);

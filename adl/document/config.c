@@ -1,7 +1,7 @@
 /*
- * config.c - finding and replacing references in a config.
+ * config.c - finds and replaces references in a config.
  *
- * Most configs have none, and are told apart by a walk that allocates nothing.
+ * Most configs have no references; a walk without allocations detects that.
  */
 #include "adl/document/config.h"
 #include "adl/schema/schema.h"
@@ -13,7 +13,7 @@
 
 static const char *const kinds[] = {"file", "secret"};
 
-/* "file" or "secret" where the value looks like a reference, else NULL. */
+/* Returns "file" or "secret" if the value looks like a reference, else NULL. */
 static const char *reference_kind(tn_value value) {
     if (!value_is(value, TN_OBJECT) || value_count(value) != 1 || !value_is(value_value_at(value, 0), TN_STRING))
         return NULL;
@@ -50,7 +50,7 @@ static void note_subschema(void *self, tn_value subschema) {
 
 struct walk {
     const struct schema *schema;
-    tn_value root; /* the config as it was */
+    tn_value root; /* the original config */
     config_reference_fn resolve;
     void *self;
     struct buffer pointer;
@@ -123,8 +123,8 @@ tn_value config_resolve_take(const struct schema *schema, tn_value config, confi
     return resolved;
 }
 
-/* The next token of the pointer, unescaped; its length, or SIZE_MAX where it does not fit. */
-static size_t next_token(const char **pointer, char *out, size_t size) {
+/* Unescapes the next token of the pointer; returns its length, or SIZE_MAX if it does not fit. */
+static size_t config_next_token(const char **pointer, char *out, size_t size) {
     size_t length = 0;
     const char *at = *pointer + 1;
     for (; *at && *at != '/'; at++) {
@@ -143,7 +143,7 @@ tn_value config_replace_take(tn_value config, const char *pointer, tn_value valu
         return *pointer ? config : value;
     }
     char token[1024];
-    size_t length = next_token(&pointer, token, sizeof token);
+    size_t length = config_next_token(&pointer, token, sizeof token);
     tn_value old = NULL;
     size_t index = 0;
     if (length != SIZE_MAX && value_is(config, TN_OBJECT)) old = value_get_n(config, token, length);

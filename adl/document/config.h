@@ -1,8 +1,8 @@
 /*
- * config.h - references in configs: `{file: prompts/planner.md}` and `{secret: NAME}` where a text is wanted.
+ * config.h - references in configs: `{file: prompts/planner.md}` and `{secret: NAME}` in the place of a string.
  *
- * An object with that one key is a reference exactly where the component's schema says text and does not say object;
- * elsewhere it is what it looks like.
+ * An object with only that key is a reference if the component's schema allows a string and not an object; otherwise it
+ * is a plain object.
  */
 #ifndef TENON_ADL_DOCUMENT_CONFIG_H
 #define TENON_ADL_DOCUMENT_CONFIG_H
@@ -12,18 +12,18 @@
 
 struct schema;
 
-/* What to put in place of a reference of `kind` "file" or "secret": a new reference; NULL leaves it as it is. */
+/* Returns the replacement for a reference of `kind` "file" or "secret" as a new reference; NULL leaves it unchanged. */
 typedef tn_value (*config_reference_fn)(void *self, const char *pointer, const char *kind, tn_value name);
 
-/* `config` with its references replaced. Pointers are JSON Pointers into it. */
+/* Returns `config` with its references replaced. Pointers are JSON Pointers into it. */
 tn_value config_resolve_take(const struct schema *schema, tn_value config, config_reference_fn resolve, void *self);
-/* `config` with the value at `pointer` replaced; a pointer that leads nowhere changes nothing. Takes both values. */
+/* Returns `config` with the value at `pointer` replaced; unchanged if the pointer does not exist. Takes both values. */
 tn_value config_replace_take(tn_value config, const char *pointer, tn_value value);
 
 struct catalog;
 struct document;
 struct error;
-/* document_node_config without the defaults. */
+/* Like document_node_config, without the defaults. */
 tn_value document_written_config(const struct document *document, uint32_t node, const struct catalog *catalog,
                                  struct error *error);
 

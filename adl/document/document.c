@@ -1,6 +1,4 @@
-/*
- * document.c - a document's life after it was read: references, names, and configs as components are given them.
- */
+/* document.c - a document after it was read: references, names, and configs for components. */
 #include "adl/document/document.h"
 #include "adl/document/config.h"
 #include "adl/document/reader.h"
@@ -102,26 +100,26 @@ int32_t document_find_channel(const struct document *document, const char *name,
     return field >= 0 && (uint32_t)field < document->channel_count ? field : -1;
 }
 
-/* Not by names_nearest, which makes its index when first asked: runs on several threads share a document. */
-static void offer(struct nearest *nearest, tn_value name) {
+/* Does not use names_nearest, which builds its index on first use: runs on several threads share a document. */
+static void document_offer(struct nearest *nearest, tn_value name) {
     size_t length;
     const char *text = value_chars(name, &length);
-    nearest_offer(nearest, text, length);
+    nearest_add_candidate(nearest, text, length);
 }
 
-const char *document_near_node(const struct document *document, const char *id, size_t length) {
+struct nearest_hint document_node_hint(const struct document *document, const char *id, size_t length) {
     struct nearest nearest;
     nearest_init(&nearest, id, length);
-    for (uint32_t i = 0; i < document->node_count; i++) offer(&nearest, document->nodes[i].id);
-    return nearest_result(&nearest);
+    for (uint32_t i = 0; i < document->node_count; i++) document_offer(&nearest, document->nodes[i].id);
+    return nearest_hint(&nearest);
 }
 
-const char *document_near_channel(const struct document *document, const char *name, size_t length) {
+struct nearest_hint document_channel_hint(const struct document *document, const char *name, size_t length) {
     struct nearest nearest;
     nearest_init(&nearest, name, length);
     for (uint32_t i = 0; i < document->channel_count; i++)
-        if (!document->channels[i].implicit) offer(&nearest, document->channels[i].name);
-    return nearest_result(&nearest);
+        if (!document->channels[i].implicit) document_offer(&nearest, document->channels[i].name);
+    return nearest_hint(&nearest);
 }
 
 const struct document_model *document_find_model(const struct document *document, const char *role) {
@@ -145,9 +143,9 @@ struct node_files {
     bool failed;
 };
 
-static tn_value read_file(void *self, const char *pointer, const char *kind, tn_value name) {
+static tn_value document_read_file(void *self, const char *pointer, const char *kind, tn_value name) {
     struct node_files *files = self;
-    if (strcmp(kind, "file") != 0) return NULL; /* secrets are the host's to look up */
+    if (strcmp(kind, "file") != 0) return NULL; /* the host resolves secrets */
     const struct catalog *catalog = files->catalog;
     const char *why = "files are not read here", *file = value_chars(name, NULL);
     char *path = NULL;
@@ -169,7 +167,7 @@ tn_value document_written_config(const struct document *document, uint32_t node,
     tn_value config = value_ref(def->config);
     if (!def->component) return config;
     struct node_files files = {document, catalog, error, false};
-    config = config_resolve_take(def->component->config, config, read_file, &files);
+    config = config_resolve_take(def->component->config, config, document_read_file, &files);
     if (!files.failed) return config;
     value_unref(config);
     return NULL;

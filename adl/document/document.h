@@ -1,10 +1,10 @@
 /*
- * document.h - one ADL document, typed: what the text says, with names resolved to indices and expressions compiled.
+ * document.h - one ADL document, typed: names are resolved to indices and expressions are compiled.
  *
- * A document is made from its text by document_read, which reports everything that is wrong into `diagnostics` and
- * always returns a document (an editor needs the half-typed one). It may be built into a graph only if no error was
- * reported. Immutable after that, and shared between threads by reference. Names and spans are kept for every part,
- * so that whoever finds a fault later can point at it.
+ * document_read creates a document from its text. It reports all problems into `diagnostics` and always returns a
+ * document, because an editor needs the incomplete one. A graph may be built only if no error was reported. A document
+ * is immutable after that and shared between threads by reference. Every part keeps its name and span, so that later
+ * errors can point at it.
  *
  *     struct diagnostics *found = diagnostics_new();
  *     struct source *source = source_new("triage.yaml", text, length);
@@ -12,15 +12,16 @@
  *     if (diagnostics_errors(found) == 0) { ... graph_build(document, ...) ... }
  *     document_unref(document); source_unref(source); diagnostics_free(found);
  *
- * State is addressed by *field*: fields [0, channel_count) are the channels in document order (an implicit `error`
- * channel last, where a node has on_error and no channel of that name is declared), and fields from channel_count on
- * are the names that map edges give their items (`as`), each distinct name once.
+ * State is addressed by *field*. Fields [0, channel_count) are the channels in document order, with an implicit `error`
+ * channel at the end if a node has on_error and the document does not declare that channel. Fields from channel_count
+ * on are the names that map edges give their items (`as`), each distinct name once.
  */
 #ifndef TENON_ADL_DOCUMENT_H
 #define TENON_ADL_DOCUMENT_H
 
 #include "adl/document/catalog.h"
 #include "adl/value/error.h"
+#include "adl/value/nearest.h"
 #include "adl/value/value.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,29 +33,29 @@ struct source;
 /* Ends of edges that are not nodes. */
 #define DOCUMENT_START   (-1)
 #define DOCUMENT_END     (-2)
-#define DOCUMENT_NOWHERE (-3) /* absent, or a name that is not known (and was reported) */
+#define DOCUMENT_NOWHERE (-3) /* absent, or an unknown name (reported) */
 
-/* Variables of every expression in a document, by index in its scope; `state` has fields, as above. */
+/* The variables of every expression in a document, by index in its scope; `state` has the fields described above. */
 enum document_variable {
     DOCUMENT_VARIABLE_STATE,
-    DOCUMENT_VARIABLE_INPUT,  /* what the run was started with; in a node's config: what the task was given */
+    DOCUMENT_VARIABLE_INPUT,  /* the input of the run; in a node's config: the input of the task */
     DOCUMENT_VARIABLE_ITEM,   /* the item of a map edge's task */
-    DOCUMENT_VARIABLE_CONFIG, /* the node's config, with its defaults */
+    DOCUMENT_VARIABLE_CONFIG, /* the node's config with its defaults */
     DOCUMENT_VARIABLE_RUN,    /* {run_id, thread_id, step, now, tags, metadata, configurable, …} */
     DOCUMENT_VARIABLE_COUNT
 };
 
-/* Bounds on what a document may hold; each is reported as ADL-E… when passed. */
+/* Limits of a document; exceeding one is reported as ADL-E…. */
 #define DOCUMENT_NODES_MAX          100000u
 #define DOCUMENT_CHANNELS_MAX       10000u
 #define DOCUMENT_EDGES_MAX          400000u
-#define DOCUMENT_CONDITIONS_MAX     1000u /* of one edge */
+#define DOCUMENT_CONDITIONS_MAX     1000u /* per edge */
 #define DOCUMENT_MODELS_MAX         1000u
 #define DOCUMENT_TOOLS_MAX          1000u
 #define DOCUMENT_REQUIREMENTS_MAX   1000u
-#define DOCUMENT_SUBGRAPHS_MAX      256u /* different documents that one leads to */
+#define DOCUMENT_SUBGRAPHS_MAX      256u /* different documents inside one document */
 #define DOCUMENT_SUBGRAPH_DEPTH_MAX 16u
-#define DOCUMENT_NAME_MAX           256u /* bytes of an id, a channel, a role */
+#define DOCUMENT_NAME_MAX           256u /* bytes of the name of a node, channel or role */
 
 enum channel_type { CHANNEL_LAST_VALUE, CHANNEL_APPEND, CHANNEL_REDUCE, CHANNEL_EPHEMERAL };
 enum channel_reducer {
@@ -75,13 +76,13 @@ struct document_channel {
     enum channel_type type;
     enum channel_reducer reducer;
     const struct component_info *reducer_component; /* REDUCER_COMPONENT only */
-    tn_value initial; /* never NULL: the default given, or the type's own (null; [] for append, union, messages; 0 for
+    tn_value initial; /* never NULL; the given default, or that of the type (null; [] for append, union, messages; 0 for
                          sum; {} for merge) */
-    bool has_initial; /* a default was given */
-    tn_value schema_value; /* NULL where none */
-    struct schema *schema; /* NULL where none; of one item for append, union and messages */
+    bool has_initial; /* the document contains a default */
+    tn_value schema_value; /* NULL if absent */
+    struct schema *schema; /* NULL if absent; describes one item for append, union and messages */
     bool implicit;         /* the `error` channel */
-    bool type_unread;      /* its type is wrong, and reported: nothing follows from what stands in for it */
+    bool type_unread;      /* its type is wrong and was reported: ignore the substitute type */
     struct span span, name_span;
 };
 
@@ -93,11 +94,11 @@ struct document_retry {
 
 struct document_node {
     tn_value id, type;
-    tn_value config; /* an object; the schema's defaults are not yet filled in; {file: …} not yet replaced */
+    tn_value config;                        /* an object without the schema's defaults, with {file: …} unresolved */
     const struct component_info *component; /* NULL where unknown */
     struct document_retry retry;
-    int64_t timeout_total_ms, timeout_idle_ms; /* 0: none */
-    int64_t cache_ttl_ms;                      /* -1: no cache */
+    int64_t timeout_total_ms, timeout_idle_ms; /* 0 means no limit */
+    int64_t cache_ttl_ms;                      /* -1 if not cached */
     bool interrupt_before, interrupt_after, defer;
     int32_t on_error; /* node, DOCUMENT_END or DOCUMENT_NOWHERE */
     struct span span, id_span, type_span, config_span;
@@ -112,20 +113,20 @@ struct document_condition {
 
 struct document_edge {
     enum edge_kind kind;
-    int32_t *from; /* several: a join */
+    int32_t *from; /* several nodes: a join */
     uint32_t from_count;
-    int32_t *to; /* several: a fan-out; static and map edges */
+    int32_t *to; /* several nodes: a fan-out; static and map edges */
     uint32_t to_count;
     struct document_condition *conditions; /* conditional edges */
     uint32_t condition_count;
     tn_value over_text;      /* map edges */
-    const struct expr *over; /* gives the list of items */
-    uint32_t as_field;       /* the field that the item is read as; UINT32_MAX where `as` is not given */
-    int32_t empty;           /* where to go on an empty list, or DOCUMENT_NOWHERE */
+    const struct expr *over; /* returns the list of items */
+    uint32_t as_field;       /* the field of the item; UINT32_MAX without `as` */
+    int32_t empty;           /* target for an empty list, or DOCUMENT_NOWHERE */
     struct span span;
 };
 
-/* A role: what the document asks for, and what it names by default. */
+/* A role and the model that the document binds it to by default. */
 struct document_model {
     tn_value role;
     tn_value binding; /* a string provider:model, an object with provider and options, or an array of those */
@@ -134,7 +135,7 @@ struct document_model {
 
 struct document_tool {
     tn_value pattern; /* a tool's id, or a pattern with '*' */
-    tn_value options; /* an object: approval, limits; empty where none */
+    tn_value options; /* an object: approval, limits; may be empty */
     struct span span;
 };
 
@@ -149,10 +150,10 @@ struct document {
     struct source *source;
     tn_value name, description; /* agent.name or the file's name; description may be NULL */
     uint32_t recursion_limit;   /* 25 */
-    uint32_t concurrency;       /* tasks of one run at once; 16 */
-    int64_t timeout_ms;         /* of a run; 0: none */
+    uint32_t concurrency;       /* concurrent tasks of one run; default 16 */
+    int64_t timeout_ms;         /* limit for a run; 0 means no limit */
     enum run_strategy strategy;
-    tn_value input_value, output_value; /* schemas as given, or NULL */
+    tn_value input_value, output_value; /* the schemas in the document, or NULL */
     struct schema *input, *output;
     tn_value budget; /* object or NULL */
     struct document_channel *channels;
@@ -165,7 +166,7 @@ struct document {
     uint32_t edge_count;
     struct document_model *models;
     uint32_t model_count;
-    struct document_tool *tools; /* tools_given false: everything is allowed */
+    struct document_tool *tools; /* if tools_given is false, everything is allowed */
     uint32_t tool_count;
     bool tools_given;
     struct document_requirement *requirements;
@@ -173,28 +174,28 @@ struct document {
 };
 
 /*
- * Reads and checks. `catalog` may be NULL: then what only a catalog knows is not checked. Never NULL; one reference.
- * [any thread; nothing shared is touched but the references]
+ * Reads and checks a document. If `catalog` is NULL, components and files are not checked. Never returns NULL; the
+ * caller owns one reference. Any thread; only reference counts are shared.
  */
 struct document *document_read(struct source *source, const struct catalog *catalog, struct diagnostics *found);
 struct document *document_ref(struct document *document);
 void document_unref(struct document *document);
 
-/* Index, or -1. Constant time. */
+/* Returns the index, or -1. Constant time. */
 int32_t document_find_node(const struct document *document, const char *id, size_t length);
 int32_t document_find_channel(const struct document *document, const char *name, size_t length);
-/* The one that a mistyped name most likely meant, borrowed; NULL where none is near. Implicit channels are nobody's. */
-const char *document_near_node(const struct document *document, const char *id, size_t length);
-const char *document_near_channel(const struct document *document, const char *name, size_t length);
-/* The field of that name: a channel, or an item's name; -1. */
+/* "; did you mean …?" for a name that does not exist, or "". Implicit channels are not suggested. */
+struct nearest_hint document_node_hint(const struct document *document, const char *id, size_t length);
+struct nearest_hint document_channel_hint(const struct document *document, const char *name, size_t length);
+/* Returns the field with that name (a channel or an item's name), or -1. */
 int32_t document_find_field(const struct document *document, const char *name, size_t length);
 const struct document_model *document_find_model(const struct document *document, const char *role);
-/* The document that the node's config names (x-tenon `document`), borrowed; NULL where it names none. */
+/* Returns the document that the node's config names (x-tenon `document`), borrowed, or NULL. */
 struct document *document_subgraph(const struct document *document, uint32_t node);
 
 /*
- * The node's config as its component is created with: the schema's defaults filled in, {file: …} of a string replaced
- * by the file's text. A new reference; NULL with error set where a file cannot be read.
+ * Returns the node's config for its component: with the schema's defaults, and with {file: …} in the place of a string
+ * replaced by the file's text. A new reference; NULL with error set if a file cannot be read.
  */
 tn_value document_node_config(const struct document *document, uint32_t node, const struct catalog *catalog,
                               struct error *error);

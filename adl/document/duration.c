@@ -11,7 +11,7 @@ static const struct {
     int64_t milliseconds;
 } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 60 * 60 * 1000}, {"d", 24 * 60 * 60 * 1000}, {"", 1000}};
 
-static enum duration_problem finish(int64_t whole, int64_t millionths, int64_t unit, int64_t *milliseconds) {
+static enum duration_problem duration_finish(int64_t whole, int64_t millionths, int64_t unit, int64_t *milliseconds) {
     if (whole > DURATION_MAX_MS / unit) return DURATION_TOO_LONG;
     int64_t total = whole * unit + millionths * unit / 1000000;
     if (total > DURATION_MAX_MS) return DURATION_TOO_LONG;
@@ -38,7 +38,7 @@ enum duration_problem duration_read(const char *text, size_t length, int64_t *mi
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         size_t unit_length = strlen(units[i].name);
         if (length - at != unit_length || memcmp(text + at, units[i].name, unit_length) != 0) continue;
-        return huge ? DURATION_TOO_LONG : finish(whole, millionths, units[i].milliseconds, milliseconds);
+        return huge ? DURATION_TOO_LONG : duration_finish(whole, millionths, units[i].milliseconds, milliseconds);
     }
     return DURATION_MALFORMED;
 }

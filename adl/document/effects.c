@@ -1,10 +1,8 @@
-/*
- * effects.c - effects by name, whatever follows the colon.
- */
+/* effects.c - compares effects by name and ignores the part after the colon. */
 #include "adl/document/effects.h"
 #include <string.h>
 
-/* "fs.read", or "fs.read:PATH". */
+/* True for "fs.read" and "fs.read:PATH". */
 static bool is_effect(const char *text, const char *effect) {
     size_t length = strlen(effect);
     return strncmp(text, effect, length) == 0 && (text[length] == '\0' || text[length] == ':');

@@ -1,5 +1,5 @@
 /*
- * effects.h - what a component's declared effects allow: to be tried again, to be answered from a cache.
+ * effects.h - whether a component's declared effects allow retries and caching.
  *
  *     if (component_repeatable(info)) retry(task);
  */
@@ -8,11 +8,14 @@
 
 #include "adl/document/catalog.h"
 
-/* Nothing that it does leaves a trace: it reads, asks, or computes. Undeclared effects are the worst there are. */
+/* True if the component has no lasting effect: it reads or computes. Undeclared effects count as the worst. */
 bool component_cacheable(const struct component_info *component);
-/* That, or calling it twice with one task id is as calling it once (`idempotent` in its manifest). */
+/*
+ * True if it is cacheable, or if a second call with the same task id has no further effect (`idempotent` in its
+ * manifest).
+ */
 bool component_repeatable(const struct component_info *component);
-/* The first effect that stands in the way, borrowed; NULL where none does, or where they are not declared. */
+/* Returns the first effect that prevents this, borrowed; NULL if none does or if effects are not declared. */
 const char *component_obstacle(const struct component_info *component);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * graph_schema.c - one $defs entry for each mapping of keys.def, and one for each node type's config.
  *
- * Config schemas are kept in $defs under their own $id, so that references inside them ("#/$defs/…") go on meaning
- * their own definitions. `markdownDescription` repeats `description` for the editors that render it.
+ * Config schemas are in $defs under their own $id, so that references inside them ("#/$defs/…") still refer to their
+ * own definitions. `markdownDescription` repeats `description` for editors that render it.
  */
 #include "adl/document/graph_schema.h"
 #include "adl/document/keys.h"
@@ -27,7 +27,7 @@ static tn_value described_take(tn_value schema, const char *documentation) {
 
 /* ---- Values of keys ---- */
 
-/* Where a text is wanted YAML editors see 1.0 or 5 as numbers: a plain scalar is its text. */
+/* YAML editors read 1.0 or 5 as numbers, so a string key also accepts these scalars. */
 static tn_value text_schema(const struct document_key *key) {
     if (!key->words) {
         tn_value types = value_array();
@@ -198,7 +198,7 @@ static tn_value loosen_each(tn_value given, enum holds holds) {
     return all;
 }
 
-/* `{file: path}` and `{secret: NAME}` may stand for any text. A new reference. */
+/* Allows `{file: path}` and `{secret: NAME}` in the place of any string. Returns a new reference. */
 static tn_value loosen(tn_value schema) {
     if (!value_is(schema, TN_OBJECT)) return value_ref(schema);
     tn_value type = value_get(schema, "type");
@@ -216,7 +216,7 @@ static tn_value loosen(tn_value schema) {
     return loose;
 }
 
-/* Whether references inside it depend on where it stands. */
+/* True if the schema contains references that depend on its location. */
 static bool refers(tn_value schema) {
     int kind = value_kind(schema);
     if (kind == TN_OBJECT && (value_get(schema, "$ref") || value_get(schema, "$dynamicRef"))) return true;
@@ -241,7 +241,7 @@ static tn_value config_definition(const struct component_info *component) {
     return definition;
 }
 
-static bool add_type(void *user, const struct component_info *component) {
+static bool schema_add_node_type(void *user, const struct component_info *component) {
     struct types *types = user;
     tn_value constant = object1("const", text(component->id));
     if (component->title) constant = value_set_take(constant, "title", text(component->title));
@@ -265,7 +265,7 @@ static bool add_type(void *user, const struct component_info *component) {
     return true;
 }
 
-/* The node's definition with the types there are, and each one's config. */
+/* Adds the known types, and the config of each, to the definition of a node. */
 static tn_value with_types_take(tn_value node, struct types *types) {
     tn_value properties = value_ref(value_get(node, "properties"));
     tn_value type = value_ref(value_get(properties, "type"));
@@ -277,7 +277,7 @@ static tn_value with_types_take(tn_value node, struct types *types) {
 
 tn_value document_json_schema(const struct catalog *catalog) {
     struct types types = {value_array(), value_array(), value_object()};
-    if (catalog) catalog->each(catalog->self, "node", add_type, &types);
+    if (catalog) catalog->each(catalog->self, "node", schema_add_node_type, &types);
     tn_value definitions = types.definitions;
     for (enum keys_mapping i = KEYS_ROOT + 1; i < KEYS_MAPPINGS; i++) {
         tn_value definition = mapping_definition(i);

@@ -1,13 +1,13 @@
 /*
- * graph_schema.h - ADL as a JSON Schema 2020-12, with its documentation in it: what YAML editors complete and check by.
+ * graph_schema.h - ADL as a JSON Schema 2020-12 with its documentation: YAML editors use it for completion and checks.
  *
- * Made from the table of keys (keys.def) and, where a catalog is given, from the components that are loaded: a node's
- * `type` is one of them, and its `config` is what that one publishes. It says what shape a document has; what names
- * mean is checked by document_read.
+ * It is generated from the table of keys (keys.def) and, if a catalog is given, from the loaded components: a node's
+ * `type` is one of them, and its `config` has that component's schema. The schema describes only the form of a
+ * document; document_read checks the meaning of names.
  *
  *     tn_value schema = document_json_schema(&catalog);      // `tenon schema`
  *
- * In a document: `# yaml-language-server: $schema=adl.schema.json` as its first line.
+ * In a document, write `# yaml-language-server: $schema=adl.schema.json` as the first line.
  */
 #ifndef TENON_ADL_DOCUMENT_GRAPH_SCHEMA_H
 #define TENON_ADL_DOCUMENT_GRAPH_SCHEMA_H
@@ -15,7 +15,7 @@
 #include "adl/document/catalog.h"
 #include "adl/value/value.h"
 
-/* `catalog` may be NULL: any node type, any config. A new reference. */
+/* Returns a new reference. If `catalog` is NULL, any node type and any config are allowed. */
 tn_value document_json_schema(const struct catalog *catalog);
 
 #endif

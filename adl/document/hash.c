@@ -1,16 +1,16 @@
 /*
- * hash.c - the identity is built as a value, and its canonical JSON is hashed: keys sorted, lists in their order.
+ * hash.c - builds a document's identity as a value and hashes its canonical JSON: keys sorted, lists in order.
  *
- * Configs are hashed as they are written, not as components are given them: a default that a new minor version of a
- * component brings is that version's affair.
+ * Configs are hashed as written, without defaults: a default of a new minor version of a component does not change the
+ * graph.
  */
 #include "adl/document/hash.h"
 #include "adl/document/config.h"
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "adl/value/sha256.h"
 #include <stdlib.h>
+#include <tenon/util/sha256.h>
 
 static tn_value end_name(const struct document *document, int32_t end) {
     static const char *const names[] = {"__start__", "__end__", "?"};
@@ -50,7 +50,7 @@ static tn_value retry_identity(const struct document_retry *retry) {
     return value_set_take(value, "factor", value_double(retry->factor));
 }
 
-/* Inner documents are shared, and each is hashed once. */
+/* Inner documents are shared; each is hashed once. */
 struct known {
     const struct catalog *catalog;
     struct error *error;
@@ -69,16 +69,16 @@ static tn_value hash_of(struct known *known, const struct document *document) {
     tn_value identity = identity_of(known, document);
     if (!identity) return NULL;
     struct buffer text;
-    struct sha256 state;
-    char hash[SHA256_TEXT];
+    struct tn_sha256 state;
+    char hash[TN_SHA256_TEXT];
     buffer_init(&text, SIZE_MAX);
     json_write(&text, identity, JSON_SORTED);
-    sha256_init(&state);
-    sha256_add(&state, buffer_cstr(&text), text.length);
-    sha256_text(&state, hash);
+    tn_sha256_init(&state);
+    tn_sha256_update(&state, buffer_cstr(&text), text.length);
+    tn_sha256_finish_text(&state, hash);
     buffer_finish(&text);
     value_unref(identity);
-    known->documents = mem_array(known->documents, known->count + 1, sizeof *known->documents);
+    MEM_EXTEND(known->documents, known->count);
     known->documents[known->count] = (struct known_document){document, value_text(hash)};
     return value_ref(known->documents[known->count++].hash);
 }
@@ -159,13 +159,6 @@ static tn_value identity_of(struct known *known, const struct document *document
 static void known_finish(struct known *known) {
     for (size_t i = 0; i < known->count; i++) value_unref(known->documents[i].hash);
     mem_free(known->documents);
-}
-
-tn_value document_identity(const struct document *document, const struct catalog *catalog, struct error *error) {
-    struct known known = {catalog, error, NULL, 0};
-    tn_value identity = identity_of(&known, document);
-    known_finish(&known);
-    return identity;
 }
 
 tn_value document_hash(const struct document *document, const struct catalog *catalog, struct error *error) {

@@ -1,7 +1,7 @@
 /*
- * keys.c - the table of keys, and the checks that follow from its rows alone: unknown, missing, of a wrong kind.
+ * keys.c - the table of keys, and the checks that follow from its rows: unknown, missing, wrong kind.
  *
- * What passes here has the form that its row says, so that the sections read it without asking again.
+ * A mapping that passes has the form of its row, so other files read it without further checks.
  */
 #include "adl/document/keys.h"
 #include "adl/document/duration.h"
@@ -18,7 +18,7 @@ static const char *const words_approvals[] = {"auto", "ask", "deny", NULL};
 static const char *const words_channel_types[] = {"last_value", "append", "reduce", "ephemeral", "topic", NULL};
 static const char *const words_interrupts[] = {"before", "after", NULL};
 static const char *const words_edge_types[] = {"static", "conditional", "map", NULL};
-/* Others are components: no text is refused here. */
+/* Other words are components, so every string is allowed here. */
 #define words_none     NULL
 #define words_reducers NULL
 
@@ -96,7 +96,7 @@ static const struct {
     {KEY_MAPPING, "a mapping"},
 };
 
-/* "a list or a mapping"; at the end of a sentence. */
+/* Appends "a list or a mapping". */
 static void expected_text(uint32_t forms, struct buffer *out) {
     size_t last = 0, first = SIZE_MAX;
     for (size_t i = 0; i < sizeof form_texts / sizeof *form_texts; i++)
@@ -143,7 +143,7 @@ static bool is_word(struct reader *reader, const struct document_key *key, const
     struct buffer all;
     buffer_init(&all, 1024);
     for (size_t i = 0; key->words[i]; i++) {
-        nearest_offer(&nearest, key->words[i], strlen(key->words[i]));
+        nearest_add_candidate(&nearest, key->words[i], strlen(key->words[i]));
         buffer_format(&all, "%s`%s`", i == 0 ? "" : key->words[i + 1] ? ", " : " or ", key->words[i]);
     }
     bool version = key->key == KEY_VERSION;
@@ -159,7 +159,7 @@ static enum verdict judge_duration(struct reader *reader, const struct document_
                                    const struct tree_node *node) {
     static const char *const problems[] = {
         [DURATION_MALFORMED] =
-            "is no duration; expected a number and a unit (`ms`, `s`, `m`, `h`, `d`), as in `30s`, or "
+            "is not a duration; expected a number and a unit (`ms`, `s`, `m`, `h`, `d`), as in `30s`, or "
             "a number of seconds",
         [DURATION_TOO_LONG] = "is too long; expected at most 366 days",
         [DURATION_TOO_SHORT] = "is too short; expected at least `1ms`",
@@ -182,7 +182,7 @@ static enum verdict judge_duration(struct reader *reader, const struct document_
 }
 
 static bool items_fit(struct reader *reader, const struct document_key *key, const struct tree_node *list) {
-    if (!(key->forms & KEY_TEXTS) || (key->forms & KEY_MAPPINGS)) return true; /* the section looks at them itself */
+    if (!(key->forms & KEY_TEXTS) || (key->forms & KEY_MAPPINGS)) return true; /* the section's code checks the items */
     for (uint32_t i = 0; i < list->count; i++) {
         const struct tree_node *item = list->items[i].node;
         if (item->kind == TREE_BROKEN) return false;
@@ -198,7 +198,8 @@ static bool items_fit(struct reader *reader, const struct document_key *key, con
     return true;
 }
 
-static enum verdict judge(struct reader *reader, const struct document_key *key, const struct tree_node *node) {
+static enum verdict keys_check_value(struct reader *reader, const struct document_key *key,
+                                     const struct tree_node *node) {
     uint32_t forms = key->forms;
     int kind = node->kind;
     bool number = kind == TN_INT || kind == TN_DOUBLE;
@@ -217,7 +218,7 @@ static enum verdict judge(struct reader *reader, const struct document_key *key,
 
 static bool value_fits(struct reader *reader, const struct document_key *key, const struct tree_item *item) {
     const struct tree_node *node = item->node;
-    enum verdict verdict = judge(reader, key, node);
+    enum verdict verdict = keys_check_value(reader, key, node);
     if (verdict != WRONG_FORM) return verdict == FITS;
     char what[64];
     snprintf(what, sizeof what, "`%s`", key->name);
@@ -228,7 +229,7 @@ static bool value_fits(struct reader *reader, const struct document_key *key, co
 
 /* ---- One mapping ---- */
 
-static const struct document_key *find_key(const struct document_mapping *mapping, const char *text, size_t length) {
+static const struct document_key *keys_find(const struct document_mapping *mapping, const char *text, size_t length) {
     for (uint32_t i = 0; i < mapping->key_count; i++) {
         const char *name = mapping->keys[i].name;
         if (strncmp(name, text, length) == 0 && name[length] == '\0') return &mapping->keys[i];
@@ -242,8 +243,8 @@ static void report_unknown(struct reader *reader, const struct document_mapping 
     nearest_init(&nearest, text, length);
     for (uint32_t i = 0; i < mapping->key_count; i++)
         if (!slots->items[mapping->keys[i].key])
-            nearest_offer(&nearest, mapping->keys[i].name, strlen(mapping->keys[i].name));
-    struct diagnostic *it = report(reader, ADL_E021, item->key_span, "`%.*s` is no key of %s",
+            nearest_add_candidate(&nearest, mapping->keys[i].name, strlen(mapping->keys[i].name));
+    struct diagnostic *it = report(reader, ADL_E021, item->key_span, "`%.*s` is not a key of %s",
                                    length > 80 ? 80 : (int)length, text, mapping->name);
     if (nearest_result(&nearest)) {
         suggest_nearest(reader, it, item->key_span, &nearest);
@@ -253,27 +254,27 @@ static void report_unknown(struct reader *reader, const struct document_mapping 
     buffer_init(&all, 1024);
     for (uint32_t i = 0; i < mapping->key_count; i++)
         buffer_format(&all, "%s`%s`", i == 0 ? "" : ", ", mapping->keys[i].name);
-    diagnostic_suggest(it, "there are %s; keys that begin with `x-` are free", buffer_cstr(&all));
+    diagnostic_suggest(it, "there are %s; keys that start with `x-` are allowed", buffer_cstr(&all));
     buffer_finish(&all);
 }
 
-/* Whether some key that nobody knows is probably this one, mistyped: it was reported as such. */
+/* True if an unknown key, which was reported, is probably this one. */
 bool key_mistyped(const struct document_key *key, const struct tree_node *node) {
     const struct document_mapping *mapping = &mappings[key->mapping];
     for (uint32_t i = 0; node->kind == TN_OBJECT && i < node->count; i++) {
         size_t length;
         const char *text = value_chars(node->items[i].key, &length);
-        if (find_key(mapping, text, length)) continue;
+        if (keys_find(mapping, text, length)) continue;
         struct nearest nearest;
         nearest_init(&nearest, text, length);
-        nearest_offer(&nearest, key->name, strlen(key->name));
+        nearest_add_candidate(&nearest, key->name, strlen(key->name));
         if (nearest_result(&nearest)) return true;
     }
     return false;
 }
 
-static void report_missing(struct reader *reader, const struct document_mapping *mapping, const struct tree_node *node,
-                           struct span span, struct keys *slots) {
+static void report_missing_keys(struct reader *reader, const struct document_mapping *mapping,
+                                const struct tree_node *node, struct span span, struct keys *slots) {
     for (uint32_t i = 0; i < mapping->key_count; i++) {
         const struct document_key *key = &mapping->keys[i];
         if (!key->required || tree_get(node, key->name)) continue;
@@ -301,12 +302,12 @@ bool keys_read(struct reader *reader, enum keys_mapping in, const struct tree_no
         const struct tree_item *item = &node->items[i];
         size_t length;
         const char *text = value_chars(item->key, &length);
-        const struct document_key *key = find_key(mapping, text, length);
+        const struct document_key *key = keys_find(mapping, text, length);
         if (!key) {
             unknown |= !mapping->open && !(length >= 2 && text[0] == 'x' && text[1] == '-');
             continue;
         }
-        if (item->node->kind == TN_NULL && !key->required && !(key->forms & KEY_ANY)) continue; /* as if absent */
+        if (item->node->kind == TN_NULL && !key->required && !(key->forms & KEY_ANY)) continue; /* treated as absent */
         if (value_fits(reader, key, item))
             slots->items[key->key] = item;
         else
@@ -316,9 +317,9 @@ bool keys_read(struct reader *reader, enum keys_mapping in, const struct tree_no
         const struct tree_item *item = &node->items[i];
         size_t length;
         const char *text = value_chars(item->key, &length);
-        if ((length >= 2 && text[0] == 'x' && text[1] == '-') || find_key(mapping, text, length)) continue;
+        if ((length >= 2 && text[0] == 'x' && text[1] == '-') || keys_find(mapping, text, length)) continue;
         report_unknown(reader, mapping, text, length, item, slots);
     }
-    report_missing(reader, mapping, node, span, slots);
+    report_missing_keys(reader, mapping, node, span, slots);
     return true;
 }

@@ -1,10 +1,10 @@
 /*
- * names.c - open addressing over FNV-1a hashes; and the index by which near names are found without comparing all.
+ * names.c - a hash set with open addressing over FNV-1a, and the index for finding near names without comparing all.
  *
- * Two names within one edit (a letter more, fewer, other, or two neighbours swapped) become equal when one letter is
- * left out of one or both: so every name is entered under itself and under itself without each of its letters, and the
- * wanted name is looked up in the same ways. Hashes fold case, and `-` into `_`, since those count half. What the index
- * gives is offered to nearest.c, which decides.
+ * Two names within one edit (one letter more, fewer, different, or two neighbours swapped) become equal if one letter
+ * is removed from one or both. Every name is therefore entered under itself and under itself without each of its
+ * letters, and a name is looked up in the same ways. Hashes fold case, and `-` into `_`, because these differences
+ * count half. Matches are offered to nearest.c, which decides.
  */
 #include "adl/document/names.h"
 #include "adl/value/memory.h"
@@ -35,7 +35,7 @@ static void slots_grow(struct names *names) {
     }
 }
 
-/* The slot that holds the name, or the free one where it belongs. */
+/* Returns the slot that contains the name, or the free one where it belongs. */
 static uint32_t slot_of(const struct names *names, const char *text, size_t length, uint32_t hash) {
     uint32_t at = hash & (names->slot_count - 1);
     for (; names->slots[at]; at = (at + 1) & (names->slot_count - 1)) {
@@ -56,10 +56,7 @@ uint32_t names_add(struct names *names, const char *text, size_t length) {
     uint32_t hash = hash_text(text, length);
     uint32_t slot = slot_of(names, text, length, hash);
     if (names->slots[slot]) return names->slots[slot] - 1;
-    if (names->count == names->capacity) {
-        names->capacity = names->capacity ? names->capacity * 2 : 8;
-        names->items = mem_array(names->items, names->capacity, sizeof *names->items);
-    }
+    MEM_GROW(names->items, names->count, names->capacity);
     names->items[names->count] = (struct name){text, (uint32_t)length, hash};
     names->slots[slot] = ++names->count;
     return names->count - 1;
@@ -67,21 +64,21 @@ uint32_t names_add(struct names *names, const char *text, size_t length) {
 
 /* ---- Near names ---- */
 
-static unsigned char fold(char character) {
+static unsigned char names_fold(char character) {
     unsigned char byte = (unsigned char)character;
     if (byte >= 'A' && byte <= 'Z') return (unsigned char)(byte + ('a' - 'A'));
     return byte == '-' ? '_' : byte;
 }
 
-/* Hash of the text without the byte at `skip`; of all of it where that is `length`. */
+/* Hash of the text without the byte at `skip`; of the whole text if that is `length`. */
 static uint32_t hash_without(const char *text, size_t length, size_t skip) {
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < length; i++)
-        if (i != skip) hash = (hash ^ fold(text[i])) * 16777619u;
+        if (i != skip) hash = (hash ^ names_fold(text[i])) * 16777619u;
     return hash ^ hash >> 15;
 }
 
-/* Of the names that one text may mean so many are kept: "a" and a letter more are very many names. */
+/* Maximum number of names per entry: "a" with one more letter can be very many names. */
 #define NEAR_SAME_MAX 256u
 
 static void near_insert(struct names *names, uint32_t hash, uint32_t index) {
@@ -115,14 +112,14 @@ static void near_offer(const struct names *names, uint32_t hash, struct nearest 
     uint32_t at = hash & (names->near_count - 1);
     for (; names->near[at].index; at = (at + 1) & (names->near_count - 1)) {
         const struct name *name = &names->items[names->near[at].index - 1];
-        if (names->near[at].hash == hash) nearest_offer(nearest, name->text, name->length);
+        if (names->near[at].hash == hash) nearest_add_candidate(nearest, name->text, name->length);
     }
 }
 
 void names_nearest(struct names *names, struct nearest *nearest) {
     if (names->count <= NAMES_SCAN_MAX) {
         for (uint32_t i = 0; i < names->count; i++)
-            nearest_offer(nearest, names->items[i].text, names->items[i].length);
+            nearest_add_candidate(nearest, names->items[i].text, names->items[i].length);
         return;
     }
     if (nearest->wanted_length > NEAREST_LENGTH_MAX) return;

@@ -1,26 +1,26 @@
 /*
- * place.c - walks the source of a scalar and its value side by side.
+ * place.c - walks the source of a scalar and its value in parallel.
  *
- * Both readers have accepted the scalar already, so this only has to keep step with them: an escape is one character of
- * the value; a line end with the indentation around it is one blank, one line end, or nothing. Where the two disagree
- * (which would be a case that is not thought of here) the walk gives up, and the whole scalar is blamed.
+ * The readers have accepted the scalar already, so this only has to stay in step with them: an escape is one character
+ * of the value; a line end with the indentation around it is a blank, a line end, or nothing. If source and value
+ * disagree (an unforeseen case), the walk fails and the whole scalar is reported.
  */
 #include "adl/document/place.h"
-#include "adl/text/source.h"
+#include "adl/source/source.h"
 #include "adl/value/json.h"
 #include <stdbool.h>
 #include <string.h>
 
 struct walk {
-    const char *source, *source_end; /* what is left of each */
+    const char *source, *source_end; /* the rest of each */
     const char *text, *text_end;
     char quote; /* '"', '\'' or 0 */
 };
 
-static bool is_blank(char character) { return character == ' ' || character == '\t'; }
+static bool place_is_blank(char character) { return character == ' ' || character == '\t'; }
 static bool is_break(char character) { return character == '\n' || character == '\r'; }
 
-/* Bytes of the escape at the walk's source, which begins with a backslash; as in YAML and in JSON. */
+/* Returns the length of the escape at the current position, for YAML and JSON. */
 static size_t escape_length(const struct walk *walk) {
     size_t left = (size_t)(walk->source_end - walk->source);
     if (left < 2) return left;
@@ -36,9 +36,10 @@ static size_t escape_length(const struct walk *walk) {
 }
 
 static bool skip_escape(struct walk *walk) {
-    if (walk->source + 1 < walk->source_end && is_break(walk->source[1])) { /* a line continued: nothing in the value */
+    if (walk->source + 1 < walk->source_end && is_break(walk->source[1])) { /* a continued line: nothing in the value */
         walk->source++;
-        while (walk->source < walk->source_end && (is_blank(*walk->source) || is_break(*walk->source))) walk->source++;
+        while (walk->source < walk->source_end && (place_is_blank(*walk->source) || is_break(*walk->source)))
+            walk->source++;
         return true;
     }
     size_t length = escape_length(walk);
@@ -50,19 +51,19 @@ static bool skip_escape(struct walk *walk) {
     return true;
 }
 
-/* A run of blanks with a line end in it, which in the value is one blank, line ends, or nothing. */
+/* Skips a run of blanks with a line end, which is a blank, line ends, or nothing in the value. */
 static bool skip_fold(struct walk *walk) {
     const char *end = walk->source;
     bool line_end = false;
-    for (; end < walk->source_end && (is_blank(*end) || is_break(*end)); end++) line_end |= is_break(*end);
+    for (; end < walk->source_end && (place_is_blank(*end) || is_break(*end)); end++) line_end |= is_break(*end);
     if (!line_end) return false;
     walk->source = end;
     while (walk->text < walk->text_end && (*walk->text == ' ' || *walk->text == '\n')) walk->text++;
     return true;
 }
 
-/* One character of the value, or one thing between two of them. False: the two do not agree. */
-static bool step(struct walk *walk) {
+/* Moves over one character of the value, or one thing between two characters. Returns false if the two disagree. */
+static bool place_step(struct walk *walk) {
     if (walk->source >= walk->source_end) return false;
     char here = *walk->source;
     if (walk->quote == '"' && here == '\\') return skip_escape(walk);
@@ -71,17 +72,17 @@ static bool step(struct walk *walk) {
         walk->text++;
         return true;
     }
-    if ((is_blank(here) || is_break(here)) && skip_fold(walk)) return true;
+    if ((place_is_blank(here) || is_break(here)) && skip_fold(walk)) return true;
     if (here != *walk->text) return false;
     walk->source++;
     walk->text++;
     return true;
 }
 
-/* The source offset at which the byte `offset` of the value stands, or UINT32_MAX. */
-static uint32_t locate(struct walk walk, const char *text, size_t offset, const char *base) {
+/* Returns the source offset of the byte `offset` of the value, or UINT32_MAX. */
+static uint32_t place_locate(struct walk walk, const char *text, size_t offset, const char *base) {
     while (walk.text < text + offset)
-        if (!step(&walk)) return UINT32_MAX;
+        if (!place_step(&walk)) return UINT32_MAX;
     bool continued =
         walk.quote == '"' && walk.source + 1 < walk.source_end && *walk.source == '\\' && is_break(walk.source[1]);
     if (continued) skip_escape(&walk);
@@ -97,19 +98,19 @@ struct span place_in_scalar(const struct source *source, const struct tree_node 
     if (*walk.source == '"' || *walk.source == '\'') {
         walk.quote = *walk.source++;
         walk.source_end--;
-    } else if (scalar->style == TREE_BLOCK) { /* `|` or `>`, to the end of that line */
+    } else if (scalar->style == TREE_BLOCK) { /* skip `|` or `>` up to the end of that line */
         while (walk.source < walk.source_end && !is_break(*walk.source)) walk.source++;
-        while (walk.source < walk.source_end && (is_blank(*walk.source) || is_break(*walk.source))) walk.source++;
+        while (walk.source < walk.source_end && (place_is_blank(*walk.source) || is_break(*walk.source))) walk.source++;
     }
-    size_t last_at = part.end; /* where the last character begins: its source may be longer than it is */
+    size_t last_at = part.end; /* start of the last character, whose source may be longer */
     if (last_at > part.start) last_at--;
     while (last_at > part.start && ((unsigned char)text[last_at] & 0xc0) == 0x80) last_at--;
-    uint32_t start = locate(walk, text, part.start, base), end = locate(walk, text, last_at, base);
+    uint32_t start = place_locate(walk, text, part.start, base), end = place_locate(walk, text, last_at, base);
     if (start == UINT32_MAX || end == UINT32_MAX) return whole;
     if (part.end > part.start) {
         walk.source = base + end;
         walk.text = text + last_at;
-        while (walk.text < text + part.end && step(&walk)) end = (uint32_t)(walk.source - base);
+        while (walk.text < text + part.end && place_step(&walk)) end = (uint32_t)(walk.source - base);
     }
     return (struct span){start, end > whole.end ? whole.end : end};
 }

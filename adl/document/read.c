@@ -1,8 +1,8 @@
 /*
- * read.c - a document from its text: the sections in order, and the small ones among them.
+ * read.c - creates a document from its text: all sections in order, and the code of the small ones.
  *
- * Everything that is wrong is reported, and a document comes out whatever happens: an editor needs the half-typed one.
- * The tree is let go of at the end; what the document keeps of it are values and spans.
+ * Every problem is reported, and a document is always returned, because an editor needs the incomplete one. The tree is
+ * freed at the end; the document keeps only values and spans.
  */
 #include "adl/document/duration.h"
 #include "adl/document/reader.h"
@@ -72,7 +72,7 @@ bool read_schema(struct reader *reader, const struct tree_item *item, tn_value *
         return true;
     }
     value_unref(document);
-    report(reader, ADL_E053, item->key_span, "`%s` is no JSON Schema: %s", value_chars(item->key, NULL),
+    report(reader, ADL_E053, item->key_span, "`%s` is not a JSON Schema: %s", value_chars(item->key, NULL),
            error.message ? error.message : "it cannot be compiled");
     error_finish(&error);
     return false;
@@ -161,7 +161,7 @@ static bool is_id_byte(char character) {
            (character >= '0' && character <= '9') || character == '.' || character == '_' || character == '-';
 }
 
-static void offer_plugin(void *user, const char *id) { nearest_offer(user, id, strlen(id)); }
+static void offer_plugin(void *user, const char *id) { nearest_add_candidate(user, id, strlen(id)); }
 
 static void check_installed(struct reader *reader, const struct document_requirement *requirement,
                             const struct tree_node *node) {
@@ -209,7 +209,7 @@ static void read_requirement(struct reader *reader, const struct tree_node *node
     requirement->span = node->span;
     if (!well_formed) {
         struct diagnostic *it = report(reader, ADL_E060, node->span,
-                                       "`%.*s` is no requirement; expected a plugin's id, "
+                                       "`%.*s` is not a requirement; expected a plugin's id, "
                                        "alone or with versions such as `>= 1.2`, `^1.2`, `= 1.0.0` or `1.x`",
                                        length > 80 ? 80 : (int)length, text);
         if (id > 0 && rest < length && text[rest] >= '0' && text[rest] <= '9')
@@ -239,7 +239,7 @@ bool may_be_unread(const struct reader *reader, bool whole, const char *section,
                    const char *name, size_t length) {
     if (whole) return false;
     if (!nearest || !nearest_result(nearest)) return true;
-    /* A section ends where the next one begins, whatever is wrong in it. */
+    /* A section ends at the start of the next one, even if it has errors. */
     const struct tree_node *root = tree_root(reader->tree);
     const struct tree_item *item = tree_find(root, section);
     uint32_t at = item ? item->key_span.end : 0, end = (uint32_t)source_length(reader->source);
@@ -258,9 +258,9 @@ bool may_be_unread(const struct reader *reader, bool whole, const char *section,
     return false;
 }
 
-/* ---- What a run takes and gives ---- */
+/* ---- Input and output of a run ---- */
 
-/* A run is started with channels, and gives channels: what `input` and `output` describe are those. */
+/* Input and output of a run are channels; `input` and `output` describe them. */
 static void read_port(struct reader *reader, const struct tree_item *item, tn_value *value, struct schema **schema) {
     if (!item || !read_schema(reader, item, value, schema)) return;
     const struct tree_node *properties = tree_get(item->node, "properties");
@@ -274,7 +274,7 @@ static void read_port(struct reader *reader, const struct tree_item *item, tn_va
         names_nearest(&reader->whole->fields, &nearest);
         if (may_be_unread(reader, reader->channels_whole, "channels", &nearest, name, length)) continue;
         struct diagnostic *it = report(reader, ADL_E047, property->key_span,
-                                       "`%s` has the property `%.*s`, which is no "
+                                       "`%s` has the property `%.*s`, which is not a "
                                        "channel",
                                        value_chars(item->key, NULL), length > 80 ? 80 : (int)length, name);
         suggest_nearest(reader, it, property->key_span, &nearest);
@@ -286,14 +286,14 @@ static void read_port(struct reader *reader, const struct tree_item *item, tn_va
 
 /* ---- The whole ---- */
 
-/* `item`: what keys_read has taken it for; NULL where it is of a form that cannot be read. */
+/* `item` is the result of keys_read; NULL if its form is wrong. */
 static bool section_whole(const struct tree_node *root, const char *name, const struct tree_item *item) {
     const struct tree_node *node = tree_get(root, name);
     if (!node) return !root->incomplete;
     return node->kind != TREE_BROKEN && !node->incomplete && (item || node->kind == TN_NULL);
 }
 
-static void read_sections(struct reader *reader, const struct tree_node *root) {
+static void document_read_sections(struct reader *reader, const struct tree_node *root) {
     struct document *document = reader->document;
     struct keys slots;
     struct span top = {root->span.start, root->span.start};
@@ -355,7 +355,7 @@ struct document *document_read_within(struct session *session, struct source *so
         .document = document,
         .default_retry = {1, RETRY_FACTOR, RETRY_INITIAL_MS, RETRY_MAX_MS},
     };
-    read_sections(&reader, tree_root(reader.tree));
+    document_read_sections(&reader, tree_root(reader.tree));
     if (!document->name) document->name = name_of_source(source);
     reader_finish(&reader);
     return document;

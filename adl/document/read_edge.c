@@ -1,5 +1,5 @@
 /*
- * read_edge.c - edges: what leads where, and the names that map edges give their items.
+ * read_edge.c - edges: their ends, and the names that map edges give their items.
  *
  * Expressions are compiled later, when all names are known (check_expr.c).
  */
@@ -19,7 +19,7 @@ static int32_t unknown_node(struct reader *reader, enum end_side side, const str
     nearest_init(&nearest, text, length);
     names_nearest(&reader->whole->nodes, &nearest);
     const char *sentinel = side == END_FROM ? "START" : "END";
-    nearest_offer(&nearest, sentinel, strlen(sentinel));
+    nearest_add_candidate(&nearest, sentinel, strlen(sentinel));
     bool unread = may_be_unread(reader, reader->nodes_whole, "nodes", &nearest, text, length);
     const char *meant = unread ? NULL : nearest_result(&nearest);
     if (!meant) reader->edge_unknown = true;
@@ -55,7 +55,7 @@ int32_t resolve_end(struct reader *reader, enum end_side side, const struct tree
 
 /* ---- Lists of ends ---- */
 
-#define DOUBLES_SCAN_MAX 16u /* longer lists are checked through a set */
+#define DOUBLES_SCAN_MAX 16u /* longer lists are checked with a set */
 
 static void report_double(struct reader *reader, const struct tree_node *list, uint32_t first, uint32_t second) {
     const struct tree_node *node = list->items[second].node;
@@ -121,12 +121,12 @@ static const struct {
 
 static const char *const edge_names[] = {"static", "conditional", "map"};
 
-/* An edge that does not say its type, and has a key that only another type has, was meant to be that. */
+/* Suggests the type for an edge without a type that has a key of another type. */
 static void suggest_type(struct reader *reader, struct diagnostic *it, const struct tree_item *item, uint32_t allowed,
                          const struct keys *slots) {
     const char *type = edge_names[allowed & CONDITIONAL ? EDGE_CONDITIONAL : EDGE_MAP];
     if (allowed & STATIC) {
-        diagnostic_suggest(it, "each of the `conditions` has a `to` of its own");
+        diagnostic_suggest(it, "each of the `conditions` has its own `to`");
         return;
     }
     diagnostic_suggest(
@@ -136,7 +136,7 @@ static void suggest_type(struct reader *reader, struct diagnostic *it, const str
     tn_value text = value_format("type: %s, ", type);
     const struct tree_node *from = slots->items[KEY_EDGE_FROM] ? slots->items[KEY_EDGE_FROM]->node : NULL;
     bool flow = from && source_text(reader->source)[item->key_span.start] != '"' && item->key_span.start > 0;
-    if (flow) { /* inside braces on one line; in block style the line's indentation would have to be repeated */
+    if (flow) { /* inside braces on one line; a fix in block style would need the indentation */
         uint32_t start = item->key_span.start;
         const char *bytes = source_text(reader->source);
         while (start > 0 && bytes[start - 1] == ' ') start--;
@@ -219,9 +219,7 @@ static void read_as(struct reader *reader, const struct tree_node *node, struct 
     } else {
         edge->as_field = field;
         if (field == known) {
-            if ((document->local_count & (document->local_count - 1)) == 0)
-                document->locals = mem_array(document->locals, document->local_count ? document->local_count * 2 : 1,
-                                             sizeof *document->locals);
+            MEM_EXTEND(document->locals, document->local_count);
             document->locals[document->local_count++] = name;
             return;
         }
@@ -240,9 +238,9 @@ static void read_from(struct reader *reader, const struct tree_item *from, struc
     edge->from = read_ends(reader, END_FROM, from, &edge->from_count);
     if (edge->from_count < 2) return;
     if (edge->kind != EDGE_STATIC) {
-        struct diagnostic *it = report(reader, ADL_E039, from->node->span, "a %s edge begins at one node; found %u",
+        struct diagnostic *it = report(reader, ADL_E039, from->node->span, "a %s edge starts at one node; found %u",
                                        edge_names[edge->kind], edge->from_count);
-        diagnostic_suggest(it, "join them in a node of their own, and go on from that");
+        diagnostic_suggest(it, "join them in a separate node and continue from that");
         return;
     }
     for (uint32_t i = 0; i < edge->from_count; i++) {

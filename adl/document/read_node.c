@@ -1,6 +1,4 @@
-/*
- * read_node.c - nodes: ids, types, and what is said about running them. Their configs come later (check_config.c).
- */
+/* read_node.c - nodes: ids, types, and execution policies. check_config.c reads their configs later. */
 #include "adl/document/reader.h"
 #include "adl/value/memory.h"
 #include <string.h>
@@ -12,22 +10,21 @@ static void offer_node_type(struct reader *reader, const struct tree_node *node,
     const struct catalog *catalog = reader->catalog;
     struct nearest nearest;
     nearest_init(&nearest, text, length);
-    offer_components(reader, "node", &nearest);
+    add_component_candidates(reader, "node", &nearest);
     if (!nearest_result(&nearest) && reader->plugin_missing) return;
     struct diagnostic *it =
-        report(reader, ADL_E031, node->span, "there is no node type `%.*s`", length > 80 ? 80 : (int)length, text);
+        report(reader, ADL_E031, node->span, "unknown node type `%.*s`", length > 80 ? 80 : (int)length, text);
     suggest_nearest(reader, it, node->span, &nearest);
     for (size_t i = 0; i < sizeof others / sizeof *others && !it->suggestion; i++)
         if (catalog->find(catalog->self, others[i], text, length))
-            diagnostic_suggest(it, "`%.*s` is a %s, and no node type", (int)length, text, others[i]);
+            diagnostic_suggest(it, "`%.*s` is a %s, not a node type", (int)length, text, others[i]);
     if (!it->suggestion)
-        diagnostic_suggest(it,
-                           "`tenon plugin list` shows the node types there are; a missing plugin can be named under "
-                           "`requires`");
+        diagnostic_suggest(it, "`tenon plugin list` lists the node types; a missing plugin can be named under "
+                               "`requires`");
 }
 
-/* Its component, looked up once for each type, and reported at each node. */
-/* Once for each type, at the first node of it. */
+/* Looks up the component once per type and reports an unknown type at each node. */
+/* Called once for each type, at its first node. */
 static void check_usable(struct reader *reader, const struct tree_node *node, const struct component_info *component) {
     const struct catalog *catalog = reader->catalog;
     struct error error = ERROR_INIT;
@@ -36,14 +33,14 @@ static void check_usable(struct reader *reader, const struct tree_node *node, co
     error_finish(&error);
 }
 
-static void read_type(struct reader *reader, const struct tree_node *node, struct document_node *def) {
+static void document_read_node_type(struct reader *reader, const struct tree_node *node, struct document_node *def) {
     size_t length;
     const struct catalog *catalog = reader->catalog;
     const char *text = value_chars(def->type, &length);
     uint32_t known = reader->types.count, index = names_add(&reader->types, text, length);
     if (!catalog) return;
     if (index == known) {
-        reader->node_types = mem_array(reader->node_types, known + 1u, sizeof *reader->node_types);
+        MEM_EXTEND(reader->node_types, known);
         reader->node_types[index] = (struct node_type){.component = catalog->find(catalog->self, "node", text, length)};
     }
     def->component = reader->node_types[index].component;
@@ -76,7 +73,7 @@ static void read_id(struct reader *reader, const struct tree_node *node, uint32_
                                        "a node cannot be called `%s`: that is %s of every "
                                        "graph",
                                        text, i % 2 == 0 ? "the start" : "the end");
-        diagnostic_suggest(it, "rename it, and the edges that mean it");
+        diagnostic_suggest(it, "rename it in the node and in the edges");
         return;
     }
     reader->notes[index].nameless = false;
@@ -86,7 +83,7 @@ static void read_id(struct reader *reader, const struct tree_node *node, uint32_
         return;
     }
     reader->notes[index].duplicate = true;
-    struct diagnostic *it = report(reader, ADL_E029, node->span, "there are two nodes `%s`", text);
+    struct diagnostic *it = report(reader, ADL_E029, node->span, "two nodes have the id `%s`", text);
     diagnostic_relate(it, reader->source, reader->document->nodes[whole->node_of_name[name]].id_span, "the first one");
 }
 
@@ -115,7 +112,7 @@ static void read_policies(struct reader *reader, const struct keys *slots, uint3
     if (defer) def->defer = value_to_bool(defer->node->value);
 }
 
-static void read_node(struct reader *reader, const struct tree_node *node, uint32_t index) {
+static void document_read_node(struct reader *reader, const struct tree_node *node, uint32_t index) {
     struct document_node *def = &reader->document->nodes[index];
     struct node_note *note = &reader->notes[index];
     *def = (struct document_node){
@@ -142,7 +139,7 @@ static void read_node(struct reader *reader, const struct tree_node *node, uint3
     }
     if (type) {
         def->type_span = def->config_span = type->node->span;
-        if (read_name(reader, "`type`", type->node, &def->type)) read_type(reader, type->node, def);
+        if (read_name(reader, "`type`", type->node, &def->type)) document_read_node_type(reader, type->node, def);
     }
     if (!def->id) def->id = value_text("");
     if (!def->type) def->type = value_text("");
@@ -150,7 +147,7 @@ static void read_node(struct reader *reader, const struct tree_node *node, uint3
     const struct tree_node *config = tree_get(node, "config");
     bool unreadable = node->incomplete || node->kind == TREE_BROKEN || (config && config->kind != TN_NULL);
     if (!note->config && (unreadable || key_mistyped(document_key(KEY_NODE_CONFIG), node)))
-        def->component = NULL; /* reported: there is no config to check */
+        def->component = NULL; /* reported: the config is not checked */
     if (note->config) {
         def->config = tree_to_value(note->config->node);
         def->config_span = note->config->node->span;
@@ -167,7 +164,7 @@ void read_nodes(struct reader *reader, const struct tree_item *item) {
     reader->notes = mem_array(NULL, count + 1u, sizeof *reader->notes);
     reader->whole->node_of_name = mem_array(NULL, count + 1u, sizeof *reader->whole->node_of_name);
     for (; document->node_count < count; document->node_count++)
-        read_node(reader, item->node->items[document->node_count].node, document->node_count);
+        document_read_node(reader, item->node->items[document->node_count].node, document->node_count);
     if (count == 0 && !item->node->incomplete)
         report(reader, ADL_E022, item->key_span, "`nodes` is empty; expected at least one node");
 }

@@ -1,6 +1,4 @@
-/*
- * read_state.c - what nodes share: channels, roles of models, tools.
- */
+/* read_state.c - declarations that nodes share: channels, roles of models, tools. */
 #include "adl/document/config.h"
 #include "adl/document/reader.h"
 #include "adl/schema/schema.h"
@@ -13,7 +11,7 @@
 static const struct {
     const char *name;
     enum channel_reducer reducer;
-    int kind; /* of a default: TN_NONE any, TN_DOUBLE any number */
+    int kind; /* kind of a default: TN_NONE any, TN_DOUBLE any number */
 } reducers[] = {
     {"sum", REDUCER_SUM, TN_DOUBLE},     {"max", REDUCER_MAX, TN_NONE},      {"min", REDUCER_MIN, TN_NONE},
     {"merge", REDUCER_MERGE, TN_OBJECT}, {"union", REDUCER_UNION, TN_ARRAY}, {"messages", REDUCER_MESSAGES, TN_ARRAY},
@@ -23,7 +21,7 @@ bool channel_is_list(const struct document_channel *channel) {
     return channel->type == CHANNEL_APPEND || channel->reducer == REDUCER_UNION || channel->reducer == REDUCER_MESSAGES;
 }
 
-/* The kind of value that the channel always holds; TN_DOUBLE: any number; TN_NONE: anything. */
+/* The kind of value that the channel always has; TN_DOUBLE: any number; TN_NONE: any kind. */
 static int channel_kind(const struct document_channel *channel) {
     if (channel->type == CHANNEL_APPEND) return TN_ARRAY;
     for (size_t i = 0; i < sizeof reducers / sizeof *reducers; i++)
@@ -35,11 +33,11 @@ static void report_reducer(struct reader *reader, struct span span, const char *
     struct nearest nearest;
     nearest_init(&nearest, text, length);
     for (size_t i = 0; i < sizeof reducers / sizeof *reducers; i++)
-        nearest_offer(&nearest, reducers[i].name, strlen(reducers[i].name));
-    offer_components(reader, "reducer", &nearest);
+        nearest_add_candidate(&nearest, reducers[i].name, strlen(reducers[i].name));
+    add_component_candidates(reader, "reducer", &nearest);
     if (!nearest_result(&nearest) && (reader->plugin_missing || !reader->catalog)) return;
     struct diagnostic *it = report(reader, ADL_E051, span,
-                                   "there is no reducer `%.*s`; expected `sum`, `max`, `min`, `merge`, `union`, "
+                                   "unknown reducer `%.*s`; expected `sum`, `max`, `min`, `merge`, `union`, "
                                    "`messages`, or one that a plugin registers",
                                    length > 80 ? 80 : (int)length, text);
     suggest_nearest(reader, it, span, &nearest);
@@ -60,14 +58,14 @@ static void read_reducer(struct reader *reader, const struct tree_item *item, st
     if (!component) report_reducer(reader, item->node->span, text, length);
 }
 
-/* Whether the default has the channel's own kind; then its schema is asked. */
+/* True if the default has the channel's own kind; the schema is checked afterwards. */
 static bool default_kind_fits(struct reader *reader, const struct tree_node *node,
                               const struct document_channel *channel) {
     static const char *const expected[] = {[TN_DOUBLE] = "a number", [TN_ARRAY] = "a list", [TN_OBJECT] = "a mapping"};
     int kind = channel_kind(channel);
     bool fits = kind == TN_NONE || node->kind == kind || (kind == TN_DOUBLE && node->kind == TN_INT);
     if (!fits && node->kind != TREE_BROKEN)
-        report(reader, ADL_E050, node->span, "the default of channel `%s` is no %s; a channel of its type holds %s",
+        report(reader, ADL_E050, node->span, "the default of channel `%s` is not a %s; a channel of its type holds %s",
                value_chars(channel->name, NULL), expected[kind] + 2, expected[kind]);
     return fits;
 }
@@ -140,7 +138,7 @@ static void read_channel_type(struct reader *reader, const struct keys *slots, s
     }
 }
 
-/* Adds the channel, unless its name is there already. */
+/* Adds the channel, unless its name exists. */
 static void add_channel(struct reader *reader, const struct tree_item *name, struct document_channel *channel) {
     struct document *document = reader->document;
     size_t length;
@@ -150,7 +148,7 @@ static void add_channel(struct reader *reader, const struct tree_item *name, str
         document->channels[document->channel_count++] = *channel;
         return;
     }
-    struct diagnostic *it = report(reader, ADL_E049, name->node->span, "there are two channels `%s`", text);
+    struct diagnostic *it = report(reader, ADL_E049, name->node->span, "two channels have the name `%s`", text);
     diagnostic_relate(it, reader->source, document->channels[index].name_span, "the first one");
     value_unref(channel->name);
     value_unref(channel->initial);
@@ -180,7 +178,7 @@ static void read_channel(struct reader *reader, const struct tree_node *node) {
 void read_channels(struct reader *reader, const struct tree_item *item) {
     uint32_t count = item ? read_count(reader, "channels", item->node, DOCUMENT_CHANNELS_MAX) : 0;
     if (item && count < item->node->count) reader->channels_whole = false;
-    /* One more, for the channel `error`. */
+    /* One more for the channel `error`. */
     reader->document->channels = mem_zalloc((count + 1u) * sizeof *reader->document->channels);
     for (uint32_t i = 0; i < count; i++) read_channel(reader, item->node->items[i].node);
 }
@@ -202,15 +200,15 @@ void read_error_channel(struct reader *reader) {
 struct binding_files {
     struct reader *reader;
     struct span span;
-    bool tell; /* what cannot be read; it is passed over twice */
+    bool tell; /* report unreadable files; the options are walked twice */
 };
 
 static tn_value binding_file(void *self, const char *pointer, const char *kind, tn_value name) {
     const struct binding_files *files = self;
     const struct catalog *catalog = files->reader->catalog;
     (void)pointer;
-    if (strcmp(kind, "file") != 0 || !catalog->read) return NULL; /* secrets are the host's to look up */
-    const char *why = "it is not there", *file = value_chars(name, NULL);
+    if (strcmp(kind, "file") != 0 || !catalog->read) return NULL; /* the host resolves secrets */
+    const char *why = "it does not exist", *file = value_chars(name, NULL);
     char *path = NULL;
     tn_value text = catalog->read(catalog->self, source_name(files->reader->source), file, &path, &why);
     if (!text && files->tell)
@@ -219,7 +217,7 @@ static tn_value binding_file(void *self, const char *pointer, const char *kind, 
     return text ? text : value_text("");
 }
 
-/* The options with the texts of files in the place of `{file: …}`. */
+/* Returns the options with `{file: …}` replaced by the texts of the files. */
 static tn_value with_files_take(struct reader *reader, const struct component_info *component, tn_value options,
                                 struct span span, bool tell) {
     struct binding_files files = {reader, span, tell};
@@ -227,7 +225,7 @@ static tn_value with_files_take(struct reader *reader, const struct component_in
     return config_resolve_take(component->config, options, binding_file, &files);
 }
 
-/* The options of a mapping, which are the provider's configuration. */
+/* Checks the options of a mapping, which are the provider's configuration. */
 static void check_options(struct reader *reader, const struct tree_node *node, const char *provider,
                           const struct component_info *component, const char *role) {
     tn_value of = value_format("model `%s`", role), type = value_format("provider `%s`", provider);
@@ -241,7 +239,7 @@ static void check_options(struct reader *reader, const struct tree_node *node, c
         .path = "",
         .of = value_chars(of, NULL),
         .type = value_chars(type, NULL),
-        .partial = true, /* a node that names the role gives options as well */
+        .partial = true, /* a node that names the role adds options */
         .missing = ADL_E032,
         .unknown = ADL_E033,
         .wrong = ADL_E034,
@@ -251,7 +249,7 @@ static void check_options(struct reader *reader, const struct tree_node *node, c
     value_unref(type);
 }
 
-/* One binding: a text or a mapping. `fallback`: it is one of several. */
+/* Reads one binding: a string or a mapping. `fallback`: it is one of several. */
 static void read_binding(struct reader *reader, const struct tree_node *node, const char *role, bool fallback) {
     size_t length;
     const char *text = tree_text(reader->tree, node, &length);
@@ -335,7 +333,7 @@ void read_models(struct reader *reader, const struct tree_item *item) {
         role = value_chars(model->role, &length);
         names_add(&reader->whole->models, role, length);
         const struct catalog *catalog = reader->catalog;
-        if (catalog && catalog->role_bound && catalog->role_bound(catalog->self, role, length)) continue;
+        if (catalog && catalog->role_bound && catalog->role_bound(catalog->role_self, role, length)) continue;
         if (entry->node->kind == TN_ARRAY)
             read_fallbacks(reader, entry->node, role);
         else
@@ -345,7 +343,7 @@ void read_models(struct reader *reader, const struct tree_item *item) {
 
 /* ---- Tools ---- */
 
-static void check_pattern(struct reader *reader, const struct document_tool *tool, struct span span) {
+static void check_tool_pattern(struct reader *reader, const struct document_tool *tool, struct span span) {
     size_t length;
     const char *text = value_chars(tool->pattern, &length);
     check_tool_name(reader, text, length, span, 0, NULL);
@@ -372,7 +370,7 @@ static void read_tool(struct reader *reader, const struct tree_node *node) {
         tool->options = value_remove_take(tree_to_value(node), key);
     }
     document->tool_count++;
-    check_pattern(reader, tool, span);
+    check_tool_pattern(reader, tool, span);
 }
 
 void read_tools(struct reader *reader, const struct tree_item *item) {

@@ -1,13 +1,13 @@
 /*
- * subgraph.c - documents that documents name: each read once, bounded in depth and number, never inside itself.
+ * subgraph.c - inner documents: each is read once, with limits for depth and number, and never inside itself.
  *
- * Mistakes of an inner document are reported in it, at their own place; the node that names it is not blamed for them.
+ * Mistakes of an inner document are reported at their own place; the node that names it is not reported.
  */
 #include "adl/document/reader.h"
 #include "adl/value/memory.h"
 #include <string.h>
 
-/* What the catalog calls this very document: only then can it be recognised when it is named further in. */
+/* The catalog's path of this document, which is needed to recognise it further inside. */
 static char *own_path(const struct reader *reader) {
     const struct catalog *catalog = reader->catalog;
     const char *name = source_name(reader->source), *slash = strrchr(name, '/'), *why = NULL;
@@ -18,11 +18,11 @@ static char *own_path(const struct reader *reader) {
     return path ? path : mem_text(name);
 }
 
-static struct document *keep(struct reader *reader, uint32_t node, struct document *inner) {
+static struct document *subgraph_keep(struct reader *reader, uint32_t node, struct document *inner) {
     struct document_whole *whole = reader->whole;
     uint32_t count = whole->subgraph_count;
-    whole->subgraphs = mem_array(whole->subgraphs, count + 1u, sizeof *whole->subgraphs);
-    whole->subgraph_nodes = mem_array(whole->subgraph_nodes, count + 1u, sizeof *whole->subgraph_nodes);
+    MEM_EXTEND(whole->subgraphs, count);
+    MEM_EXTEND(whole->subgraph_nodes, count);
     whole->subgraphs[count] = document_ref(inner);
     whole->subgraph_nodes[count] = node;
     whole->subgraph_count++;
@@ -41,7 +41,7 @@ static bool is_active(const struct session *session, const char *path) {
     return false;
 }
 
-/* Reads the inner document; takes `path`. */
+/* Reads the inner document; takes ownership of `path`. */
 static struct document *read_inner(struct session *session, char *path, tn_value text) {
     size_t length;
     const char *bytes = value_chars(text, &length);
@@ -50,7 +50,7 @@ static struct document *read_inner(struct session *session, char *path, tn_value
     struct document *inner = document_read_within(session, source);
     session->depth--;
     source_unref(source);
-    session->documents = mem_array(session->documents, session->document_count + 1u, sizeof *session->documents);
+    MEM_EXTEND(session->documents, session->document_count);
     session->documents[session->document_count].path = path;
     session->documents[session->document_count++].document = inner;
     return inner;
@@ -63,7 +63,7 @@ struct document *subgraph_open(struct reader *reader, uint32_t node, const char 
     if (!catalog->read || length == 0) return NULL;
     bool outermost = session->depth == 0;
     if (outermost) session->active[session->depth++] = own_path(reader);
-    const char *why = "it is not there";
+    const char *why = "it does not exist";
     char *path = NULL;
     tn_value text = catalog->read(catalog->self, source_name(reader->source), file, &path, &why);
     struct document *inner = NULL;
@@ -71,7 +71,7 @@ struct document *subgraph_open(struct reader *reader, uint32_t node, const char 
     if (!text) {
         report(reader, ADL_E063, span, "the document `%.200s` cannot be read: %s", file, why);
     } else if (is_active(session, path)) {
-        report(reader, ADL_E064, span, "the document `%.200s` is around this one: it would run inside itself", file);
+        report(reader, ADL_E064, span, "the document `%.200s` contains this one: it would run inside itself", file);
     } else if ((inner = find_read(session, path)) == NULL) {
         size_t size;
         value_chars(text, &size);
@@ -89,5 +89,5 @@ struct document *subgraph_open(struct reader *reader, uint32_t node, const char 
     value_unref(text);
     mem_free(path);
     if (outermost) mem_free(session->active[--session->depth]);
-    return inner ? keep(reader, node, inner) : NULL;
+    return inner ? subgraph_keep(reader, node, inner) : NULL;
 }

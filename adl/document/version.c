@@ -1,32 +1,30 @@
-/*
- * version.c - Semantic Versioning's order, and constraints over it.
- */
+/* version.c - the order of Semantic Versioning, and version constraints. */
 #include "adl/document/version.h"
 #include <string.h>
 
 #define PART_MAX 999999999u
 
-static bool is_digit(char character) { return character >= '0' && character <= '9'; }
+static bool version_is_digit(char character) { return character >= '0' && character <= '9'; }
 
 static bool is_identifier(char character) {
-    return is_digit(character) || (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
-           character == '-' || character == '.';
+    return version_is_digit(character) || (character >= 'a' && character <= 'z') ||
+           (character >= 'A' && character <= 'Z') || character == '-' || character == '.';
 }
 
-/* Reads a version at the start of the text; returns its length, 0 where there is none. */
+/* Reads a version at the start of the text; returns its length, or 0. */
 static size_t version_read(const char *text, size_t length, struct version *out) {
     struct version version = {{0, 0, 0}, 0, NULL, 0};
     size_t at = 0;
     while (version.count < 3) {
         uint32_t part = 0;
         size_t start = at;
-        for (; at < length && is_digit(text[at]); at++) {
+        for (; at < length && version_is_digit(text[at]); at++) {
             if (part > PART_MAX / 10) return 0;
             part = part * 10 + (uint32_t)(text[at] - '0');
         }
         if (at == start) return 0;
         version.parts[version.count++] = part;
-        if (at + 1 >= length || text[at] != '.' || !is_digit(text[at + 1])) break;
+        if (at + 1 >= length || text[at] != '.' || !version_is_digit(text[at + 1])) break;
         if (version.count < 3) at++;
     }
     if (at < length && text[at] == '-') {
@@ -54,7 +52,7 @@ bool version_parse(const char *text, size_t length, struct version *out) {
 static size_t identifier_length(const char *text, size_t length, bool *numeric) {
     size_t at = 0;
     *numeric = true;
-    for (; at < length && text[at] != '.'; at++) *numeric &= is_digit(text[at]);
+    for (; at < length && text[at] != '.'; at++) *numeric &= version_is_digit(text[at]);
     return at;
 }
 
@@ -93,7 +91,7 @@ int version_compare(const struct version *a, const struct version *b) {
 
 enum operation { OP_AT_LEAST, OP_AT_MOST, OP_NOT, OP_EQUAL, OP_MORE, OP_LESS, OP_CARET, OP_TILDE, OP_NONE };
 
-/* Longer ones first. */
+/* Longer operators first. */
 static const struct {
     const char *text;
     enum operation operation;
@@ -116,7 +114,7 @@ static bool begins_with(const struct version *version, const struct version *pre
     return !prefix->pre || version_compare(version, prefix) == 0;
 }
 
-/* Of the first `kept` parts. */
+/* Compares the first `kept` parts. */
 static bool same_parts(const struct version *a, const struct version *b, uint32_t kept) {
     for (uint32_t i = 0; i < kept; i++)
         if (a->parts[i] != b->parts[i]) return false;
@@ -149,7 +147,7 @@ static bool term_holds(enum operation operation, const struct version *version, 
     }
 }
 
-/* "1.x", "1.2.*", "*": the parts before the star, which may be none. Its length, or 0. */
+/* Reads "1.x", "1.2.*" or "*": the parts before the star, possibly none. Returns its length, or 0. */
 static size_t wildcard_read(const char *text, size_t length, struct version *out) {
     *out = (struct version){{0, 0, 0}, 0, NULL, 0};
     size_t at = 0;
@@ -160,7 +158,7 @@ static size_t wildcard_read(const char *text, size_t length, struct version *out
         }
         uint32_t part = 0;
         size_t start = at;
-        for (; at < length && is_digit(text[at]) && part <= PART_MAX / 10; at++)
+        for (; at < length && version_is_digit(text[at]) && part <= PART_MAX / 10; at++)
             part = part * 10 + (uint32_t)(text[at] - '0');
         if (at == start || at >= length || text[at++] != '.') return 0;
         out->parts[out->count++] = part;

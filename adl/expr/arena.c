@@ -1,8 +1,8 @@
 /*
- * arena.c - the memory of one evaluation: taken by moving a pointer, given back all at once.
+ * arena.c - the memory of one evaluation: allocated by moving a pointer, freed all at once.
  *
- * The first ARENA_FIRST bytes are part of the arena itself, on the stack of expr_eval, so that small results cost no
- * allocation. `taken` counts what was asked for and never passes `limit`: that is what bounds an expression's memory.
+ * The first ARENA_FIRST bytes are inside the arena, on the stack of expr_eval, so that small results need no
+ * allocation. `taken` counts the requested bytes and never exceeds `limit`; this bounds the memory of an expression.
  */
 #include "adl/expr/cell.h"
 #include "adl/value/memory.h"

@@ -1,9 +1,9 @@
 /*
- * cell.c - cells: reading them, equality and order across kinds of number, and values made of results.
+ * cell.c - cells: reading, equality and order across kinds of number, and conversion of results to values.
  *
- * Equality is CEL's: numbers by value whatever their kind, lists and maps by content, values of different
- * kinds unequal rather than an error, NaN unequal to everything. What two values from outside have in common is left
- * to value_equal. Nesting is bounded: of values by the reader of JSON, of built cells by the expression's own depth.
+ * Equality is CEL's: numbers of all kinds by value, lists and maps by content, values of different kinds unequal
+ * instead of an error, NaN unequal to everything. Two values from outside are compared by value_equal. Nesting is
+ * bounded: for values by the JSON reader, for built cells by the expression's depth.
  */
 #include "adl/expr/cell.h"
 #include "adl/expr/time.h"
@@ -17,7 +17,7 @@
 
 #define TWO_63       9223372036854775808.0
 #define TWO_64       18446744073709551616.0
-#define INDEXED_FROM 8u /* entries; smaller maps are searched from the front */
+#define INDEXED_FROM 8u /* entries; smaller maps are searched linearly */
 
 struct cell cell_of(tn_value value) {
     struct cell cell = {.kind = (uint8_t)value_kind(value)};
@@ -55,7 +55,7 @@ uint32_t cell_depth(const struct cell *cell) {
     return cell->kind == TN_ARRAY ? cell->as.list->depth : cell->as.map->depth;
 }
 
-/* What a list or map weighs and how deep it is with `item` in it. */
+/* Updates the weight and depth of a list or map that contains `item`. */
 static void account(uint32_t *weight, uint32_t *depth, const struct cell *item) {
     if (__builtin_add_overflow(*weight, cell_weight(item), weight)) *weight = UINT32_MAX;
     uint32_t inside = cell_depth(item) + 1;
@@ -80,16 +80,16 @@ static bool is_number(const struct cell *cell) {
     return cell->kind == TN_INT || cell->kind == TN_DOUBLE || cell->kind == EXPR_UINT;
 }
 
-static int order_of(int64_t a, int64_t b) { return (a > b) - (a < b); }
+static int compare_int64(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
 static int order_int_uint(int64_t a, uint64_t b) { return a < 0 || (uint64_t)a < b ? -1 : (uint64_t)a > b; }
 
 static int order_doubles(double a, double b) { return isnan(a) || isnan(b) ? 2 : (a > b) - (a < b); }
 
 /*
- * An integer beside a double: where the double lies outside the integers that decides; otherwise the integer becomes a
- * double, the nearest one. That is CEL's rule (its conformance cases have 9223372036854775807 ==
- * 9223372036854775808.0).
+ * Orders an integer and a double. If the double is outside the range of integers, its sign decides; otherwise the
+ * integer is converted to the nearest double. This is CEL's rule: its conformance tests contain 9223372036854775807 ==
+ * 9223372036854775808.0.
  */
 static int order_int_double(int64_t a, double b) {
     return b > TWO_63 ? -1 : b < -TWO_63 ? 1 : order_doubles((double)a, b);
@@ -101,7 +101,7 @@ static int turned(int order) { return order == 2 ? 2 : -order; }
 
 static int order_numbers(const struct cell *a, const struct cell *b) {
     if (a->kind == TN_INT) {
-        if (b->kind == TN_INT) return order_of(a->as.integer, b->as.integer);
+        if (b->kind == TN_INT) return compare_int64(a->as.integer, b->as.integer);
         if (b->kind == TN_DOUBLE) return order_int_double(a->as.integer, b->as.real);
         return order_int_uint(a->as.integer, b->as.natural);
     }
@@ -117,13 +117,13 @@ static int order_numbers(const struct cell *a, const struct cell *b) {
 
 /* ---- Equality and order ---- */
 
-static bool same_chars(const struct cell *a, const struct cell *b) {
+static bool cell_equal_chars(const struct cell *a, const struct cell *b) {
     size_t a_length, b_length;
     const char *a_chars = cell_chars(a, &a_length), *b_chars = cell_chars(b, &b_length);
     return a_length == b_length && (a_length == 0 || memcmp(a_chars, b_chars, a_length) == 0);
 }
 
-static bool same_lists(const struct cell *a, const struct cell *b) {
+static bool cell_equal_lists(const struct cell *a, const struct cell *b) {
     size_t count = cell_count(a);
     if (count != cell_count(b)) return false;
     for (size_t i = 0; i < count; i++) {
@@ -150,8 +150,8 @@ bool cell_equal(const struct cell *a, const struct cell *b) {
     case TN_NULL: return true;
     case TN_BOOL: return a->as.truth == b->as.truth;
     case TN_STRING:
-    case TN_BYTES: return same_chars(a, b);
-    case TN_ARRAY: return a->built || b->built ? same_lists(a, b) : value_equal(a->as.value, b->as.value);
+    case TN_BYTES: return cell_equal_chars(a, b);
+    case TN_ARRAY: return a->built || b->built ? cell_equal_lists(a, b) : value_equal(a->as.value, b->as.value);
     case TN_OBJECT: return a->built || b->built ? same_maps(a, b) : value_equal(a->as.value, b->as.value);
     case EXPR_TIMESTAMP: return a->as.integer == b->as.integer && a->length == b->length;
     default: return a->as.integer == b->as.integer; /* duration, type */
@@ -178,10 +178,10 @@ bool cell_compare(const struct cell *a, const struct cell *b, int *order) {
     case TN_STRING:
     case TN_BYTES: *order = order_chars(a, b); return true;
     case EXPR_TIMESTAMP:
-        *order = order_of(a->as.integer, b->as.integer);
-        if (*order == 0) *order = order_of(a->length, b->length);
+        *order = compare_int64(a->as.integer, b->as.integer);
+        if (*order == 0) *order = compare_int64(a->length, b->length);
         return true;
-    case EXPR_DURATION: *order = order_of(a->as.integer, b->as.integer); return true;
+    case EXPR_DURATION: *order = compare_int64(a->as.integer, b->as.integer); return true;
     default: return false;
     }
 }
@@ -193,21 +193,21 @@ bool cell_is_key(const struct cell *cell) {
     return cell->kind == TN_BOOL || cell->kind == TN_INT || cell->kind == EXPR_UINT || cell->kind == TN_STRING;
 }
 
-static uint64_t hash_bytes(const void *bytes, size_t length) {
+static uint64_t cell_hash_bytes(const void *bytes, size_t length) {
     const unsigned char *at = bytes;
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < length; i++) hash = (hash ^ at[i]) * 0x100000001b3u;
     return hash ^ hash >> 29;
 }
 
-/* Equal keys, equal hashes: numbers by their value as 64 bits, whatever their kind. */
+/* Equal keys have equal hashes: numbers are hashed by their value as 64 bits, for all kinds of number. */
 static uint64_t key_hash(const struct cell *key) {
     uint64_t number = 0;
     switch (key->kind) {
     case TN_STRING: {
         size_t length;
         const char *chars = cell_chars(key, &length);
-        return hash_bytes(chars, length);
+        return cell_hash_bytes(chars, length);
     }
     case TN_BOOL: return key->as.truth ? 3 : 5;
     case TN_DOUBLE:
@@ -219,10 +219,10 @@ static uint64_t key_hash(const struct cell *key) {
     case TN_INT: number = (uint64_t)key->as.integer; break;
     default: number = key->as.natural; break;
     }
-    return hash_bytes(&number, sizeof number);
+    return cell_hash_bytes(&number, sizeof number);
 }
 
-/* The place in the index where the key is, or where it would go. */
+/* Returns the index slot of the key, or the free slot where it belongs. */
 static uint32_t map_slot(const struct cell_map *map, const struct cell *key) {
     uint32_t mask = map->index_size - 1, slot = (uint32_t)key_hash(key) & mask;
     while (map->index[slot] && !cell_equal(&map->entries[map->index[slot] - 1].key, key)) slot = (slot + 1) & mask;
@@ -348,7 +348,7 @@ const char *expr_kinds_text(uint32_t kinds, char *out, size_t size) {
     return out;
 }
 
-/* As other implementations of CEL write them: 2 for 2.0, exponents with a sign and two digits (JSON has 1e7). */
+/* Writes a double as other CEL implementations do: 2 for 2.0, exponents with a sign and two digits (JSON has 1e7). */
 static size_t double_text(double number, char out[CELL_TEXT]) {
     if (isnan(number)) return (size_t)snprintf(out, CELL_TEXT, "NaN");
     if (isinf(number)) return (size_t)snprintf(out, CELL_TEXT, number < 0 ? "-Infinity" : "Infinity");

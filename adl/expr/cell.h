@@ -1,10 +1,10 @@
 /*
- * cell.h - what an expression computes with: sixteen bytes that are a value, a part of one, or an error.
+ * cell.h - the operands of an expression: sixteen bytes that are a value, a part of one, or an error.
  *
- * A cell that came from outside borrows its tn_value (`built` false); one that was computed holds its scalar itself, or
- * points into the arena of its evaluation (`built` true). So reading, comparing and logic never allocate, and nothing
- * is counted: the arena goes as a whole when the evaluation ends. Cells are copied freely and never change; a built
- * list or map changes only while the operation that makes it is the only one to hold it.
+ * A cell from outside borrows its tn_value (`built` is false). A computed cell contains a scalar, or points into the
+ * arena of its evaluation (`built` is true). Reading, comparing and logic therefore never allocate and count no
+ * references: the whole arena is freed when the evaluation ends. Cells are copied freely and never change; a built list
+ * or map changes only while the operation that builds it holds the only reference.
  *
  *     struct cell score = cell_of(value);                 // borrowed
  *     if (cell_compare(&score, &limit, &order) && order > 0) …
@@ -19,9 +19,9 @@
 
 struct cell {
     uint8_t kind;    /* TN_NULL … TN_OBJECT, EXPR_UINT … EXPR_TYPE, CELL_ERROR */
-    bool built;      /* string, bytes, list, map: in the arena rather than in a value */
-    uint8_t reason;  /* of an error: enum fault */
-    uint8_t culprit; /* of an error: a kind that says what `as` holds */
+    bool built;      /* string, bytes, list, map: stored in the arena, not in a value */
+    uint8_t reason;  /* errors: enum fault */
+    uint8_t culprit; /* errors: the kind of `as` */
     uint32_t length; /* built text: bytes; timestamp: nanoseconds; error: index of the instruction */
     union {
         bool truth;
@@ -29,18 +29,18 @@ struct cell {
         uint64_t natural;
         double real;
         tn_value value;
-        const char *chars; /* NUL-terminated, as far as messages care */
+        const char *chars; /* NUL-terminated for messages */
         struct cell_list *list;
         struct cell_map *map;
     } as;
 };
 
 /*
- * Cells are shared, so a small program can make what is enormous when walked: [1].map(a, [a, a]).map(b, [b, b])…
- * Every built list and map therefore knows its weight, which is what walking or copying it costs in cells (a string
- * counts a cell for each 16 bytes), and how deep it nests. UINT32_MAX is "that or more".
+ * Cells are shared, so a small program can build a huge result, for example [1].map(a, [a, a]).map(b, [b, b])… Every
+ * built list and map therefore stores its depth and its weight: the cost in cells of walking or copying it (a string
+ * counts one cell for each 16 bytes). UINT32_MAX means "that or more".
  */
-#define CELL_DEPTH 128u /* of lists and maps that are built; the machine's to keep */
+#define CELL_DEPTH 128u /* depth of built lists and maps; the machine enforces it */
 
 struct cell_list {
     uint32_t count, capacity;
@@ -52,7 +52,7 @@ struct cell_entry {
     struct cell key, value;
 };
 
-/* Keys are bool, int, uint and string. Beyond a few entries `index` (open addressing, entry + 1) finds them. */
+/* Keys are bool, int, uint and string. Larger maps use `index` (open addressing, entry + 1). */
 struct cell_map {
     uint32_t count, capacity;
     uint32_t weight, depth;
@@ -76,52 +76,56 @@ struct arena {
 
 void arena_init(struct arena *arena, uint64_t limit);
 void arena_finish(struct arena *arena);
-/* Aligned to 16; NULL beyond the limit. Lasts until arena_finish. */
+/* Allocates memory aligned to 16, valid until arena_finish. Returns NULL beyond the limit. */
 void *arena_take(struct arena *arena, uint64_t size);
-/* Makes the newest allocation, which ends at `end`, longer in place; false where it is not the newest or does not fit.
+/*
+ * Extends the newest allocation, which ends at `end`, in place. Returns false if it is not the newest or does not fit.
  */
 bool arena_extend(struct arena *arena, const char *end, uint64_t more);
 
 /* ---- Cells ---- */
 
-struct cell cell_of(tn_value value); /* of NULL: kind TN_NONE */
+struct cell cell_of(tn_value value); /* NULL becomes kind TN_NONE */
 static inline struct cell cell_bool(bool truth) { return (struct cell){.kind = TN_BOOL, .as.truth = truth}; }
 static inline struct cell cell_int(int64_t number) { return (struct cell){.kind = TN_INT, .as.integer = number}; }
 static inline struct cell cell_double(double number) { return (struct cell){.kind = TN_DOUBLE, .as.real = number}; }
 static inline struct cell cell_uint(uint64_t number) { return (struct cell){.kind = EXPR_UINT, .as.natural = number}; }
 static inline bool cell_is_true(const struct cell *cell) { return cell->kind == TN_BOOL && cell->as.truth; }
 static inline bool cell_is_false(const struct cell *cell) { return cell->kind == TN_BOOL && !cell->as.truth; }
-/* Of a string or bytes. */
+/* The text of a string or bytes cell. */
 const char *cell_chars(const struct cell *cell, size_t *length);
-/* Items of a list, entries of a map. */
+/* The number of items of a list or entries of a map. */
 size_t cell_count(const struct cell *cell);
 uint32_t cell_weight(const struct cell *cell);
-uint32_t cell_depth(const struct cell *cell); /* 0 of what is no built list or map */
+uint32_t cell_depth(const struct cell *cell); /* 0 unless it is a built list or map */
 struct cell cell_item(const struct cell *list, size_t index);
 struct cell cell_key(const struct cell *map, size_t index);
-/* The value at `key`, whose kind is TN_NONE where there is none. */
+/* Returns the value at `key`; its kind is TN_NONE if the key does not exist. */
 struct cell cell_lookup(const struct cell *map, const struct cell *key);
-bool cell_is_key(const struct cell *cell); /* of a kind that maps can have as key, or a double that equals an int */
+bool cell_is_key(
+    const struct cell *cell); /* true for kinds that can be map keys, and for a double that equals an int */
 
 bool cell_equal(const struct cell *a, const struct cell *b);
-/* False where the two have no order: kinds that do not compare. NaN compares as *order 2. */
+/* Returns false if the kinds have no order. NaN compares as *order 2. */
 bool cell_compare(const struct cell *a, const struct cell *b, int *order);
 
-/* Room for `capacity` items at first; NULL beyond the arena's limit. */
+/* Returns a list with an initial capacity, or NULL beyond the arena's limit. */
 struct cell_list *cell_list_new(struct arena *arena, uint32_t capacity);
 bool cell_list_add(struct arena *arena, struct cell_list *list, const struct cell *item);
-/* Of at most `capacity` entries; NULL beyond the arena's limit. */
+/* Returns a map for at most `capacity` entries, or NULL beyond the arena's limit. */
 struct cell_map *cell_map_new(struct arena *arena, uint32_t capacity);
-/* False beyond the arena's limit; *duplicate where the key is there already. */
+/* Returns false beyond the arena's limit; sets *duplicate if the key exists already. */
 bool cell_map_add(struct arena *arena, struct cell_map *map, const struct cell *key, const struct cell *value,
                   bool *duplicate);
 
-/* A new reference; costs cell_weight. NULL where it is not JSON even after conversion: *why then says what was found.
+/*
+ * Returns a new reference; the cost is cell_weight. Returns NULL if the result is not JSON even after conversion; *why
+ * then describes what was found.
  */
 tn_value cell_to_value(const struct cell *cell, const char **why);
-/* The text that string() makes of a scalar: its length, 0 where it has none; never longer than CELL_TEXT. */
+/* Writes the text that string() returns for a scalar. Returns its length, at most CELL_TEXT, or 0 if it has no text. */
 #define CELL_TEXT 64
 size_t cell_scalar_text(const struct cell *cell, char out[CELL_TEXT]);
-const char *cell_type_name(int kind); /* as type() names them: "null_type", "google.protobuf.Timestamp" … */
+const char *cell_type_name(int kind); /* the names that type() returns */
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * compile.c - from text to a compiled expression: the bookkeeping of instructions, constants and mistakes.
+ * compile.c - from text to a compiled expression: instructions, constants and mistakes.
  *
- * What the text may hold is bounded before anything is read (its length), and while it is (depth, and what literals
- * build). The expression is the compiler's alone until expr_compile returns it.
+ * The length of the text is checked before it is read; depth and the size of literals are checked while it is read. The
+ * compiler owns the expression until expr_compile returns it.
  */
 #include "adl/expr/compile.h"
 #include "adl/value/json.h"
@@ -30,7 +30,7 @@ static void mistake_set(struct compiler *compiler, enum expr_mistake mistake, st
     if (compiler->scope->problem) compiler->scope->problem(compiler->scope->self, &problem);
 }
 
-/* Cut at MESSAGE_MAX, and between characters: the text that a message quotes may be long. */
+/* Cuts the message at MESSAGE_MAX, between characters: it may quote a long text. */
 __attribute__((format(printf, 2, 0))) static void message_format(char out[MESSAGE_MAX], const char *format,
                                                                  va_list args) {
     int length = vsnprintf(out, MESSAGE_MAX, format, args);
@@ -65,18 +65,14 @@ void expr_mistaken(struct compiler *compiler, enum expr_mistake mistake, struct 
 
 /* ---- Growing arrays ---- */
 
-static void *grow(void *array, uint32_t count, uint32_t *capacity, size_t size) {
-    if (count < *capacity) return array;
-    *capacity = *capacity ? *capacity * 2 : 16;
-    return mem_array(array, *capacity, size);
-}
-
 uint32_t emit(struct compiler *compiler, enum expr_operation operation, uint32_t a, uint32_t b, struct span span,
               int32_t effect) {
     struct expr *expr = compiler->expr;
-    uint32_t capacity = compiler->code_capacity;
-    expr->code = grow(expr->code, expr->code_count, &capacity, sizeof *expr->code);
-    expr->spans = grow(expr->spans, expr->code_count, &compiler->code_capacity, sizeof *expr->spans);
+    if (expr->code_count == compiler->code_capacity) {
+        MEM_DOUBLE(compiler->code_capacity);
+        expr->code = mem_array(expr->code, compiler->code_capacity, sizeof *expr->code);
+        expr->spans = mem_array(expr->spans, compiler->code_capacity, sizeof *expr->spans);
+    }
     expr->code[expr->code_count] = (struct instruction){(uint16_t)operation, (uint16_t)a, b};
     expr->spans[expr->code_count] = span;
     compiler->height = (uint32_t)((int32_t)compiler->height + effect);
@@ -86,8 +82,7 @@ uint32_t emit(struct compiler *compiler, enum expr_operation operation, uint32_t
 
 static uint32_t constant_add(struct compiler *compiler, struct cell constant) {
     struct expr *expr = compiler->expr;
-    expr->constants =
-        grow(expr->constants, expr->constant_count, &compiler->constant_capacity, sizeof *expr->constants);
+    MEM_GROW(expr->constants, expr->constant_count, compiler->constant_capacity);
     expr->constants[expr->constant_count] = constant;
     return expr->constant_count++;
 }
@@ -116,7 +111,7 @@ void patch_jumps(struct compiler *compiler, uint32_t chain, uint32_t target) {
 
 void use_add(struct compiler *compiler, uint32_t variable, uint32_t field, struct span span) {
     struct expr *expr = compiler->expr;
-    expr->uses = grow(expr->uses, expr->use_count, &compiler->use_capacity, sizeof *expr->uses);
+    MEM_GROW(expr->uses, expr->use_count, compiler->use_capacity);
     expr->uses[expr->use_count++] = (struct expr_use){variable, field, span, false};
 }
 
@@ -142,17 +137,33 @@ static uint32_t compile_whole(struct compiler *compiler) {
     advance(compiler);
     if (compiler->token.kind == LEX_END && !compiler->failed) {
         expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(&compiler->token),
-                      "an expression is expected, found nothing");
+                      "found nothing, expected an expression");
         return EXPR_ANY;
     }
     uint32_t kinds = parse_expression(compiler);
     const struct token *token = &compiler->token;
     if (token->kind != LEX_END)
         expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(token),
-                      "found `%.*s` where the expression should end or an operator should be",
+                      "found `%.*s`, expected an operator or the end of the expression",
                       (int)(token->end - token->start), compiler->lexer.text + token->start);
     emit(compiler, OP_RETURN, 0, 0, (struct span){0, compiler->last_end}, -1);
     return kinds;
+}
+
+/* Frees the expression regardless of its reference count. It may be incomplete. */
+static void expr_free(struct expr *expr) {
+    for (uint32_t i = 0; i < expr->constant_count; i++) {
+        const struct cell *constant = &expr->constants[i];
+        if (constant->kind >= TN_STRING && constant->kind <= TN_OBJECT) value_unref(constant->as.value);
+    }
+    for (uint32_t i = 0; i < expr->pattern_count; i++) regex_free(expr->patterns[i]);
+    mem_free(expr->code);
+    mem_free(expr->spans);
+    mem_free(expr->constants);
+    mem_free(expr->patterns);
+    mem_free(expr->uses);
+    mem_free(expr->text);
+    mem_free(expr);
 }
 
 int32_t expr_compile(const char *text, size_t length, const struct expr_scope *scope, const struct expr_limits *limits,
@@ -187,32 +198,17 @@ int32_t expr_compile(const char *text, size_t length, const struct expr_scope *s
 
 /* ---- The compiled expression ---- */
 
-void expr_free(struct expr *expr) {
-    for (uint32_t i = 0; i < expr->constant_count; i++) {
-        const struct cell *constant = &expr->constants[i];
-        if (constant->kind >= TN_STRING && constant->kind <= TN_OBJECT) value_unref(constant->as.value);
-    }
-    for (uint32_t i = 0; i < expr->pattern_count; i++) regex_free(expr->patterns[i]);
-    mem_free(expr->code);
-    mem_free(expr->spans);
-    mem_free(expr->constants);
-    mem_free(expr->patterns);
-    mem_free(expr->uses);
-    mem_free(expr->text);
-    mem_free(expr);
-}
-
-/* Counting is all that ever changes in one: the cast is what lets everybody else hold it const. */
-static struct expr *counted(const struct expr *expr) { return (struct expr *)(uintptr_t)expr; }
+/* Only the reference count of an expression changes; the cast allows const for all other users. */
+static struct expr *expr_mutable(const struct expr *expr) { return (struct expr *)(uintptr_t)expr; }
 
 struct expr *expr_ref(const struct expr *expr) {
-    if (expr) atomic_fetch_add_explicit(&counted(expr)->references, 1, memory_order_relaxed);
-    return counted(expr);
+    if (expr) atomic_fetch_add_explicit(&expr_mutable(expr)->references, 1, memory_order_relaxed);
+    return expr_mutable(expr);
 }
 
 void expr_unref(const struct expr *expr) {
-    if (!expr || atomic_fetch_sub_explicit(&counted(expr)->references, 1, memory_order_acq_rel) != 1) return;
-    expr_free(counted(expr));
+    if (!expr || atomic_fetch_sub_explicit(&expr_mutable(expr)->references, 1, memory_order_acq_rel) != 1) return;
+    expr_free(expr_mutable(expr));
 }
 
 uint32_t expr_kinds(const struct expr *expr) { return expr->kinds; }

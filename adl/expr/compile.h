@@ -1,8 +1,9 @@
 /*
- * compile.h - what the parts of the compiler share: the expression being built, and the place in its text.
+ * compile.h - the state shared by the parts of the compiler: the expression that is built, and the position in its
+ * text.
  *
- * There is no tree: the grammar (parse.c) emits instructions while it reads, in the order in which they will run. A
- * syntax error ends reading (`failed`); any other mistake is reported, stands for "any kind", and reading goes on.
+ * The compiler builds no syntax tree: the grammar (parse.c) emits instructions while it reads, in execution order. A
+ * syntax error ends reading (`failed`). Any other mistake is reported, gets the kind "any kind", and reading continues.
  */
 #ifndef TENON_ADL_EXPR_COMPILE_H
 #define TENON_ADL_EXPR_COMPILE_H
@@ -15,43 +16,43 @@
 
 /* The variable of a macro. */
 struct local {
-    uint32_t from, to; /* its name in the text */
+    uint32_t from, to; /* position of its name in the text */
     uint32_t slot;
 };
 
 struct compiler {
-    struct lexer lexer; /* behind `token` */
+    struct lexer lexer; /* positioned after `token` */
     struct token token; /* the next one */
-    uint32_t last_end;  /* where the token before it ended */
+    uint32_t last_end;  /* end of the token before `token` */
     const struct expr_scope *scope;
     struct expr *expr;
     uint32_t code_capacity, constant_capacity, pattern_capacity, use_capacity;
-    uint32_t depth, height; /* brackets open; cells on the stack */
+    uint32_t depth, height; /* open brackets; cells on the stack */
     struct local *locals;
     uint32_t local_count, local_capacity;
     bool failed;
     uint32_t mistakes;
-    int32_t status; /* of the first mistake, as is … */
+    int32_t status; /* status of the first mistake; also the following fields */
     struct error *error;
-    /* The newest selection (x.y): its instruction, and where the operand that it ends began. For has(). */
+    /* The newest selection (x.y): its instruction, and where its operand starts. Used by has(). */
     uint32_t selection, selection_from;
 };
 
 struct span span_of(const struct token *token);
-/* Reports; `nearest` may be NULL. */
+/* Reports a mistake; `nearest` may be NULL. */
 void compile_mistake(struct compiler *compiler, enum expr_mistake mistake, struct span span, const char *nearest,
                      const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* The same, and ends reading. */
+/* Reports a mistake and ends reading. */
 void expr_mistaken(struct compiler *compiler, enum expr_mistake mistake, struct span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Emits; `effect` is by how much the stack grows. Returns the instruction's index. */
+/* Emits an instruction; `effect` is the change of the stack height. Returns the instruction's index. */
 uint32_t emit(struct compiler *compiler, enum expr_operation operation, uint32_t a, uint32_t b, struct span span,
               int32_t effect);
-/* Consumes the value, if it owns one. */
+/* Consumes the constant's value, if it owns one. */
 void emit_constant(struct compiler *compiler, struct cell constant, struct span span);
 uint32_t constant_text(struct compiler *compiler, const char *text, size_t length);
-/* Where the instruction at `index` alone is what was emitted since, and is a constant: that. Otherwise NULL. */
+/* Returns the constant if the instruction at `index` is the only one emitted since and is a constant; else NULL. */
 const struct cell *sole_constant(const struct compiler *compiler, uint32_t index);
 /* Sets the target of every jump chained from `chain` through their operands. */
 void patch_jumps(struct compiler *compiler, uint32_t chain, uint32_t target);
@@ -59,7 +60,7 @@ void use_add(struct compiler *compiler, uint32_t variable, uint32_t field, struc
 
 /* ---- Names (names.c) ---- */
 
-/* Emits what the name at the token means; moves past it, and past what belongs to it. Returns the kinds. */
+/* Emits the instructions for the name at the token and moves past everything that belongs to it. Returns the kinds. */
 uint32_t compile_name(struct compiler *compiler);
 void unknown_function(struct compiler *compiler, const struct token *name, bool receiver);
 

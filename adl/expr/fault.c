@@ -1,6 +1,4 @@
-/*
- * fault.c - the messages of errors that came out of an evaluation.
- */
+/* fault.c - the messages of errors that an evaluation returns. */
 #include "adl/expr/fault.h"
 #include "adl/expr/machine.h"
 #include "adl/value/buffer.h"
@@ -10,7 +8,7 @@
 #include <string.h>
 
 #define SHOWN_MAX   60u   /* bytes of a value or of the text that a message quotes */
-#define OFFERED_MAX 1000u /* keys that "did you mean" looks at */
+#define OFFERED_MAX 1000u /* keys that are candidates for "did you mean" */
 
 static const struct {
     enum fault_class class;
@@ -32,7 +30,7 @@ static void write_cut(struct buffer *out, const char *text, size_t length) {
     if (shown < length) buffer_text(out, "…");
 }
 
-/* A string cell that a fault holds: built ones have lost their length, and end with NUL. */
+/* The text of a string cell in a fault. Built strings have lost their length and end with NUL. */
 static const char *culprit_chars(const struct cell *cell, size_t *length) {
     if (!cell->built) return value_chars(cell->as.value, length);
     *length = strlen(cell->as.chars);
@@ -62,13 +60,13 @@ static void write_culprit(struct buffer *out, const struct cell *cell) {
     }
 }
 
-/* The key of a selection is the instruction's; the culprit is the map it is not in. */
+/* The key of a selection is in the instruction; the culprit is the map that lacks it. */
 static const struct cell *selected_key(const struct machine *machine, const struct cell *cell) {
     const struct instruction *instruction = &machine->expr->code[cell->length];
     return instruction->operation == OP_SELECT ? &machine->expr->constants[instruction->b] : NULL;
 }
 
-static void write_value(const struct machine *machine, struct buffer *out, const struct cell *cell) {
+static void fault_write_value(const struct machine *machine, struct buffer *out, const struct cell *cell) {
     const struct cell *key = cell->reason == FAULT_NO_KEY ? selected_key(machine, cell) : NULL;
     if (!key) {
         write_culprit(out, cell);
@@ -96,7 +94,7 @@ static void write_nearest_key(const struct machine *machine, struct buffer *out,
     nearest_init(&near, chars, length);
     for (size_t i = 0; i < count && i < OFFERED_MAX; i++) {
         const char *name = value_chars(value_key_at(cell->as.value, i), &length);
-        nearest_offer(&near, name, length);
+        nearest_add_candidate(&near, name, length);
     }
     write_meant(out, &near, '"');
 }
@@ -111,7 +109,7 @@ static void write_nearest_name(const struct machine *machine, struct buffer *out
     for (uint32_t i = 0; env->name_at && i < OFFERED_MAX; i++) {
         const char *name = env->name_at(env->self, i);
         if (!name) break;
-        nearest_offer(&near, name, strlen(name));
+        nearest_add_candidate(&near, name, strlen(name));
     }
     write_meant(out, &near, '`');
 }
@@ -131,11 +129,11 @@ static void write_takes(const struct machine *machine, struct buffer *out, const
     buffer_text(out, expr_kinds_text(row->on & found ? row->with : row->on, text, sizeof text));
 }
 
-/* string + number, the most common of mismatches. */
+/* Appends a hint for string + number, the most common mismatch. */
 static void write_convert(const struct machine *machine, struct buffer *out, const struct cell *cell) {
     bool add = machine->expr->code[cell->length].operation == OP_ADD;
     bool left = cell->culprit == TN_STRING, right = cell->as.natural == TN_STRING;
-    if (add && left != right) buffer_text(out, "; string(…) makes a string");
+    if (add && left != right) buffer_text(out, "; convert it with string(…)");
 }
 
 static void write_limit(const struct machine *machine, struct buffer *out, const struct cell *cell) {
@@ -169,11 +167,11 @@ static void write_other(const struct machine *machine, struct buffer *out, const
 static const struct {
     const char *name;
     void (*write)(const struct machine *machine, struct buffer *out, const struct cell *cell);
-} parts[] = {{"{text}", write_text},       {"{kind}", write_kind},      {"{other}", write_other},
-             {"{value}", write_value},     {"{takes}", write_takes},    {"{limit}", write_limit},
-             {"{nearest}", write_nearest}, {"{convert}", write_convert}};
+} parts[] = {{"{text}", write_text},         {"{kind}", write_kind},      {"{other}", write_other},
+             {"{value}", fault_write_value}, {"{takes}", write_takes},    {"{limit}", write_limit},
+             {"{nearest}", write_nearest},   {"{convert}", write_convert}};
 
-/* The part at `at`, written; its length in the row's text, 0 where there is none. */
+/* Writes the placeholder at `at`. Returns its length in the row's text, or 0 if it is not a placeholder. */
 static size_t write_part(const struct machine *machine, struct buffer *out, const struct cell *cell, const char *at) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         size_t length = strlen(parts[i].name);

@@ -1,7 +1,8 @@
 /*
- * function.c - the functions of expressions; functions.def lists them.
+ * function.c - the functions of expressions, which functions.def lists.
  *
- * Each is called with kinds that its row allows and no errors among them, and gives a cell, which may be an error.
+ * Each handler is called only with kinds that its row allows and never with errors. It returns a cell, which may be an
+ * error.
  */
 #include "adl/expr/kinds.h"
 #include "adl/expr/machine.h"
@@ -12,9 +13,9 @@
 #include <string.h>
 
 #define NUMBER_TEXT   400   /* bytes of a string that double() reads */
-#define PATTERN_ITEMS 6400u /* what compiling a pattern is charged as, in items */
+#define PATTERN_ITEMS 6400u /* the cost of compiling a pattern, in items */
 
-/* The handlers have one type, so that the table can hold them; not every one needs all of it. */
+/* All handlers have one type so that the table can store them; some do not need all parameters. */
 #define HANDLER(name)                                                                                                  \
     static struct cell function_##name(struct machine *machine __attribute__((unused)), const struct cell *arguments,  \
                                        uint32_t count __attribute__((unused)))
@@ -55,7 +56,10 @@ HANDLER(ends_with) {
     return cell_bool(part_length <= length && memcmp(chars + length - part_length, part, part_length) == 0);
 }
 
-/* A pattern that only the evaluation knows; constants are compiled with the expression (OP_MATCH). */
+/*
+ * matches() with a pattern that is only known during evaluation; constant patterns are compiled with the expression
+ * (OP_MATCH).
+ */
 HANDLER(matches) {
     char message[REGEX_MESSAGE];
     size_t length;
@@ -70,7 +74,7 @@ HANDLER(matches) {
 
 /* ---- Conversions ---- */
 
-/* All of `text`, decimal digits with a minus perhaps. */
+/* Reads the whole `text`: decimal digits with an optional minus. */
 static bool read_integer(const char *text, size_t length, bool *negative, uint64_t *out) {
     size_t at = length > 0 && (*text == '-' || *text == '+');
     uint64_t number = 0;
@@ -99,14 +103,14 @@ static struct cell int_of_text(struct machine *machine, const struct cell *argum
 HANDLER(int) {
     switch (arguments->kind) {
     case TN_DOUBLE:
-        /* CEL leaves out both ends, which doubles cannot tell from their neighbours. */
+        /* CEL excludes both limits, which doubles cannot distinguish from their neighbours. */
         if (!(arguments->as.real > -0x1p63 && arguments->as.real < 0x1p63)) return cannot(machine, arguments);
         return cell_int((int64_t)arguments->as.real);
     case EXPR_UINT:
         if (arguments->as.natural > INT64_MAX) return cannot(machine, arguments);
         return cell_int((int64_t)arguments->as.natural);
     case TN_STRING: return int_of_text(machine, arguments);
-    default: return cell_int(arguments->as.integer); /* an int; a timestamp's seconds */
+    default: return cell_int(arguments->as.integer); /* an int, or a timestamp's seconds */
     }
 }
 
@@ -130,8 +134,8 @@ HANDLER(uint) {
     }
 }
 
-/* Digits with a point and an exponent perhaps: strtod alone takes white space, hexadecimals and names as well. */
-static bool is_decimal(const char *text) {
+/* Digits with an optional point and exponent; strtod would also accept white space, hexadecimal digits and names. */
+static bool string_is_decimal(const char *text) {
     size_t at = *text == '-' || *text == '+', whole = strspn(text + at, "0123456789"), fraction = 0;
     at += whole;
     if (text[at] == '.') {
@@ -165,7 +169,7 @@ static struct cell double_of_text(struct machine *machine, const struct cell *ar
     text[length] = 0;
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
         if (strcmp(text, named[i].text) == 0) return cell_double(named[i].number);
-    return is_decimal(text) ? cell_double(strtod(text, NULL)) : cannot(machine, argument);
+    return string_is_decimal(text) ? cell_double(strtod(text, NULL)) : cannot(machine, argument);
 }
 
 HANDLER(double) {
@@ -236,7 +240,9 @@ HANDLER(duration) {
     return (struct cell){.kind = EXPR_DURATION, .as.integer = nanoseconds};
 }
 
-/* The calendar of a timestamp in UTC, or in the zone that is the second argument. False: there is no such zone. */
+/*
+ * The calendar of a timestamp in UTC, or in the zone of the second argument. Returns false if the zone does not exist.
+ */
 static bool calendar_in(struct machine *machine, const struct cell *arguments, uint32_t count, struct calendar *out) {
     int64_t seconds = arguments[0].as.integer;
     int32_t offset = 0;
@@ -290,8 +296,8 @@ HANDLER(milliseconds) {
 }
 
 static const function_run handlers[] = {
-#define MACRO(name, receiver, minimum, maximum, on, gives, signature, documentation) NULL,
-#define FUNCTION(name, handler, receiver, minimum, maximum, on, with, gives, signature, documentation)                 \
+#define MACRO(name, receiver, minimum, maximum, on, result, signature, documentation) NULL,
+#define FUNCTION(name, handler, receiver, minimum, maximum, on, with, result, signature, documentation)                \
     function_##handler,
 #include "adl/expr/functions.def"
 #undef MACRO

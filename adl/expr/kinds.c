@@ -1,8 +1,8 @@
 /*
- * kinds.c - the table of operators' overloads, and the search in that of functions.
+ * kinds.c - the table of operator overloads, and lookup in the table of functions.
  *
- * One row says which kinds go together and what comes out; checking an operation is joining the rows that its operands
- * may fall into. The machine knows the same by its code: the corpus has a case for every row.
+ * One row contains the operand kinds and the result kind. Checking an operation joins the rows that match its operands.
+ * The machine implements the same rules in code; the corpus has a case for every row.
  */
 #include "adl/expr/kinds.h"
 #include <string.h>
@@ -15,7 +15,7 @@
 
 static const struct {
     enum expr_operation operation;
-    uint32_t left, right, gives;
+    uint32_t left, right, result;
 } overloads[] = {
     {OP_ADD, K(INT), K(INT), K(INT)},
     {OP_ADD, MIXED, K(DOUBLE), K(DOUBLE)},
@@ -55,17 +55,17 @@ uint32_t kinds_of_binary(enum expr_operation operation, uint32_t left, uint32_t 
         uint32_t alike = left & right & (K(BOOL) | K(STRING) | K(BYTES) | TIMESTAMP | DURATION);
         return alike || (left & EXPR_NUMBER && right & EXPR_NUMBER) ? K(BOOL) : 0;
     }
-    uint32_t gives = 0;
+    uint32_t result = 0;
     for (size_t i = 0; i < sizeof overloads / sizeof *overloads; i++)
         if (overloads[i].operation == operation && left & overloads[i].left && right & overloads[i].right)
-            gives |= overloads[i].gives;
-    return gives;
+            result |= overloads[i].result;
+    return result;
 }
 
 static const struct expr_operator operators[] = {
-#define OPERATOR(form, example, gives, documentation) {form, example, gives, documentation, 0, OP_RETURN},
-#define BINARY(token, binding, form, example, gives, documentation)                                                    \
-    {form, example, gives, documentation, binding, OP_##token},
+#define OPERATOR(form, example, result, documentation) {form, example, result, documentation, 0, OP_RETURN},
+#define BINARY(token, binding, form, example, result, documentation)                                                   \
+    {form, example, result, documentation, binding, OP_##token},
 #include "adl/expr/operators.def"
 #undef OPERATOR
 #undef BINARY
@@ -76,12 +76,12 @@ size_t expr_operator_count(void) { return sizeof operators / sizeof *operators; 
 const struct expr_operator *expr_operator_at(size_t index) { return &operators[index]; }
 
 bool expr_operator_overload(const struct expr_operator *of, size_t index, uint32_t *left, uint32_t *right,
-                            uint32_t *gives) {
+                            uint32_t *result) {
     for (size_t i = 0; i < sizeof overloads / sizeof *overloads; i++) {
         if ((int)overloads[i].operation != of->operation || index--) continue;
         *left = overloads[i].left;
         *right = overloads[i].right;
-        *gives = overloads[i].gives;
+        *result = overloads[i].result;
         return true;
     }
     return false;
@@ -92,10 +92,10 @@ bool expr_operator_overload(const struct expr_operator *of, size_t index, uint32
 #define SCALAR (EXPR_NUMBER | K(BOOL) | K(STRING) | K(BYTES) | TIMES)
 
 static const struct expr_function functions[] = {
-#define MACRO(name, receiver, minimum, maximum, on, gives, signature, documentation)                                   \
-    {#name, receiver, true, minimum, maximum, on, 0, gives, signature, documentation},
-#define FUNCTION(name, handler, receiver, minimum, maximum, on, with, gives, signature, documentation)                 \
-    {#name, receiver, false, minimum, maximum, on, with, gives, signature, documentation},
+#define MACRO(name, receiver, minimum, maximum, on, result, signature, documentation)                                  \
+    {#name, receiver, true, minimum, maximum, on, 0, result, signature, documentation},
+#define FUNCTION(name, handler, receiver, minimum, maximum, on, with, result, signature, documentation)                \
+    {#name, receiver, false, minimum, maximum, on, with, result, signature, documentation},
 #include "adl/expr/functions.def"
 #undef MACRO
 #undef FUNCTION

@@ -1,10 +1,10 @@
 /*
- * lex.h - the tokens of an expression: found one at a time, copied freely, nothing allocated but decoded strings.
+ * lex.h - the tokens of an expression. The lexer finds one at a time and allocates only for decoded strings.
  *
  *     struct lexer lexer = {.text = text, .length = length};
  *     for (struct token token = lex(&lexer); token.kind != LEX_END; token = lex(&lexer)) …
  *
- * A copy of the lexer looks ahead. LEX_INVALID carries what is wrong, and is the last token.
+ * Copy the lexer to look ahead. A LEX_INVALID token contains a description of the problem and is always the last one.
  */
 #ifndef TENON_ADL_EXPR_LEX_H
 #define TENON_ADL_EXPR_LEX_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* LEX(name, text): operators and punctuation, longer ones first where one begins another. */
+/* LEX(name, text): operators and punctuation. A longer one precedes its prefixes. */
 #define LEX_SIGNS(LEX)                                                                                                 \
     LEX(AND, "&&")                                                                                                     \
     LEX(OR, "||")                                                                                                      \
@@ -44,7 +44,7 @@
 enum lex_kind {
     LEX_END,
     LEX_INVALID,
-    LEX_COMMENT, /* only where the lexer was asked for them */
+    LEX_COMMENT, /* only if the lexer was configured to return them */
     LEX_NAME,    /* keywords too, but `in` */
     LEX_QUOTED,  /* `name` */
     LEX_IN,
@@ -61,11 +61,11 @@ enum lex_kind {
 struct token {
     enum lex_kind kind;
     uint32_t start, end;
-    const char *wrong; /* of LEX_INVALID */
-    uint64_t natural;  /* of LEX_INT and LEX_UINT; an int may be 2^63, which only `-` before it makes one */
+    const char *wrong; /* LEX_INVALID: the problem */
+    uint64_t natural;  /* LEX_INT and LEX_UINT; an int may be 2^63, which is valid only after `-` */
     double real;
-    bool raw;          /* of LEX_STRING, LEX_BYTES: no escapes … */
-    uint32_t from, to; /* … and what is between the quotes; of a name, the name */
+    bool raw;          /* LEX_STRING, LEX_BYTES: no escapes */
+    uint32_t from, to; /* the text between the quotes; for a name, the name */
 };
 
 struct lexer {
@@ -75,9 +75,9 @@ struct lexer {
 };
 
 struct token lex(struct lexer *lexer);
-/* What a string token stands for, appended to `out`: NULL, or what is wrong with it, at *where. */
+/* Appends the decoded text of a string token to `out`. Returns NULL, or a description of the problem at *where. */
 const char *lex_decode(const struct lexer *lexer, const struct token *token, struct buffer *out, uint32_t *where);
-/* Words that no variable can have as a name: CEL keeps them for languages around it. */
+/* True for words that CEL reserves: no variable can have such a name. */
 bool lex_reserved(const char *name, size_t length);
 
 #endif

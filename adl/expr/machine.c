@@ -1,10 +1,10 @@
 /*
  * machine.c - runs compiled expressions.
  *
- * Errors are cells: an operation given one gives it on, && and || may drop it, and what is left at the end is the
- * result. What was raised last is given on where both operands failed. Passing a bound is different: it sets `left`
- * below zero, and the evaluation ends before the next instruction. Nothing here allocates but the arena, whose first
- * kilobytes are on our stack.
+ * Errors are cells: an operation with an error as operand returns the error, && and || may discard it, and an error
+ * that is left at the end is the result. If both operands are errors, the later one is returned. Exceeding a limit is
+ * different: it sets `left` below zero, and the evaluation ends before the next instruction. Only the arena allocates;
+ * its first kilobytes are on the C stack.
  */
 #include "adl/expr/machine.h"
 #include "adl/expr/kinds.h"
@@ -24,7 +24,11 @@ struct cell fault_cell(const struct machine *machine, enum fault fault, const st
     return error;
 }
 
-struct cell machine_stop(struct machine *machine, enum fault limit) {
+/*
+ * Stops the evaluation because a limit was exceeded. It ends before the next instruction; the returned cell is not
+ * used.
+ */
+static struct cell machine_stop(struct machine *machine, enum fault limit) {
     if (machine->stopped == FAULT_NONE) {
         machine->stopped = limit;
         machine->stopped_at = machine->at;
@@ -69,7 +73,7 @@ struct cell build_joined(struct machine *machine, const struct cell *left, const
     if (left_length == 0) return *right;
     if (length > machine->expr->limits.string_length) return machine_stop(machine, FAULT_STRING_LENGTH);
     if (!charge_bytes(machine, length)) return stopped(machine);
-    /* a + b + c: what is newest in the arena grows where it is; nobody sees beyond its own length. */
+    /* a + b + c: the newest text in the arena grows in place; other cells never read past their own length. */
     bool grown = left->built && arena_extend(&machine->arena, left_chars + left_length + 1, right_length);
     char *chars = grown ? (char *)(uintptr_t)left_chars : arena_take(&machine->arena, length + 1);
     if (!chars) return machine_stop(machine, FAULT_MEMORY);
@@ -170,7 +174,9 @@ static struct cell selected(struct machine *machine, const struct cell *map, con
     if (map->kind == CELL_ERROR) return *map;
     if (map->kind != TN_OBJECT) return fault_cell(machine, FAULT_NOT_MAP, map);
     struct cell found = cell_lookup(map, key);
-    /* The culprit is the map: the message knows the key from the instruction, and looks for the nearest in the map. */
+    /*
+     * The culprit is the map: the message takes the key from the instruction and searches the map for the nearest key.
+     */
     return found.kind == TN_NONE ? fault_cell(machine, FAULT_NO_KEY, map) : found;
 }
 
@@ -182,13 +188,16 @@ static struct cell selectable(struct machine *machine, const struct cell *map, c
 
 /* ---- Logic ---- */
 
-/* An operand of && or ||: itself where it is bool or an error, else the error that it is neither. */
+/* Returns an operand of && or || if it is a bool or an error, else the error that it is neither. */
 static struct cell logical(struct machine *machine, const struct cell *operand) {
     if (operand->kind == TN_BOOL || operand->kind == CELL_ERROR) return *operand;
     return fault_cell(machine, FAULT_NOT_BOOL, operand);
 }
 
-/* x && y for settling false, x || y for settling true: an operand that settles it makes any error of the other moot. */
+/*
+ * x && y for settling false, x || y for settling true: an operand with that value makes the other one, even an error,
+ * irrelevant.
+ */
 static struct cell combined(struct machine *machine, const struct cell *left, const struct cell *right, bool settling) {
     if ((left->kind == TN_BOOL && left->as.truth == settling) ||
         (right->kind == TN_BOOL && right->as.truth == settling))
@@ -197,8 +206,9 @@ static struct cell combined(struct machine *machine, const struct cell *left, co
     return second.kind == CELL_ERROR ? second : logical(machine, left);
 }
 
-/* Takes a turn's value into the loop's result. True where that settles it. */
-static bool loop_turn(struct machine *machine, enum loop_macro macro, struct cell *result, const struct cell *value) {
+/* Adds the value of a turn to the loop's result. Returns true if the result is final. */
+static bool macro_loop_turn(struct machine *machine, enum loop_macro macro, struct cell *result,
+                            const struct cell *value) {
     if (macro == LOOP_MAP || macro == LOOP_FILTER) {
         list_add(machine, result, value);
         return result->kind == CELL_ERROR;
@@ -228,7 +238,8 @@ static struct cell loop_start(struct machine *machine, enum loop_macro macro) {
 
 /* ---- Calls ---- */
 
-static struct cell call(struct machine *machine, const struct instruction *instruction, const struct cell *arguments) {
+static struct cell machine_call(struct machine *machine, const struct instruction *instruction,
+                                const struct cell *arguments) {
     for (uint32_t i = instruction->a; i-- > 0;)
         if (arguments[i].kind == CELL_ERROR) return arguments[i];
     const struct expr_function *row = expr_function_at(instruction->b);
@@ -240,10 +251,10 @@ static struct cell call(struct machine *machine, const struct instruction *instr
 
 /* ---- The loop ---- */
 
-static struct cell run(struct machine *machine, struct cell *stack) {
+static struct cell machine_run(struct machine *machine, struct cell *stack) {
     const struct instruction *const code = machine->expr->code;
     const struct cell *const constants = machine->expr->constants;
-    struct cell *top = stack; /* the first free cell */
+    struct cell *top = stack; /* first free cell */
     for (const struct instruction *at = code;; at++) {
         machine->at = at;
         if (--machine->left < 0) return machine_stop(machine, FAULT_OPERATIONS);
@@ -353,7 +364,7 @@ static struct cell run(struct machine *machine, struct cell *stack) {
             break;
         case OP_TURN:
             top--;
-            if (!loop_turn(machine, (enum loop_macro)at->a, &top[-2], top)) at = code + at->b - 1;
+            if (!macro_loop_turn(machine, (enum loop_macro)at->a, &top[-2], top)) at = code + at->b - 1;
             break;
         case OP_DONE:
             top -= 3;
@@ -362,7 +373,7 @@ static struct cell run(struct machine *machine, struct cell *stack) {
             break;
         case OP_CALL:
             top -= at->a;
-            *top = call(machine, at, top);
+            *top = machine_call(machine, at, top);
             top++;
             break;
         case OP_MATCH:
@@ -380,9 +391,9 @@ static struct cell run(struct machine *machine, struct cell *stack) {
     }
 }
 
-/* Runs into `result`; the arena, which it may point into, is the caller's to finish. */
-static int32_t evaluate(struct machine *machine, const struct expr *expr, const struct expr_env *env,
-                        struct cell *result) {
+/* Runs the expression and stores its result, which may point into the arena. The caller frees the arena. */
+static int32_t machine_evaluate(struct machine *machine, const struct expr *expr, const struct expr_env *env,
+                                struct cell *result) {
     static const struct expr_env nothing = {0};
     struct cell first[STACK_FIRST], *stack = first;
     machine->expr = expr;
@@ -393,9 +404,9 @@ static int32_t evaluate(struct machine *machine, const struct expr *expr, const 
     machine->scratch = NULL;
     arena_init(&machine->arena, expr->limits.memory);
     if (expr->stack > STACK_FIRST) stack = arena_take(&machine->arena, expr->stack * sizeof *stack);
-    *result = stack ? run(machine, stack) : machine_stop(machine, FAULT_MEMORY);
+    *result = stack ? machine_run(machine, stack) : machine_stop(machine, FAULT_MEMORY);
     regex_scratch_free(machine->scratch);
-    /* What is returned is copied, shared parts as often as they are mentioned. */
+    /* The result is copied; shared parts are copied for each of their occurrences. */
     if (result->kind != CELL_ERROR && cell_weight(result) > expr->limits.memory / sizeof(struct cell))
         machine_stop(machine, FAULT_MEMORY);
     if (machine->stopped != FAULT_NONE) {
@@ -416,7 +427,7 @@ static void machine_finish(struct machine *machine) {
     arena_finish(&machine->arena);
 }
 
-/* The result as a whole is not what it should be. */
+/* Reports a result of the wrong kind. */
 static int32_t result_wrong(const struct expr *expr, struct error *error, const char *before, const char *found,
                             const char *after) {
     int32_t status = error_set(error, TN_FAILED, "EXPRESSION_ERROR", "%s%s%s", before, found, after);
@@ -428,7 +439,7 @@ int32_t expr_eval_missing(const struct expr *expr, const struct expr_env *env, t
                           struct error *error) {
     struct machine machine;
     struct cell result;
-    int32_t status = evaluate(&machine, expr, env, &result);
+    int32_t status = machine_evaluate(&machine, expr, env, &result);
     *missing = false;
     if (status != TN_OK) {
         *missing = fault_class(result.reason) == FAULT_CLASS_MISSING;
@@ -453,13 +464,14 @@ int32_t expr_eval(const struct expr *expr, const struct expr_env *env, tn_value 
 int32_t expr_eval_bool(const struct expr *expr, const struct expr_env *env, bool *out, struct error *error) {
     struct machine machine;
     struct cell result;
-    int32_t status = evaluate(&machine, expr, env, &result);
+    int32_t status = machine_evaluate(&machine, expr, env, &result);
     if (status != TN_OK) {
         status = fault_report(&machine, &result, error);
     } else if (result.kind == TN_BOOL) {
         *out = result.as.truth;
     } else {
-        status = result_wrong(expr, error, "the condition gives ", expr_kind_name(result.kind), "; it must give bool");
+        status =
+            result_wrong(expr, error, "the condition returns ", expr_kind_name(result.kind), "; it must return bool");
     }
     machine_finish(&machine);
     return status;

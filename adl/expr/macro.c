@@ -1,9 +1,9 @@
 /*
- * macro.c - macros: loops over lists and maps as instructions, and the question whether a field is there.
+ * macro.c - macros: loops over lists and maps as instructions, and has().
  *
- * A loop keeps four cells on the stack: what it goes through, how many items are behind it, the result so far, and the
- * item, which is the macro's variable. all and exists take the errors of turns that the result does not need, as && and
- * || do; the others do not.
+ * A loop keeps four cells on the stack: the collection, the number of processed items, the current result, and the
+ * item, which is the macro's variable. all and exists discard the errors of turns that do not affect the result, as &&
+ * and || do; the other macros do not.
  */
 #include "adl/expr/macro.h"
 #include "adl/value/memory.h"
@@ -34,10 +34,10 @@ bool macro_has(struct compiler *compiler, const struct token *name, uint32_t *ki
     *kinds = EXPR_KIND(TN_BOOL);
     expect(compiler, LEX_CLOSE, "`)` after the one field that has() asks for");
     if (compiler->failed) return true;
-    /* What was read is a selection where the newest one is its last instruction, and began where it did. */
+    /* The argument is a selection if the newest selection is its last instruction and started at the same place. */
     if (compiler->selection != expr->code_count - 1 || compiler->selection_from != from) {
         compile_mistake(compiler, EXPR_MISTAKE_FUNCTION, span_of(name), NULL,
-                        "has() takes a field: has(state.name); for a key there is `\"key\" in map`");
+                        "has() takes a field, as in has(state.name); test a key with `\"key\" in map`");
         return true;
     }
     struct instruction *last = &expr->code[compiler->selection];
@@ -58,40 +58,37 @@ static bool local_take(struct compiler *compiler, uint32_t slot) {
                       "the first argument of a macro is a name for the item: items.all(item, item > 0)");
         return false;
     }
-    if (compiler->local_count == compiler->local_capacity) {
-        compiler->local_capacity = compiler->local_capacity ? compiler->local_capacity * 2 : 8;
-        compiler->locals = mem_array(compiler->locals, compiler->local_capacity, sizeof *compiler->locals);
-    }
+    MEM_GROW(compiler->locals, compiler->local_count, compiler->local_capacity);
     compiler->locals[compiler->local_count++] = (struct local){token.from, token.to, slot};
     advance(compiler);
     advance(compiler);
     return true;
 }
 
-/* A condition: what it gives decides whether the turn goes on, by KEEP, which is followed by the way out. */
+/* Emits KEEP for a condition: its result decides whether the turn continues. The jump out of the loop follows. */
 static uint32_t emit_keep(struct compiler *compiler, struct span span, uint32_t next, uint32_t chain) {
     emit(compiler, OP_KEEP, 0, next, span, -1);
     return emit(compiler, OP_JUMP, 0, chain, span, 0);
 }
 
-static uint32_t condition(struct compiler *compiler, struct span *span) {
+static uint32_t macro_condition(struct compiler *compiler, struct span *span) {
     span->start = compiler->token.start;
     uint32_t kinds = parse_expression(compiler);
     span->end = compiler->last_end;
     return kinds;
 }
 
-/* Behind the variable: what is done with each item. Returns the jumps to the loop's end, chained. */
+/* Compiles the part after the variable, which handles one item. Returns the chained jumps to the loop's end. */
 static uint32_t loop_body(struct compiler *compiler, enum loop_macro macro, uint32_t next, uint32_t item) {
     const uint32_t truth = EXPR_KIND(TN_BOOL);
     struct span span;
-    uint32_t ends = NOWHERE, kinds = condition(compiler, &span);
+    uint32_t ends = NOWHERE, kinds = macro_condition(compiler, &span);
     bool three = macro == LOOP_MAP && compiler->token.kind == LEX_COMMA;
     if (macro != LOOP_MAP || three) check_kinds(compiler, span, kinds, truth, "the condition");
     if (three) {
         ends = emit_keep(compiler, span, next, ends);
         advance(compiler);
-        condition(compiler, &span);
+        macro_condition(compiler, &span);
     } else if (macro == LOOP_FILTER) {
         ends = emit_keep(compiler, span, next, ends);
         emit(compiler, OP_SLOT, 0, item, span, 1);
@@ -122,6 +119,6 @@ bool macro_loop(struct compiler *compiler, const struct token *name, uint32_t on
     emit(compiler, OP_DONE, (uint32_t)macro, 0, span, -3);
     compiler->expr->code[loop].b = compiler->expr->code_count;
     expect(compiler, LEX_CLOSE, "`)`");
-    *kinds = function->gives;
+    *kinds = function->result;
     return true;
 }

@@ -1,22 +1,24 @@
 /*
- * names.c - what a name means: a macro's variable, one of the scope's, a field of the host's, a type, or nothing.
+ * names.c - resolves a name: a macro's variable, a scope variable, a host field, a type, or an unknown name.
  *
- * The order is: variables of macros, innermost first; literals; variables of the scope, the longest qualified name that
- * fits; fields of bare variables; types; whatever an open scope may know. `state.x` and `state["x"]`, where state's
- * fields are the host's, are one instruction; anything else that mentions state uses it whole.
+ * The order is: variables of macros, innermost first; literals; scope variables, the longest matching qualified name
+ * first; fields of bare variables; types; names of an open scope. `state.x` and `state["x"]` are one instruction if the
+ * host provides the fields of `state`; any other use of `state` loads the whole variable.
  */
 #include "adl/expr/compile.h"
 #include "adl/value/nearest.h"
 #include <stdio.h>
 #include <string.h>
 
-#define FIELDS_OFFERED 10000u /* names that "did you mean" looks at; a table that never ends stops here */
+#define FIELDS_OFFERED 10000u /* candidates for "did you mean"; bounds an endless table */
 
-static bool same(const char *name, const char *text, size_t length) {
+static bool name_is(const char *name, const char *text, size_t length) {
     return strlen(name) == length && memcmp(name, text, length) == 0;
 }
 
-/* Does `name`, which may be qualified, begin the text at the current token? *after is then behind it. */
+/*
+ * True if the text at the current token starts with `name`, which may be qualified. *after is then the lexer after it.
+ */
 static bool name_fits(const struct compiler *compiler, const char *name, struct lexer *after) {
     struct lexer ahead = compiler->lexer;
     struct token token = compiler->token;
@@ -40,8 +42,8 @@ static bool method_follows(const struct lexer *lexer) {
     return lex(&ahead).kind == LEX_OPEN;
 }
 
-/* Moves to behind a qualified name. */
-static struct span take_name(struct compiler *compiler, struct lexer after) {
+/* Moves past a qualified name. */
+static struct span take_qualified_name(struct compiler *compiler, struct lexer after) {
     struct span span = {compiler->token.start, (uint32_t)after.at};
     compiler->lexer = after;
     advance(compiler);
@@ -55,63 +57,55 @@ static void offer_fields(struct nearest *near, const struct expr_fields *fields)
     for (uint32_t i = 0; fields->name && i < FIELDS_OFFERED; i++) {
         const char *name = fields->name(fields->self, i);
         if (!name) return;
-        nearest_offer(near, name, strlen(name));
+        nearest_add_candidate(near, name, strlen(name));
     }
-}
-
-static const char *suggestion(const char *nearest, char *out, size_t size) {
-    *out = 0;
-    if (nearest) snprintf(out, size, "; did you mean `%s`?", nearest);
-    return out;
 }
 
 static void unknown_field(struct compiler *compiler, const struct expr_variable *variable, const char *name,
                           size_t length, struct span span) {
     struct nearest near;
-    char hint[2 * NEAREST_LENGTH_MAX];
     nearest_init(&near, name, length);
     offer_fields(&near, variable->fields);
-    const char *meant = nearest_result(&near);
-    compile_mistake(compiler, EXPR_MISTAKE_NAME, span, meant, "`%s` has no field `%.*s`%s", variable->name, (int)length,
-                    name, suggestion(meant, hint, sizeof hint));
+    compile_mistake(compiler, EXPR_MISTAKE_NAME, span, nearest_result(&near), "`%s` has no field `%.*s`%s",
+                    variable->name, (int)length, name, nearest_hint(&near).text);
 }
 
 static void unknown_name(struct compiler *compiler, const char *name, size_t length, struct span span) {
     struct nearest near;
-    char hint[2 * NEAREST_LENGTH_MAX];
     nearest_init(&near, name, length);
     for (uint32_t i = compiler->local_count; i-- > 0;) {
         const struct local *local = &compiler->locals[i];
-        nearest_offer(&near, compiler->lexer.text + local->from, local->to - local->from);
+        nearest_add_candidate(&near, compiler->lexer.text + local->from, local->to - local->from);
     }
     for (size_t i = 0; i < compiler->scope->variable_count; i++) {
         const struct expr_variable *variable = &compiler->scope->variables[i];
-        nearest_offer(&near, variable->name, strlen(variable->name));
+        nearest_add_candidate(&near, variable->name, strlen(variable->name));
         if (variable->bare && variable->fields) offer_fields(&near, variable->fields);
     }
     char meant[NEAREST_LENGTH_MAX + 1];
-    bool found = nearest_result(&near) && near.best_length <= NEAREST_LENGTH_MAX;
-    if (found) snprintf(meant, sizeof meant, "%.*s", (int)near.best_length, near.best);
-    compile_mistake(compiler, EXPR_MISTAKE_NAME, span, found ? meant : NULL, "there is no variable `%.*s`%s",
-                    (int)length, name, suggestion(found ? meant : NULL, hint, sizeof hint));
+    if (nearest_result(&near)) snprintf(meant, sizeof meant, "%.*s", (int)near.best_length, near.best);
+    compile_mistake(compiler, EXPR_MISTAKE_NAME, span, nearest_result(&near) ? meant : NULL,
+                    "unknown variable `%.*s`%s", (int)length, name, nearest_hint(&near).text);
 }
 
 void unknown_function(struct compiler *compiler, const struct token *name, bool receiver) {
     const char *text = compiler->lexer.text + name->from;
     size_t length = name->to - name->from;
     struct nearest near;
-    char hint[2 * NEAREST_LENGTH_MAX];
     nearest_init(&near, text, length);
     for (size_t i = 0; i < expr_function_count(); i++) {
         const struct expr_function *row = expr_function_at(i);
-        if (row->receiver == receiver) nearest_offer(&near, row->name, strlen(row->name));
+        if (row->receiver == receiver) nearest_add_candidate(&near, row->name, strlen(row->name));
     }
     const char *meant = nearest_result(&near);
     int32_t other = function_find(text, length, !receiver, SIZE_MAX);
-    suggestion(meant, hint, sizeof hint);
-    if (other >= 0) snprintf(hint, sizeof hint, "; it is written %s", expr_function_at((size_t)other)->signature);
-    compile_mistake(compiler, EXPR_MISTAKE_FUNCTION, span_of(name), other >= 0 ? NULL : meant,
-                    "there is no %s `%.*s`%s", receiver ? "method" : "function", (int)length, text, hint);
+    const char *what = receiver ? "method" : "function";
+    if (other >= 0)
+        compile_mistake(compiler, EXPR_MISTAKE_FUNCTION, span_of(name), NULL, "unknown %s `%.*s`; its signature is %s",
+                        what, (int)length, text, expr_function_at((size_t)other)->signature);
+    else
+        compile_mistake(compiler, EXPR_MISTAKE_FUNCTION, span_of(name), meant, "unknown %s `%.*s`%s", what, (int)length,
+                        text, nearest_hint(&near).text);
 }
 
 /* ---- Meanings ---- */
@@ -124,12 +118,12 @@ static uint32_t emit_field(struct compiler *compiler, uint32_t variable, const c
     int32_t field = row->fields->index(row->fields->self, name, length);
     if (field < 0 && !compiler->scope->unchecked) unknown_field(compiler, row, name, length, span);
     if (field >= 0) use_add(compiler, variable, (uint32_t)field, span);
-    /* An unknown field, unchecked, is one that never has a value: EXPR_WHOLE is the index of none. */
+    /* In unchecked mode, an unknown field never has a value: no field has the index EXPR_WHOLE. */
     emit(compiler, OP_FIELD, variable, field < 0 ? EXPR_WHOLE : (uint32_t)field, span, 1);
     return field < 0 || !row->fields->kinds ? EXPR_ANY : known(row->fields->kinds(row->fields->self, (uint32_t)field));
 }
 
-/* After a variable with fields: does `.name` or `["name"]` follow? Then the field it names is what is meant. */
+/* After a variable with fields: if `.name` or `["name"]` follows, compiles the access to that field. */
 static bool compile_field(struct compiler *compiler, uint32_t variable, uint32_t from, uint32_t *kinds) {
     struct lexer ahead = compiler->lexer;
     struct token name;
@@ -148,7 +142,7 @@ static bool compile_field(struct compiler *compiler, uint32_t variable, uint32_t
     if (name.kind != LEX_STRING || lex(&ahead).kind != LEX_CLOSE_LIST) return false;
     const char *text = compiler->lexer.text + name.from;
     size_t length = name.to - name.from;
-    if (!name.raw && memchr(text, '\\', length)) return false; /* rare enough to go the long way */
+    if (!name.raw && memchr(text, '\\', length)) return false; /* rare: use the general path */
     advance(compiler);
     *kinds = emit_field(compiler, variable, text, length, span_of(&name));
     advance(compiler);
@@ -175,9 +169,9 @@ static bool compile_literal(struct compiler *compiler, uint32_t *kinds) {
     const char *text = compiler->lexer.text + token->from;
     size_t length = token->to - token->from;
     struct cell constant;
-    if (same("true", text, length) || same("false", text, length))
+    if (name_is("true", text, length) || name_is("false", text, length))
         constant = cell_bool(*text == 't');
-    else if (same("null", text, length))
+    else if (name_is("null", text, length))
         constant = (struct cell){.kind = TN_NULL};
     else
         return false;
@@ -200,7 +194,7 @@ static bool compile_variable(struct compiler *compiler, uint32_t *kinds) {
     }
     if (best == UINT32_MAX) return false;
     const struct expr_variable *variable = &scope->variables[best];
-    struct span span = take_name(compiler, after);
+    struct span span = take_qualified_name(compiler, after);
     *kinds = known(variable->kinds);
     if (variable->fields && compile_field(compiler, best, from, kinds)) return true;
     use_add(compiler, best, EXPR_WHOLE, span);
@@ -229,7 +223,7 @@ static bool compile_type(struct compiler *compiler) {
     for (int kind = TN_NULL; kind <= EXPR_TYPE; kind++) {
         struct lexer after;
         if (!name_fits(compiler, cell_type_name(kind), &after)) continue;
-        struct span span = take_name(compiler, after);
+        struct span span = take_qualified_name(compiler, after);
         emit_constant(compiler, (struct cell){.kind = EXPR_TYPE, .as.integer = kind}, span);
         return true;
     }
@@ -249,7 +243,7 @@ uint32_t compile_name(struct compiler *compiler) {
         return EXPR_ANY;
     }
     if (compile_variable(compiler, &kinds) || compile_bare(compiler, &kinds)) return kinds;
-    if (same("default", text, length)) {
+    if (name_is("default", text, length)) {
         emit_constant(compiler, cell_bool(true), span_of(&token));
         advance(compiler);
         return EXPR_KIND(TN_BOOL);

@@ -1,7 +1,7 @@
 /*
  * operators.c - arithmetic, order, membership and indexing on cells.
  *
- * Integers never wrap: a result that does not fit is an error. An int beside a double becomes a double. Division
+ * Integers never wrap: a result that does not fit is an error. An int combined with a double becomes a double. Division
  * truncates toward zero, and the remainder has the sign of the dividend.
  */
 #include "adl/expr/machine.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-static struct cell overflow(const struct machine *machine) { return fault_cell(machine, FAULT_OVERFLOW, NULL); }
+static struct cell fault_overflow(const struct machine *machine) { return fault_cell(machine, FAULT_OVERFLOW, NULL); }
 
 static struct cell of_ints(const struct machine *machine, enum expr_operation operation, int64_t a, int64_t b) {
     int64_t result;
@@ -20,10 +20,10 @@ static struct cell of_ints(const struct machine *machine, enum expr_operation op
     case OP_MUL: wrong = __builtin_mul_overflow(a, b, &result); break;
     default:
         if (b == 0) return fault_cell(machine, FAULT_ZERO, NULL);
-        if (a == INT64_MIN && b == -1) return overflow(machine);
+        if (a == INT64_MIN && b == -1) return fault_overflow(machine);
         return cell_int(operation == OP_DIV ? a / b : a % b);
     }
-    return wrong ? overflow(machine) : cell_int(result);
+    return wrong ? fault_overflow(machine) : cell_int(result);
 }
 
 static struct cell of_uints(const struct machine *machine, enum expr_operation operation, uint64_t a, uint64_t b) {
@@ -37,7 +37,7 @@ static struct cell of_uints(const struct machine *machine, enum expr_operation o
         if (b == 0) return fault_cell(machine, FAULT_ZERO, NULL);
         return cell_uint(operation == OP_DIV ? a / b : a % b);
     }
-    return wrong ? overflow(machine) : cell_uint(result);
+    return wrong ? fault_overflow(machine) : cell_uint(result);
 }
 
 static struct cell mismatch(const struct machine *machine, const struct cell *left, const struct cell *right) {
@@ -67,7 +67,7 @@ static struct cell duration_of(int64_t nanoseconds) {
     return (struct cell){.kind = EXPR_DURATION, .as.integer = nanoseconds};
 }
 
-static struct cell moved(const struct machine *machine, const struct cell *timestamp, int64_t nanoseconds) {
+static struct cell timestamp_add(const struct machine *machine, const struct cell *timestamp, int64_t nanoseconds) {
     int64_t seconds = timestamp->as.integer + nanoseconds / SECOND_NANOSECONDS;
     int64_t rest = (int64_t)timestamp->length + nanoseconds % SECOND_NANOSECONDS;
     if (rest < 0) {
@@ -95,12 +95,12 @@ static struct cell of_times(const struct machine *machine, enum expr_operation o
     int64_t result;
     if (left->kind == EXPR_TIMESTAMP && right->kind == EXPR_TIMESTAMP && sub) return between(machine, right, left);
     if (left->kind == EXPR_DURATION && right->kind == EXPR_TIMESTAMP && add)
-        return moved(machine, right, left->as.integer);
+        return timestamp_add(machine, right, left->as.integer);
     if (right->kind != EXPR_DURATION || (!add && !sub)) return mismatch(machine, left, right);
-    if (left->kind == EXPR_TIMESTAMP && add) return moved(machine, left, right->as.integer);
+    if (left->kind == EXPR_TIMESTAMP && add) return timestamp_add(machine, left, right->as.integer);
     if (left->kind == EXPR_TIMESTAMP) {
         if (right->as.integer == INT64_MIN) return out_of_range(machine);
-        return moved(machine, left, -right->as.integer);
+        return timestamp_add(machine, left, -right->as.integer);
     }
     if (left->kind != EXPR_DURATION) return mismatch(machine, left, right);
     bool wrong = add ? __builtin_add_overflow(left->as.integer, right->as.integer, &result)
@@ -110,7 +110,7 @@ static struct cell of_times(const struct machine *machine, enum expr_operation o
 
 /* ---- Operators ---- */
 
-/* What comparing it costs at most; of values from outside only what is on the surface is known. */
+/* The maximum cost of comparing the cell; for values from outside, only the top level is known. */
 static size_t weight(const struct cell *cell) {
     if (cell->kind != TN_ARRAY && cell->kind != TN_OBJECT) return 0;
     return cell->built ? cell_weight(cell) : cell_count(cell);
@@ -119,7 +119,7 @@ static size_t weight(const struct cell *cell) {
 static struct cell ordered(struct machine *machine, enum expr_operation operation, const struct cell *left,
                            const struct cell *right) {
     int order;
-    if (left->kind == TN_INT && right->kind == TN_INT) /* by far the most frequent */
+    if (left->kind == TN_INT && right->kind == TN_INT) /* the most frequent case */
         order = (left->as.integer > right->as.integer) - (left->as.integer < right->as.integer);
     else if (!cell_compare(left, right, &order))
         return mismatch(machine, left, right);
@@ -131,7 +131,9 @@ static struct cell ordered(struct machine *machine, enum expr_operation operatio
     }
 }
 
-static bool is_time(const struct cell *cell) { return cell->kind == EXPR_TIMESTAMP || cell->kind == EXPR_DURATION; }
+static bool cell_is_time(const struct cell *cell) {
+    return cell->kind == EXPR_TIMESTAMP || cell->kind == EXPR_DURATION;
+}
 
 static bool is_mixed(const struct cell *cell) { return cell->kind == TN_INT || cell->kind == TN_DOUBLE; }
 
@@ -147,7 +149,7 @@ struct cell operate(struct machine *machine, enum expr_operation operation, cons
     if (is_mixed(left) && is_mixed(right)) return of_doubles(machine, operation, left, right);
     if (left->kind == EXPR_UINT && right->kind == EXPR_UINT)
         return of_uints(machine, operation, left->as.natural, right->as.natural);
-    if (is_time(left) && is_time(right)) return of_times(machine, operation, left, right);
+    if (cell_is_time(left) && cell_is_time(right)) return of_times(machine, operation, left, right);
     bool alike = left->kind == right->kind && operation == OP_ADD;
     if (alike && (left->kind == TN_STRING || left->kind == TN_BYTES)) return build_joined(machine, left, right);
     if (alike && left->kind == TN_ARRAY) return build_lists(machine, left, right);
@@ -157,7 +159,7 @@ struct cell operate(struct machine *machine, enum expr_operation operation, cons
 struct cell negate(struct machine *machine, const struct cell *operand) {
     if (operand->kind == TN_DOUBLE) return cell_double(-operand->as.real);
     if (operand->kind != TN_INT) return fault_cell(machine, FAULT_OPERAND, operand);
-    return operand->as.integer == INT64_MIN ? overflow(machine) : cell_int(-operand->as.integer);
+    return operand->as.integer == INT64_MIN ? fault_overflow(machine) : cell_int(-operand->as.integer);
 }
 
 /* ---- Lists and maps ---- */
@@ -193,7 +195,7 @@ struct cell contained(struct machine *machine, const struct cell *item, const st
     return cell_bool(list_has(in, item));
 }
 
-/* A whole number of any kind; the suite of CEL has lists indexed by 0.0. */
+/* Reads a whole number of any kind; CEL's test suite indexes lists by 0.0. */
 static bool whole(const struct cell *key, int64_t *out) {
     if (key->kind == TN_INT) {
         *out = key->as.integer;

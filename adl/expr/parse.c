@@ -1,9 +1,9 @@
 /*
- * parse.c - the grammar of CEL, emitting instructions as it reads.
+ * parse.c - the grammar of CEL, which emits instructions while it reads.
  *
- * Every function returns the kinds that its value may have, which is how operands are checked. Chains (a + b + c,
- * a ? b : c ? d : e, !!a, a.b.c) are loops; only brackets recurse, and nest() bounds those, so no text can exhaust the
- * C stack. A list or map of constants becomes one constant, so that `x in ["a", "b"]` builds nothing when it runs.
+ * Every function returns the possible kinds of its value, which is how operands are checked. Chains (a + b + c, a ? b :
+ * c ? d : e, !!a, a.b.c) are loops; only brackets recurse, and nest() bounds their depth, so no text can exhaust the C
+ * stack. A list or map of constants becomes one constant, so `x in ["a", "b"]` builds nothing at run time.
  */
 #include "adl/expr/compile.h"
 #include "adl/expr/macro.h"
@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* What the key of a map may be. */
+/* The allowed kinds of a map key. */
 #define KEYS (EXPR_KIND(TN_BOOL) | EXPR_KIND(TN_INT) | EXPR_KIND(EXPR_UINT) | EXPR_KIND(TN_STRING))
 
 void advance(struct compiler *compiler) {
@@ -25,10 +25,10 @@ void advance(struct compiler *compiler) {
         compiler->token = token;
 }
 
-static bool at(const struct compiler *compiler, enum lex_kind kind) { return compiler->token.kind == kind; }
+static bool next_token_is(const struct compiler *compiler, enum lex_kind kind) { return compiler->token.kind == kind; }
 
-bool accept_kind(struct compiler *compiler, enum lex_kind kind) {
-    if (!at(compiler, kind)) return false;
+static bool accept_kind(struct compiler *compiler, enum lex_kind kind) {
+    if (!next_token_is(compiler, kind)) return false;
     advance(compiler);
     return true;
 }
@@ -47,7 +47,7 @@ void expect(struct compiler *compiler, enum lex_kind kind, const char *what) {
     if (!accept_kind(compiler, kind)) unexpected(compiler, what);
 }
 
-bool nest(struct compiler *compiler) {
+static bool nest(struct compiler *compiler) {
     uint32_t limit = compiler->expr->limits.depth;
     if (compiler->depth >= limit) {
         expr_mistaken(compiler, EXPR_MISTAKE_LIMIT, span_of(&compiler->token),
@@ -72,16 +72,17 @@ void check_kinds(struct compiler *compiler, struct span span, uint32_t found, ui
 
 static uint32_t check_binary(struct compiler *compiler, enum expr_operation operation, struct span span, uint32_t left,
                              uint32_t right) {
-    uint32_t gives = kinds_of_binary(operation, left, right);
-    if (gives) return gives;
+    uint32_t result = kinds_of_binary(operation, left, right);
+    if (result) return result;
     if (compiler->scope->unchecked) return EXPR_ANY;
     char left_text[160], right_text[160];
     uint32_t text = EXPR_KIND(TN_STRING), scalars = EXPR_NUMBER | EXPR_KIND(TN_BOOL);
     bool convert = operation == OP_ADD && ((left == text && right & scalars) || (right == text && left & scalars));
     compile_mistake(compiler, EXPR_MISTAKE_KIND, span, NULL,
-                    "`%.*s` does not go with %s on the left and %s on the right%s", (int)(span.end - span.start),
+                    "`%.*s` does not accept %s on the left and %s on the right%s", (int)(span.end - span.start),
                     compiler->lexer.text + span.start, expr_kinds_text(left, left_text, sizeof left_text),
-                    expr_kinds_text(right, right_text, sizeof right_text), convert ? "; string(…) makes a string" : "");
+                    expr_kinds_text(right, right_text, sizeof right_text),
+                    convert ? "; convert it with string(…)" : "");
     return EXPR_ANY;
 }
 
@@ -118,7 +119,7 @@ static void parse_string(struct compiler *compiler) {
     advance(compiler);
 }
 
-/* The JSON value of a constant that can be part of a constant list or map: a new reference, or NULL. */
+/* Returns the JSON value of a constant that can be part of a constant list or map (a new reference), or NULL. */
 static tn_value json_constant(const struct cell *constant) {
     const char *why;
     if (!constant || constant->kind > TN_OBJECT) return NULL;
@@ -132,8 +133,8 @@ static void check_length(struct compiler *compiler, uint32_t from, uint32_t coun
                         "a list or map of %u items; the limit is %u", count, limit);
 }
 
-/* Replaces what was emitted from `start` by one constant, which it consumes. */
-static void fold(struct compiler *compiler, uint32_t start, tn_value value, uint32_t from) {
+/* Replaces the instructions from `start` on by one constant, which it consumes. */
+static void fold_constant(struct compiler *compiler, uint32_t start, tn_value value, uint32_t from) {
     compiler->expr->code_count = start;
     compiler->height--;
     emit_constant(compiler, cell_of(value), (struct span){from, compiler->last_end});
@@ -145,7 +146,7 @@ static void parse_list(struct compiler *compiler) {
     if (!nest(compiler)) return;
     advance(compiler);
     uint32_t start = emit(compiler, OP_LIST, 0, 0, (struct span){from, from + 1}, 1);
-    while (!at(compiler, LEX_CLOSE_LIST) && !compiler->failed) {
+    while (!next_token_is(compiler, LEX_CLOSE_LIST) && !compiler->failed) {
         uint32_t item_at = compiler->expr->code_count, item_from = compiler->token.start;
         parse_expression(compiler);
         count++;
@@ -163,14 +164,14 @@ static void parse_list(struct compiler *compiler) {
     unnest(compiler);
     check_length(compiler, from, count);
     if (constants && !compiler->failed) {
-        fold(compiler, start, constants, from);
+        fold_constant(compiler, start, constants, from);
     } else {
         compiler->expr->code[start].b = count;
         value_unref(constants);
     }
 }
 
-/* Adds to the constant map so far, which it consumes; NULL where it can no longer be one constant. */
+/* Adds an entry to the constant map, which it consumes. Returns NULL if the map can no longer be a constant. */
 static tn_value fold_entry(tn_value constants, const struct cell *key, const struct cell *value) {
     tn_value item = constants && key && key->kind == TN_STRING ? json_constant(value) : NULL;
     if (item && !value_get_key(constants, key->as.value))
@@ -186,7 +187,7 @@ static void parse_map(struct compiler *compiler) {
     if (!nest(compiler)) return;
     advance(compiler);
     uint32_t start = emit(compiler, OP_MAP, 0, 0, (struct span){from, from + 1}, 1);
-    while (!at(compiler, LEX_CLOSE_MAP) && !compiler->failed) {
+    while (!next_token_is(compiler, LEX_CLOSE_MAP) && !compiler->failed) {
         uint32_t key_at = compiler->expr->code_count, key_from = compiler->token.start;
         uint32_t kinds = parse_expression(compiler);
         struct span key_span = {key_from, compiler->last_end};
@@ -207,7 +208,7 @@ static void parse_map(struct compiler *compiler) {
     unnest(compiler);
     check_length(compiler, from, count);
     if (constants && !compiler->failed) {
-        fold(compiler, start, constants, from);
+        fold_constant(compiler, start, constants, from);
     } else {
         compiler->expr->code[start].b = count;
         value_unref(constants);
@@ -216,7 +217,7 @@ static void parse_map(struct compiler *compiler) {
 
 /* ---- Calls ---- */
 
-/* A pattern that is a constant is compiled now, and its instruction taken back. */
+/* Compiles a constant pattern now and removes its instruction. */
 static bool parse_pattern(struct compiler *compiler, uint32_t pattern_at, struct span span) {
     char message[REGEX_MESSAGE];
     const struct cell *constant = sole_constant(compiler, pattern_at);
@@ -231,10 +232,7 @@ static bool parse_pattern(struct compiler *compiler, uint32_t pattern_at, struct
         return false;
     }
     struct expr *expr = compiler->expr;
-    if (expr->pattern_count == compiler->pattern_capacity) {
-        compiler->pattern_capacity = compiler->pattern_capacity ? compiler->pattern_capacity * 2 : 4;
-        expr->patterns = mem_array(expr->patterns, compiler->pattern_capacity, sizeof(struct regex *));
-    }
+    MEM_GROW(expr->patterns, expr->pattern_count, compiler->pattern_capacity);
     expr->patterns[expr->pattern_count] = regex;
     expr->code_count = pattern_at;
     compiler->height--;
@@ -247,12 +245,12 @@ static uint32_t emit_unknown(struct compiler *compiler, const struct token *name
     return EXPR_ANY;
 }
 
-/* Behind the `(`. `operands` counts a receiver that is on the stack already, of kinds `on`. */
+/* Call it after the `(`. `operands` counts a receiver of kinds `on` that is on the stack already. */
 static uint32_t parse_arguments(struct compiler *compiler, const struct token *name, bool receiver, uint32_t on) {
     const char *text = compiler->lexer.text + name->from;
     size_t length = name->to - name->from;
     uint32_t count = 0, kinds[2] = {on, EXPR_ANY}, last_at = 0;
-    while (!at(compiler, LEX_CLOSE) && !compiler->failed) {
+    while (!next_token_is(compiler, LEX_CLOSE) && !compiler->failed) {
         last_at = compiler->expr->code_count;
         uint32_t found = parse_expression(compiler), place = count + receiver;
         if (place < 2) kinds[place] = found;
@@ -266,18 +264,18 @@ static uint32_t parse_arguments(struct compiler *compiler, const struct token *n
         if (any < 0 && !compiler->scope->unchecked) unknown_function(compiler, name, receiver);
         if (any >= 0 && !compiler->scope->unchecked)
             compile_mistake(compiler, EXPR_MISTAKE_FUNCTION, span_of(name), NULL,
-                            "found %u argument%s; it is written %s", count, count == 1 ? "" : "s",
+                            "found %u argument%s; its signature is %s", count, count == 1 ? "" : "s",
                             expr_function_at((size_t)any)->signature);
         return emit_unknown(compiler, name, operands);
     }
     const struct expr_function *row = expr_function_at((size_t)index);
-    if (row->macro) return emit_unknown(compiler, name, operands); /* has() in a shape that is not has()'s: reported */
+    if (row->macro) return emit_unknown(compiler, name, operands); /* has() with wrong arguments: already reported */
     check_kinds(compiler, span_of(name), kinds[0], row->on, row->signature);
     if (operands > 1) check_kinds(compiler, span_of(name), kinds[1], row->with, row->signature);
     bool match = strcmp(row->name, "matches") == 0;
-    if (match && parse_pattern(compiler, last_at, span_of(name))) return row->gives;
+    if (match && parse_pattern(compiler, last_at, span_of(name))) return row->result;
     emit(compiler, OP_CALL, operands, (uint32_t)index, span_of(name), 1 - (int32_t)operands);
-    return row->gives;
+    return row->result;
 }
 
 static uint32_t parse_call(struct compiler *compiler, const struct token *name, bool receiver, uint32_t on) {
@@ -304,9 +302,9 @@ static uint32_t parse_named(struct compiler *compiler) {
         return parse_call(compiler, &name, false, 0);
     }
     uint32_t kinds = compile_name(compiler);
-    if (at(compiler, LEX_OPEN_MAP))
+    if (next_token_is(compiler, LEX_OPEN_MAP))
         expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(&compiler->token),
-                      "messages cannot be built here; a map is written {\"key\": value}");
+                      "messages cannot be built here; write a map as {\"key\": value}");
     return kinds;
 }
 
@@ -330,16 +328,16 @@ static uint32_t parse_primary(struct compiler *compiler) {
     case LEX_OPEN_LIST: parse_list(compiler); return EXPR_KIND(TN_ARRAY);
     case LEX_OPEN_MAP: parse_map(compiler); return EXPR_KIND(TN_OBJECT);
     case LEX_OPEN: return parse_brackets(compiler);
-    case LEX_DOT: /* a name from the root, which is where all of ours are */
+    case LEX_DOT: /* a name from the root, like all of ours */
         advance(compiler);
-        if (at(compiler, LEX_NAME)) return parse_named(compiler);
+        if (next_token_is(compiler, LEX_NAME)) return parse_named(compiler);
         unexpected(compiler, "a name");
         return EXPR_ANY;
     default: unexpected(compiler, "a value"); return EXPR_ANY;
     }
 }
 
-/* The items of a list have the fields that are meant, as in state.error[0].code. */
+/* Reports a field of a list: the items have the fields, as in state.error[0].code. */
 static void check_selection(struct compiler *compiler, const struct token *name, uint32_t kinds) {
     int length = (int)(name->to - name->from);
     const char *text = compiler->lexer.text + name->from;
@@ -354,13 +352,13 @@ static void check_selection(struct compiler *compiler, const struct token *name,
 
 static uint32_t parse_selection(struct compiler *compiler, uint32_t kinds, uint32_t from) {
     struct token name = compiler->token;
-    if (!at(compiler, LEX_NAME) && !at(compiler, LEX_QUOTED)) {
+    if (!next_token_is(compiler, LEX_NAME) && !next_token_is(compiler, LEX_QUOTED)) {
         unexpected(compiler,
-                   at(compiler, LEX_IN) ? "a field (`in` is written `in` in backquotes)" : "a field or method");
+                   next_token_is(compiler, LEX_IN) ? "a field (write `in` in backquotes)" : "a field or method");
         return EXPR_ANY;
     }
     advance(compiler);
-    if (at(compiler, LEX_OPEN) && name.kind == LEX_NAME) return parse_call(compiler, &name, true, kinds);
+    if (next_token_is(compiler, LEX_OPEN) && name.kind == LEX_NAME) return parse_call(compiler, &name, true, kinds);
     check_selection(compiler, &name, kinds);
     uint32_t key = constant_text(compiler, compiler->lexer.text + name.from, name.to - name.from);
     compiler->selection = emit(compiler, OP_SELECT, 0, key, span_of(&name), 0);
@@ -390,7 +388,7 @@ static uint32_t parse_member(struct compiler *compiler) {
     while (!compiler->failed) {
         if (accept_kind(compiler, LEX_DOT))
             kinds = parse_selection(compiler, kinds, from);
-        else if (at(compiler, LEX_OPEN_LIST))
+        else if (next_token_is(compiler, LEX_OPEN_LIST))
             kinds = parse_index(compiler, kinds);
         else
             break;
@@ -400,7 +398,7 @@ static uint32_t parse_member(struct compiler *compiler) {
 
 /* ---- Operators ---- */
 
-/* A minus before a number is part of it; -9223372036854775808 could not be written otherwise. */
+/* A minus before a number is part of it; otherwise -9223372036854775808 could not be written. */
 static bool fold_minus(struct compiler *compiler, uint32_t operand_at) {
     const struct cell *constant = sole_constant(compiler, operand_at);
     if (!constant || (constant->kind != TN_INT && constant->kind != TN_DOUBLE)) return false;
@@ -440,20 +438,20 @@ static uint32_t parse_unary(struct compiler *compiler) {
         kinds &= EXPR_KIND(TN_INT) | EXPR_KIND(TN_DOUBLE);
         if (!kinds) kinds = EXPR_ANY;
     }
-    /* An even number of them still asks for the operand's kind. */
+    /* An even number of operators still checks the operand's kind. */
     uint32_t emitted = count == 0 ? 0 : count % 2 ? 1 : 2;
     if (emitted == 1 && sign == LEX_SUB && fold_minus(compiler, operand_at)) return kinds;
     for (; emitted > 0; emitted--) emit(compiler, sign == LEX_NOT ? OP_NOT : OP_NEG, 0, 0, span, 0);
     return kinds;
 }
 
-/* How tightly an operator of two operands binds: 1 compares, 2 adds, 3 multiplies; 0 is none of these. */
-static int binding(enum lex_kind kind, enum expr_operation *operation) {
+/* The binding of a binary operator: 1 compares, 2 adds, 3 multiplies; 0 for other tokens. */
+static int operator_binding(enum lex_kind kind, enum expr_operation *operation) {
     static const struct {
         uint8_t kind, operation, binding;
     } table[] = {
-#define OPERATOR(form, example, gives, documentation)
-#define BINARY(token, binding, form, example, gives, documentation) {LEX_##token, OP_##token, binding},
+#define OPERATOR(form, example, result, documentation)
+#define BINARY(token, binding, form, example, result, documentation) {LEX_##token, OP_##token, binding},
 #include "adl/expr/operators.def"
 #undef OPERATOR
 #undef BINARY
@@ -466,11 +464,11 @@ static int binding(enum lex_kind kind, enum expr_operation *operation) {
     return 0;
 }
 
-/* Recurses at most three deep: once for each binding. */
+/* Recurses at most three levels deep, once for each binding. */
 static uint32_t parse_binary(struct compiler *compiler, int loosest) {
     uint32_t kinds = loosest > 3 ? parse_unary(compiler) : parse_binary(compiler, loosest + 1);
     enum expr_operation operation = OP_EQ;
-    while (loosest <= 3 && binding(compiler->token.kind, &operation) == loosest) {
+    while (loosest <= 3 && operator_binding(compiler->token.kind, &operation) == loosest) {
         struct span span = span_of(&compiler->token);
         advance(compiler);
         uint32_t right = parse_binary(compiler, loosest + 1);
@@ -480,12 +478,12 @@ static uint32_t parse_binary(struct compiler *compiler, int loosest) {
     return kinds;
 }
 
-/* a && b && c: the first operand that settles it skips all the rest. */
+/* a && b && c: the first operand that decides the result skips the rest. */
 static uint32_t parse_logic(struct compiler *compiler, enum lex_kind sign) {
     bool and = sign == LEX_AND;
     uint32_t kinds = and? parse_binary(compiler, 1) : parse_logic(compiler, LEX_AND);
     uint32_t chain = NOWHERE;
-    while (at(compiler, sign)) {
+    while (next_token_is(compiler, sign)) {
         struct span span = span_of(&compiler->token);
         const char *what = and? "`&&`" : "`||`";
         check_kinds(compiler, span, kinds, EXPR_KIND(TN_BOOL), what);
@@ -502,14 +500,14 @@ static uint32_t parse_logic(struct compiler *compiler, enum lex_kind sign) {
 
 uint32_t parse_expression(struct compiler *compiler) {
     uint32_t condition_from = compiler->token.start, ends = NOWHERE;
-    uint32_t kinds = parse_logic(compiler, LEX_OR), gives = 0;
-    while (at(compiler, LEX_QUESTION)) {
+    uint32_t kinds = parse_logic(compiler, LEX_OR), result = 0;
+    while (next_token_is(compiler, LEX_QUESTION)) {
         struct span condition = {condition_from, compiler->last_end};
         check_kinds(compiler, condition, kinds, EXPR_KIND(TN_BOOL), "the condition before `?`");
         advance(compiler);
         uint32_t branch = emit(compiler, OP_BRANCH, 0, 0, condition, -1);
         ends = emit(compiler, OP_JUMP, 0, ends, condition, 0);
-        gives |= parse_logic(compiler, LEX_OR);
+        result |= parse_logic(compiler, LEX_OR);
         ends = emit(compiler, OP_JUMP, 0, ends, condition, -1);
         expect(compiler, LEX_COLON, "`:` of the condition");
         compiler->expr->code[branch].b = compiler->expr->code_count;
@@ -517,5 +515,5 @@ uint32_t parse_expression(struct compiler *compiler) {
         kinds = parse_logic(compiler, LEX_OR);
     }
     patch_jumps(compiler, ends, compiler->expr->code_count);
-    return gives | kinds;
+    return result | kinds;
 }

@@ -1,9 +1,9 @@
 /*
- * pattern.c - matches() on PCRE2.
+ * pattern.c - matches() with PCRE2.
  *
- * The options are chosen so that what RE2 accepts means here what it means there: ASCII classes, `$` at the very end,
- * no \C. Patterns can come from outside, so steps, depth and heap of every search are bounded; a pattern cannot raise
- * them again ((*LIMIT_MATCH=) only lowers).
+ * The options are chosen so that patterns that RE2 accepts have the same meaning here: ASCII classes, `$` only at the
+ * very end, no \C. Patterns can come from outside, so steps, depth and heap of every search are bounded; a pattern
+ * cannot raise these limits ((*LIMIT_MATCH=) only lowers them).
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "adl/expr/pattern.h"

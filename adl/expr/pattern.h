@@ -1,8 +1,8 @@
 /*
- * pattern.h - the regular expressions of matches(): PCRE2, with its limits always set.
+ * pattern.h - the regular expressions of matches(): PCRE2 with fixed limits.
  *
- * A pattern is searched anywhere in the text; `$` is the end of the text only. What is compiled is immutable and shared
- * between threads; what a search needs is kept in a regex_scratch, made when first used.
+ * A pattern matches anywhere in the text; `$` matches only the end of the text. A compiled pattern is immutable and
+ * shared between threads; the memory of a search is in a regex_scratch, which the first search creates.
  */
 #ifndef TENON_ADL_EXPR_PATTERN_H
 #define TENON_ADL_EXPR_PATTERN_H
@@ -11,14 +11,14 @@
 #include <stddef.h>
 
 struct regex;
-struct regex_scratch; /* of one thread at a time */
+struct regex_scratch; /* used by one thread at a time */
 
 #define REGEX_MESSAGE 160
 
-/* NULL where it is no pattern or is too long: `message` then says why. */
+/* Returns NULL if the pattern is invalid or too long; `message` then contains the reason. */
 struct regex *regex_new(const char *text, size_t length, char message[REGEX_MESSAGE]);
 void regex_free(struct regex *regex); /* NULL is allowed */
-/* 1 or 0; -1 beyond a limit. *scratch is made where it is NULL. `text` is UTF-8. */
+/* Returns 1 or 0, or -1 beyond a limit. Creates *scratch if it is NULL. `text` must be UTF-8. */
 int regex_search(const struct regex *regex, const char *text, size_t length, struct regex_scratch **scratch);
 void regex_scratch_free(struct regex_scratch *scratch); /* NULL is allowed */
 

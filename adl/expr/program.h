@@ -1,9 +1,9 @@
 /*
- * program.h - a compiled expression: instructions for a machine with a stack, and what they refer to.
+ * program.h - a compiled expression: instructions for a stack machine, and the constants they use.
  *
- * The compiler (compile.c) makes it, the machine (machine.c) runs it; nobody changes it in between. The height of the
- * stack is known at every instruction, so that variables of macros are slots, and `stack` is what a run needs. Every
- * instruction has the span of text that its errors point at.
+ * The compiler (compile.c) creates it, the machine (machine.c) runs it, and nothing changes it in between. The height
+ * of the stack is known at every instruction, so variables of macros are slots, and `stack` is the maximum height.
+ * Every instruction has the span of text that its errors refer to.
  */
 #ifndef TENON_ADL_EXPR_PROGRAM_H
 #define TENON_ADL_EXPR_PROGRAM_H
@@ -13,7 +13,7 @@
 #include "adl/expr/pattern.h"
 #include <stdatomic.h>
 
-/* OPERATION(name, what it does to the stack). `a` and `b` are the instruction's operands. */
+/* OPERATION(name, effect on the stack). `a` and `b` are the operands of the instruction. */
 #define EXPR_OPERATIONS_TABLE(OPERATION)                                                                               \
     OPERATION(CONSTANT, "-- constants[b]")                                                                             \
     OPERATION(VARIABLE, "-- variable b")                                                                               \
@@ -75,7 +75,7 @@ struct instruction {
 struct expr {
     atomic_uint references;
     struct instruction *code;
-    struct span *spans; /* one for each instruction */
+    struct span *spans; /* one per instruction */
     uint32_t code_count, stack;
     struct cell *constants; /* strings, bytes, lists and maps own their value */
     uint32_t constant_count;
@@ -84,11 +84,9 @@ struct expr {
     struct expr_use *uses;
     uint32_t use_count;
     uint32_t kinds;
-    struct expr_limits limits; /* none is 0 */
+    struct expr_limits limits; /* all are set */
     char *text;
     uint32_t text_length;
 };
-
-void expr_free(struct expr *expr); /* whatever its references; half-built ones too */
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * time.c - calendar arithmetic, and the texts of timestamps and durations.
  *
- * Days are counted in eras of 400 years that begin on 1 March, so that leap days come last and every month has its
- * fixed place. Parsers take exactly their format: no spaces, no missing parts.
+ * Days are counted in eras of 400 years that start on 1 March, so that leap days come last and every month has a fixed
+ * position. Parsers accept exactly their format: no spaces, no missing parts.
  */
 #include "adl/expr/time.h"
 #include <stdio.h>
@@ -38,13 +38,13 @@ void calendar_of(int64_t seconds, struct calendar *out) {
     out->day_of_year = (int32_t)(days - days_of(out->year, 1, 1));
 }
 
-static bool is_digit(char character) { return character >= '0' && character <= '9'; }
+static bool time_is_digit(char character) { return character >= '0' && character <= '9'; }
 
-/* `count` digits at *at, which moves past them. */
+/* Reads `count` digits at *at and moves past them. */
 static bool read_digits(const char **at, const char *end, int count, int32_t *out) {
     int32_t number = 0;
     for (int i = 0; i < count; i++, (*at)++) {
-        if (*at == end || !is_digit(**at)) return false;
+        if (*at == end || !time_is_digit(**at)) return false;
         number = number * 10 + (**at - '0');
     }
     *out = number;
@@ -57,11 +57,11 @@ static bool read_char(const char **at, const char *end, char wanted) {
     return true;
 }
 
-/* Digits after the point, as nanoseconds; more than nine are cut off. */
+/* Reads the digits after the point as nanoseconds; digits after the ninth are cut off. */
 static bool read_fraction(const char **at, const char *end, uint32_t *nanoseconds) {
     uint32_t scale = SECOND_NANOSECONDS / 10, sum = 0;
-    if (*at == end || !is_digit(**at)) return false;
-    for (; *at < end && is_digit(**at); ++*at, scale /= 10) sum += (uint32_t)(**at - '0') * scale;
+    if (*at == end || !time_is_digit(**at)) return false;
+    for (; *at < end && time_is_digit(**at); ++*at, scale /= 10) sum += (uint32_t)(**at - '0') * scale;
     *nanoseconds = sum;
     return true;
 }
@@ -100,7 +100,7 @@ bool timestamp_parse(const char *text, size_t length, int64_t *seconds, uint32_t
         !read_char(&at, end, ':') || !read_digits(&at, end, 2, &day.second))
         return false;
     if (read_char(&at, end, '.') && !read_fraction(&at, end, &fraction)) return false;
-    if (at == end || is_digit(*at) || *at == 'U' || !offset_parse(at, (size_t)(end - at), &offset)) return false;
+    if (at == end || time_is_digit(*at) || *at == 'U' || !offset_parse(at, (size_t)(end - at), &offset)) return false;
     if (day.year < 1 || day.month < 1 || day.month > 12 || day.day < 1 || day.day > days_in_month(day.year, day.month))
         return false;
     if (day.hour > 23 || day.minute > 59 || day.second > 59) return false;
@@ -112,7 +112,7 @@ bool timestamp_parse(const char *text, size_t length, int64_t *seconds, uint32_t
     return true;
 }
 
-/* ".5" of 500000000, without trailing zeros; "" of 0. */
+/* Writes ".5" for 500000000, without trailing zeros; "" for 0. */
 static size_t fraction_text(uint32_t nanoseconds, char *out) {
     if (nanoseconds == 0) return 0;
     size_t length = (size_t)snprintf(out, 12, ".%09u", nanoseconds);
@@ -131,7 +131,7 @@ size_t timestamp_text(int64_t seconds, uint32_t nanoseconds, char *out) {
     return length;
 }
 
-/* Nanoseconds of the unit at *at; 0 where there is none. */
+/* Returns the nanoseconds of the unit at *at, or 0 if it is unknown. */
 static int64_t read_unit(const char **at, const char *end) {
     static const struct {
         const char *name;
@@ -148,18 +148,21 @@ static int64_t read_unit(const char **at, const char *end) {
     return 0;
 }
 
-/* One "12.5m" at *at, added to *sum, which is not positive: the most negative number has no counterpart. */
-static bool read_part(const char **at, const char *end, int64_t *sum) {
+/*
+ * Reads one "12.5m" at *at and adds it to *sum, which is at most 0, because the most negative number has no positive
+ * counterpart.
+ */
+static bool duration_read_part(const char **at, const char *end, int64_t *sum) {
     const char *digits = *at;
     int64_t whole = 0;
-    for (; *at < end && is_digit(**at); ++*at)
+    for (; *at < end && time_is_digit(**at); ++*at)
         if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_sub_overflow(whole, **at - '0', &whole))
             return false;
     size_t count = (size_t)(*at - digits);
     const char *fraction = NULL;
     if (*at < end && **at == '.') {
         fraction = ++*at;
-        while (*at < end && is_digit(**at)) ++*at;
+        while (*at < end && time_is_digit(**at)) ++*at;
         count += (size_t)(*at - fraction);
     }
     const char *fraction_end = *at;
@@ -167,7 +170,7 @@ static bool read_part(const char **at, const char *end, int64_t *sum) {
     if (unit == 0 || count == 0) return false;
     if (__builtin_mul_overflow(whole, unit, &scaled) || __builtin_add_overflow(*sum, scaled, sum)) return false;
     for (int64_t scale = unit; fraction && fraction < fraction_end && scale; fraction++) {
-        /* Each digit is worth a tenth of the one before; what is below a nanosecond is cut off. */
+        /* Each digit is a tenth of the one before; parts below a nanosecond are cut off. */
         int64_t worth = scale / 10 * (*fraction - '0') + scale % 10 * (*fraction - '0') / 10;
         if (__builtin_sub_overflow(*sum, worth, sum)) return false;
         scale /= 10;
@@ -186,7 +189,7 @@ bool duration_parse(const char *text, size_t length, int64_t *nanoseconds) {
     }
     if (at == end) return false;
     while (at < end)
-        if (!read_part(&at, end, &sum)) return false;
+        if (!duration_read_part(&at, end, &sum)) return false;
     if (!negative && __builtin_sub_overflow((int64_t)0, sum, &sum)) return false;
     *nanoseconds = sum;
     return true;

@@ -1,5 +1,6 @@
 /*
- * tokens.c - an expression's tokens as an editor colours them: by their form, and by what is beside them.
+ * tokens.c - the tokens of an expression for syntax colouring in editors, classified by their form and their
+ * neighbours.
  */
 #include "adl/expr/kinds.h"
 #include "adl/expr/lex.h"

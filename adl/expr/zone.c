@@ -1,9 +1,10 @@
 /*
- * zone.c - reads TZif (RFC 8536): a table of moments at which the offset changed, and a rule for all that follow.
+ * zone.c - reads TZif (RFC 8536): a table of the moments when the offset changed, and a rule for later times.
  *
- * A version 2 file holds its data twice: with 32-bit moments for old readers, which is skipped, then with 64-bit ones,
- * then a POSIX TZ string ("CET-1CEST,M3.5.0,M10.5.0/3"), the footer. Modern files end their table where the rule
- * begins, so most moments of today are answered by the footer. Every count is checked against what there is.
+ * A version 2 file contains its data twice: first with 32-bit times for old readers, which is skipped, then with 64-bit
+ * times; then follows the footer, a POSIX TZ string ("CET-1CEST,M3.5.0,M10.5.0/3"). In modern files the rule follows
+ * where the table ends, so the footer answers most queries about the present. Every count is checked against the length
+ * of the data.
  */
 #include "adl/expr/zone.h"
 #include "adl/expr/time.h"
@@ -16,7 +17,7 @@ struct table {
     const unsigned char *moments, *kinds_at, *kinds;
     uint32_t moment_count, kind_count;
     uint32_t moment_size;
-    size_t length; /* of all of it */
+    size_t length; /* total length */
 };
 
 static uint32_t read_u32(const unsigned char *at) {
@@ -29,7 +30,7 @@ static int64_t read_moment(const struct table *table, uint32_t index) {
     return (int64_t)((uint64_t)read_u32(at) << 32 | read_u32(at + 4));
 }
 
-/* The header at `at` and where the parts behind it lie. */
+/* Reads the header at `at` and the positions of the parts after it. */
 static bool table_read(const unsigned char *at, size_t length, uint32_t moment_size, struct table *out) {
     if (length < HEADER || memcmp(at, "TZif", 4) != 0) return false;
     uint64_t utc_flags = read_u32(at + 20), wall_flags = read_u32(at + 24), leaps = read_u32(at + 28);
@@ -55,7 +56,7 @@ static bool kind_offset(const struct table *table, uint32_t kind, int32_t *offse
     return true;
 }
 
-/* How many moments are not after `utc`. */
+/* Returns the number of moments that are not after `utc`. */
 static uint32_t moments_until(const struct table *table, int64_t utc) {
     uint32_t low = 0, high = table->moment_count;
     while (low < high) {
@@ -74,13 +75,13 @@ struct text {
     const char *at, *end;
 };
 
-static bool take(struct text *text, char wanted) {
+static bool zone_take(struct text *text, char wanted) {
     if (text->at == text->end || *text->at != wanted) return false;
     text->at++;
     return true;
 }
 
-static bool take_number(struct text *text, int32_t highest, int32_t *out) {
+static bool zone_take_number(struct text *text, int32_t highest, int32_t *out) {
     int32_t number = 0;
     const char *from = text->at;
     for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++) {
@@ -91,24 +92,24 @@ static bool take_number(struct text *text, int32_t highest, int32_t *out) {
     return text->at > from;
 }
 
-/* [+-]hh[:mm[:ss]], in seconds. */
-static bool take_time(struct text *text, int32_t *seconds) {
+/* Reads [+-]hh[:mm[:ss]] as seconds. */
+static bool zone_take_time(struct text *text, int32_t *seconds) {
     int32_t hours, minutes = 0, rest = 0;
-    bool negative = take(text, '-');
-    if (!negative) take(text, '+');
-    if (!take_number(text, 167, &hours)) return false;
-    if (take(text, ':') && !take_number(text, 59, &minutes)) return false;
-    if (minutes && take(text, ':') && !take_number(text, 59, &rest)) return false;
+    bool negative = zone_take(text, '-');
+    if (!negative) zone_take(text, '+');
+    if (!zone_take_number(text, 167, &hours)) return false;
+    if (zone_take(text, ':') && !zone_take_number(text, 59, &minutes)) return false;
+    if (minutes && zone_take(text, ':') && !zone_take_number(text, 59, &rest)) return false;
     *seconds = (hours * 3600 + minutes * 60 + rest) * (negative ? -1 : 1);
     return true;
 }
 
-/* The abbreviation: letters, or anything between < and >. */
-static bool take_name(struct text *text) {
+/* Reads the abbreviation: letters, or anything between < and >. */
+static bool zone_take_name(struct text *text) {
     const char *from = text->at;
-    if (take(text, '<')) {
+    if (zone_take(text, '<')) {
         while (text->at < text->end && *text->at != '>') text->at++;
-        return take(text, '>');
+        return zone_take(text, '>');
     }
     for (; text->at < text->end; text->at++) {
         char letter = (char)(*text->at | 0x20);
@@ -117,13 +118,14 @@ static bool take_name(struct text *text) {
     return text->at > from;
 }
 
-/* The day of a rule in `year`, in days since 1970: Mm.w.d, Jn or n. */
+/* Reads the day of a rule in `year` (Mm.w.d, Jn or n) as days since 1970. */
 static bool take_day(struct text *text, int32_t year, int64_t *day) {
     int32_t number, month, week, weekday;
     int64_t new_year = days_of(year, 1, 1);
-    if (take(text, 'M')) {
-        if (!take_number(text, 12, &month) || month < 1 || !take(text, '.') || !take_number(text, 5, &week) ||
-            week < 1 || !take(text, '.') || !take_number(text, 6, &weekday))
+    if (zone_take(text, 'M')) {
+        if (!zone_take_number(text, 12, &month) || month < 1 || !zone_take(text, '.') ||
+            !zone_take_number(text, 5, &week) || week < 1 || !zone_take(text, '.') ||
+            !zone_take_number(text, 6, &weekday))
             return false;
         int64_t first = days_of(year, month, 1);
         int64_t after = month == 12 ? days_of(year + 1, 1, 1) : days_of(year, month + 1, 1);
@@ -132,33 +134,33 @@ static bool take_day(struct text *text, int32_t year, int64_t *day) {
         if (*day >= after) *day -= 7;
         return true;
     }
-    bool julian = take(text, 'J');
-    if (!take_number(text, 365, &number) || (julian && number < 1)) return false;
+    bool julian = zone_take(text, 'J');
+    if (!zone_take_number(text, 365, &number) || (julian && number < 1)) return false;
     if (julian && number >= 60 && days_of(year, 3, 1) - new_year == 60) number++; /* J60 is 1 March in every year */
     *day = new_year + number - julian;
     return true;
 }
 
-/* ",day[/time]": the moment of a change in UTC seconds, where `offset` is in force until then. */
+/* Reads ",day[/time]" and returns the moment of the change in UTC seconds; `offset` applies before it. */
 static bool take_change(struct text *text, int32_t year, int32_t offset, int64_t *moment) {
     int64_t day;
     int32_t time = 7200;
-    if (!take(text, ',') || !take_day(text, year, &day)) return false;
-    if (take(text, '/') && !take_time(text, &time)) return false;
+    if (!zone_take(text, ',') || !take_day(text, year, &day)) return false;
+    if (zone_take(text, '/') && !zone_take_time(text, &time)) return false;
     *moment = day * DAY + time - offset;
     return true;
 }
 
 static bool footer_offset(struct text text, int64_t utc, int32_t *offset) {
     int32_t standard, summer;
-    if (!take_name(&text) || !take_time(&text, &standard)) return false;
+    if (!zone_take_name(&text) || !zone_take_time(&text, &standard)) return false;
     standard = -standard; /* POSIX counts west of UTC */
     summer = standard + 3600;
     *offset = standard;
     if (text.at == text.end) return true;
-    if (!take_name(&text)) return false;
+    if (!zone_take_name(&text)) return false;
     if (text.at < text.end && *text.at != ',') {
-        if (!take_time(&text, &summer)) return false;
+        if (!zone_take_time(&text, &summer)) return false;
         summer = -summer;
     }
     struct calendar calendar;
@@ -171,7 +173,7 @@ static bool footer_offset(struct text text, int64_t utc, int32_t *offset) {
     return true;
 }
 
-/* The line between the two newlines behind the table. */
+/* Finds the footer: the line between two newlines after the table. */
 static bool footer_find(const unsigned char *at, size_t length, struct text *out) {
     if (length < 2 || *at != '\n') return false;
     const unsigned char *end = memchr(at + 1, '\n', length - 1);
@@ -194,6 +196,6 @@ bool zone_offset(const void *bytes, size_t length, int64_t utc, int32_t *offset)
     bool last = before == table.moment_count && table.moment_size == 8;
     size_t behind = from + table.length;
     if (last && footer_find(at + behind, length - behind, &footer) && footer_offset(footer, utc, offset)) return true;
-    /* Before the first change the first kind holds. */
+    /* Before the first change, the first kind applies. */
     return kind_offset(&table, before == 0 ? 0 : table.kinds_at[before - 1], offset);
 }

@@ -1,7 +1,7 @@
 /*
- * zone.h - offsets of a named time zone, of the bytes of its TZif file (RFC 8536).
+ * zone.h - the offset of a named time zone, read from the bytes of its TZif file (RFC 8536).
  *
- * Reading the file is the host's (an expression does no I/O); so is finding it, and keeping its bytes:
+ * The host finds and reads the file and keeps its bytes, because an expression does no I/O:
  *
  *     static bool zone(void *self, const char *name, size_t length, int64_t utc, int32_t *offset) {
  *         struct zone_file *file = zones_find(self, name, length);          // /usr/share/zoneinfo/<name>
@@ -16,8 +16,9 @@
 #include <stdint.h>
 
 /*
- * The seconds east of UTC at `utc` (seconds since 1970), years 1 to 9999. False where the bytes are no TZif file; they
- * may come from anywhere. Version 1 files, which know no year after 2037, keep their last offset. Any thread.
+ * Returns the offset at `utc` (seconds since 1970, years 1 to 9999) in seconds east of UTC. Returns false if the bytes,
+ * which need not be trusted, are not a TZif file. Version 1 files end in 2037; their last offset applies afterwards.
+ * Any thread.
  */
 bool zone_offset(const void *bytes, size_t length, int64_t utc, int32_t *offset);
 

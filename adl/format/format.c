@@ -1,8 +1,8 @@
 /*
- * format.c - formatting with its proof: what is given back has been read and formatted again.
+ * format.c - formatting with verification: the result is read and formatted again before it is returned.
  *
- * Whatever a formatter's own faults may be, nobody's document may suffer from them: the new text must read as the same
- * tree, hold the same comments, and stay as it is when formatted once more. Otherwise it is an error, ADL-E016.
+ * A bug of a formatter must never damage a document. The new text must read as the same tree, contain the same
+ * comments, and stay unchanged when it is formatted again. Otherwise formatting fails with ADL-E016.
  */
 #include "adl/format/format.h"
 #include "adl/diagnostic/diagnostic.h"
@@ -34,7 +34,7 @@ static bool same_text(const struct buffer *a, const struct buffer *b) {
     return a->length == b->length && memcmp(buffer_cstr(a), buffer_cstr(b), a->length) == 0;
 }
 
-/* Kinds, values, keys and their order; depth is bounded by the reader. */
+/* Compares kinds, values, keys and their order; the reader bounds the depth. */
 static bool same_node(const struct tree_node *a, const struct tree_node *b) {
     if (a->kind != b->kind || a->count != b->count) return false;
     if (a->kind != TN_ARRAY && a->kind != TN_OBJECT) return value_identical(a->value, b->value);
@@ -45,7 +45,7 @@ static bool same_node(const struct tree_node *a, const struct tree_node *b) {
     return true;
 }
 
-/* Whether `pass`, made from `tree`, reads as the same, and is final. */
+/* True if `pass`, created from `tree`, reads as the same tree and is stable. */
 static bool is_proven(const struct pass *pass, const struct tree *tree) {
     struct source *source = source_new(source_name(tree_source(tree)), buffer_cstr(&pass->out), pass->out.length);
     struct diagnostics *found = diagnostics_new();
@@ -65,7 +65,7 @@ static bool is_proven(const struct pass *pass, const struct tree *tree) {
 static bool format_tree(const struct tree *tree, struct diagnostics *found, struct pass *pass) {
     if (pass_run(pass, tree) && is_proven(pass, tree)) return true;
     diagnostics_add(found, ADL_E016, tree_source(tree), (struct span){0, 0},
-                    "formatting would change what the document means; it was left as it is");
+                    "formatting would change what the document means; the file was not changed");
     return false;
 }
 

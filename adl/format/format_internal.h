@@ -4,12 +4,12 @@
 #ifndef TENON_ADL_FORMAT_INTERNAL_H
 #define TENON_ADL_FORMAT_INTERNAL_H
 
-#include "adl/text/tree.h"
+#include "adl/tree/tree.h"
 #include "adl/value/buffer.h"
 
 /*
- * Writes the tree's source in canonical form to `out`, and its comments' texts to `comments`, both initialised and
- * empty. False where the source is not what the tree says. The tree must be whole and without errors.
+ * Writes the tree's source in canonical form to `out`, and the texts of its comments to `comments`, both initialised
+ * and empty. Returns false if the source does not match the tree. The tree must be whole and without errors.
  */
 bool format_yaml(const struct tree *tree, struct buffer *out, struct buffer *comments);
 bool format_json(const struct tree *tree, struct buffer *out);

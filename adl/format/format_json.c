@@ -1,10 +1,10 @@
 /*
- * format_json.c - JSON indented by two spaces, every item on a line of its own; empty collections stay on theirs.
+ * format_json.c - JSON with two-space indentation and one item per line; empty collections stay on one line.
  *
- * The text is known to be JSON, so this only looks at its tokens: strings and numbers are copied as they were written.
+ * The text is known to be JSON, so only its tokens are examined: strings and numbers are copied unchanged.
  */
 #include "adl/format/format_internal.h"
-#include "adl/text/source.h"
+#include "adl/source/source.h"
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 

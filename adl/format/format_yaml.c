@@ -1,13 +1,13 @@
 /*
  * format_yaml.c - writes a YAML tree again from its source, token by token.
  *
- * The tree says what comes next and how it was written; the text of scalars, anchors and aliases is copied from the
- * source, and the gaps between them are passed by the layout, which keeps comments. Where the source has something
- * else than the tree says, the layout is lost, and nothing is written: that would be a fault of ours.
+ * The tree determines what comes next and how it was written. The text of scalars, anchors and aliases is copied from
+ * the source; the layout handles the gaps between them and keeps comments. If the source does not match the tree, the
+ * layout is marked as lost and nothing is written: that would be a bug of ours.
  *
- * Indentation: `indent` is the column of the collection a value is in (of its keys, or its dashes); what belongs to
- * the value goes two further. The items of a flow collection that is written over several lines go two further than the
- * line that opens it.
+ * Indentation: `indent` is the column of the collection that contains a value (of its keys, or its dashes); the parts
+ * of the value are indented by two more. The items of a flow collection over several lines are indented by two more
+ * than the line that opens it.
  */
 #include "adl/format/format_internal.h"
 #include "adl/format/layout.h"
@@ -16,9 +16,9 @@
 #define STEP 2u
 
 struct place {
-    uint32_t indent; /* of the collection that the value is in */
-    bool root;       /* it is in none */
-    bool dash;       /* it follows the dash of a list item */
+    uint32_t indent; /* column of the collection that contains the value */
+    bool root;       /* the value is not in a collection */
+    bool dash;       /* the value follows the dash of a list item */
 };
 
 static uint32_t inner(const struct place *place) { return place->root ? 0 : place->indent + STEP; }
@@ -27,7 +27,7 @@ static char current(const struct layout *layout) {
     return layout->at < layout->length ? layout->text[layout->at] : '\0';
 }
 
-/* The token at the current place is an indicator: followed by a blank or the end. */
+/* True if the current token is the indicator, followed by a blank or the end. */
 static bool at_indicator(const struct layout *layout, char indicator) {
     if (current(layout) != indicator) return false;
     return layout->at + 1 >= layout->length || layout_is_blank(layout->text[layout->at + 1]);
@@ -39,7 +39,7 @@ static bool at_marker(const struct layout *layout, const char *marker) {
     return layout->at + 3 >= layout->length || layout_is_blank(layout->text[layout->at + 3]);
 }
 
-static void expect(struct layout *layout, char token) {
+static void format_expect_token(struct layout *layout, char token) {
     if (current(layout) != token)
         layout->lost = true;
     else
@@ -53,7 +53,7 @@ static uint32_t trim_left(const struct layout *layout, uint32_t from, uint32_t t
     return from;
 }
 
-/* Trailing blanks mean nothing, except for one that a backslash escapes. */
+/* Removes trailing blanks, except for one that a backslash escapes. */
 static uint32_t trim_right(const struct layout *layout, uint32_t from, uint32_t to, bool escapes) {
     uint32_t end = to, slashes = 0;
     while (end > from && layout_is_blank(layout->text[end - 1])) end--;
@@ -71,8 +71,8 @@ static uint32_t past_break(const struct layout *layout, uint32_t at) {
     return at < layout->length && layout->text[at] == '\n' ? at + 1 : at;
 }
 
-/* A plain or quoted scalar: its lines as they are, the later ones at `indent`. */
-static void write_scalar(struct layout *layout, struct span span, uint32_t indent) {
+/* Writes a plain or quoted scalar: its lines unchanged, later lines at `indent`. */
+static void yaml_write_scalar(struct layout *layout, struct span span, uint32_t indent) {
     if (layout->at != span.start) {
         layout->lost = true;
         return;
@@ -98,11 +98,11 @@ static void write_scalar(struct layout *layout, struct span span, uint32_t inden
 }
 
 struct block_header {
-    uint32_t digit; /* the indentation indicator; 0 where there is none */
+    uint32_t digit; /* the indentation indicator; 0 without one */
     char chomping;  /* '+', '-', or NUL */
 };
 
-static struct block_header read_header(struct layout *layout) {
+static struct block_header yaml_read_header(struct layout *layout) {
     struct block_header header = {0, '\0'};
     for (layout->at++; strchr("+-123456789", current(layout)) && current(layout); layout->at++) {
         char c = current(layout);
@@ -114,7 +114,7 @@ static struct block_header read_header(struct layout *layout) {
     return header;
 }
 
-/* The spaces at the beginning of the line at `at`, and whether there is nothing else in it. */
+/* Returns the number of spaces at the start of the line at `at`; *blank is true if the line has nothing else. */
 static uint32_t line_indent(const struct layout *layout, uint32_t at, bool *blank) {
     uint32_t from = at;
     while (at < layout->length && layout->text[at] == ' ') at++;
@@ -122,7 +122,7 @@ static uint32_t line_indent(const struct layout *layout, uint32_t at, bool *blan
     return at - from;
 }
 
-/* What a block scalar's text is indented by in the source; 0 where it has no text. `least`: what it must exceed. */
+/* Returns the indentation of a block scalar's text in the source, which exceeds `least`; 0 without text. */
 static uint32_t content_indent(const struct layout *layout, uint32_t at, uint32_t least) {
     while (at < layout->length) {
         bool blank;
@@ -133,7 +133,7 @@ static uint32_t content_indent(const struct layout *layout, uint32_t at, uint32_
     return 0;
 }
 
-/* Where the lines of the block scalar end: after the last one that is text, and after the blank ones that follow. */
+/* Finds the end of the last line with text, and of the blank lines after it. */
 static void content_end(const struct layout *layout, uint32_t at, uint32_t indent, uint32_t *text, uint32_t *blanks) {
     *text = *blanks = at;
     while (at < layout->length) {
@@ -160,18 +160,18 @@ static void write_content(struct layout *layout, uint32_t end, uint32_t from_ind
     }
 }
 
-/* A scalar by | or >: its content byte for byte, at a new indentation. */
+/* Writes a scalar by | or >: its content byte for byte, with a new indentation. */
 static void write_block_scalar(struct layout *layout, const struct place *place) {
     const struct layout_level *level = layout->level_count ? &layout->levels[layout->level_count - 1] : NULL;
     char kind = current(layout);
-    struct block_header header = read_header(layout);
+    struct block_header header = yaml_read_header(layout);
     uint32_t at = past_break(layout, line_end(layout, layout->at));
     uint32_t parent = level ? level->column : 0;
     uint32_t old = header.digit ? parent + header.digit : content_indent(layout, at, level ? parent + 1 : 0);
     uint32_t text, blanks;
     content_end(layout, at, old, &text, &blanks);
     uint32_t end = header.chomping == '+' ? blanks : text;
-    /* The last line has no end: no newline is part of the text, so none may become part of it. */
+    /* The last line has no line end, so the text contains no newline there and none may be added. */
     bool open_end = end == layout->length && end > at && !layout_is_break(layout->text[end - 1]);
     layout_text(layout, &kind, 1);
     if (header.digit) buffer_char(&layout->out, (char)('0' + header.digit));
@@ -187,14 +187,14 @@ static void write_block_scalar(struct layout *layout, const struct place *place)
     write_content(layout, end, old, header.digit ? base + header.digit : base + STEP);
     layout->open = false;
     layout->blank = false;
-    /* The next gap shall see the end of the last line, so as to count the blank ones after it. */
+    /* Stay before the line end, so that the next gap counts the blank lines after it. */
     if (header.chomping != '+' && layout_is_break(layout->text[end - 1])) layout->at = end - 1;
 }
 
 /* ---- Properties ---- */
 
-/* `&name` or `*name` at the current place; libyaml's alphabet. */
-static void write_name(struct layout *layout) {
+/* Writes `&name` or `*name` at the current place; libyaml's alphabet. */
+static void yaml_write_name(struct layout *layout) {
     uint32_t end = layout->at + 1;
     while (end < layout->length) {
         char c = layout->text[end];
@@ -207,7 +207,7 @@ static void write_name(struct layout *layout) {
 
 static bool write_anchor(struct layout *layout) {
     if (current(layout) != '&') return false;
-    write_name(layout);
+    yaml_write_name(layout);
     return true;
 }
 
@@ -219,7 +219,7 @@ static bool is_absent(const struct tree_node *node) {
 
 static void write_flow(struct layout *layout, const struct tree_node *node, uint32_t base);
 
-/* A value in a flow collection, after `: ` or at an item's beginning; `lead`: a space comes before it. */
+/* Writes a value in a flow collection, after `: ` or at the start of an item; `lead`: with a space before it. */
 static void write_flow_value(struct layout *layout, const struct tree_node *node, uint32_t indent, bool lead) {
     if (is_absent(node) && current(layout) != '&' && current(layout) != '*') return;
     if (lead) layout_lead(layout, indent + STEP);
@@ -229,17 +229,17 @@ static void write_flow_value(struct layout *layout, const struct tree_node *node
         layout_lead(layout, indent + STEP);
     }
     if (current(layout) == '*')
-        write_name(layout);
+        yaml_write_name(layout);
     else if (node->kind == TN_ARRAY || node->kind == TN_OBJECT)
         write_flow(layout, node, indent);
     else
-        write_scalar(layout, node->span, indent + STEP);
+        yaml_write_scalar(layout, node->span, indent + STEP);
 }
 
-/* `key: value`, `key`, or `? key: value`, at the current place. */
+/* Writes `key: value`, `key`, or `? key: value` at the current place. */
 static void write_flow_pair(struct layout *layout, const struct tree_item *item, uint32_t indent, bool braces) {
     if (current(layout) == '?' && item->key_span.start != layout->at) {
-        expect(layout, '?');
+        format_expect_token(layout, '?');
         layout_gap(layout, indent + STEP, true);
         layout_lead(layout, indent + STEP);
     }
@@ -249,9 +249,9 @@ static void write_flow_pair(struct layout *layout, const struct tree_item *item,
     }
     bool alias = current(layout) == '*';
     if (alias)
-        write_name(layout);
+        yaml_write_name(layout);
     else
-        write_scalar(layout, item->key_span, indent + STEP);
+        yaml_write_scalar(layout, item->key_span, indent + STEP);
     uint32_t next = layout_peek(layout);
     if (next >= layout->length || layout->text[next] != ':') {
         if (!is_absent(item->node)) layout->lost = true;
@@ -262,11 +262,11 @@ static void write_flow_pair(struct layout *layout, const struct tree_item *item,
     next = layout_peek(layout);
     bool named = next < layout->length && (layout->text[next] == '&' || layout->text[next] == '*');
     bool nothing = is_absent(item->node) && !named;
-    if (nothing && braces) return; /* {key} says the same as {key: } */
+    if (nothing && braces) return; /* {key} means the same as {key: } */
     layout->at = colon;
-    if (alias) buffer_char(&layout->out, ' '); /* a colon may belong to an alias' name */
+    if (alias) buffer_char(&layout->out, ' '); /* a colon could be part of the alias name */
     if (!layout->open) layout_line(layout, indent + STEP);
-    expect(layout, ':');
+    format_expect_token(layout, ':');
     if (nothing) {
         buffer_char(&layout->out, ' ');
         return;
@@ -283,7 +283,7 @@ static void write_flow_item(struct layout *layout, const struct tree_node *node,
         write_flow_value(layout, item->node, indent, false);
 }
 
-/* The comma after an item, and the gap around it. Returns whether a line ends there. */
+/* Writes the comma after an item and the gap around it. Returns true if a line ends there. */
 static bool write_comma(struct layout *layout, uint32_t indent, bool last, char closer) {
     uint32_t comma = layout_peek(layout);
     bool there = comma < layout->length && layout->text[comma] == ',';
@@ -298,13 +298,13 @@ static bool write_comma(struct layout *layout, uint32_t indent, bool last, char 
     bool breaks = memchr(layout->text + comma, '\n', next - comma) || memchr(layout->text + comma, '\r', next - comma);
     if (next < layout->length && layout->text[next] == closer && !last) layout->lost = true;
     if (!last || breaks) buffer_char(&layout->out, ',');
-    bool before = layout_gap(layout, indent, false); /* its comments come after the comma */
+    bool before = layout_gap(layout, indent, false); /* comments before the comma are written after it */
     layout->at = comma + 1;
     bool after = layout_gap(layout, indent, false);
     return before || after;
 }
 
-/* The collection at the current place; its items go to base + STEP where they begin lines. */
+/* Writes the flow collection at the current place; items that start lines are at base + STEP. */
 static void write_flow(struct layout *layout, const struct tree_node *node, uint32_t base) {
     char opener = node->kind == TN_ARRAY ? '[' : '{', closer = node->kind == TN_ARRAY ? ']' : '}';
     if (current(layout) != opener) { /* [key: value]: a mapping without braces */
@@ -315,7 +315,7 @@ static void write_flow(struct layout *layout, const struct tree_node *node, uint
         return;
     }
     uint32_t indent = base + STEP;
-    expect(layout, opener);
+    format_expect_token(layout, opener);
     bool breaks = layout_gap(layout, indent, true);
     for (uint32_t i = 0; i < node->count && !layout->lost; i++) {
         if (breaks || !layout->open)
@@ -328,31 +328,31 @@ static void write_flow(struct layout *layout, const struct tree_node *node, uint
     }
     layout->blank = false;
     if ((breaks && node->count > 0) || !layout->open) layout_line(layout, base);
-    expect(layout, closer);
+    format_expect_token(layout, closer);
 }
 
 /* ---- Block collections ---- */
 
-static void write_value(struct layout *layout, const struct tree_node *node, const struct place *place);
+static void yaml_write_value(struct layout *layout, const struct tree_node *node, const struct place *place);
 
 static void push_level(struct layout *layout, uint32_t indent, bool list) {
     uint32_t column = source_locate(layout->source, layout->at).point;
     layout->levels[layout->level_count++] = (struct layout_level){column, indent, list};
 }
 
-/* A key with its properties, up to where the colon is. */
+/* Writes a key with its properties, up to the colon. */
 static void write_key(struct layout *layout, struct span span, const struct place *place) {
     if (write_anchor(layout)) {
         layout_gap(layout, inner(place), true);
         layout_lead(layout, inner(place));
     }
     if (current(layout) == '*') {
-        write_name(layout);
+        yaml_write_name(layout);
         buffer_char(&layout->out, ' ');
     } else if (current(layout) == '|' || current(layout) == '>') {
         write_block_scalar(layout, place);
     } else {
-        write_scalar(layout, span, inner(place));
+        yaml_write_scalar(layout, span, inner(place));
     }
 }
 
@@ -360,7 +360,7 @@ static void write_entry(struct layout *layout, const struct tree_item *item, uin
     struct place place = {indent, false, false};
     bool explicit = current(layout) == '?' && item->key_span.start != layout->at;
     if (explicit) {
-        expect(layout, '?');
+        format_expect_token(layout, '?');
         layout_gap(layout, inner(&place), true);
         layout_lead(layout, inner(&place));
     }
@@ -375,11 +375,13 @@ static void write_entry(struct layout *layout, const struct tree_item *item, uin
         layout_line(layout, indent);
     else if (!layout->open)
         layout->lost = true;
-    expect(layout, ':');
-    write_value(layout, item->node, &place);
+    format_expect_token(layout, ':');
+    yaml_write_value(layout, item->node, &place);
 }
 
-/* The first item goes on the open line, if `inline_first`; every other one begins its line. */
+/*
+ * Writes a block collection. The first item continues the open line if `inline_first`; every other item starts a line.
+ */
 static void write_block(struct layout *layout, const struct tree_node *node, uint32_t indent, bool inline_first) {
     bool list = node->kind == TN_ARRAY;
     push_level(layout, indent, list);
@@ -391,8 +393,8 @@ static void write_block(struct layout *layout, const struct tree_node *node, uin
             layout_line(layout, indent);
         if (list) {
             if (!at_indicator(layout, '-')) layout->lost = true;
-            expect(layout, '-');
-            write_value(layout, node->items[i].node, &(struct place){indent, false, true});
+            format_expect_token(layout, '-');
+            yaml_write_value(layout, node->items[i].node, &(struct place){indent, false, true});
         } else {
             write_entry(layout, &node->items[i], indent);
         }
@@ -401,11 +403,11 @@ static void write_block(struct layout *layout, const struct tree_node *node, uin
     layout->level_count--;
 }
 
-/* A value after `key:`, after `-`, or as the root. */
-static void write_value(struct layout *layout, const struct tree_node *node, const struct place *place) {
+/* Writes a value after `key:`, after `-`, or as the root. */
+static void yaml_write_value(struct layout *layout, const struct tree_node *node, const struct place *place) {
     uint32_t next = layout_peek(layout);
     bool absent = is_absent(node);
-    if (absent) { /* but &name of nothing, or an alias of that, is something */
+    if (absent) { /* an anchor on an empty value, or its alias, must be written */
         bool anchor = next < node->span.start && layout->text[next] == '&';
         bool alias = node->span.start < layout->at && next < layout->length && layout->text[next] == '*';
         if (!anchor && !alias) return;
@@ -423,7 +425,7 @@ static void write_value(struct layout *layout, const struct tree_node *node, con
     bool block = node->style == TREE_BLOCK;
     if (current(layout) == '*' && !(node->kind == TN_OBJECT && block && node->span.start == layout->at)) {
         layout_lead(layout, inner(place));
-        write_name(layout);
+        yaml_write_name(layout);
     } else if (node->kind == TN_ARRAY || node->kind == TN_OBJECT) {
         if (block) {
             write_block(layout, node, inner(place), place->dash && layout->open && !anchored);
@@ -436,13 +438,13 @@ static void write_value(struct layout *layout, const struct tree_node *node, con
         if (block)
             write_block_scalar(layout, place);
         else
-            write_scalar(layout, node->span, place->root ? STEP : inner(place));
+            yaml_write_scalar(layout, node->span, place->root ? STEP : inner(place));
     }
 }
 
 /* ---- The document ---- */
 
-/* Comments, directives and --- before the root. */
+/* Writes comments, directives and --- before the root. */
 static void write_beginning(struct layout *layout) {
     layout_gap(layout, 0, false);
     while (current(layout) == '%' && source_locate(layout->source, layout->at).byte == 0) {
@@ -477,7 +479,7 @@ bool format_yaml(const struct tree *tree, struct buffer *out, struct buffer *com
     write_beginning(&layout);
     if (layout.at < layout.length) {
         layout_gap(&layout, 0, false);
-        write_value(&layout, tree_root(tree), &(struct place){0, true, false});
+        yaml_write_value(&layout, tree_root(tree), &(struct place){0, true, false});
     }
     write_ending(&layout);
     layout_end(&layout);

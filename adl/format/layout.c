@@ -1,5 +1,6 @@
 /*
- * layout.c - see layout.h. The output never has trailing spaces: indentation is written with the text that follows it.
+ * layout.c - implements layout.h. Indentation is written together with the text after it, so the output never has
+ * trailing spaces.
  */
 #include "adl/format/layout.h"
 #include "adl/value/memory.h"
@@ -10,7 +11,7 @@ void layout_init(struct layout *layout, const struct source *source) {
     layout->source = source;
     layout->text = source_text(source);
     layout->length = (uint32_t)source_length(source);
-    layout->at = source_line_span(source, 0).start; /* a byte order mark is not kept */
+    layout->at = source_line_span(source, 0).start; /* a byte order mark is dropped */
     buffer_init(&layout->out, SIZE_MAX);
     buffer_init(&layout->comments, SIZE_MAX);
 }
@@ -70,7 +71,7 @@ uint32_t layout_peek(const struct layout *layout) {
     }
 }
 
-/* Writes the comment's text, without trailing blanks, and passes it. */
+/* Writes the comment's text without trailing blanks, and moves past it. */
 static void write_comment(struct layout *layout) {
     uint32_t start = layout->at, end = comment_end(layout, start);
     layout->at = end;
@@ -81,10 +82,7 @@ static void write_comment(struct layout *layout) {
 }
 
 void layout_comment(struct layout *layout) {
-    if (layout->trailing_count == layout->trailing_capacity) {
-        layout->trailing_capacity = layout->trailing_capacity ? layout->trailing_capacity * 2 : 32;
-        layout->trailing = mem_array(layout->trailing, layout->trailing_capacity, sizeof *layout->trailing);
-    }
+    MEM_GROW(layout->trailing, layout->trailing_count, layout->trailing_capacity);
     buffer_text(&layout->out, "  ");
     layout->trailing[layout->trailing_count++] = (uint32_t)layout->out.length;
     write_comment(layout);
@@ -93,8 +91,8 @@ void layout_comment(struct layout *layout) {
 static uint32_t column_of(const struct layout *layout, uint32_t at) { return source_locate(layout->source, at).point; }
 
 /*
- * The indentation of a comment in `column` that stands before the token at `next`: the token's own, where the comment
- * is not further right; else that of the innermost open collection that is not right of the comment.
+ * The indentation of a comment in `column` before the token at `next`: the token's indentation if the comment is not
+ * further right; else that of the innermost open collection that is not right of the comment.
  */
 static uint32_t comment_indent(const struct layout *layout, uint32_t column, uint32_t next) {
     uint32_t next_column = next < layout->length ? column_of(layout, next) : 0;
@@ -110,7 +108,7 @@ static uint32_t comment_indent(const struct layout *layout, uint32_t column, uin
 bool layout_gap(struct layout *layout, uint32_t indent, bool opening) {
     uint32_t next = layout_peek(layout), breaks = 0;
     bool any_break = false;
-    if (layout->at == next) return false; /* a gap that has been passed: what it said of blank lines holds */
+    if (layout->at == next) return false; /* the gap was passed before: keep its blank line */
     while (layout->at < next) {
         char c = layout->text[layout->at];
         if (c == '#') {
@@ -122,7 +120,7 @@ bool layout_gap(struct layout *layout, uint32_t indent, bool opening) {
                 layout_line(layout, indent == LAYOUT_BY_COLUMN ? comment_indent(layout, column, next) : indent);
                 write_comment(layout);
             }
-            /* Whatever follows begins a new line. */
+            /* The next token starts a new line. */
             buffer_char(&layout->out, '\n');
             layout->open = false;
             opening = false;
@@ -142,8 +140,8 @@ bool layout_gap(struct layout *layout, uint32_t indent, bool opening) {
 
 /* ---- The end ---- */
 
-/* Columns as an editor counts them: characters. */
-static uint32_t code_points(const char *from, const char *to) {
+/* Columns in characters, as in an editor. */
+static uint32_t layout_count_columns(const char *from, const char *to) {
     uint32_t count = 0;
     for (; from < to; from++) count += ((unsigned char)*from & 0xc0) != 0x80;
     return count;
@@ -152,16 +150,16 @@ static uint32_t code_points(const char *from, const char *to) {
 static uint32_t code_width(const char *out, uint32_t comment) {
     uint32_t start = comment;
     while (start > 0 && out[start - 1] != '\n') start--;
-    return code_points(out + start, out + comment) - 2;
+    return layout_count_columns(out + start, out + comment) - 2;
 }
 
-/* Whether the comment at `next` is on the line after that of `comment`. */
+/* True if the comment at `next` is on the line after that of `comment`. */
 static bool follows(const char *out, uint32_t comment, uint32_t next) {
     const char *first = memchr(out + comment, '\n', next - comment);
     return first && !memchr(first + 1, '\n', (size_t)(out + next - first - 1));
 }
 
-/* Comments behind code in lines that follow each other begin in one column, two spaces after the longest code. */
+/* Aligns comments after code in consecutive lines: in one column, two spaces after the longest code. */
 static void align_comments(struct layout *layout) {
     struct buffer aligned;
     buffer_init(&aligned, SIZE_MAX);

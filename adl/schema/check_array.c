@@ -1,16 +1,16 @@
 /*
  * check_array.c - the keywords of arrays.
  *
- * uniqueItems compares short arrays pairwise, in place; longer ones by hash: items are sorted by it, and only equal
- * hashes are compared. The hash is the same in every process, so who writes the instance can make collisions: those
- * comparisons are work like any other and run into its bound.
+ * uniqueItems compares short arrays pairwise, in place. Longer arrays are sorted by hash, and only items with equal
+ * hashes are compared. The hash is the same in every process, so the author of an instance can create collisions: these
+ * comparisons count as work and are bounded like all other work.
  */
 #include <stdlib.h>
 
 #include "adl/schema/internal.h"
 #include "adl/value/memory.h"
 
-#define PAIRWISE_MAX 16 /* items; more are compared by hash */
+#define PAIRWISE_MAX 16 /* items; longer arrays are compared by hash */
 
 static const char *items(size_t count) { return count == 1 ? "item" : "items"; }
 

@@ -1,13 +1,13 @@
 /*
  * check_object.c - the keywords of objects.
  *
- * Members are walked in the instance's order, once, whatever combination of properties, patternProperties and
- * additionalProperties a node has; a name is found by its kept hash.
+ * Members are walked once, in the instance's order, for any combination of properties, patternProperties and
+ * additionalProperties; a name is found by its cached hash.
  */
 #include "adl/schema/internal.h"
 #include "adl/value/memory.h"
 
-/* 1, 0, or -1 with the run ended */
+/* Returns 1 or 0, or -1 after ending the run. */
 static int matches(struct run *run, const struct pattern *pattern, tn_value text, const struct place *place) {
     if (!run->scratch) run->scratch = atomic_exchange(&run->schema->spare->scratch, NULL);
     size_t length;
@@ -18,7 +18,7 @@ static int matches(struct run *run, const struct pattern *pattern, tn_value text
     return -1;
 }
 
-/* One member. `known` tells whether a name or pattern describes it. */
+/* Checks one member. `known` is true if a name or pattern describes it. */
 static bool check_member(struct run *run, const struct members *members, tn_value key, tn_value value,
                          const struct place *place, bool *known) {
     bool good = true;
@@ -92,7 +92,7 @@ CHECK_FUNCTION(check_names) {
     return good;
 }
 
-/* A name that is required and not there; the misspelt one, where there is one, is already reported as unknown. */
+/* Reports a missing required name, unless a misspelt form of it was already reported as unknown. */
 static bool fail_missing(struct run *run, const struct node *node, const struct check *check, tn_value instance,
                          tn_value name, tn_value because, const struct place *place) {
     if (!run->errors) return false;

@@ -1,14 +1,14 @@
 /*
  * check_scalar.c - the keywords of numbers and strings, and enum and const.
  *
- * Comparisons are exact between integers and doubles. A string's length is in code points, counted only where its
- * length in bytes does not decide.
+ * Comparisons are exact between integers and doubles. The length of a string is in code points; they are counted only
+ * if the length in bytes does not decide the result.
  */
 #include "adl/schema/internal.h"
 
-/* "found the number 3, expected …": one sentence of all that compare with the keyword's value. */
-static bool fail_value(struct run *run, const struct node *node, const struct check *check, tn_value instance,
-                       const struct place *place, const char *expected) {
+/* "found the number 3, expected …": the message of all keywords that compare with the keyword's value. */
+static bool fail_comparison(struct run *run, const struct node *node, const struct check *check, tn_value instance,
+                            const struct place *place, const char *expected) {
     if (!run->errors) return false;
     struct buffer message;
     buffer_init(&message, SCHEMA_MESSAGE_MAX);
@@ -25,25 +25,25 @@ static bool fail_value(struct run *run, const struct node *node, const struct ch
 CHECK_FUNCTION(check_minimum) {
     (void)marks;
     return value_compare_numbers(instance, check->value) >= 0 ||
-           fail_value(run, node, check, instance, place, "at least ");
+           fail_comparison(run, node, check, instance, place, "at least ");
 }
 
 CHECK_FUNCTION(check_maximum) {
     (void)marks;
     return value_compare_numbers(instance, check->value) <= 0 ||
-           fail_value(run, node, check, instance, place, "at most ");
+           fail_comparison(run, node, check, instance, place, "at most ");
 }
 
 CHECK_FUNCTION(check_exclusive_minimum) {
     (void)marks;
     return value_compare_numbers(instance, check->value) > 0 ||
-           fail_value(run, node, check, instance, place, "more than ");
+           fail_comparison(run, node, check, instance, place, "more than ");
 }
 
 CHECK_FUNCTION(check_exclusive_maximum) {
     (void)marks;
     return value_compare_numbers(instance, check->value) < 0 ||
-           fail_value(run, node, check, instance, place, "less than ");
+           fail_comparison(run, node, check, instance, place, "less than ");
 }
 
 CHECK_FUNCTION(check_multiple_of) {
@@ -53,10 +53,10 @@ CHECK_FUNCTION(check_multiple_of) {
     } else if (decimal_divides(check->as.decimal, decimal_of(instance))) {
         return true;
     }
-    return fail_value(run, node, check, instance, place, "a multiple of ");
+    return fail_comparison(run, node, check, instance, place, "a multiple of ");
 }
 
-static size_t code_points(const char *text, size_t length) {
+static size_t count_code_points(const char *text, size_t length) {
     size_t count = 0;
     for (size_t i = 0; i < length; i++) count += ((unsigned char)text[i] & 0xc0) != 0x80;
     return count;
@@ -78,8 +78,8 @@ CHECK_FUNCTION(check_min_length) {
     (void)marks;
     size_t bytes;
     const char *text = value_chars(instance, &bytes);
-    if (check->as.count == 0 || bytes / 4 >= check->as.count) return true; /* a character has four bytes at most */
-    size_t found = bytes < check->as.count && !run->errors ? bytes : code_points(text, bytes);
+    if (check->as.count == 0 || bytes / 4 >= check->as.count) return true; /* a character has at most four bytes */
+    size_t found = bytes < check->as.count && !run->errors ? bytes : count_code_points(text, bytes);
     return found >= check->as.count || fail_length(run, node, check, instance, place, found, "least");
 }
 
@@ -88,7 +88,7 @@ CHECK_FUNCTION(check_max_length) {
     size_t bytes;
     const char *text = value_chars(instance, &bytes);
     if (bytes <= check->as.count) return true;
-    size_t found = code_points(text, bytes);
+    size_t found = count_code_points(text, bytes);
     return found <= check->as.count || fail_length(run, node, check, instance, place, found, "most");
 }
 
@@ -96,7 +96,7 @@ CHECK_FUNCTION(check_format) {
     (void)marks;
     size_t length;
     const char *text = value_chars(instance, &length);
-    return check->as.format(text, length) || fail_value(run, node, check, instance, place, "the format ");
+    return check->as.format(text, length) || fail_comparison(run, node, check, instance, place, "the format ");
 }
 
 static bool fail_enum(struct run *run, const struct node *node, const struct check *check, tn_value instance,
@@ -116,7 +116,7 @@ static bool fail_enum(struct run *run, const struct node *node, const struct che
         nearest_init(&near, text, length);
         for (size_t i = 0; i < value_count(check->as.values.strings); i++) {
             text = value_chars(value_key_at(check->as.values.strings, i), &length);
-            nearest_offer(&near, text, length);
+            nearest_add_candidate(&near, text, length);
         }
         if (near.best) buffer_format(&message, "; did you mean \"%s\"?", near.best);
     }
@@ -143,5 +143,5 @@ CHECK_FUNCTION(check_enum) {
 
 CHECK_FUNCTION(check_const) {
     (void)marks;
-    return value_equal(instance, check->value) || fail_value(run, node, check, instance, place, "");
+    return value_equal(instance, check->value) || fail_comparison(run, node, check, instance, place, "");
 }

@@ -1,21 +1,21 @@
 /*
- * closest.c - which alternative was meant, where none of them holds.
+ * closest.c - finds the alternative that was probably meant if none matches.
  *
- * Each branch of the anyOf or oneOf is validated into a list of its own. A branch that expects another kind of value is
- * farthest, then one whose const or enum names another variant (`type: "b"`), then what is wrong in place, then what is
- * wrong deeper down, where at least the way there was right. The nearest branch's errors are reported as if it had been
- * the only one. Branches that only differ in the type or values they want are merged into one sentence, and where
- * several are equally near, one error names each of their first complaints.
+ * Each branch of the anyOf or oneOf is validated into a separate list. The distances, from far to near: a branch that
+ * expects another kind of value; one whose const or enum names another variant (`type: "b"`); one with an error at this
+ * place; one with an error deeper down, because the path to it was right. The nearest branch's errors are reported as
+ * if it were the only branch. Branches that differ only in the expected type or values are merged into one sentence. If
+ * several branches are equally near, one error names the first problem of each.
  */
 #include <string.h>
 
 #include "adl/schema/internal.h"
 #include "adl/value/memory.h"
 
-#define BRANCH_ERRORS_MAX 16u /* errors of a branch that count */
-#define NAMED_MAX         3u  /* equally near branches named in a message */
+#define BRANCH_ERRORS_MAX 16u /* errors of a branch that are counted */
+#define NAMED_MAX         3u  /* equally near branches that a message names */
 
-/* How far each kind of mistake puts a branch. */
+/* The distance that each kind of mistake adds. */
 #define FAR_KIND    1000u
 #define FAR_VARIANT 100u
 #define FAR_VALUE   20u
@@ -35,8 +35,8 @@ static bool is_kind(const struct schema_error *error) {
     return strcmp(error->keyword, "type") == 0 || strcmp(error->keyword, "false") == 0;
 }
 
-/* Of a pointer's rest below the anyOf: whether it is one step. */
-static bool is_member(const char *below) { return *below == '/' && !strchr(below + 1, '/'); }
+/* True if the pointer below the anyOf is a single step. */
+static bool pointer_is_member(const char *below) { return *below == '/' && !strchr(below + 1, '/'); }
 
 static unsigned distance_of(const struct schema_errors *errors, const char *here) {
     size_t start = strlen(here);
@@ -46,9 +46,9 @@ static unsigned distance_of(const struct schema_errors *errors, const char *here
         const char *below = error->pointer + start;
         if (*below == 0)
             distance += is_kind(error) ? FAR_KIND : is_choice(error) ? FAR_VALUE : FAR_HERE;
-        else if (is_member(below) && !error->on_key && is_choice(error))
+        else if (pointer_is_member(below) && !error->on_key && is_choice(error))
             distance += FAR_VARIANT;
-        else if (is_member(below) && error->on_key)
+        else if (pointer_is_member(below) && error->on_key)
             distance += FAR_HERE;
         else
             distance += FAR_DEEPER;
@@ -69,14 +69,14 @@ static void attempt_make(struct attempt *attempt, struct run *run, const struct 
     attempt->distance = distance_of(&attempt->errors, here);
 }
 
-/* The complaint about a value's kind, or choice of values, that is the only one of a branch. */
+/* Returns the branch's error if it is its only one and refers to a value's kind or choice of values. */
 static struct schema_error *only_error(const struct attempt *attempt, bool kind) {
     if (attempt->errors.count != 1) return NULL;
     struct schema_error *error = &attempt->errors.items[0];
     return (kind ? strcmp(error->keyword, "type") == 0 : is_choice(error)) ? error : NULL;
 }
 
-/* The complaint about the choice of values at `pointer`, among others. */
+/* Returns the error about the choice of values at `pointer`. */
 static struct schema_error *choice_at(const struct attempt *attempt, const char *pointer) {
     for (size_t i = 0; i < attempt->errors.count; i++) {
         struct schema_error *error = &attempt->errors.items[i];
@@ -86,8 +86,8 @@ static struct schema_error *choice_at(const struct attempt *attempt, const char 
 }
 
 /*
- * Where all branches complain about the same value, in its kind or its choice: those complaints, as many as branches,
- * in `out`. A choice at a member tells variants apart, so there it decides even where branches have more to say.
+ * If all branches report the same value for its kind or its choice, stores these errors, one per branch, in `out`. A
+ * choice at a member distinguishes variants, so it decides even if the branches have further errors.
  */
 static bool same_complaint(const struct attempt *attempts, size_t count, size_t best, const char *here,
                            struct schema_error **out) {
@@ -96,7 +96,7 @@ static bool same_complaint(const struct attempt *attempts, size_t count, size_t 
     bool only = first != NULL;
     for (size_t i = 0; !first && i < attempts[best].errors.count; i++) {
         struct schema_error *error = &attempts[best].errors.items[i];
-        if (is_choice(error) && !error->on_key && is_member(error->pointer + strlen(here))) first = error;
+        if (is_choice(error) && !error->on_key && pointer_is_member(error->pointer + strlen(here))) first = error;
     }
     if (!first) return false;
     for (size_t i = 0; i < count; i++) {
@@ -112,8 +112,8 @@ static tn_value add_once(tn_value list, tn_value item) {
     return value_push_take(list, value_ref(item));
 }
 
-/* What all branches together would have taken; a new array. */
-static tn_value merged(struct schema_error *const *complaints, size_t count) {
+/* The values or types that all branches together accept; a new array. */
+static tn_value closest_merge(struct schema_error *const *complaints, size_t count) {
     tn_value list = value_array();
     for (size_t i = 0; i < count; i++) {
         tn_value expected = complaints[i]->expected;
@@ -124,10 +124,10 @@ static tn_value merged(struct schema_error *const *complaints, size_t count) {
     return list;
 }
 
-/* One error in place of them all. */
+/* Reports one error instead of all of them. */
 static void report_merged(struct run *run, const struct node *node, const struct check *check,
                           struct schema_error *const *complaints, size_t count) {
-    tn_value expected = merged(complaints, count), found = complaints[0]->found;
+    tn_value expected = closest_merge(complaints, count), found = complaints[0]->found;
     bool kinds = is_kind(complaints[0]);
     struct buffer message;
     buffer_init(&message, SCHEMA_MESSAGE_MAX);
@@ -146,7 +146,7 @@ static void report_merged(struct run *run, const struct node *node, const struct
         for (size_t i = 0; i < value_count(expected); i++) {
             if (!value_is(value_at(expected, i), TN_STRING)) continue;
             text = value_chars(value_at(expected, i), &length);
-            nearest_offer(&near, text, length);
+            nearest_add_candidate(&near, text, length);
         }
         if (near.best) buffer_format(&message, "; did you mean \"%s\"?", near.best);
     }
@@ -157,13 +157,13 @@ static void report_merged(struct run *run, const struct node *node, const struct
     value_unref(expected);
 }
 
-/* The part of a message up to what was expected; 0 where it has none. */
+/* The length of a message up to the expected part; 0 without one. */
 static size_t found_length(const char *message) {
     const char *end = strstr(message, ", expected ");
     return end ? (size_t)(end - message) + strlen(", expected ") : 0;
 }
 
-/* Several are equally near: the first complaint of each. What was found is said once. */
+/* Reports the first error of each of several equally near branches; the found value is mentioned once. */
 static void report_tie(struct run *run, const struct node *node, const struct check *check, tn_value instance,
                        const struct place *place, const struct attempt *attempts, unsigned distance, const char *here) {
     size_t count = check->as.nodes.count, start = strlen(here), named = 0;
@@ -189,8 +189,8 @@ static void report_tie(struct run *run, const struct node *node, const struct ch
     buffer_finish(&message);
 }
 
-static void report(struct run *run, const struct node *node, const struct check *check, tn_value instance,
-                   const struct place *place, struct attempt *attempts, size_t best, const char *here) {
+static void closest_report(struct run *run, const struct node *node, const struct check *check, tn_value instance,
+                           const struct place *place, struct attempt *attempts, size_t best, const char *here) {
     size_t count = check->as.nodes.count, ties = 0;
     for (size_t i = 0; i < count; i++) ties += attempts[i].distance == attempts[best].distance;
     struct schema_error **complaints = mem_array(NULL, count, sizeof(struct schema_error *));
@@ -212,11 +212,11 @@ CHECK_FUNCTION(fail_closest) {
         attempt_make(&attempts[i], run, check->as.nodes.at[i], instance, place, here, NULL);
         if (attempts[i].distance < attempts[best].distance) best = i;
     }
-    if (run->status == TN_OK && run->errors) report(run, node, check, instance, place, attempts, best, here);
+    if (run->status == TN_OK && run->errors) closest_report(run, node, check, instance, place, attempts, best, here);
     unsigned distance = attempts[best].distance;
     for (size_t i = 0; i < count && run->status == TN_OK; i++) {
         if (i != best && (attempts[i].distance != distance || !run->visitor || !run->visitor->every_closest)) continue;
-        if (marks) { /* what the closest branch describes is not unevaluated as well */
+        if (marks) { /* members of the closest branch must not be reported as unevaluated, too */
             schema_errors_finish(&attempts[i].errors);
             attempt_make(&attempts[i], run, check->as.nodes.at[i], instance, place, here, marks);
         }

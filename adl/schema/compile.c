@@ -1,11 +1,11 @@
 /*
- * compile.c - from documents to nodes: finds every subschema, gives each its URI, and resolves references.
+ * compile.c - from documents to nodes: finds every subschema, assigns its URI, and resolves references.
  *
- * Scanning a document makes a node of every subschema at a place that a keyword says holds one, and notes $id, $anchor
- * and $dynamicAnchor on the way; so an $id inside an enum is only data. Then each node is compiled (keywords.c); a
- * reference met there may bring in another document, whose nodes join the end of the queue, so reference cycles need no
- * care. A reference to a place that no keyword describes makes its node when it is met. What fails is said once, with
- * the JSON Pointer in the schema; everything made so far goes with the half-built schema.
+ * Scanning a document creates a node for every place that a keyword defines as a subschema, and records $id, $anchor
+ * and $dynamicAnchor; an $id inside an enum is only data. Then each node is compiled (keywords.c). A reference may load
+ * another document, whose nodes are appended to the queue, so reference cycles need no special handling. A reference to
+ * a place that no keyword describes creates its node when it is resolved. The first failure is reported once, with the
+ * JSON Pointer in the schema, and the incomplete schema is freed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,13 +45,13 @@ static const struct {
     {DRAFT "vocab/content", 0},
 };
 
-static struct node *scan(struct compiler *compiler, tn_value value, struct resource *resource, size_t document,
-                         struct buffer *pointer, unsigned depth);
-static struct resource *load(struct compiler *compiler, const char *uri);
+static struct node *schema_scan(struct compiler *compiler, tn_value value, struct resource *resource, size_t document,
+                                struct buffer *pointer, unsigned depth);
+static struct resource *schema_load(struct compiler *compiler, const char *uri);
 
 /* ---- Errors --------------------------------------------------------------------------------------------------- */
 
-/* "in the schema at `/a/b`" or, in a document reached by reference, "in the schema http://… at `/a/b`". */
+/* "in the schema at `/a/b`"; in a referenced document "in the schema http://… at `/a/b`". */
 static bool __attribute__((format(printf, 5, 0))) vfail_at(struct compiler *compiler, int32_t status, size_t document,
                                                            const char *pointer, const char *format, va_list args) {
     if (compiler->status != TN_OK) return false;
@@ -104,8 +104,9 @@ static tn_value location_key(size_t document, const char *pointer, size_t length
     return key;
 }
 
-/* The node at a pointer of a document, or NULL. */
-static struct node *node_at(const struct compiler *compiler, size_t document, const char *pointer, size_t length) {
+/* Returns the node at a pointer of a document, or NULL. */
+static struct node *compiler_lookup_node(const struct compiler *compiler, size_t document, const char *pointer,
+                                         size_t length) {
     tn_value key = location_key(document, pointer, length);
     tn_value index = key ? value_get_key(compiler->locations, key) : NULL;
     value_unref(key);
@@ -123,7 +124,7 @@ static struct resource *resource_new(struct compiler *compiler, const char *uri,
     struct schema *schema = compiler->schema;
     struct resource *resource = mem_zalloc(sizeof *resource);
     *resource = (struct resource){.uri = mem_text(uri), .document = document, .dialect = dialect};
-    schema->resources = mem_array(schema->resources, schema->resource_count + 1, sizeof *schema->resources);
+    MEM_EXTEND(schema->resources, schema->resource_count);
     compiler->by_uri = value_set_take(compiler->by_uri, uri, value_int((int64_t)schema->resource_count));
     schema->resources[schema->resource_count++] = resource;
     return resource;
@@ -144,10 +145,7 @@ static struct node *node_new(struct compiler *compiler, tn_value value, struct r
     node->resource = resource;
     node->value = value;
     node->pointer = mem_text_n(buffer_cstr(pointer), pointer->length);
-    if (schema->node_count == schema->node_room) {
-        schema->node_room = schema->node_room ? schema->node_room * 2 : 16;
-        schema->nodes = mem_array(schema->nodes, schema->node_room, sizeof(struct node *));
-    }
+    MEM_GROW(schema->nodes, schema->node_count, schema->node_room);
     tn_value key = location_key(resource->document, node->pointer, pointer->length);
     tn_value index = value_int((int64_t)schema->node_count);
     schema->nodes[schema->node_count++] = node;
@@ -179,7 +177,7 @@ static bool dialect_of_metaschema(struct compiler *compiler, size_t document, co
     return true;
 }
 
-/* The dialect of a resource whose root is `value`; without $schema it is the one around it. */
+/* The dialect of a resource whose root is `value`; without $schema, the dialect of the surrounding resource. */
 static bool dialect_find(struct compiler *compiler, tn_value value, size_t document, const char *pointer,
                          uint32_t *dialect) {
     tn_value named = value_get(value, "$schema");
@@ -231,7 +229,7 @@ static bool identify(struct compiler *compiler, tn_value value, struct resource 
         goto out;
     }
     struct resource *known = resource_find(compiler, uri);
-    if (known == *resource && at_root) goto out; /* its own address */
+    if (known == *resource && at_root) goto out; /* the resource's own address */
     if (known && known->root) {
         if (!value_equal(known->root->value, value)) { /* equal: bundled twice */
             good = fail_at(compiler, TN_INVALID, document, pointer, "two different schemas have the `$id` \"%.200s\"",
@@ -244,7 +242,7 @@ static bool identify(struct compiler *compiler, tn_value value, struct resource 
         good = false;
         goto out;
     }
-    if (at_root) { /* the address it came from stays a name of it */
+    if (at_root) { /* the address of the document remains an alternative name */
         int64_t index = value_to_int(value_get(compiler->by_uri, (*resource)->uri));
         compiler->by_uri = value_set_take(compiler->by_uri, uri, value_int(index));
         mem_free((*resource)->uri);
@@ -260,7 +258,7 @@ out:
 static bool note_anchors(struct compiler *compiler, struct node *node) {
     static const char *const keys[ANCHOR_KEYS] = {"$anchor", "$dynamicAnchor"};
     struct resource *resource = node->resource;
-    int64_t index = (int64_t)compiler->schema->node_count - 1; /* of node, the newest */
+    int64_t index = (int64_t)compiler->schema->node_count - 1; /* index of `node`, the newest one */
     for (size_t i = 0; i < ANCHOR_KEYS; i++) {
         tn_value name = value_get(node->value, keys[i]);
         if (!name) continue;
@@ -279,7 +277,7 @@ static bool note_anchors(struct compiler *compiler, struct node *node) {
         else
             compiler->anchors = value_set_key_take(compiler->anchors, key, value_int(index));
         if (i == 0) continue;
-        resource->dynamic = mem_array(resource->dynamic, resource->dynamic_count + 1, sizeof *resource->dynamic);
+        MEM_EXTEND(resource->dynamic, resource->dynamic_count);
         resource->dynamic[resource->dynamic_count++] = (struct anchor){value_chars(name, NULL), node};
     }
     return true;
@@ -289,13 +287,13 @@ static bool scan_child(struct compiler *compiler, tn_value value, const struct n
                        unsigned depth, tn_value key) {
     size_t length = pointer->length;
     if (key) pointer_append(pointer, key);
-    bool good = scan(compiler, value, parent->resource, parent->resource->document, pointer, depth + 1) != NULL;
+    bool good = schema_scan(compiler, value, parent->resource, parent->resource->document, pointer, depth + 1) != NULL;
     pointer->length = length;
     if (pointer->data) pointer->data[length] = 0;
     return good;
 }
 
-/* The subschemas of one keyword. A value of the wrong kind is left to keywords.c to complain about. */
+/* Scans the subschemas of one keyword. keywords.c reports a value of the wrong kind. */
 static bool scan_keyword(struct compiler *compiler, const struct node *node, const struct keyword *keyword,
                          tn_value value, struct buffer *pointer, unsigned depth) {
     int kind = value_kind(value);
@@ -315,15 +313,15 @@ static bool scan_keyword(struct compiler *compiler, const struct node *node, con
     return true;
 }
 
-static struct node *scan(struct compiler *compiler, tn_value value, struct resource *resource, size_t document,
-                         struct buffer *pointer, unsigned depth) {
+static struct node *schema_scan(struct compiler *compiler, tn_value value, struct resource *resource, size_t document,
+                                struct buffer *pointer, unsigned depth) {
     const char *where = buffer_cstr(pointer);
     if (depth > SCHEMA_DEPTH_MAX || pointer->overflow) {
         fail_at(compiler, TN_LIMIT, document, depth > SCHEMA_DEPTH_MAX ? where : "",
                 "subschemas are nested deeper than %u levels, or keys are too long", SCHEMA_DEPTH_MAX);
         return NULL;
     }
-    struct node *known = node_at(compiler, document, where, pointer->length);
+    struct node *known = compiler_lookup_node(compiler, document, where, pointer->length);
     if (known) return known;
     int kind = value_kind(value);
     if (kind != TN_OBJECT && kind != TN_BOOL) {
@@ -357,26 +355,29 @@ static struct node *scan(struct compiler *compiler, tn_value value, struct resou
     return node;
 }
 
-/* Takes the reference to `root`. */
+/* Takes ownership of `root`. */
 static struct resource *document_add(struct compiler *compiler, const char *uri, tn_value root) {
     struct schema *schema = compiler->schema;
     size_t document = schema->document_count;
-    schema->documents = mem_array(schema->documents, document + 1, sizeof *schema->documents);
+    MEM_EXTEND(schema->documents, document);
     schema->documents[schema->document_count++] = (struct document){mem_text(uri), root};
     uint32_t dialect = DIALECT_STANDARD;
     if (value_is(root, TN_OBJECT) && !dialect_find(compiler, root, document, "", &dialect)) return NULL;
     struct resource *resource = resource_new(compiler, uri, document, dialect);
     struct buffer pointer;
     buffer_init(&pointer, SCHEMA_POINTERS_MAX);
-    struct node *node = scan(compiler, root, resource, document, &pointer, 0);
+    struct node *node = schema_scan(compiler, root, resource, document, &pointer, 0);
     buffer_finish(&pointer);
     return node ? resource : NULL;
 }
 
 /* ---- References ------------------------------------------------------------------------------------------------ */
 
-/* The resource at an URI, fetched where it is not known yet. NULL: not found, or an error (status is set). */
-static struct resource *load(struct compiler *compiler, const char *uri) {
+/*
+ * Returns the resource at a URI and loads it if necessary. Returns NULL if it does not exist or on an error (status is
+ * set).
+ */
+static struct resource *schema_load(struct compiler *compiler, const char *uri) {
     struct resource *known = resource_find(compiler, uri);
     if (known) return known;
     tn_value root = metaschema_document(uri);
@@ -391,8 +392,8 @@ static struct resource *load(struct compiler *compiler, const char *uri) {
     return document_add(compiler, uri, root);
 }
 
-/* One step of a JSON Pointer: the unescaped token at *at (after its slash), and the value it leads to. */
-static tn_value step(tn_value value, const char **at, struct buffer *token) {
+/* One step of a JSON Pointer: unescapes the token at *at (after its slash) and returns the value it names. */
+static tn_value schema_step(tn_value value, const char **at, struct buffer *token) {
     buffer_clear(token);
     for (; **at && **at != '/'; ++*at) {
         if (**at == '~' && ((*at)[1] == '0' || (*at)[1] == '1')) {
@@ -413,8 +414,11 @@ static tn_value step(tn_value value, const char **at, struct buffer *token) {
     return index < value_count(value) ? value_at(value, index) : NULL;
 }
 
-/* The node at a JSON Pointer from a resource's root, made where no keyword says there is one. NULL: nothing there. */
-static struct node *follow(struct compiler *compiler, struct resource *resource, const char *fragment) {
+/*
+ * Returns the node at a JSON Pointer from a resource's root; creates it if no keyword describes the place. Returns NULL
+ * if the place does not exist.
+ */
+static struct node *schema_follow(struct compiler *compiler, struct resource *resource, const char *fragment) {
     struct buffer pointer, token;
     buffer_init(&pointer, SCHEMA_POINTERS_MAX);
     buffer_init(&token, SIZE_MAX);
@@ -424,14 +428,14 @@ static struct node *follow(struct compiler *compiler, struct resource *resource,
     struct node *node = resource->root, *passed = resource->root;
     while (value && *fragment == '/') {
         fragment++;
-        value = step(value, &fragment, &token);
+        value = schema_step(value, &fragment, &token);
         tn_value key = value_string(buffer_cstr(&token), token.length);
         if (key) pointer_append(&pointer, key);
         value_unref(key);
-        node = value ? node_at(compiler, document, buffer_cstr(&pointer), pointer.length) : NULL;
+        node = value ? compiler_lookup_node(compiler, document, buffer_cstr(&pointer), pointer.length) : NULL;
         if (node) passed = node;
     }
-    if (value && !node) node = scan(compiler, value, passed->resource, document, &pointer, 0);
+    if (value && !node) node = schema_scan(compiler, value, passed->resource, document, &pointer, 0);
     buffer_finish(&token);
     buffer_finish(&pointer);
     return node;
@@ -448,13 +452,13 @@ struct node *compile_reference(struct compiler *compiler, const struct node *nod
     char *uri = uri_resolve(node->resource->uri, text);
     char *fragment = uri_split(uri);
     struct node *target = NULL;
-    struct resource *resource = load(compiler, uri);
+    struct resource *resource = schema_load(compiler, uri);
     if (!resource || !resource->root) {
         compile_fail(compiler, node, keyword, NULL, "\"%.300s\" refers to a document that cannot be found", text);
     } else if (!uri_decode(fragment)) {
         compile_fail(compiler, node, keyword, NULL, "\"%.300s\" has a malformed %% escape", text);
     } else if (*fragment == 0 || *fragment == '/') {
-        target = follow(compiler, resource, fragment);
+        target = schema_follow(compiler, resource, fragment);
     } else {
         tn_value key = anchor_key(resource->uri, fragment);
         tn_value index = value_get_key(compiler->anchors, key);
@@ -473,7 +477,8 @@ struct node *compile_child(struct compiler *compiler, const struct node *node, c
     buffer_text(&pointer, node->pointer);
     buffer_format(&pointer, "/%s", keyword);
     if (key) pointer_append(&pointer, key);
-    struct node *child = node_at(compiler, node->resource->document, buffer_cstr(&pointer), pointer.length);
+    struct node *child =
+        compiler_lookup_node(compiler, node->resource->document, buffer_cstr(&pointer), pointer.length);
     buffer_finish(&pointer);
     if (!child) compile_fail(compiler, node, keyword, key, "expected a schema: an object, true or false");
     return child;

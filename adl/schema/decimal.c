@@ -1,7 +1,7 @@
 /*
- * decimal.c - numbers as digits × 10^exponent, and remainders of those without a large integer type.
+ * decimal.c - numbers as digits × 10^exponent, and their remainders without a big-integer type.
  *
- * digits is at most 2^63 (an int64) or 17 decimal places (a double), so sums of two remainders fit 64 bits.
+ * digits is at most 2^63 (an int64) or has 17 decimal digits (a double), so the sum of two remainders fits 64 bits.
  */
 #include "adl/schema/decimal.h"
 
@@ -25,7 +25,7 @@ struct decimal decimal_of(tn_value number) {
     for (; i < length && text[i] != 'e' && text[i] != 'E'; i++) {
         if (text[i] == '.') fraction = true;
         if (text[i] < '0' || text[i] > '9') continue;
-        if (digits > UINT64_MAX / 20) { /* only zeros can follow here: 17 digits are significant */
+        if (digits > UINT64_MAX / 20) { /* only zeros can follow, because 17 digits are significant */
             exponent += !fraction;
             continue;
         }
@@ -49,7 +49,7 @@ bool decimal_divides(struct decimal divisor, struct decimal number) {
     if (number.digits == 0) return true;
     int32_t shift = number.exponent - divisor.exponent;
     if (shift < 0) {
-        /* number.digits would have to be divisible by 10^-shift, and it has no trailing zero. */
+        /* number.digits would have to be divisible by 10^-shift, but it has no trailing zero. */
         return false;
     }
     uint64_t rest = number.digits % divisor.digits;

@@ -1,8 +1,9 @@
 /*
- * decimal.h - exact divisibility of numbers as people write them, for `multipleOf`.
+ * decimal.h - exact divisibility of decimal numbers, for `multipleOf`.
  *
- * A double stands for the shortest decimal that reads back as it: what was written, where that had at most 15 digits.
- * So 0.3 is a multiple of 0.1, and 0.35 is not, whatever their binary forms divide to. Exact at every magnitude.
+ * A double represents the shortest decimal that reads back as it, which is the decimal that the author wrote if that
+ * has at most 15 digits. So 0.3 is a multiple of 0.1 and 0.35 is not, although their binary forms are inexact. Exact at
+ * every magnitude.
  *
  *     struct decimal cent = decimal_of(value_double(0.01));
  *     bool whole = decimal_divides(cent, decimal_of(price));
@@ -21,7 +22,7 @@ struct decimal {
 };
 
 struct decimal decimal_of(tn_value number);
-/* Whether `number` is an integer times `divisor`, which must not be 0. */
+/* True if `number` is an integer multiple of `divisor`, which must not be 0. */
 bool decimal_divides(struct decimal divisor, struct decimal number);
 
 #endif

@@ -1,18 +1,18 @@
 /*
- * defaults.c - filling in the `default`s of absent properties.
+ * defaults.c - fills in the `default`s of absent properties.
  *
- * A walk of its own rather than a watched validation, since what is filled in decides which branches hold afterwards:
- * each keyword sees the instance as the ones before it left it. What has nothing to fill comes back as the same value.
- * A default is filled in turn, so a schema that refers to itself beneath a default would never end: both the levels and
- * the number of defaults are bounded, and beyond them the instance simply stays as it is.
+ * This is a separate walk instead of a watched validation, because filled values decide which branches match
+ * afterwards: each keyword sees the instance as the keywords before it left it. An instance without missing defaults is
+ * returned unchanged. A default is filled in turn, so a schema that refers to itself below a default would never end:
+ * levels and the number of defaults are bounded, and beyond these limits the instance stays unchanged.
  */
 #include "adl/schema/internal.h"
 
 #define DEFAULT_LOOK_MAX 16u /* references followed to find a property's default */
 
-static tn_value fill(struct run *run, const struct node *node, tn_value instance, unsigned depth);
+static tn_value defaults_fill(struct run *run, const struct node *node, tn_value instance, unsigned depth);
 
-/* `default` of a node, or of what it refers to; borrowed. */
+/* The `default` of a node or of the node it refers to; borrowed. */
 static tn_value default_of(const struct node *node, unsigned depth) {
     tn_value found = value_get(node->value, "default");
     for (size_t i = 0; !found && depth < DEFAULT_LOOK_MAX && i < node->check_count; i++) {
@@ -31,16 +31,16 @@ static tn_value fill_absent(struct run *run, const struct members *members, tn_v
         tn_value found = default_of(members->named.at[i], 0);
         if (!found || run->defaults == 0) continue;
         run->defaults--;
-        found = fill(run, members->named.at[i], value_ref(found), depth + 1);
+        found = defaults_fill(run, members->named.at[i], value_ref(found), depth + 1);
         object = value_set_key_take(object, value_ref(name), found);
     }
     return object;
 }
 
-/* Fills the member at `index`; the object changes only where the member did. */
+/* Fills the member at `index`; the object changes only if the member did. */
 static tn_value fill_member(struct run *run, const struct node *node, tn_value object, size_t index, unsigned depth) {
     tn_value before = value_value_at(object, index);
-    tn_value after = fill(run, node, value_ref(before), depth + 1);
+    tn_value after = defaults_fill(run, node, value_ref(before), depth + 1);
     if (after != before) return value_set_key_take(object, value_ref(value_key_at(object, index)), after);
     value_unref(after);
     return object;
@@ -71,7 +71,7 @@ static tn_value fill_items(struct run *run, const struct check *check, tn_value 
         const struct node *node = in_prefix ? check->as.items.prefix.at[i] : check->as.items.rest;
         if (!node) break;
         tn_value before = value_at(array, i);
-        tn_value after = fill(run, node, value_ref(before), depth + 1);
+        tn_value after = defaults_fill(run, node, value_ref(before), depth + 1);
         if (after == before)
             value_unref(after);
         else
@@ -81,27 +81,27 @@ static tn_value fill_items(struct run *run, const struct check *check, tn_value 
 }
 
 static tn_value fill_in_place(struct run *run, const struct check *check, tn_value instance, unsigned depth) {
-    if (check->run == check_ref) return fill(run, check->as.node, instance, depth + 1);
-    if (check->run == check_dynamic_ref) return fill(run, check->as.dynamic.node, instance, depth + 1);
+    if (check->run == check_ref) return defaults_fill(run, check->as.node, instance, depth + 1);
+    if (check->run == check_dynamic_ref) return defaults_fill(run, check->as.dynamic.node, instance, depth + 1);
     if (check->run == check_if) {
         bool condition = holds(run, check->as.branch.condition, instance, NULL, NULL);
         const struct node *next = condition ? check->as.branch.then : check->as.branch.otherwise;
-        if (condition) instance = fill(run, check->as.branch.condition, instance, depth + 1);
-        return next ? fill(run, next, instance, depth + 1) : instance;
+        if (condition) instance = defaults_fill(run, check->as.branch.condition, instance, depth + 1);
+        return next ? defaults_fill(run, next, instance, depth + 1) : instance;
     }
     bool all = check->run == check_all_of;
     if (!all && check->run != check_any_of && check->run != check_one_of) return instance;
     for (size_t i = 0; i < check->as.nodes.count; i++) {
         const struct node *branch = check->as.nodes.at[i];
         if (!all && !holds(run, branch, instance, NULL, NULL)) continue;
-        instance = fill(run, branch, instance, depth + 1);
+        instance = defaults_fill(run, branch, instance, depth + 1);
         if (!all) break;
     }
     return instance;
 }
 
-/* Takes the instance. */
-static tn_value fill(struct run *run, const struct node *node, tn_value instance, unsigned depth) {
+/* Takes ownership of the instance. */
+static tn_value defaults_fill(struct run *run, const struct node *node, tn_value instance, unsigned depth) {
     if (depth > SCHEMA_DEFAULTS_DEPTH_MAX || !spend(run, NULL, 1)) return instance;
     struct scope scope = {run->scope, node->resource};
     const struct scope *outer = run->scope;
@@ -123,7 +123,7 @@ static tn_value fill(struct run *run, const struct node *node, tn_value instance
 tn_value schema_with_defaults(const struct schema *schema, tn_value instance) {
     struct run run;
     run_init(&run, schema);
-    tn_value filled = fill(&run, schema->root, value_ref(instance), 0);
+    tn_value filled = defaults_fill(&run, schema->root, value_ref(instance), 0);
     run_finish(&run);
     return filled;
 }

@@ -1,8 +1,8 @@
 /*
- * format.c - assertions of `format`: RFC 3339 dates, RFC 5321 mail addresses, RFC 1123 names, RFC 3986 URIs and so on.
+ * format.c - assertions of `format`: RFC 3339 dates, RFC 5321 mail addresses, RFC 1123 names, RFC 3986 URIs and others.
  *
- * Every function reads bytes, allocates nothing (`regex` excepted), and takes time linear in the length. Only ASCII is
- * valid in any of them. Leap seconds are taken at 23:59:60 UTC of any day. Internationalised names are not decoded.
+ * Every function reads bytes, allocates nothing (except `regex`), and takes time linear in the length. All formats
+ * accept only ASCII. Leap seconds are accepted at 23:59:60 UTC of any day. Internationalised names are not decoded.
  */
 #include "adl/schema/format.h"
 
@@ -16,62 +16,65 @@ struct cursor {
     const char *at, *end;
 };
 
-static bool digit(char c) { return c >= '0' && c <= '9'; }
-static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-static bool hex(char c) { return digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+static bool format_is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool format_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool format_is_hex_digit(char c) {
+    return format_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 static bool among(char c, const char *set) { return c && strchr(set, c); }
 
-static bool take(struct cursor *cursor, char c) {
+static bool format_take(struct cursor *cursor, char c) {
     if (cursor->at == cursor->end || *cursor->at != c) return false;
     cursor->at++;
     return true;
 }
 
-static bool take_any_case(struct cursor *cursor, char lower) {
-    return take(cursor, lower) || take(cursor, (char)(lower - 'a' + 'A'));
+static bool format_take_any_case(struct cursor *cursor, char lower) {
+    return format_take(cursor, lower) || format_take(cursor, (char)(lower - 'a' + 'A'));
 }
 
-/* Exactly `count` digits. */
-static bool take_number(struct cursor *cursor, int count, int *number) {
+/* Reads exactly `count` digits. */
+static bool format_take_number(struct cursor *cursor, int count, int *number) {
     *number = 0;
     for (int i = 0; i < count; i++) {
-        if (cursor->at == cursor->end || !digit(*cursor->at)) return false;
+        if (cursor->at == cursor->end || !format_is_digit(*cursor->at)) return false;
         *number = *number * 10 + (*cursor->at++ - '0');
     }
     return true;
 }
 
-static size_t take_digits(struct cursor *cursor) {
+static size_t format_take_digits(struct cursor *cursor) {
     const char *start = cursor->at;
-    while (cursor->at < cursor->end && digit(*cursor->at)) cursor->at++;
+    while (cursor->at < cursor->end && format_is_digit(*cursor->at)) cursor->at++;
     return (size_t)(cursor->at - start);
 }
 
 /* ---- Dates and times ------------------------------------------------------------------------------------------- */
 
-static bool take_date(struct cursor *cursor) {
+static bool format_take_date(struct cursor *cursor) {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int year, month, day;
-    if (!take_number(cursor, 4, &year) || !take(cursor, '-') || !take_number(cursor, 2, &month) || !take(cursor, '-') ||
-        !take_number(cursor, 2, &day))
+    if (!format_take_number(cursor, 4, &year) || !format_take(cursor, '-') || !format_take_number(cursor, 2, &month) ||
+        !format_take(cursor, '-') || !format_take_number(cursor, 2, &day))
         return false;
     if (month < 1 || month > 12 || day < 1) return false;
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     return day <= days[month - 1] + (month == 2 && leap);
 }
 
-static bool take_time(struct cursor *cursor) {
+static bool format_take_time(struct cursor *cursor) {
     int hour, minute, second, offset_hour = 0, offset_minute = 0, sign = 1;
-    if (!take_number(cursor, 2, &hour) || !take(cursor, ':') || !take_number(cursor, 2, &minute) ||
-        !take(cursor, ':') || !take_number(cursor, 2, &second))
+    if (!format_take_number(cursor, 2, &hour) || !format_take(cursor, ':') || !format_take_number(cursor, 2, &minute) ||
+        !format_take(cursor, ':') || !format_take_number(cursor, 2, &second))
         return false;
-    if (take(cursor, '.') && take_digits(cursor) == 0) return false;
-    if (!take_any_case(cursor, 'z')) {
-        if (take(cursor, '-'))
+    if (format_take(cursor, '.') && format_take_digits(cursor) == 0) return false;
+    if (!format_take_any_case(cursor, 'z')) {
+        if (format_take(cursor, '-'))
             sign = -1;
-        else if (!take(cursor, '+'))
+        else if (!format_take(cursor, '+'))
             return false;
-        if (!take_number(cursor, 2, &offset_hour) || !take(cursor, ':') || !take_number(cursor, 2, &offset_minute))
+        if (!format_take_number(cursor, 2, &offset_hour) || !format_take(cursor, ':') ||
+            !format_take_number(cursor, 2, &offset_minute))
             return false;
     }
     if (hour > 23 || minute > 59 || second > 60 || offset_hour > 23 || offset_minute > 59) return false;
@@ -80,26 +83,27 @@ static bool take_time(struct cursor *cursor) {
     return utc == 23 * 60 + 59;
 }
 
-static bool is_date(const char *text, size_t length) {
+static bool format_is_date(const char *text, size_t length) {
     struct cursor cursor = {text, text + length};
-    return take_date(&cursor) && cursor.at == cursor.end;
+    return format_take_date(&cursor) && cursor.at == cursor.end;
 }
 
-static bool is_time(const char *text, size_t length) {
+static bool format_is_time(const char *text, size_t length) {
     struct cursor cursor = {text, text + length};
-    return take_time(&cursor) && cursor.at == cursor.end;
+    return format_take_time(&cursor) && cursor.at == cursor.end;
 }
 
-static bool is_date_time(const char *text, size_t length) {
+static bool format_is_date_time(const char *text, size_t length) {
     struct cursor cursor = {text, text + length};
-    return take_date(&cursor) && take_any_case(&cursor, 't') && take_time(&cursor) && cursor.at == cursor.end;
+    return format_take_date(&cursor) && format_take_any_case(&cursor, 't') && format_take_time(&cursor) &&
+           cursor.at == cursor.end;
 }
 
-/* Units in order, without gaps: a run of what `units` has. Returns how many there were, or -1. */
+/* Reads consecutive units of `units` in order. Returns their number, or -1. */
 static int take_units(struct cursor *cursor, const char *units) {
     int count = 0;
-    while (cursor->at < cursor->end && digit(*cursor->at)) {
-        take_digits(cursor);
+    while (cursor->at < cursor->end && format_is_digit(*cursor->at)) {
+        format_take_digits(cursor);
         const char *unit = cursor->at < cursor->end && *cursor->at ? strchr(units, *cursor->at) : NULL;
         if (!unit || (count && unit != units)) return -1;
         units = unit + 1;
@@ -111,11 +115,11 @@ static int take_units(struct cursor *cursor, const char *units) {
 
 static bool is_duration(const char *text, size_t length) {
     struct cursor cursor = {text, text + length};
-    if (!take(&cursor, 'P')) return false;
+    if (!format_take(&cursor, 'P')) return false;
     struct cursor weeks = cursor;
-    if (take_digits(&weeks) && take(&weeks, 'W')) return weeks.at == weeks.end;
+    if (format_take_digits(&weeks) && format_take(&weeks, 'W')) return weeks.at == weeks.end;
     int date = take_units(&cursor, "YMD"), time = 0;
-    if (take(&cursor, 'T')) {
+    if (format_take(&cursor, 'T')) {
         time = take_units(&cursor, "HMS");
         if (time < 1) return false;
     }
@@ -127,9 +131,9 @@ static bool is_duration(const char *text, size_t length) {
 static bool is_ipv4(const char *text, size_t length) {
     struct cursor cursor = {text, text + length};
     for (int part = 0; part < 4; part++) {
-        if (part && !take(&cursor, '.')) return false;
+        if (part && !format_take(&cursor, '.')) return false;
         const char *start = cursor.at;
-        size_t digits = take_digits(&cursor);
+        size_t digits = format_take_digits(&cursor);
         if (digits == 0 || digits > 3 || (digits > 1 && *start == '0')) return false;
         int number = 0;
         for (size_t i = 0; i < digits; i++) number = number * 10 + (start[i] - '0');
@@ -145,7 +149,7 @@ static bool is_ipv6(const char *text, size_t length) {
     if (length >= 2 && at[0] == ':' && at[1] == ':') gap = true, at += 2;
     while (at < end) {
         const char *start = at;
-        while (at < end && hex(*at)) at++;
+        while (at < end && format_is_hex_digit(*at)) at++;
         if (at < end && *at == '.') {
             groups += 2;
             return is_ipv4(start, (size_t)(end - start)) && (gap ? groups < 8 : groups == 8);
@@ -171,7 +175,7 @@ static bool is_hostname(const char *text, size_t length) {
             label = 0;
             continue;
         }
-        if (!letter(text[i]) && !digit(text[i]) && (text[i] != '-' || label == 0)) return false;
+        if (!format_is_letter(text[i]) && !format_is_digit(text[i]) && (text[i] != '-' || label == 0)) return false;
         label++;
     }
     return true;
@@ -197,7 +201,9 @@ static bool is_email(const char *text, size_t length) {
         for (; i < length && text[i] != '@'; i++) {
             bool dot = text[i] == '.';
             if (dot && (i == 0 || text[i - 1] == '.' || i + 1 == length || text[i + 1] == '@')) return false;
-            if (!dot && !letter(text[i]) && !digit(text[i]) && !among(text[i], "!#$%&'*+-/=?^_`{|}~")) return false;
+            if (!dot && !format_is_letter(text[i]) && !format_is_digit(text[i]) &&
+                !among(text[i], "!#$%&'*+-/=?^_`{|}~"))
+                return false;
         }
     }
     return i > 0 && i < length && text[i] == '@' && is_mail_domain(text + i + 1, length - i - 1);
@@ -205,20 +211,21 @@ static bool is_email(const char *text, size_t length) {
 
 /* ---- URIs ------------------------------------------------------------------------------------------------------ */
 
-/* Characters of a URI's part: unreserved, sub-delims, those in `more`, and %XX. */
+/* Checks the characters of a URI part: unreserved, sub-delims, those in `more`, and %XX. */
 static bool uri_characters(const char *at, const char *end, const char *more) {
     for (; at < end; at++) {
         if (*at == '%') {
-            if (end - at < 3 || !hex(at[1]) || !hex(at[2])) return false;
+            if (end - at < 3 || !format_is_hex_digit(at[1]) || !format_is_hex_digit(at[2])) return false;
             at += 2;
-        } else if (!letter(*at) && !digit(*at) && !among(*at, "-._~!$&'()*+,;=") && !among(*at, more)) {
+        } else if (!format_is_letter(*at) && !format_is_digit(*at) && !among(*at, "-._~!$&'()*+,;=") &&
+                   !among(*at, more)) {
             return false;
         }
     }
     return true;
 }
 
-static const char *find(const char *at, const char *end, const char *set) {
+static const char *format_lookup(const char *at, const char *end, const char *set) {
     while (at < end && !among(*at, set)) at++;
     return at;
 }
@@ -231,43 +238,43 @@ static bool uri_authority(const char *at, const char *end) {
         break;
     }
     if (at < end && *at == '[') {
-        const char *close = find(at, end, "]");
+        const char *close = format_lookup(at, end, "]");
         if (close == end) return false;
         size_t length = (size_t)(close - at - 1);
         bool future = length && (at[1] == 'v' || at[1] == 'V') && uri_characters(at + 1, close, ":");
         if (!future && !is_ipv6(at + 1, length)) return false;
         at = close + 1;
     } else {
-        const char *colon = find(at, end, ":");
+        const char *colon = format_lookup(at, end, ":");
         if (!uri_characters(at, colon, "")) return false;
         at = colon;
     }
     if (at == end) return true;
     struct cursor port = {at + 1, end};
-    take_digits(&port);
+    format_take_digits(&port);
     return *at == ':' && port.at == end;
 }
 
 static bool uri(const char *at, const char *end, bool absolute) {
-    const char *colon = find(at, end, ":/?#");
+    const char *colon = format_lookup(at, end, ":/?#");
     bool scheme = colon < end && *colon == ':';
     if (scheme) {
-        if (!letter(*at)) return false;
+        if (!format_is_letter(*at)) return false;
         for (; at < colon; at++)
-            if (!letter(*at) && !digit(*at) && !among(*at, "+-.")) return false;
+            if (!format_is_letter(*at) && !format_is_digit(*at) && !among(*at, "+-.")) return false;
         at++;
     }
     if (absolute && !scheme) return false;
     if (end - at >= 2 && at[0] == '/' && at[1] == '/') {
-        const char *stop = find(at + 2, end, "/?#");
+        const char *stop = format_lookup(at + 2, end, "/?#");
         if (!uri_authority(at + 2, stop)) return false;
         at = stop;
     }
-    const char *stop = find(at, end, "?#");
+    const char *stop = format_lookup(at, end, "?#");
     if (!uri_characters(at, stop, ":@/")) return false;
     at = stop;
     if (at < end && *at == '?') {
-        stop = find(at, end, "#");
+        stop = format_lookup(at, end, "#");
         if (!uri_characters(at + 1, stop, ":@/?")) return false;
         at = stop;
     }
@@ -283,7 +290,7 @@ static bool is_uuid(const char *text, size_t length) {
     if (length != 36) return false;
     for (size_t i = 0; i < length; i++) {
         bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        if (dash ? text[i] != '-' : !hex(text[i])) return false;
+        if (dash ? text[i] != '-' : !format_is_hex_digit(text[i])) return false;
     }
     return true;
 }
@@ -297,9 +304,9 @@ static bool is_json_pointer(const char *text, size_t length) {
 
 static bool is_relative_json_pointer(const char *text, size_t length) {
     struct cursor cursor = {text, text + length};
-    size_t digits = take_digits(&cursor);
+    size_t digits = format_take_digits(&cursor);
     if (digits == 0 || (digits > 1 && text[0] == '0')) return false;
-    if (take(&cursor, '#')) return cursor.at == cursor.end;
+    if (format_take(&cursor, '#')) return cursor.at == cursor.end;
     return is_json_pointer(cursor.at, (size_t)(cursor.end - cursor.at));
 }
 
@@ -315,9 +322,9 @@ static const struct {
     const char *name;
     format_fn check;
 } formats[] = {
-    {"date-time", is_date_time},
-    {"date", is_date},
-    {"time", is_time},
+    {"date-time", format_is_date_time},
+    {"date", format_is_date},
+    {"time", format_is_time},
     {"duration", is_duration},
     {"email", is_email},
     {"hostname", is_hostname},

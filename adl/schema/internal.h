@@ -1,11 +1,11 @@
 /*
- * internal.h - what a schema compiles to, and what validating carries along; for the files of adl/schema only.
+ * internal.h - the compiled form of a schema and the state of a validation; private to adl/schema.
  *
- * A schema is its nodes, one for each subschema of each document. A node is a mask of the kinds it allows and a row of
- * checks, grouped by the kind of instance they concern, so that validating is: test the mask, run two short rows. A
- * check is a keyword (or a family of keywords that need each other, such as properties and additionalProperties) with
- * its function and precomputed operands. Nodes refer to each other by pointer; all belong to the schema, and nothing
- * changes once schema_compile has returned.
+ * A schema consists of nodes, one for each subschema of each document. A node is a mask of allowed kinds and a list of
+ * checks, grouped by the kind of instance they apply to; validation tests the mask and runs two short lists. A check is
+ * a keyword (or a family of keywords that depend on each other, such as properties and additionalProperties) with its
+ * function and precomputed operands. Nodes refer to each other by pointer; the schema owns all of them, and nothing
+ * changes after schema_compile.
  */
 #ifndef TENON_ADL_SCHEMA_INTERNAL_H
 #define TENON_ADL_SCHEMA_INTERNAL_H
@@ -20,7 +20,7 @@
 
 /* ---- What a schema is ---------------------------------------------------------------------------------------- */
 
-/* Vocabularies, and deviations of older drafts: which keywords a resource gives a meaning to. */
+/* Vocabularies, and deviations of older drafts: they select the keywords that are active in a resource. */
 #define DIALECT_CORE        1u
 #define DIALECT_APPLICATOR  2u
 #define DIALECT_UNEVALUATED 4u
@@ -29,7 +29,7 @@
 #define DIALECT_LEGACY      32u /* draft 2019-09 and older: items may be a list, no prefixItems */
 #define DIALECT_STANDARD    (DIALECT_CORE | DIALECT_APPLICATOR | DIALECT_UNEVALUATED | DIALECT_VALIDATION)
 
-/* What an instance must be for a check to concern it; LAST come those that need what the others evaluated. */
+/* The kind of instance that a check applies to. LAST contains the checks that depend on what the others evaluated. */
 enum group { GROUP_NUMBER, GROUP_STRING, GROUP_ARRAY, GROUP_OBJECT, GROUP_ANY, GROUP_LAST, GROUP_COUNT };
 
 struct run;
@@ -39,8 +39,8 @@ struct place;
 struct marks;
 
 /*
- * True where the instance passes. False only after fail() or exhausted(). `marks`, where not NULL, is told which
- * members or items were evaluated.
+ * Returns true if the instance passes. Returns false only after fail() or exhausted(). If `marks` is not NULL, the
+ * evaluated members or items are recorded there.
  */
 typedef bool (*check_fn)(struct run *run, const struct node *node, const struct check *check, tn_value instance,
                          const struct place *place, struct marks *marks);
@@ -52,23 +52,23 @@ struct nodes {
 
 /* properties, patternProperties, additionalProperties */
 struct members {
-    tn_value index; /* name → position in named; NULL without properties */
+    tn_value index; /* NULL without `properties` */
     struct nodes named;
-    struct pattern **patterns; /* as many as patterned */
+    struct pattern **patterns; /* one per entry of `patterned` */
     struct nodes patterned;
-    struct node *additional; /* NULL: not given */
+    struct node *additional; /* NULL if absent */
 };
 
-/* dependentRequired, dependentSchemas, dependencies: each name with either names or a node */
+/* dependentRequired, dependentSchemas, dependencies: each name has either names or a node. */
 struct dependent {
-    tn_value name, required; /* borrowed from the document; required NULL where node is not */
+    tn_value name, required; /* borrowed from the document; `required` is NULL if `node` is set */
     struct node *node;
 };
 
 struct check {
     check_fn run;
     const char *keyword;
-    tn_value value; /* of the keyword; borrowed from the document */
+    tn_value value; /* the keyword's value; borrowed from the document */
     uint8_t group, order;
     union {
         struct node *node;
@@ -97,14 +97,14 @@ struct check {
             size_t count;
         } dependents;
         struct {
-            struct node *node; /* what the reference says without the dynamic scope */
-            const char *name;  /* of the anchor, borrowed; NULL where it is not dynamic after all */
+            struct node *node; /* the target without the dynamic scope */
+            const char *name;  /* the anchor's name, borrowed; NULL if the reference is not dynamic */
         } dynamic;
     } as;
 };
 
 struct document {
-    char *uri;     /* "" for the main one without an address */
+    char *uri;     /* "" for a main document without an address */
     tn_value root; /* owned */
 };
 
@@ -113,7 +113,7 @@ struct anchor {
     struct node *node;
 };
 
-/* A schema with an URI of its own: a document's root, or a subschema with $id. */
+/* A schema with its own URI: a document's root, or a subschema with $id. */
 struct resource {
     char *uri;
     size_t document; /* index in schema.documents */
@@ -132,11 +132,11 @@ struct node {
     struct check *checks;
     struct resource *resource;
     tn_value value; /* borrowed from the document */
-    char *pointer;  /* in the document */
+    char *pointer;  /* JSON pointer in the document */
 };
 
 struct spare {
-    _Atomic(void *) scratch; /* a pattern's memory between validations; NULL while in use */
+    _Atomic(void *) scratch; /* a pattern's memory between validations; NULL during use */
 };
 
 struct schema {
@@ -144,7 +144,7 @@ struct schema {
     struct node *root;
     struct node **nodes;
     struct resource **resources;
-    struct document *documents; /* [0] is what was compiled */
+    struct document *documents; /* [0] is the main document */
     size_t node_count, node_room, resource_count, document_count;
     struct spare *spare;
     uint32_t work;
@@ -161,7 +161,7 @@ struct compiler {
     tn_value locations;   /* "document#pointer" → index in schema.nodes */
     tn_value anchors;     /* "uri#name" → index in schema.nodes */
     tn_value by_uri;      /* uri → index in schema.resources */
-    size_t pointer_bytes; /* of all nodes */
+    size_t pointer_bytes; /* bytes of the pointers of all nodes */
 };
 
 /* How a keyword holds subschemas. */
@@ -169,23 +169,29 @@ enum shape { SHAPE_NONE, SHAPE_ONE, SHAPE_LIST, SHAPE_MAP, SHAPE_ONE_OR_LIST, SH
 
 struct keyword {
     const char *name;
-    uint32_t dialect; /* any of these gives it a meaning */
-    uint32_t not_in;  /* any of these takes it away */
+    uint32_t dialect; /* the keyword is active in any of these */
+    uint32_t not_in;  /* the keyword is inactive in any of these */
     enum shape shape;
     enum group group;
     bool (*compile)(struct compiler *compiler, struct node *node, const struct keyword *keyword, tn_value value);
 };
 
-const struct keyword *keyword_find(tn_value name, uint32_t dialect); /* NULL: an annotation */
-/* Fills in the checks of a node. */
+const struct keyword *keyword_find(tn_value name, uint32_t dialect); /* NULL if it is an annotation */
+/* Creates the checks of a node. */
 bool keywords_compile(struct compiler *compiler, struct node *node);
 
 /* Sets the error; `keyword` and `key` may be NULL and extend the node's pointer. Returns false. */
 bool compile_fail(struct compiler *compiler, const struct node *node, const char *keyword, tn_value key,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* The subschema at node/keyword or node/keyword/key; key NULL, a string, or an integer. It exists: scanning made it. */
+/*
+ * Returns the subschema at node/keyword or node/keyword/key; key is NULL, a string, or an integer. It exists because
+ * scanning created it.
+ */
 struct node *compile_child(struct compiler *compiler, const struct node *node, const char *keyword, tn_value key);
-/* The node a reference in `node` means; NULL after compile_fail. `anchor` gets the plain-name fragment, or "". */
+/*
+ * Returns the target of a reference in `node`, or NULL after compile_fail. `anchor` is set to the plain-name fragment,
+ * or "".
+ */
 struct node *compile_reference(struct compiler *compiler, const struct node *node, const char *keyword, tn_value value,
                                bool *to_dynamic_anchor);
 
@@ -194,17 +200,17 @@ tn_value metaschema_document(const char *uri);
 
 /* ---- Validating ----------------------------------------------------------------------------------------------- */
 
-/* A location in the instance, on the stack of who descended to it; the root is NULL. */
+/* A location in the instance, stored on the stack of the function that descended to it; the root is NULL. */
 struct place {
     const struct place *parent;
-    tn_value key; /* NULL: an item */
+    tn_value key; /* NULL for an item */
     size_t index;
     bool on_key;
 };
 
-#define MARKS_INLINE 4 /* words: 256 members or items without allocation */
+#define MARKS_INLINE 4 /* words for 256 members or items without an allocation */
 
-/* Which members or items have been evaluated: bits by position. */
+/* The evaluated members or items, as bits by position. */
 struct marks {
     bool all;
     size_t words;
@@ -212,7 +218,7 @@ struct marks {
     uint64_t room[MARKS_INLINE];
 };
 
-/* The resources entered on the way here, for $dynamicRef. */
+/* The resources entered on the way to this node, for $dynamicRef. */
 struct scope {
     const struct scope *parent;
     const struct resource *resource;
@@ -220,52 +226,49 @@ struct scope {
 
 struct visitor {
     void (*visit)(struct visitor *visitor, const struct node *node, tn_value instance, const struct place *place);
-    bool (*enters)(struct visitor *visitor, const struct place *place); /* NULL: every place */
-    bool every_closest; /* where no branch holds, all of the closest ones and not the first */
+    bool (*enters)(struct visitor *visitor, const struct place *place); /* NULL to visit every place */
+    bool every_closest; /* if no branch matches, visits all of the closest ones instead of the first */
 };
 
 struct run {
     const struct schema *schema;
-    struct schema_errors *errors; /* NULL: the verdict alone, unless there is a visitor */
-    struct schema_errors *report; /* where they end up: errors, except while a branch is tried out */
+    struct schema_errors *errors; /* NULL if errors are not collected */
+    struct schema_errors *report; /* final list: `errors`, except while a branch is tried */
     struct visitor *visitor;      /* NULL unless walking */
     const struct scope *scope;
-    uint64_t work;     /* left */
-    uint32_t nesting;  /* left */
-    uint32_t defaults; /* left to fill in */
-    int32_t status;    /* TN_LIMIT once exhausted: everything then ends */
+    uint64_t work;     /* work units that are left */
+    uint32_t nesting;  /* levels that are left */
+    uint32_t defaults; /* defaults that may still be filled in */
+    int32_t status;    /* TN_LIMIT after a limit was reached; everything then ends */
     void *scratch;
 };
 
-/* Whether to go on after a failure. */
+/* True if validation continues after a failure. */
 static inline bool run_thorough(const struct run *run) { return run->errors || run->visitor; }
 
 void run_init(struct run *run, const struct schema *schema);
 void run_finish(struct run *run);
 
-/* Whether `instance` passes `node`. */
+/* Returns true if `instance` passes `node`. */
 bool evaluate(struct run *run, const struct node *node, tn_value instance, const struct place *place,
               struct marks *marks);
-/* The same for another part of the instance; a visitor may skip it. */
+/* Like evaluate, for another part of the instance; a visitor may skip it. */
 bool descend(struct run *run, const struct node *node, tn_value instance, const struct place *place);
-/* The same, verdict alone: reports and visits nothing. */
+/* Like evaluate, but reports and visits nothing. */
 bool holds(struct run *run, const struct node *node, tn_value instance, const struct place *place, struct marks *marks);
-/* Uses up work; false, with the run ended, where none is left. */
+/* Uses work units; returns false and ends the run if none are left. */
 bool spend(struct run *run, const struct place *place, uint64_t amount);
 bool exhausted(struct run *run, const struct place *place, const char *what);
 
-void marks_init(struct marks *marks, tn_value instance);
-void marks_finish(struct marks *marks);
 static inline void marks_set(struct marks *marks, size_t index) { marks->bits[index / 64] |= 1ull << (index % 64); }
 static inline bool marks_has(const struct marks *marks, size_t index) {
     return marks->all || (marks->bits[index / 64] >> (index % 64) & 1);
 }
-void marks_merge(struct marks *into, const struct marks *from);
 
 #define CHECK_FUNCTION(name)                                                                                           \
     bool name(struct run *run, const struct node *node, const struct check *check, tn_value instance,                  \
               const struct place *place, struct marks *marks)
-/* No branch of anyOf or oneOf holds: reports (or visits) the one that came closest. Returns false. */
+/* Called if no branch of anyOf or oneOf matches: reports (or visits) the closest one. Returns false. */
 CHECK_FUNCTION(fail_closest);
 
 CHECK_FUNCTION(check_minimum);
@@ -302,7 +305,7 @@ CHECK_FUNCTION(check_if);
 
 /* ---- Reporting ------------------------------------------------------------------------------------------------ */
 
-/* What an error says besides its message. */
+/* The parts of an error besides its message. */
 struct finding {
     const struct node *node;
     const char *keyword;
@@ -310,25 +313,25 @@ struct finding {
     tn_value found, expected; /* borrowed */
     const char *suggestion;
     size_t suggestion_length;
-    const char *pointer; /* instead of place, where that is gone */
+    const char *pointer; /* used instead of `place` if that no longer exists */
 };
 
-/* Both return false. Nothing is formatted where errors are not wanted. */
+/* Both return false. Nothing is formatted if errors are not needed. */
 bool fail(struct run *run, const struct node *node, const struct check *check, tn_value found,
           const struct place *place, const char *format, ...) __attribute__((format(printf, 6, 7)));
 bool fail_finding(struct run *run, const struct finding *finding, const char *message);
 bool fail_kind(struct run *run, const struct node *node, tn_value instance, const struct place *place);
-/* A member that nothing describes: `place` is the member's. */
+/* Reports a member that the schema does not describe: `place` is the member's. */
 bool fail_unknown(struct run *run, const struct node *node, const struct check *check, const struct place *place);
 
 void errors_init(struct schema_errors *errors, size_t limit);
-/* Moves them over, as far as there is room; `from` is empty after. */
+/* Moves the errors while there is room; `from` is empty afterwards. */
 void errors_move(struct schema_errors *errors, struct schema_errors *from);
-char *place_pointer(const struct place *place); /* mem_free it */
-/* A value as a sentence has it: `the string "abc"`, `the number 3`, `an array of 2 items`, `null`. */
+char *place_pointer(const struct place *place); /* free it with mem_free */
+/* Describes a value for a sentence: `the string "abc"`, `the number 3`, `an array of 2 items`, `null`. */
 void describe(struct buffer *out, tn_value value);
 void describe_short(struct buffer *out, tn_value value);  /* as JSON, cut */
-void describe_types(struct buffer *out, tn_value type);   /* `a number or null`, of the keyword's value */
+void describe_types(struct buffer *out, tn_value type);   /* `a number or null`, from the keyword's value */
 void describe_values(struct buffer *out, tn_value array); /* `"a", "b" or 3`, cut */
 void pointer_append(struct buffer *out, tn_value key);    /* "/" and the key, escaped; key a string or an integer */
 

@@ -1,10 +1,10 @@
 /*
- * keywords.c - the table of keywords: how each holds subschemas (for scanning), and what check it becomes.
+ * keywords.c - the table of keywords: how each contains subschemas (for scanning), and the check it becomes.
  *
- * A row's compile function checks the shape of the keyword's value, as the metaschema would, and appends a check to the
- * node. Keywords that only make sense together (properties and additionalProperties, contains and minContains, if and
- * then) become one check, made by whichever of them is met first. A keyword that asserts nothing has no function: its
- * subschemas are known, and that is all. What the table does not name is an annotation.
+ * A row's compile function checks the form of the keyword's value, as the metaschema would, and appends a check to the
+ * node. Keywords that depend on each other (properties and additionalProperties, contains and minContains, if and then)
+ * become one check, created by the first of them. A keyword that asserts nothing has no function; its subschemas are
+ * only known. Keywords that are not in the table are annotations.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@
 #define COMPILE_FUNCTION(name)                                                                                         \
     static bool name(struct compiler *compiler, struct node *node, const struct keyword *keyword, tn_value value)
 
-static bool expected(struct compiler *compiler, const struct node *node, const char *keyword, tn_value value,
-                     const char *what) {
+static bool keyword_expected(struct compiler *compiler, const struct node *node, const char *keyword, tn_value value,
+                             const char *what) {
     struct buffer found;
     buffer_init(&found, SCHEMA_MESSAGE_MAX);
     describe(&found, value);
@@ -33,8 +33,8 @@ static bool expected(struct compiler *compiler, const struct node *node, const c
     return false;
 }
 
-static struct check *add(struct node *node, const struct keyword *keyword, tn_value value, check_fn run) {
-    node->checks = mem_array(node->checks, node->check_count + 1u, sizeof *node->checks);
+static struct check *keyword_add_check(struct node *node, const struct keyword *keyword, tn_value value, check_fn run) {
+    MEM_EXTEND(node->checks, node->check_count);
     struct check *check = &node->checks[node->check_count];
     *check = (struct check){.run = run, .keyword = keyword->name, .value = value, .group = (uint8_t)keyword->group};
     check->order = node->check_count++;
@@ -47,37 +47,37 @@ static bool has(const struct node *node, check_fn run) {
     return false;
 }
 
-static bool child(struct compiler *compiler, const struct node *node, const char *keyword, tn_value key,
-                  struct node **out) {
+static bool keyword_child(struct compiler *compiler, const struct node *node, const char *keyword, tn_value key,
+                          struct node **out) {
     *out = compile_child(compiler, node, keyword, key);
     return *out != NULL;
 }
 
-/* The subschemas of a list. */
-static bool children(struct compiler *compiler, const struct node *node, const char *keyword, tn_value value,
-                     struct nodes *out) {
+/* Compiles the subschemas of a list. */
+static bool keyword_children(struct compiler *compiler, const struct node *node, const char *keyword, tn_value value,
+                             struct nodes *out) {
     size_t count = value_count(value);
     if (!value_is(value, TN_ARRAY) || count == 0)
-        return expected(compiler, node, keyword, value, "an array of one schema or more");
+        return keyword_expected(compiler, node, keyword, value, "an array with at least one schema");
     out->at = mem_array(NULL, count, sizeof(struct node *));
     for (size_t i = 0; i < count; i++, out->count++)
-        if (!child(compiler, node, keyword, value_int((int64_t)i), &out->at[i])) return false;
+        if (!keyword_child(compiler, node, keyword, value_int((int64_t)i), &out->at[i])) return false;
     return true;
 }
 
-static bool object(struct compiler *compiler, const struct node *node, const char *keyword, tn_value value) {
-    return value_is(value, TN_OBJECT) || expected(compiler, node, keyword, value, "an object");
+static bool keyword_is_object(struct compiler *compiler, const struct node *node, const char *keyword, tn_value value) {
+    return value_is(value, TN_OBJECT) || keyword_expected(compiler, node, keyword, value, "an object");
 }
 
 static bool count_of(struct compiler *compiler, const struct node *node, const char *keyword, tn_value value,
                      uint64_t *out) {
     int64_t integer;
-    if (value_is_number(value) && value_to_double(value) > 1e15) { /* larger than anything there is */
+    if (value_is_number(value) && value_to_double(value) > 1e15) { /* larger than any possible count */
         *out = UINT64_MAX;
         return true;
     }
     if (!value_is_number(value) || !value_as_int(value, &integer) || integer < 0)
-        return expected(compiler, node, keyword, value, "an integer that is not negative");
+        return keyword_expected(compiler, node, keyword, value, "a non-negative integer");
     *out = (uint64_t)integer;
     return true;
 }
@@ -103,15 +103,15 @@ static bool fail_type(struct compiler *compiler, const struct node *node, const 
         struct nearest near;
         nearest_init(&near, text, length);
         for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-            nearest_offer(&near, types[i].name, strlen(types[i].name));
+            nearest_add_candidate(&near, types[i].name, strlen(types[i].name));
         if (near.best) buffer_format(&what, "; did you mean \"%s\"?", near.best);
     }
-    expected(compiler, node, keyword, name, buffer_cstr(&what));
+    keyword_expected(compiler, node, keyword, name, buffer_cstr(&what));
     buffer_finish(&what);
     return false;
 }
 
-static bool add_type(struct compiler *compiler, struct node *node, const char *keyword, tn_value name) {
+static bool keyword_add_type(struct compiler *compiler, struct node *node, const char *keyword, tn_value name) {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (!value_text_is(name, types[i].name)) continue;
         node->kinds |= types[i].kinds;
@@ -123,15 +123,15 @@ static bool add_type(struct compiler *compiler, struct node *node, const char *k
 
 COMPILE_FUNCTION(compile_type) {
     node->kinds = 0;
-    if (!value_is(value, TN_ARRAY)) return add_type(compiler, node, keyword->name, value);
+    if (!value_is(value, TN_ARRAY)) return keyword_add_type(compiler, node, keyword->name, value);
     for (size_t i = 0; i < value_count(value); i++)
-        if (!add_type(compiler, node, keyword->name, value_at(value, i))) return false;
+        if (!keyword_add_type(compiler, node, keyword->name, value_at(value, i))) return false;
     return value_count(value) > 0 || fail_type(compiler, node, keyword->name, value);
 }
 
 COMPILE_FUNCTION(compile_enum) {
-    if (!value_is(value, TN_ARRAY)) return expected(compiler, node, keyword->name, value, "an array of values");
-    struct check *check = add(node, keyword, value, check_enum);
+    if (!value_is(value, TN_ARRAY)) return keyword_expected(compiler, node, keyword->name, value, "an array of values");
+    struct check *check = keyword_add_check(node, keyword, value, check_enum);
     check->as.values.strings = value_object();
     check->as.values.others = value_array();
     for (size_t i = 0; i < value_count(value); i++) {
@@ -146,7 +146,7 @@ COMPILE_FUNCTION(compile_enum) {
 
 COMPILE_FUNCTION(compile_const) {
     (void)compiler;
-    add(node, keyword, value, check_const);
+    keyword_add_check(node, keyword, value, check_const);
     return true;
 }
 
@@ -154,7 +154,7 @@ COMPILE_FUNCTION(compile_ref) {
     bool dynamic;
     struct node *target = compile_reference(compiler, node, keyword->name, value, &dynamic);
     if (!target) return false;
-    add(node, keyword, value, check_ref)->as.node = target;
+    keyword_add_check(node, keyword, value, check_ref)->as.node = target;
     return true;
 }
 
@@ -162,7 +162,7 @@ COMPILE_FUNCTION(compile_dynamic_ref) {
     bool dynamic;
     struct node *target = compile_reference(compiler, node, keyword->name, value, &dynamic);
     if (!target) return false;
-    struct check *check = add(node, keyword, value, check_dynamic_ref);
+    struct check *check = keyword_add_check(node, keyword, value, check_dynamic_ref);
     check->as.dynamic.node = target;
     check->as.dynamic.name = dynamic ? value_chars(value_get(target->value, "$dynamicAnchor"), NULL) : NULL;
     return true;
@@ -170,7 +170,8 @@ COMPILE_FUNCTION(compile_dynamic_ref) {
 
 static bool compile_list(struct compiler *compiler, struct node *node, const struct keyword *keyword, tn_value value,
                          check_fn run) {
-    return children(compiler, node, keyword->name, value, &add(node, keyword, value, run)->as.nodes);
+    return keyword_children(compiler, node, keyword->name, value,
+                            &keyword_add_check(node, keyword, value, run)->as.nodes);
 }
 
 COMPILE_FUNCTION(compile_all_of) { return compile_list(compiler, node, keyword, value, check_all_of); }
@@ -178,23 +179,24 @@ COMPILE_FUNCTION(compile_any_of) { return compile_list(compiler, node, keyword, 
 COMPILE_FUNCTION(compile_one_of) { return compile_list(compiler, node, keyword, value, check_one_of); }
 
 COMPILE_FUNCTION(compile_not) {
-    return child(compiler, node, keyword->name, NULL, &add(node, keyword, value, check_not)->as.node);
+    return keyword_child(compiler, node, keyword->name, NULL,
+                         &keyword_add_check(node, keyword, value, check_not)->as.node);
 }
 
 COMPILE_FUNCTION(compile_if) {
     bool then = value_get(node->value, "then"), otherwise = value_get(node->value, "else");
-    struct check *check = add(node, keyword, value, check_if);
-    return child(compiler, node, "if", NULL, &check->as.branch.condition) &&
-           (!then || child(compiler, node, "then", NULL, &check->as.branch.then)) &&
-           (!otherwise || child(compiler, node, "else", NULL, &check->as.branch.otherwise));
+    struct check *check = keyword_add_check(node, keyword, value, check_if);
+    return keyword_child(compiler, node, "if", NULL, &check->as.branch.condition) &&
+           (!then || keyword_child(compiler, node, "then", NULL, &check->as.branch.then)) &&
+           (!otherwise || keyword_child(compiler, node, "else", NULL, &check->as.branch.otherwise));
 }
 
 /* ---- Of numbers and strings ------------------------------------------------------------------------------------ */
 
 static bool compile_bound(struct compiler *compiler, struct node *node, const struct keyword *keyword, tn_value value,
                           check_fn run) {
-    if (!value_is_number(value)) return expected(compiler, node, keyword->name, value, "a number");
-    add(node, keyword, value, run);
+    if (!value_is_number(value)) return keyword_expected(compiler, node, keyword->name, value, "a number");
+    keyword_add_check(node, keyword, value, run);
     return true;
 }
 
@@ -205,8 +207,8 @@ COMPILE_FUNCTION(compile_under) { return compile_bound(compiler, node, keyword, 
 
 COMPILE_FUNCTION(compile_multiple_of) {
     if (!value_is_number(value) || value_to_double(value) <= 0)
-        return expected(compiler, node, keyword->name, value, "a number above 0");
-    add(node, keyword, value, check_multiple_of)->as.decimal = decimal_of(value);
+        return keyword_expected(compiler, node, keyword->name, value, "a number above 0");
+    keyword_add_check(node, keyword, value, check_multiple_of)->as.decimal = decimal_of(value);
     return true;
 }
 
@@ -214,7 +216,7 @@ static bool compile_count(struct compiler *compiler, struct node *node, const st
                           check_fn run) {
     uint64_t count;
     if (!count_of(compiler, node, keyword->name, value, &count)) return false;
-    add(node, keyword, value, run)->as.count = count;
+    keyword_add_check(node, keyword, value, run)->as.count = count;
     return true;
 }
 
@@ -236,24 +238,24 @@ static bool compile_regex(struct compiler *compiler, const struct node *node, co
 }
 
 COMPILE_FUNCTION(compile_pattern) {
-    if (!value_is(value, TN_STRING)) return expected(compiler, node, keyword->name, value, "a string");
+    if (!value_is(value, TN_STRING)) return keyword_expected(compiler, node, keyword->name, value, "a string");
     struct pattern *pattern;
     if (!compile_regex(compiler, node, keyword->name, NULL, value, &pattern)) return false;
-    add(node, keyword, value, check_pattern)->as.pattern = pattern;
+    keyword_add_check(node, keyword, value, check_pattern)->as.pattern = pattern;
     return true;
 }
 
 COMPILE_FUNCTION(compile_format) {
-    if (!value_is(value, TN_STRING)) return expected(compiler, node, keyword->name, value, "a string");
+    if (!value_is(value, TN_STRING)) return keyword_expected(compiler, node, keyword->name, value, "a string");
     format_fn format = format_find(value_chars(value, NULL));
     if (format && (compiler->schema->assert_format || (node->resource->dialect & DIALECT_FORMAT)))
-        add(node, keyword, value, check_format)->as.format = format;
+        keyword_add_check(node, keyword, value, check_format)->as.format = format;
     return true;
 }
 
 /* ---- Of arrays ------------------------------------------------------------------------------------------------- */
 
-/* items, prefixItems and, in older drafts, additionalItems: one check. */
+/* items, prefixItems and, in older drafts, additionalItems are one check. */
 COMPILE_FUNCTION(compile_items) {
     if (has(node, check_items)) return true;
     bool legacy = node->resource->dialect & DIALECT_LEGACY;
@@ -263,28 +265,28 @@ COMPILE_FUNCTION(compile_items) {
     if (legacy && !value_is(items, TN_ARRAY)) prefix = NULL;
     if (!legacy && value_is(items, TN_ARRAY))
         return compile_fail(compiler, node, "items", NULL, "found an array, expected a schema; use `prefixItems`");
-    struct check *check = add(node, keyword, value, check_items);
+    struct check *check = keyword_add_check(node, keyword, value, check_items);
     if (legacy && prefix && value_count(prefix) == 0) prefix = NULL;
-    if (prefix && !children(compiler, node, prefix_name, prefix, &check->as.items.prefix)) return false;
+    if (prefix && !keyword_children(compiler, node, prefix_name, prefix, &check->as.items.prefix)) return false;
     if (legacy && value_is(items, TN_ARRAY)) rest_name = "additionalItems";
-    if (legacy && !items) return true; /* additionalItems alone says nothing */
-    return !value_get(node->value, rest_name) || child(compiler, node, rest_name, NULL, &check->as.items.rest);
+    if (legacy && !items) return true; /* additionalItems without items has no effect */
+    return !value_get(node->value, rest_name) || keyword_child(compiler, node, rest_name, NULL, &check->as.items.rest);
 }
 
 COMPILE_FUNCTION(compile_contains) {
-    struct check *check = add(node, keyword, value, check_contains);
+    struct check *check = keyword_add_check(node, keyword, value, check_contains);
     check->as.contains.least = 1;
     check->as.contains.most = UINT64_MAX;
     tn_value least = value_get(node->value, "minContains"), most = value_get(node->value, "maxContains");
     if (!(node->resource->dialect & DIALECT_VALIDATION)) least = most = NULL;
-    return child(compiler, node, "contains", NULL, &check->as.contains.node) &&
+    return keyword_child(compiler, node, "contains", NULL, &check->as.contains.node) &&
            (!least || count_of(compiler, node, "minContains", least, &check->as.contains.least)) &&
            (!most || count_of(compiler, node, "maxContains", most, &check->as.contains.most));
 }
 
 COMPILE_FUNCTION(compile_unique) {
-    if (!value_is(value, TN_BOOL)) return expected(compiler, node, keyword->name, value, "true or false");
-    if (value_to_bool(value)) add(node, keyword, value, check_unique);
+    if (!value_is(value, TN_BOOL)) return keyword_expected(compiler, node, keyword->name, value, "true or false");
+    if (value_to_bool(value)) keyword_add_check(node, keyword, value, check_unique);
     return true;
 }
 
@@ -292,12 +294,12 @@ COMPILE_FUNCTION(compile_unique) {
 
 static bool compile_named(struct compiler *compiler, struct node *node, tn_value value, struct members *members) {
     size_t count = value_count(value);
-    if (!object(compiler, node, "properties", value)) return false;
+    if (!keyword_is_object(compiler, node, "properties", value)) return false;
     members->index = value_object_reserve(count);
     members->named.at = mem_array(NULL, count ? count : 1, sizeof(struct node *));
     for (size_t i = 0; i < count; i++, members->named.count++) {
         tn_value name = value_key_at(value, i);
-        if (!child(compiler, node, "properties", name, &members->named.at[i])) return false;
+        if (!keyword_child(compiler, node, "properties", name, &members->named.at[i])) return false;
         members->index = value_set_key_take(members->index, value_ref(name), value_int((int64_t)i));
     }
     return true;
@@ -305,13 +307,13 @@ static bool compile_named(struct compiler *compiler, struct node *node, tn_value
 
 static bool compile_patterned(struct compiler *compiler, struct node *node, tn_value value, struct members *members) {
     size_t count = value_count(value);
-    if (!object(compiler, node, "patternProperties", value)) return false;
+    if (!keyword_is_object(compiler, node, "patternProperties", value)) return false;
     members->patterned.at = mem_array(NULL, count ? count : 1, sizeof(struct node *));
     members->patterns = mem_array(NULL, count ? count : 1, sizeof(struct pattern *));
     for (size_t i = 0; i < count; i++) {
         tn_value text = value_key_at(value, i);
         struct node **target = &members->patterned.at[i];
-        if (!child(compiler, node, "patternProperties", text, target) ||
+        if (!keyword_child(compiler, node, "patternProperties", text, target) ||
             !compile_regex(compiler, node, "patternProperties", text, text, &members->patterns[i]))
             return false;
         members->patterned.count++;
@@ -322,20 +324,21 @@ static bool compile_patterned(struct compiler *compiler, struct node *node, tn_v
 COMPILE_FUNCTION(compile_members) {
     if (has(node, check_members)) return true;
     struct members *members = mem_zalloc(sizeof *members);
-    struct check *check = add(node, keyword, value, check_members);
+    struct check *check = keyword_add_check(node, keyword, value, check_members);
     check->as.members = members;
     tn_value named = value_get(node->value, "properties"), patterned = value_get(node->value, "patternProperties");
     tn_value additional = value_get(node->value, "additionalProperties");
     return (!named || compile_named(compiler, node, named, members)) &&
            (!patterned || compile_patterned(compiler, node, patterned, members)) &&
-           (!additional || child(compiler, node, "additionalProperties", NULL, &members->additional));
+           (!additional || keyword_child(compiler, node, "additionalProperties", NULL, &members->additional));
 }
 
 COMPILE_FUNCTION(compile_names) {
-    return child(compiler, node, keyword->name, NULL, &add(node, keyword, value, check_names)->as.node);
+    return keyword_child(compiler, node, keyword->name, NULL,
+                         &keyword_add_check(node, keyword, value, check_names)->as.node);
 }
 
-static bool names(tn_value value) {
+static bool keyword_is_names(tn_value value) {
     if (!value_is(value, TN_ARRAY)) return false;
     for (size_t i = 0; i < value_count(value); i++)
         if (!value_is(value_at(value, i), TN_STRING)) return false;
@@ -343,25 +346,26 @@ static bool names(tn_value value) {
 }
 
 COMPILE_FUNCTION(compile_required) {
-    if (!names(value)) return expected(compiler, node, keyword->name, value, "an array of property names");
-    add(node, keyword, value, check_required);
+    if (!keyword_is_names(value))
+        return keyword_expected(compiler, node, keyword->name, value, "an array of property names");
+    keyword_add_check(node, keyword, value, check_required);
     return true;
 }
 
-/* dependentRequired, dependentSchemas, and dependencies, which is both. */
+/* dependentRequired, dependentSchemas, and dependencies, which combines both. */
 COMPILE_FUNCTION(compile_dependents) {
-    if (!object(compiler, node, keyword->name, value)) return false;
+    if (!keyword_is_object(compiler, node, keyword->name, value)) return false;
     size_t count = value_count(value);
-    struct check *check = add(node, keyword, value, check_dependents);
+    struct check *check = keyword_add_check(node, keyword, value, check_dependents);
     struct dependent *at = check->as.dependents.at = mem_array(NULL, count ? count : 1, sizeof *at);
     for (size_t i = 0; i < count; i++, check->as.dependents.count++) {
         tn_value name = value_key_at(value, i), what = value_value_at(value, i);
         at[i] = (struct dependent){name, NULL, NULL};
-        if (names(what) && keyword->shape != SHAPE_MAP) {
+        if (keyword_is_names(what) && keyword->shape != SHAPE_MAP) {
             at[i].required = what;
         } else if (keyword->shape == SHAPE_NONE) {
             return compile_fail(compiler, node, keyword->name, name, "expected an array of property names");
-        } else if (!child(compiler, node, keyword->name, name, &at[i].node)) {
+        } else if (!keyword_child(compiler, node, keyword->name, name, &at[i].node)) {
             return false;
         }
     }
@@ -371,7 +375,7 @@ COMPILE_FUNCTION(compile_dependents) {
 static bool compile_last(struct compiler *compiler, struct node *node, const struct keyword *keyword, tn_value value,
                          check_fn run) {
     node->unevaluated = true;
-    return child(compiler, node, keyword->name, NULL, &add(node, keyword, value, run)->as.node);
+    return keyword_child(compiler, node, keyword->name, NULL, &keyword_add_check(node, keyword, value, run)->as.node);
 }
 
 COMPILE_FUNCTION(compile_last_items) { return compile_last(compiler, node, keyword, value, check_unevaluated_items); }
@@ -483,8 +487,8 @@ static void members_free(struct members *members) {
     mem_free(members);
 }
 
-/* A half-built check's operands are zero. */
-static void check_finish(struct check *check) {
+/* The operands of an incomplete check are zero. */
+static void keyword_check_finish(struct check *check) {
     if (check->run == check_members) {
         members_free(check->as.members);
     } else if (check->run == check_enum) {
@@ -502,7 +506,7 @@ static void check_finish(struct check *check) {
 }
 
 static void node_free(struct node *node) {
-    for (size_t i = 0; i < node->check_count; i++) check_finish(&node->checks[i]);
+    for (size_t i = 0; i < node->check_count; i++) keyword_check_finish(&node->checks[i]);
     mem_free(node->checks);
     mem_free(node->pointer);
     mem_free(node);

@@ -1,7 +1,8 @@
 /*
- * metaschema.c - the documents of the 2020-12 dialect, so that a schema can refer to what describes schemas.
+ * metaschema.c - the documents of the 2020-12 dialect, so that a schema can refer to the metaschemas.
  *
- * Kept as JSON text, made into values when something refers to them. Titles are left out; every assertion is there.
+ * They are stored as JSON text and become values when a schema refers to them. Titles are left out; all assertions are
+ * present.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * pattern.c - rewrites ECMA-262 expressions for PCRE2, and matches within limits.
+ * pattern.c - rewrites ECMA-262 expressions for PCRE2 and matches within limits.
  *
- * The rewriter is one pass that knows three places: outside, inside a class, and after a quantifier. It need not parse:
- * balance, ranges and group numbers are PCRE2's to check. `^` followed by plain characters, by far the most frequent
+ * The rewriter is one pass with three states: outside a class, inside a class, and after a quantifier. It does not
+ * parse, because PCRE2 checks balance, ranges and group numbers. `^` followed by plain characters, the most frequent
  * pattern of property names, is compared directly.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -18,10 +18,10 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 
-#define HEAP_KIB_MAX  4096u /* PCRE2's memory for one match */
-#define DEPTH_MAX     5000u /* its nesting of groups while matching */
-#define GROWTH        16u   /* a rewritten expression may be this much longer; \s is the longest */
-#define NAME_MAX_SIZE 64u   /* of a property in \p{…} */
+#define HEAP_KIB_MAX  4096u /* KiB of memory that PCRE2 may use for one match */
+#define DEPTH_MAX     5000u /* PCRE2's nesting of groups during a match */
+#define GROWTH        16u   /* a rewritten expression may be longer by this factor; \s grows most */
+#define NAME_MAX_SIZE 64u   /* bytes of a property name in \p{…} */
 
 /* WhiteSpace and LineTerminator of ECMA-262, and everything else, for use inside a class. */
 #define SPACES                                                                                                         \
@@ -31,13 +31,13 @@
     "\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}"
 
 struct pattern {
-    pcre2_code *code; /* NULL where prefix says it all */
+    pcre2_code *code; /* NULL if the pattern is only a prefix */
     pcre2_match_context *limits;
     char *prefix;
     size_t prefix_length;
 };
 
-/* General categories by their long names, which ECMA-262 takes and PCRE2 does not. */
+/* Long names of general categories, which ECMA-262 accepts and PCRE2 does not. */
 static const struct {
     const char *name, *short_name;
 } categories[] = {
@@ -92,19 +92,19 @@ struct rewrite {
     const char *at, *end;
     struct buffer out;
     bool in_class;
-    bool repeatable; /* what came last may take a quantifier */
+    bool repeatable; /* the previous item may have a quantifier */
     char *message;
     size_t message_size;
 };
 
-static bool refuse(struct rewrite *rewrite, const char *found, size_t length, const char *why) {
+static bool pattern_refuse(struct rewrite *rewrite, const char *found, size_t length, const char *why) {
     snprintf(rewrite->message, rewrite->message_size, "`%.*s` %s", (int)length, found, why);
     return false;
 }
 
 static bool alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-static int hex_digit(char c) {
+static int pattern_hex_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
@@ -114,19 +114,19 @@ static void put_code_point(struct rewrite *rewrite, uint32_t code_point) {
     buffer_format(&rewrite->out, "\\x{%x}", (unsigned)code_point);
 }
 
-/* `count` hex digits at `at`; -1 where they are not there. */
+/* Reads `count` hex digits at `at`; -1 if there are fewer. */
 static int32_t hex_number(const char *at, const char *end, int count) {
     int32_t number = 0;
     if (end - at < count) return -1;
     for (int i = 0; i < count; i++) {
-        int digit = hex_digit(at[i]);
+        int digit = pattern_hex_value(at[i]);
         if (digit < 0) return -1;
         number = number * 16 + digit;
     }
     return number;
 }
 
-/* After `\u`: XXXX, two surrogates, or {X…}. */
+/* Rewrites the rest of `\u`: XXXX, two surrogates, or {X…}. */
 static bool unicode_escape(struct rewrite *rewrite) {
     const char *start = rewrite->at - 2;
     int32_t number = -1;
@@ -148,18 +148,19 @@ static bool unicode_escape(struct rewrite *rewrite) {
         }
     }
     if (number < 0 || number > 0x10ffff || (number >= 0xd800 && number < 0xe000))
-        return refuse(rewrite, start, 2, "must be followed by four hexadecimal digits or {…} that name a character");
+        return pattern_refuse(rewrite, start, 2,
+                              "must be followed by four hexadecimal digits or {…} that name a character");
     put_code_point(rewrite, (uint32_t)number);
     return true;
 }
 
-/* After `\p` or `\P`. */
+/* Rewrites the rest of `\p` or `\P`. */
 static bool property_escape(struct rewrite *rewrite, bool negated) {
     const char *start = rewrite->at - 2;
     size_t left = (size_t)(rewrite->end - rewrite->at);
     const char *close = left ? memchr(rewrite->at, '}', left) : NULL;
     if (!left || *rewrite->at != '{' || !close || (size_t)(close - rewrite->at) > NAME_MAX_SIZE)
-        return refuse(rewrite, start, 2, "must be followed by a property's name in braces");
+        return pattern_refuse(rewrite, start, 2, "must be followed by a property's name in braces");
     const char *name = rewrite->at + 1;
     size_t length = (size_t)(close - name);
     rewrite->at = close + 1;
@@ -170,7 +171,7 @@ static bool property_escape(struct rewrite *rewrite, bool negated) {
     }
     for (size_t i = 0; i < length; i++)
         if (!alphanumeric(name[i]) && name[i] != '_' && name[i] != '=')
-            return refuse(rewrite, start, (size_t)(close + 1 - start), "is not a Unicode property");
+            return pattern_refuse(rewrite, start, (size_t)(close + 1 - start), "is not a Unicode property");
     for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
         if (strlen(categories[i].name) == length && memcmp(categories[i].name, name, length) == 0)
             name = categories[i].short_name, length = strlen(name);
@@ -184,15 +185,16 @@ static bool group_name(struct rewrite *rewrite, const char *start) {
     while (rewrite->at < rewrite->end && (alphanumeric(*rewrite->at) || *rewrite->at == '_' || *rewrite->at == '$'))
         rewrite->at++;
     if (rewrite->at == name || rewrite->at == rewrite->end || *rewrite->at != '>')
-        return refuse(rewrite, start, (size_t)(rewrite->at - start), "must have a group's name in angle brackets");
+        return pattern_refuse(rewrite, start, (size_t)(rewrite->at - start),
+                              "must have a group's name in angle brackets");
     rewrite->at++;
     for (; *name != '>'; name++) buffer_text(&rewrite->out, *name == '$' ? "_S_" : (char[2]){*name, 0});
     buffer_char(&rewrite->out, '>');
     return true;
 }
 
-/* After a backslash; at least one byte is left. */
-static bool escape(struct rewrite *rewrite) {
+/* Rewrites an escape after its backslash; at least one byte is left. */
+static bool pattern_escape(struct rewrite *rewrite) {
     char c = *rewrite->at++;
     const char *start = rewrite->at - 2;
     int32_t number;
@@ -206,18 +208,18 @@ static bool escape(struct rewrite *rewrite) {
     case 'P': return property_escape(rewrite, true);
     case 'x':
         number = hex_number(rewrite->at, rewrite->end, 2);
-        if (number < 0) return refuse(rewrite, start, 2, "must be followed by two hexadecimal digits");
+        if (number < 0) return pattern_refuse(rewrite, start, 2, "must be followed by two hexadecimal digits");
         rewrite->at += 2;
         put_code_point(rewrite, (uint32_t)number);
         return true;
     case 'c':
         if (rewrite->at == rewrite->end || !alphanumeric(*rewrite->at) || *rewrite->at <= '9')
-            return refuse(rewrite, start, 2, "must be followed by a letter");
+            return pattern_refuse(rewrite, start, 2, "must be followed by a letter");
         put_code_point(rewrite, (uint32_t)*rewrite->at++ % 32);
         return true;
     case 'k':
         if (rewrite->in_class || rewrite->at == rewrite->end || *rewrite->at++ != '<')
-            return refuse(rewrite, start, 2, "must be followed by a group's name in angle brackets");
+            return pattern_refuse(rewrite, start, 2, "must be followed by a group's name in angle brackets");
         buffer_text(&rewrite->out, "\\k<");
         return group_name(rewrite, start);
     case 'b':
@@ -230,23 +232,26 @@ static bool escape(struct rewrite *rewrite) {
     }
     if ((c && strchr("dDwWtnrf", c)) || (c >= '1' && c <= '9' && !rewrite->in_class)) {
         buffer_format(&rewrite->out, "\\%c", c);
-        /* \10 with fewer than ten groups would be octal to PCRE2. */
+        /* PCRE2 would read \10 with fewer than ten groups as octal. */
         if (c >= '1' && c <= '9' && rewrite->at < rewrite->end && *rewrite->at >= '0' && *rewrite->at <= '9')
-            return refuse(rewrite, start, 3, "refers to a group beyond \\9, which is not supported");
+            return pattern_refuse(rewrite, start, 3, "refers to a group beyond \\9, which is not supported");
         return true;
     }
-    if (alphanumeric(c)) return refuse(rewrite, start, 2, "is not an escape of ECMA-262");
+    if (alphanumeric(c)) return pattern_refuse(rewrite, start, 2, "is not an escape of ECMA-262");
     if ((unsigned char)c < 0x80) buffer_char(&rewrite->out, '\\');
-    buffer_char(&rewrite->out, c); /* the rest of a longer character follows as it is */
+    buffer_char(&rewrite->out, c); /* the rest of a multi-byte character is copied unchanged */
     return true;
 }
 
-/* After `(`. What may follow `?` is a short list; everything else there is another engine's. */
-static bool group(struct rewrite *rewrite) {
+/*
+ * Rewrites the start of a group after `(`. ECMA-262 defines only a few forms after `?`; all others belong to other
+ * engines.
+ */
+static bool pattern_group(struct rewrite *rewrite) {
     const char *start = rewrite->at - 1;
     size_t left = (size_t)(rewrite->end - rewrite->at);
     buffer_char(&rewrite->out, '(');
-    if (left && *rewrite->at == '*') return refuse(rewrite, start, 2, "has nothing to repeat");
+    if (left && *rewrite->at == '*') return pattern_refuse(rewrite, start, 2, "has nothing to repeat");
     if (!left || *rewrite->at != '?') return true;
     static const char *const kinds[] = {"?:", "?=", "?!", "?<=", "?<!"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -257,14 +262,15 @@ static bool group(struct rewrite *rewrite) {
         return true;
     }
     if (left < 3 || rewrite->at[1] != '<')
-        return refuse(rewrite, start, left < 2 ? 2 : 3, "is not a group of ECMA-262: no inline options or comments");
+        return pattern_refuse(rewrite, start, left < 2 ? 2 : 3,
+                              "is not a group of ECMA-262: no inline options or comments");
     rewrite->at += 2;
     buffer_text(&rewrite->out, "?<");
     return group_name(rewrite, start);
 }
 
-/* The length of a quantifier in braces at `at`, which is a `{`; 0 where it is none. */
-static size_t braces(const char *at, const char *end) {
+/* Returns the length of a quantifier in braces at `at`, which is a `{`; 0 if it is not a quantifier. */
+static size_t pattern_braces(const char *at, const char *end) {
     const char *p = at + 1;
     while (p < end && *p >= '0' && *p <= '9') p++;
     if (p == at + 1) return 0;
@@ -275,7 +281,7 @@ static size_t braces(const char *at, const char *end) {
 
 static bool quantifier(struct rewrite *rewrite, size_t length) {
     const char *start = rewrite->at - 1;
-    if (!rewrite->repeatable) return refuse(rewrite, start, length, "has nothing to repeat");
+    if (!rewrite->repeatable) return pattern_refuse(rewrite, start, length, "has nothing to repeat");
     buffer_append(&rewrite->out, start, length);
     rewrite->at = start + length;
     if (rewrite->at < rewrite->end && *rewrite->at == '?') buffer_char(&rewrite->out, *rewrite->at++);
@@ -283,22 +289,22 @@ static bool quantifier(struct rewrite *rewrite, size_t length) {
     return true;
 }
 
-static bool outside(struct rewrite *rewrite) {
+static bool rewrite_outside_class(struct rewrite *rewrite) {
     char c = *rewrite->at++;
     size_t length = 1;
     switch (c) {
     case '\\':
-        if (rewrite->at == rewrite->end) return refuse(rewrite, "\\", 1, "at the end escapes nothing");
+        if (rewrite->at == rewrite->end) return pattern_refuse(rewrite, "\\", 1, "at the end escapes nothing");
         rewrite->repeatable = true;
-        return escape(rewrite);
+        return pattern_escape(rewrite);
     case '[':
         rewrite->in_class = true;
         buffer_char(&rewrite->out, c);
         if (rewrite->at < rewrite->end && *rewrite->at == '^') buffer_char(&rewrite->out, *rewrite->at++);
         return true;
-    case '(': rewrite->repeatable = false; return group(rewrite);
+    case '(': rewrite->repeatable = false; return pattern_group(rewrite);
     case '{':
-        length = braces(rewrite->at - 1, rewrite->end);
+        length = pattern_braces(rewrite->at - 1, rewrite->end);
         if (length) return quantifier(rewrite, length);
         buffer_text(&rewrite->out, "\\{");
         rewrite->repeatable = true;
@@ -319,11 +325,11 @@ static bool outside(struct rewrite *rewrite) {
     return true;
 }
 
-static bool inside(struct rewrite *rewrite) {
+static bool rewrite_inside_class(struct rewrite *rewrite) {
     char c = *rewrite->at++;
     if (c == '\\') {
-        if (rewrite->at == rewrite->end) return refuse(rewrite, "\\", 1, "at the end escapes nothing");
-        return escape(rewrite);
+        if (rewrite->at == rewrite->end) return pattern_refuse(rewrite, "\\", 1, "at the end escapes nothing");
+        return pattern_escape(rewrite);
     }
     if (c == '[') buffer_char(&rewrite->out, '\\');
     buffer_char(&rewrite->out, c);
@@ -331,7 +337,7 @@ static bool inside(struct rewrite *rewrite) {
     return true;
 }
 
-/* `^` and characters that mean themselves. */
+/* True for `^` followed by literal characters. */
 static bool is_prefix(const char *text, size_t length) {
     if (length < 2 || text[0] != '^') return false;
     for (size_t i = 1; i < length; i++)
@@ -339,7 +345,7 @@ static bool is_prefix(const char *text, size_t length) {
     return memchr(text, 0, length) == NULL;
 }
 
-static bool compile(struct pattern *pattern, const struct buffer *text, char *message, size_t message_size) {
+static bool pattern_compile(struct pattern *pattern, const struct buffer *text, char *message, size_t message_size) {
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     pattern->limits = pcre2_match_context_create(NULL);
     int code = PCRE2_ERROR_NOMEMORY;
@@ -376,10 +382,12 @@ bool pattern_new(const char *text, size_t length, struct pattern **out, char *me
     struct rewrite rewrite = {.at = text, .end = text + length, .message = message, .message_size = message_size};
     buffer_init(&rewrite.out, (size_t)SCHEMA_PATTERN_MAX * GROWTH);
     bool good = true;
-    while (good && rewrite.at < rewrite.end) good = rewrite.in_class ? inside(&rewrite) : outside(&rewrite);
-    if (good && rewrite.in_class) good = refuse(&rewrite, "[", 1, "is not closed by `]`");
-    if (good && rewrite.out.overflow) good = refuse(&rewrite, text, length < 40 ? length : 40, "… is too large");
-    if (good) good = compile(pattern, &rewrite.out, message, message_size);
+    while (good && rewrite.at < rewrite.end)
+        good = rewrite.in_class ? rewrite_inside_class(&rewrite) : rewrite_outside_class(&rewrite);
+    if (good && rewrite.in_class) good = pattern_refuse(&rewrite, "[", 1, "is not closed by `]`");
+    if (good && rewrite.out.overflow)
+        good = pattern_refuse(&rewrite, text, length < 40 ? length : 40, "… is too large");
+    if (good) good = pattern_compile(pattern, &rewrite.out, message, message_size);
     buffer_finish(&rewrite.out);
     if (good)
         *out = pattern;

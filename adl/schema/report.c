@@ -1,9 +1,9 @@
 /*
- * report.c - errors: found, expected, and where, in words.
+ * report.c - error messages: found, expected, and where.
  *
- * Values are described by kind, with their text cut; keys are in back quotes, values as JSON. A message is formatted
- * only where somebody reads it. The list is bounded: what comes beyond is counted as `more`, except for the one error
- * that says that a bound ended the validation, which always has room.
+ * Values are described by kind, with long text cut; keys are in back quotes, values are JSON. A message is formatted
+ * only if a caller needs it. The list is bounded: further errors only set `more`, except for the error that reports
+ * that a limit ended the validation, which always has room.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 
-#define TEXT_MAX        40u  /* bytes of a string in a sentence */
+#define TEXT_MAX        40u  /* bytes of a string in a message */
 #define LIST_MAX        200u /* bytes of a list of allowed values or names */
-#define NAMES_DEPTH_MAX 8u   /* in place subschemas looked into for known names */
+#define NAMES_DEPTH_MAX 8u   /* depth of in-place subschemas searched for known names */
 
 /* ---- Values in words ------------------------------------------------------------------------------------------- */
 
-/* The longest prefix of at most `limit` bytes that ends between characters. */
-static size_t cut(const char *text, size_t length, size_t limit) {
+/* Returns the longest prefix of at most `limit` bytes that ends between characters. */
+static size_t report_cut(const char *text, size_t length, size_t limit) {
     if (length <= limit) return length;
     while (limit && ((unsigned char)text[limit] & 0xc0) == 0x80) limit--;
     return limit;
@@ -29,7 +29,7 @@ void describe_short(struct buffer *out, tn_value value) {
     if (value_is(value, TN_STRING)) {
         size_t length;
         const char *text = value_chars(value, &length);
-        size_t shown = cut(text, length, TEXT_MAX);
+        size_t shown = report_cut(text, length, TEXT_MAX);
         json_write_string(out, text, shown);
         if (shown < length) buffer_text(out, "…");
         return;
@@ -37,7 +37,7 @@ void describe_short(struct buffer *out, tn_value value) {
     struct buffer text;
     buffer_init(&text, LIST_MAX);
     json_write(&text, value, JSON_COMPACT);
-    size_t shown = cut(buffer_cstr(&text), text.length, LIST_MAX - 3);
+    size_t shown = report_cut(buffer_cstr(&text), text.length, LIST_MAX - 3);
     buffer_append(out, buffer_cstr(&text), shown);
     if (text.overflow || shown < text.length) buffer_text(out, "…");
     buffer_finish(&text);
@@ -133,7 +133,7 @@ char *place_pointer(const struct place *place) {
     return out.data ? buffer_detach(&out, NULL) : mem_text("");
 }
 
-/* Of a keyword: in the main document a plain pointer, in another one with its URI. */
+/* The location of a keyword: a plain pointer in the main document, with a URI in another one. */
 static char *schema_pointer(const struct schema *schema, const struct node *node, const char *keyword) {
     struct buffer out;
     buffer_init(&out, SIZE_MAX);
@@ -168,14 +168,14 @@ void schema_errors_finish(struct schema_errors *errors) {
     errors->more = false;
 }
 
-/* Room for one more, or NULL. */
+/* Returns a new error, or NULL if the list is full. */
 static struct schema_error *errors_add(struct schema_errors *errors, bool always) {
     size_t limit = errors->limit ? errors->limit : SCHEMA_ERRORS_MAX;
     if (errors->count >= limit && !always) {
         errors->more = true;
         return NULL;
     }
-    if (errors->count % 8 == 0) errors->items = mem_array(errors->items, errors->count + 8, sizeof *errors->items);
+    MEM_EXTEND(errors->items, errors->count);
     return &errors->items[errors->count++];
 }
 
@@ -250,20 +250,21 @@ bool fail_kind(struct run *run, const struct node *node, tn_value instance, cons
 
 struct known {
     struct nearest near;
-    struct buffer list; /* `a`, `b`: cut */
+    struct buffer list; /* `a`, `b` …; cut */
     size_t count;
 };
 
 static void known_add(struct known *known, tn_value name) {
     size_t length;
     const char *text = value_chars(name, &length);
-    nearest_offer(&known->near, text, length);
+    nearest_add_candidate(&known->near, text, length);
     if (known->list.length < LIST_MAX)
-        buffer_format(&known->list, "%s`%.*s`", known->count ? ", " : "", (int)cut(text, length, TEXT_MAX), text);
+        buffer_format(&known->list, "%s`%.*s`", known->count ? ", " : "", (int)report_cut(text, length, TEXT_MAX),
+                      text);
     known->count++;
 }
 
-/* The names that a node describes, and for unevaluatedProperties those of what it applies in place. */
+/* Collects the names that a node describes, and for unevaluatedProperties those of its in-place subschemas. */
 static void known_names(struct known *known, const struct node *node, bool in_place, unsigned depth) {
     if (!node || depth > NAMES_DEPTH_MAX) return;
     for (size_t i = 0; i < node->check_count; i++) {
@@ -297,7 +298,7 @@ bool fail_unknown(struct run *run, const struct node *node, const struct check *
     known_names(&known, node, last, 0);
     struct buffer message;
     buffer_init(&message, SCHEMA_MESSAGE_MAX);
-    buffer_format(&message, "unknown property `%.*s`", (int)cut(text, length, TEXT_MAX), text);
+    buffer_format(&message, "unknown property `%.*s`", (int)report_cut(text, length, TEXT_MAX), text);
     const char *meant = nearest_result(&known.near);
     if (meant)
         buffer_format(&message, "; did you mean `%s`?", meant);

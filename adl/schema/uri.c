@@ -1,8 +1,8 @@
 /*
  * uri.c - reference resolution, RFC 3986 section 5.2.
  *
- * A URI is cut into its five parts as pointers into the text; what comes out is put together from parts of either.
- * Nothing is checked: a malformed reference resolves to a malformed URI, which then names no document.
+ * A URI is split into its five parts as pointers into the text; the result is composed of parts of both URIs. Nothing
+ * is validated: a malformed reference resolves to a malformed URI, which then names no document.
  */
 #include "adl/schema/uri.h"
 
@@ -13,7 +13,7 @@
 #include "adl/value/memory.h"
 
 struct part {
-    const char *at; /* NULL: undefined, which is not the same as empty */
+    const char *at; /* NULL if undefined, which differs from empty */
     size_t length;
 };
 
@@ -21,18 +21,18 @@ struct parts {
     struct part scheme, authority, path, query, fragment;
 };
 
-static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-static bool digit(char c) { return c >= '0' && c <= '9'; }
+static bool uri_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool uri_is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* The length of a scheme at the start, its colon not counted; 0 where there is none. */
+/* Returns the length of a scheme at the start without its colon; 0 without a scheme. */
 static size_t scheme_length(const char *text) {
-    if (!letter(*text)) return 0;
+    if (!uri_is_letter(*text)) return 0;
     size_t n = 1;
-    while (letter(text[n]) || digit(text[n]) || text[n] == '+' || text[n] == '-' || text[n] == '.') n++;
+    while (uri_is_letter(text[n]) || uri_is_digit(text[n]) || text[n] == '+' || text[n] == '-' || text[n] == '.') n++;
     return text[n] == ':' ? n : 0;
 }
 
-static struct parts cut(const char *text) {
+static struct parts uri_cut(const char *text) {
     struct parts parts = {0};
     size_t n = scheme_length(text);
     if (n) {
@@ -56,7 +56,7 @@ static struct parts cut(const char *text) {
     return parts;
 }
 
-static void put(struct buffer *out, struct part part) {
+static void uri_put(struct buffer *out, struct part part) {
     if (part.at) buffer_append(out, part.at, part.length);
 }
 
@@ -64,7 +64,7 @@ static void put(struct buffer *out, struct part part) {
 static void put_path(struct buffer *out, const char *path, size_t length) {
     size_t start = out->length, i = 0;
     while (i < length) {
-        size_t end = i + (path[i] == '/'); /* a segment with the slash before it */
+        size_t end = i + (path[i] == '/'); /* a segment with the preceding slash */
         while (end < length && path[end] != '/') end++;
         const char *name = path + i + (path[i] == '/');
         size_t name_length = (size_t)(path + end - name);
@@ -92,45 +92,45 @@ static void put_merged_path(struct buffer *out, const struct parts *base, struct
         buffer_char(&merged, '/');
     else
         buffer_append(&merged, base->path.at, keep);
-    put(&merged, path);
+    uri_put(&merged, path);
     put_path(out, buffer_cstr(&merged), merged.length);
     buffer_finish(&merged);
 }
 
 char *uri_resolve(const char *base_text, const char *reference_text) {
-    struct parts base = cut(base_text), reference = cut(reference_text);
+    struct parts base = uri_cut(base_text), reference = uri_cut(reference_text);
     const struct parts *authority = reference.scheme.at || reference.authority.at ? &reference : &base;
     struct part scheme = reference.scheme.at ? reference.scheme : base.scheme;
     struct part query = reference.query;
     struct buffer out;
     buffer_init(&out, SIZE_MAX);
     if (scheme.at) {
-        put(&out, scheme);
+        uri_put(&out, scheme);
         buffer_char(&out, ':');
     }
     if (authority->authority.at) {
         buffer_text(&out, "//");
-        put(&out, authority->authority);
+        uri_put(&out, authority->authority);
     }
     if (authority == &reference || (reference.path.length && reference.path.at[0] == '/')) {
-        /* The dots of an opaque path (urn:a:b) are its own. */
+        /* Dots in an opaque path (urn:a:b) have no special meaning. */
         if (reference.path.length && reference.path.at[0] == '/')
             put_path(&out, reference.path.at, reference.path.length);
         else
-            put(&out, reference.path);
+            uri_put(&out, reference.path);
     } else if (reference.path.length == 0) {
-        put(&out, base.path);
+        uri_put(&out, base.path);
         if (!query.at) query = base.query;
     } else {
         put_merged_path(&out, &base, reference.path);
     }
     if (query.at) {
         buffer_char(&out, '?');
-        put(&out, query);
+        uri_put(&out, query);
     }
     if (reference.fragment.at) {
         buffer_char(&out, '#');
-        put(&out, reference.fragment);
+        uri_put(&out, reference.fragment);
     }
     return out.data ? buffer_detach(&out, NULL) : mem_text("");
 }
@@ -142,8 +142,8 @@ char *uri_split(char *uri) {
     return hash + 1;
 }
 
-static int hex(char c) {
-    if (digit(c)) return c - '0';
+static int uri_hex_value(char c) {
+    if (uri_is_digit(c)) return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
@@ -155,7 +155,7 @@ bool uri_decode(char *text) {
             *out++ = *text;
             continue;
         }
-        int high = hex(text[1]), low = high < 0 ? -1 : hex(text[2]);
+        int high = uri_hex_value(text[1]), low = high < 0 ? -1 : uri_hex_value(text[2]);
         if (low < 0 || high + low == 0) return false;
         *out++ = (char)(high * 16 + low);
         text += 2;

@@ -1,8 +1,8 @@
 /*
- * uri.h - the little of RFC 3986 that references between schemas need.
+ * uri.h - the part of RFC 3986 that references between schemas need.
  *
- * A reference is resolved against a base by section 5.2, `..` segments included; a base without a path hierarchy
- * (urn:…) only takes references that are absolute or a fragment. No normalising beyond that: URIs are names here.
+ * A reference is resolved against a base by section 5.2, including `..` segments. A base without a path hierarchy
+ * (urn:…) accepts only absolute references and fragments. URIs are not normalised further: they are only names here.
  *
  *     char *uri = uri_resolve("http://a/b/c.json", "../d.json#/$defs/x");   // http://a/d.json#/$defs/x
  *     char *fragment = uri_split(uri);                                      // uri: http://a/d.json; "/$defs/x"
@@ -15,11 +15,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The target URI, fragment included; mem_free it. `base` may be "" (then relative references stay so). */
+/*
+ * Returns the target URI with its fragment; free it with mem_free. `base` may be "" (relative references then stay
+ * relative).
+ */
 char *uri_resolve(const char *base, const char *reference);
-/* Ends `uri` before its '#'; returns what followed, inside the same memory; "" where there is no fragment. */
+/* Ends `uri` before its '#' and returns the fragment, inside the same memory; "" without a fragment. */
 char *uri_split(char *uri);
-/* Replaces %XX in place; false where one is malformed or makes a NUL. */
+/* Replaces %XX in place; returns false if an escape is malformed or yields NUL. */
 bool uri_decode(char *text);
 
 #endif

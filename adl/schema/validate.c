@@ -1,14 +1,14 @@
 /*
- * validate.c - running a schema over an instance: nodes, the keywords that apply others in place, and references.
+ * validate.c - runs a schema over an instance: nodes, in-place applicators, and references.
  *
- * One evaluator serves three purposes. For the verdict alone it stops at the first failure and touches no memory but
- * the stack. With errors wanted it goes on and reports. With a visitor it goes on and shows each node with its place.
- * Where the answer decides what to do next (anyOf, oneOf, not, if) the branch is first asked for its verdict, so that
- * neither errors nor visits come from branches that do not count.
+ * One evaluator serves three purposes. If only the result is needed, it stops at the first failure and uses no memory
+ * but the stack. If errors are needed, it continues and reports them. With a visitor it continues and shows each node
+ * with its place. If the result of a branch decides how to continue (anyOf, oneOf, not, if), the branch is first
+ * evaluated without reporting, so that unused branches produce neither errors nor visits.
  *
- * What properties and items were evaluated is tracked only beneath a node that asks (unevaluated…): marks are NULL
- * elsewhere. A subschema that fails still leaves its marks where its failure is the whole's, so that a wrong value is
- * reported once and not again as an unevaluated one.
+ * Evaluated properties and items are tracked only below a node that needs them (unevaluated…); elsewhere marks are
+ * NULL. A failed subschema keeps its marks if its failure fails the whole schema, so that a wrong value is not reported
+ * again as unevaluated.
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ void run_finish(struct run *run) {
 bool exhausted(struct run *run, const struct place *place, const char *what) {
     if (run->status != TN_OK) return false;
     run->status = TN_LIMIT;
-    run->errors = run->report; /* whatever was only being tried out, this is said */
+    run->errors = run->report; /* report this error even if a branch is only being tried */
     const struct finding finding = {.node = run->schema->root, .keyword = "", .place = place};
     return fail_finding(run, &finding, what);
 }
@@ -48,18 +48,18 @@ bool spend(struct run *run, const struct place *place, uint64_t amount) {
 
 /* ---- Marks ----------------------------------------------------------------------------------------------------- */
 
-void marks_init(struct marks *marks, tn_value instance) {
+static void marks_init(struct marks *marks, tn_value instance) {
     marks->all = false;
     marks->words = (value_count(instance) + 63) / 64;
     marks->bits = marks->words <= MARKS_INLINE ? marks->room : mem_alloc(marks->words * sizeof *marks->bits);
     memset(marks->bits, 0, marks->words * sizeof *marks->bits);
 }
 
-void marks_finish(struct marks *marks) {
+static void marks_finish(struct marks *marks) {
     if (marks->bits != marks->room) mem_free(marks->bits);
 }
 
-void marks_merge(struct marks *into, const struct marks *from) {
+static void marks_merge(struct marks *into, const struct marks *from) {
     into->all = into->all || from->all;
     for (size_t i = 0; i < into->words; i++) into->bits[i] |= from->bits[i];
 }
@@ -99,7 +99,7 @@ static bool run_checks(struct run *run, const struct node *node, tn_value instan
 
 static bool run_tracking(struct run *run, const struct node *node, tn_value instance, int kind,
                          const struct place *place, struct marks *outer) {
-    struct marks own; /* what is next to this node is not its concern */
+    struct marks own; /* sibling nodes do not share marks */
     marks_init(&own, instance);
     bool good = run_checks(run, node, instance, kind, place, &own);
     if ((good || run_thorough(run)) && run->status == TN_OK)
@@ -127,7 +127,7 @@ bool evaluate(struct run *run, const struct node *node, tn_value instance, const
     bool good = kind_allowed(node, instance, kind);
     if (!good) {
         fail_kind(run, node, instance, place);
-        if (!run->visitor) return false; /* what else is wrong with it would only distract */
+        if (!run->visitor) return false; /* further errors of this value would only distract */
     }
     if (!node->checks) return good;
     struct scope scope = {run->scope, node->resource};
@@ -171,7 +171,7 @@ CHECK_FUNCTION(check_dynamic_ref) {
     (void)node;
     const struct node *target = check->as.dynamic.node;
     if (check->as.dynamic.name) {
-        /* The outermost resource on the way here that has such an anchor. */
+        /* Use the outermost resource on the way that has such an anchor. */
         for (const struct scope *scope = run->scope; scope; scope = scope->parent) {
             const struct resource *resource = scope->resource;
             for (size_t i = 0; i < resource->dynamic_count; i++)
@@ -192,7 +192,7 @@ CHECK_FUNCTION(check_all_of) {
     return good;
 }
 
-/* The verdict of a branch; what it marked counts only if it holds. */
+/* Returns the result of a branch; its marks are kept only if it matches. */
 static bool branch_holds(struct run *run, const struct node *branch, tn_value instance, const struct place *place,
                          struct marks *marks) {
     if (!marks) return holds(run, branch, instance, place, NULL);

@@ -1,16 +1,16 @@
 /*
- * walk.c - what a schema says about the parts of an instance, besides whether they are right.
+ * walk.c - queries: what a schema says about the parts of an instance besides its validity.
  *
- * Annotations and applicable subschemas come from a validation that is watched (struct visitor): it shows every node
- * with the place it is applied at, and goes on past what is wrong.
+ * Annotations and applicable subschemas come from a watched validation (struct visitor), which shows every node with
+ * its place and continues after errors.
  */
 #include <string.h>
 
 #include "adl/schema/internal.h"
 #include "adl/value/memory.h"
 
-#define KINDS_DEPTH_MAX    16u  /* in place subschemas looked through for kinds */
-#define POINTER_TOKENS_MAX 256u /* steps of a pointer given to schema_at */
+#define KINDS_DEPTH_MAX    16u  /* depth of in-place subschemas searched for kinds */
+#define POINTER_TOKENS_MAX 256u /* steps of the pointer of schema_at */
 
 /* ---- Annotations ----------------------------------------------------------------------------------------------- */
 
@@ -45,10 +45,10 @@ void schema_each_annotation(const struct schema *schema, tn_value instance, cons
 
 struct at {
     struct visitor visitor;
-    tn_value tokens; /* of the pointer, an array of strings */
+    tn_value tokens; /* tokens of the pointer, an array of strings */
     schema_at_fn callback;
     void *self;
-    tn_value seen; /* array of subschemas already given, by identity */
+    tn_value seen; /* array of the subschemas visited so far, by identity */
 };
 
 static size_t place_depth(const struct place *place) {
@@ -57,7 +57,7 @@ static size_t place_depth(const struct place *place) {
     return depth;
 }
 
-/* Whether a place is on the way to the target, or the target. */
+/* True if a place is the target or on the way to it. */
 static bool on_the_way(struct visitor *visitor, const struct place *place) {
     const struct at *at = (const struct at *)(const void *)visitor;
     size_t depth = place_depth(place);
@@ -86,7 +86,7 @@ static void at_visit(struct visitor *visitor, const struct node *node, tn_value 
     at->callback(at->self, node->value);
 }
 
-/* The tokens of a JSON Pointer, unescaped; NULL where it is none. */
+/* Returns the unescaped tokens of a JSON Pointer, or NULL if it is malformed. */
 static tn_value tokens_of(const char *pointer) {
     tn_value tokens = value_array();
     struct buffer token;
@@ -108,7 +108,7 @@ static tn_value tokens_of(const char *pointer) {
     return NULL;
 }
 
-static bool token_index(tn_value token, size_t count, size_t *index) {
+static bool pointer_token_to_index(tn_value token, size_t count, size_t *index) {
     const char *text = value_chars(token, NULL);
     *index = 0;
     for (size_t i = 0; text[i]; i++) {
@@ -118,12 +118,12 @@ static bool token_index(tn_value token, size_t count, size_t *index) {
     return *text && *index <= count;
 }
 
-/* The instance with null where the tokens lead nowhere yet. Takes the instance. */
+/* Adds null for the missing steps of the tokens. Takes ownership of the instance. */
 static tn_value with_place(tn_value instance, tn_value tokens, size_t depth) {
     if (depth == value_count(tokens)) return instance;
     tn_value token = value_at(tokens, depth);
     size_t index;
-    if (value_is(instance, TN_ARRAY) && token_index(token, value_count(instance), &index)) {
+    if (value_is(instance, TN_ARRAY) && pointer_token_to_index(token, value_count(instance), &index)) {
         bool there = index < value_count(instance);
         tn_value child = there ? value_ref(value_at(instance, index)) : value_null();
         child = with_place(child, tokens, depth + 1);
@@ -155,11 +155,11 @@ void schema_at(const struct schema *schema, tn_value instance, const char *point
 
 /* ---- Kinds ----------------------------------------------------------------------------------------------------- */
 
-static uint32_t kinds_of(const struct node *node, unsigned depth);
+static uint32_t node_kinds(const struct node *node, unsigned depth);
 
 static uint32_t kinds_of_any(const struct nodes *nodes, unsigned depth) {
     uint32_t kinds = 0;
-    for (size_t i = 0; i < nodes->count; i++) kinds |= kinds_of(nodes->at[i], depth);
+    for (size_t i = 0; i < nodes->count; i++) kinds |= node_kinds(nodes->at[i], depth);
     return kinds;
 }
 
@@ -170,19 +170,19 @@ static uint32_t kinds_of_values(const struct check *check) {
     return kinds;
 }
 
-static uint32_t kinds_of(const struct node *node, unsigned depth) {
+static uint32_t node_kinds(const struct node *node, unsigned depth) {
     uint32_t kinds = node->kinds;
     for (size_t i = 0; depth < KINDS_DEPTH_MAX && i < node->check_count; i++) {
         const struct check *check = &node->checks[i];
-        if (check->run == check_ref) kinds &= kinds_of(check->as.node, depth + 1);
+        if (check->run == check_ref) kinds &= node_kinds(check->as.node, depth + 1);
         if (check->run == check_const) kinds &= 1u << value_kind(check->value);
         if (check->run == check_enum) kinds &= kinds_of_values(check);
         if (check->run == check_any_of || check->run == check_one_of)
             kinds &= kinds_of_any(&check->as.nodes, depth + 1);
         for (size_t j = 0; check->run == check_all_of && j < check->as.nodes.count; j++)
-            kinds &= kinds_of(check->as.nodes.at[j], depth + 1);
+            kinds &= node_kinds(check->as.nodes.at[j], depth + 1);
     }
     return kinds;
 }
 
-int schema_kinds(const struct schema *schema) { return (int)kinds_of(schema->root, 0); }
+int schema_kinds(const struct schema *schema) { return (int)node_kinds(schema->root, 0); }

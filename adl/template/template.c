@@ -1,9 +1,9 @@
 /*
- * template.c - texts with holes: split at the braces once, each hole compiled as an expression.
+ * template.c - texts with holes: split at the braces once; each hole is compiled as an expression.
  *
- * The text is kept as pieces: literal text with its doubled braces undone, and holes, in their order. Where a hole ends
- * is decided by the tokens of expressions, so that braces and quotes inside it (`{ {"a": 1}["a"] }`, `{"}"}`) do not
- * end it early. Spans of holes are moved by where the hole's expression begins, for mistakes and failures alike.
+ * The text is stored as pieces: literal text with single braces, and holes, in order. The expression lexer finds the
+ * end of a hole, so that braces and quotes inside it (`{ {"a": 1}["a"] }`, `{"}"}`) do not end it early. Spans of a
+ * hole are relative to its expression and are shifted for mistakes and failures.
  */
 #include "adl/template/template.h"
 #include "adl/expr/lex.h"
@@ -16,9 +16,9 @@
 #define SHOWN_MAX   160u
 #define MESSAGE_MAX 256u
 
-/* Literal text, before a hole or at the end. */
+/* A piece of literal text, before a hole or at the end. */
 struct piece {
-    uint32_t from, to; /* in `literal` */
+    uint32_t from, to; /* range of `literal` */
 };
 
 struct template {
@@ -37,14 +37,14 @@ struct splitter {
     size_t length;
     const struct expr_scope *scope;
     const struct expr_limits *limits;
-    struct expr_scope inner; /* the scope that holes are compiled in: reports through us */
-    uint32_t offset;         /* of the hole being compiled */
+    struct expr_scope inner; /* the scope for compiling holes; it reports through the splitter */
+    uint32_t offset;         /* offset of the hole that is being compiled */
     uint32_t mistakes;
     int32_t status;
     struct error *error;
 };
 
-static const char *code_of(enum expr_mistake mistake, bool braces) {
+static const char *mistake_error_code(enum expr_mistake mistake, bool braces) {
     if (mistake == EXPR_MISTAKE_LIMIT) return "LIMIT";
     if (mistake == EXPR_MISTAKE_NAME) return "MISSING_VARIABLE";
     return braces ? "TEMPLATE_ERROR" : "EXPRESSION_ERROR";
@@ -53,7 +53,8 @@ static const char *code_of(enum expr_mistake mistake, bool braces) {
 static void mistake_add(struct splitter *splitter, const struct expr_problem *problem, bool braces) {
     if (splitter->mistakes++ == 0) {
         splitter->status = problem->mistake == EXPR_MISTAKE_LIMIT ? TN_LIMIT : TN_INVALID;
-        error_set(splitter->error, splitter->status, code_of(problem->mistake, braces), "%s", problem->message);
+        error_set(splitter->error, splitter->status, mistake_error_code(problem->mistake, braces), "%s",
+                  problem->message);
         if (splitter->error) splitter->error->span = problem->span;
     }
     if (splitter->scope->problem) splitter->scope->problem(splitter->scope->self, problem);
@@ -65,18 +66,18 @@ static void brace_mistake(struct splitter *splitter, enum expr_mistake mistake, 
     mistake_add(splitter, &problem, true);
 }
 
-static struct span moved(struct span span, uint32_t offset) {
+static struct span span_shift(struct span span, uint32_t offset) {
     return (struct span){span.start + offset, span.end + offset};
 }
 
-/* How much of a text a message quotes: SHOWN_MAX bytes, cut between characters. */
+/* The length of a text that a message quotes: at most SHOWN_MAX bytes, cut between characters. */
 static int shown_length(const char *text) {
     size_t length = strnlen(text, SHOWN_MAX);
     while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) length--;
     return (int)length;
 }
 
-/* `{"score": 1}`: a hole that begins with a string is most likely JSON that was meant as text. */
+/* True for `{"score": 1}`: a hole that starts with a string is most likely JSON that was meant as text. */
 static bool is_json(const struct splitter *splitter) {
     struct lexer lexer = {.text = splitter->text + splitter->offset, .length = splitter->length - splitter->offset};
     return lex(&lexer).kind == LEX_STRING;
@@ -86,10 +87,10 @@ static void hole_problem(void *self, const struct expr_problem *problem) {
     struct splitter *splitter = self;
     struct expr_problem shifted = *problem;
     char message[MESSAGE_MAX];
-    shifted.span = moved(problem->span, splitter->offset);
+    shifted.span = span_shift(problem->span, splitter->offset);
     if (problem->mistake == EXPR_MISTAKE_SYNTAX && is_json(splitter)) {
-        snprintf(message, sizeof message, "%.*s; braces that are text are written `{{` and `}}`",
-                 shown_length(problem->message), problem->message);
+        snprintf(message, sizeof message, "%.*s; write literal braces as `{{` and `}}`", shown_length(problem->message),
+                 problem->message);
         shifted.message = message;
     }
     mistake_add(splitter, &shifted, false);
@@ -104,13 +105,13 @@ static void piece_end(struct template *template, uint32_t from) {
 static void hole_add(struct template *template, struct template_hole hole) {
     template->holes[template->hole_count++] = hole;
     if (template->hole_count == template->capacity) {
-        template->capacity *= 2;
+        MEM_DOUBLE(template->capacity);
         template->holes = mem_array(template->holes, template->capacity, sizeof *template->holes);
         template->pieces = mem_array(template->pieces, template->capacity, sizeof *template->pieces);
     }
 }
 
-/* The `}` that ends the hole whose expression begins at `from`; SIZE_MAX where there is none. */
+/* Returns the `}` that ends the hole whose expression starts at `from`, or SIZE_MAX. */
 static size_t hole_end(const struct splitter *splitter, size_t from) {
     size_t room = splitter->length - from;
     struct lexer lexer = {.text = splitter->text + from, .length = room < EXPR_TEXT_MAX ? room : EXPR_TEXT_MAX};
@@ -120,25 +121,25 @@ static size_t hole_end(const struct splitter *splitter, size_t from) {
         if (token.kind == LEX_OPEN_MAP) depth++;
         if (token.kind == LEX_CLOSE_MAP && depth-- == 0) return from + token.start;
         if (token.kind != LEX_END && token.kind != LEX_INVALID) continue;
-        /* What is no expression ends at the next brace, so that the mistake can be said where it is. */
+        /* An invalid expression ends at the next brace, so that the mistake is reported at its place. */
         const char *brace = memchr(splitter->text + from + token.start, '}', room - token.start);
         return brace ? (size_t)(brace - splitter->text) : SIZE_MAX;
     }
 }
 
-static bool is_blank(const char *text, size_t length) { return strspn(text, " \t\r\n") >= length; }
+static bool template_is_blank(const char *text, size_t length) { return strspn(text, " \t\r\n") >= length; }
 
-/* At a `{` that opens a hole; returns where reading goes on. */
+/* Handles a `{` that opens a hole; returns where to continue. */
 static size_t split_hole(struct splitter *splitter, size_t at, uint32_t literal_from) {
     struct template *template = splitter->template;
     size_t end = hole_end(splitter, at + 1);
     if (end == SIZE_MAX) {
-        brace_mistake(splitter, EXPR_MISTAKE_SYNTAX, at, at + 1, "`{` without its `}`; a brace itself is written `{{`");
+        brace_mistake(splitter, EXPR_MISTAKE_SYNTAX, at, at + 1, "`{` without its `}`; write a literal brace as `{{`");
         return splitter->length;
     }
-    if (is_blank(splitter->text + at + 1, end - at - 1)) {
+    if (template_is_blank(splitter->text + at + 1, end - at - 1)) {
         brace_mistake(splitter, EXPR_MISTAKE_SYNTAX, at, end + 1,
-                      "a hole without a name; braces themselves are written `{{` and `}}`");
+                      "a hole without a name; write literal braces as `{{` and `}}`");
         return end + 1;
     }
     if (template->hole_count == TEMPLATE_HOLES_MAX) {
@@ -153,7 +154,7 @@ static size_t split_hole(struct splitter *splitter, size_t at, uint32_t literal_
     return end + 1;
 }
 
-static void split(struct splitter *splitter) {
+static void template_split(struct splitter *splitter) {
     struct buffer *literal = &splitter->template->literal;
     uint32_t literal_from = 0;
     for (size_t at = 0; at < splitter->length;) {
@@ -169,7 +170,7 @@ static void split(struct splitter *splitter) {
             at += 2;
         } else if (brace == '}') {
             brace_mistake(splitter, EXPR_MISTAKE_SYNTAX, at, at + 1,
-                          "`}` without its `{`; a brace itself is written `}}`");
+                          "`}` without its `{`; write a literal brace as `}}`");
             at++;
         } else {
             at = split_hole(splitter, at, literal_from);
@@ -202,7 +203,7 @@ int32_t template_compile(const char *text, size_t length, const struct expr_scop
     template->holes = mem_array(NULL, template->capacity, sizeof *template->holes);
     template->pieces = mem_array(NULL, template->capacity, sizeof *template->pieces);
     splitter.template = template;
-    split(&splitter);
+    template_split(&splitter);
     if (splitter.mistakes > 0) {
         template_unref(template);
         return splitter.status;
@@ -213,7 +214,7 @@ int32_t template_compile(const char *text, size_t length, const struct expr_scop
 
 /* ---- Rendering ---- */
 
-static void write_value(struct buffer *out, tn_value value) {
+static void template_write_value(struct buffer *out, tn_value value) {
     size_t length;
     if (!value_is(value, TN_STRING)) {
         json_write(out, value, JSON_COMPACT);
@@ -230,20 +231,20 @@ static int32_t hole_render(const struct template_hole *hole, const struct expr_e
     struct error found = ERROR_INIT;
     int32_t status = expr_eval_missing(hole->expr, env, &value, &missing, error ? &found : NULL);
     if (status == TN_OK) {
-        write_value(out, value);
+        template_write_value(out, value);
         value_unref(value);
         return TN_OK;
     }
     if (error) {
         const char *text = expr_text(hole->expr), *code = missing ? "MISSING_VARIABLE" : found.code;
         error_set(error, status, code, "`{%.*s}`: %s", shown_length(text), text, found.message);
-        error->span = moved(found.span, hole->start);
+        error->span = span_shift(found.span, hole->start);
         error_finish(&found);
     }
     return status;
 }
 
-static int32_t overflow(const struct buffer *out, struct span span, struct error *error) {
+static int32_t fail_output_limit(const struct buffer *out, struct span span, struct error *error) {
     int32_t status =
         error_set(error, TN_LIMIT, "LIMIT", "the rendered text is longer than the limit of %zu bytes", out->limit);
     if (error) error->span = span;
@@ -258,23 +259,25 @@ int32_t template_render(const struct template *template, const struct expr_env *
         if (piece->to > piece->from) buffer_append(out, template->literal.data + piece->from, piece->to - piece->from);
         int32_t status = hole && !out->overflow ? hole_render(hole, env, out, error) : TN_OK;
         if (status != TN_OK) return status;
-        if (out->overflow) return overflow(out, hole ? hole->span : (struct span){0, 0}, error);
+        if (out->overflow) return fail_output_limit(out, hole ? hole->span : (struct span){0, 0}, error);
     }
     return TN_OK;
 }
 
 /* ---- What is known of it ---- */
 
-/* Counting is all that ever changes in one: the cast is what lets everybody else hold it const. */
-static struct template *counted(const struct template *template) { return (struct template *)(uintptr_t) template; }
+/* Only the reference count of a template changes; the cast allows const for all other users. */
+static struct template *template_mutable(const struct template *template) {
+    return (struct template *)(uintptr_t) template;
+}
 
 struct template *template_ref(const struct template *template) {
-    if (template) atomic_fetch_add_explicit(&counted(template)->references, 1, memory_order_relaxed);
-    return counted(template);
+    if (template) atomic_fetch_add_explicit(&template_mutable(template)->references, 1, memory_order_relaxed);
+    return template_mutable(template);
 }
 
 void template_unref(const struct template *shared) {
-    struct template *template = counted(shared);
+    struct template *template = template_mutable(shared);
     if (!template || atomic_fetch_sub_explicit(&template->references, 1, memory_order_acq_rel) != 1) return;
     for (uint32_t i = 0; i < template->hole_count; i++) expr_unref(template->holes[i].expr);
     buffer_finish(&template->literal);

@@ -1,8 +1,8 @@
 /*
  * template.h - text with holes: "Tell {name} about {state.topic}, in {size(items)} points; {{ and }} are braces."
  *
- * A hole holds an expression (expr.h); most are a name. Compiled once, with every hole's names resolved, and rendered
- * any number of times, from any thread. Strings are inserted as they are, anything else as compact JSON.
+ * A hole contains an expression (expr.h), usually a name. A template is compiled once, with every name resolved, and
+ * rendered any number of times, from any thread. Strings are inserted unchanged, everything else as compact JSON.
  *
  *     struct template *template;
  *     if (template_compile(text, length, &scope, NULL, &template, &error) != TN_OK) return report(&error);
@@ -11,8 +11,8 @@
  *     int32_t status = template_render(template, &env, &out, &error);     // MISSING_VARIABLE names what is missing
  *     template_unref(template);
  *
- * A name that is no variable of the scope is a mistake found while compiling, unless the scope is open: then it is
- * looked up by expr_env.name while rendering. `{topic}` for `{state.topic}` is expr_variable.bare.
+ * A name that is not a variable of the scope is a mistake at compile time, unless the scope is open: then expr_env.name
+ * resolves it at render time. expr_variable.bare allows `{topic}` for `{state.topic}`.
  */
 #ifndef TENON_ADL_TEMPLATE_H
 #define TENON_ADL_TEMPLATE_H
@@ -28,33 +28,35 @@ struct template;
 
 #define TEMPLATE_TEXT_MAX  1048576u /* bytes of a template's text */
 #define TEMPLATE_HOLES_MAX 1000u
-#define TEMPLATE_OUTPUT    1048576u /* what a rendered text is best limited to */
+#define TEMPLATE_OUTPUT    1048576u /* recommended limit of a rendered text */
 
 /*
- * As expr_compile; spans, in `error` and in scope->problem, are within `text`. All mistakes of all holes are reported.
- * A brace without its partner is EXPR_MISTAKE_SYNTAX and says how to write one. Codes: TEMPLATE_ERROR for the braces,
- * MISSING_VARIABLE for an unknown name, EXPRESSION_ERROR for the rest; TN_INVALID, or TN_LIMIT with LIMIT.
+ * Like expr_compile; spans in `error` and in scope->problem refer to `text`. The mistakes of all holes are reported. A
+ * brace without its partner is EXPR_MISTAKE_SYNTAX, with a hint how to write a literal brace. Codes: TEMPLATE_ERROR for
+ * braces, MISSING_VARIABLE for an unknown name, EXPRESSION_ERROR for other mistakes; the status is TN_INVALID, or
+ * TN_LIMIT with code LIMIT.
  */
 int32_t template_compile(const char *text, size_t length, const struct expr_scope *scope,
                          const struct expr_limits *limits, struct template **out, struct error *error);
-struct template *template_ref(const struct template *template); /* NULL gives NULL. [any] */
-void template_unref(const struct template *template);           /* NULL is allowed. [any] */
+struct template *template_ref(const struct template *template); /* NULL returns NULL; any thread */
+void template_unref(const struct template *template);           /* NULL is allowed; any thread */
 
 /*
- * Appends to `out`, whose limit is the text's (TN_LIMIT, code LIMIT); on failure it keeps what was appended. A name,
- * field or key that is not there: TN_FAILED with MISSING_VARIABLE, naming it, with its span and the nearest there is.
- * Any other failure of a hole is the expression's own, its span within the template.
+ * Appends the rendered text to `out`, whose limit bounds it (TN_LIMIT, code LIMIT). On failure `out` keeps the text so
+ * far. A missing name, field or key is TN_FAILED with MISSING_VARIABLE; the message contains its name and the nearest
+ * known name, and the span refers to the template. Any other failure of a hole is the expression's own error, with a
+ * span within the template.
  */
 int32_t template_render(const struct template *template, const struct expr_env *env, struct buffer *out,
                         struct error *error);
 
-/* True where there is no hole: the text is always the same. */
+/* True if there are no holes: the text is always the same. */
 bool template_constant(const struct template *template);
 
 struct template_hole {
-    struct span span;        /* with its braces */
-    uint32_t start;          /* of the expression's text: what its spans are relative to */
-    const struct expr *expr; /* as long as the template lives; expr_use_at says what it reads */
+    struct span span;        /* includes the braces */
+    uint32_t start;          /* start of the expression's text; its spans are relative to it */
+    const struct expr *expr; /* valid while the template lives; expr_use_at lists what it reads */
 };
 size_t template_hole_count(const struct template *template);
 const struct template_hole *template_hole_at(const struct template *template, size_t index);

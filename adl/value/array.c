@@ -1,8 +1,8 @@
 /*
- * array.c - arrays: reading, and the changes that return a new one.
+ * array.c - arrays: reading, and the operations that return a changed array.
  *
- * Appending shares the prefix (block.h). A slice shares too, while it is at least half of what its slots hold, so that
- * a window that moves over a growing array costs constant time and never holds much more than it shows.
+ * Appending shares the prefix (block.h). A slice shares the slots if it shows at least half of them. A window that
+ * moves over a growing array therefore costs constant time and never keeps much more memory than it shows.
  */
 #include <string.h>
 
@@ -73,7 +73,7 @@ size_t value_common_prefix(tn_value array, tn_value other) {
     size_t count = value_count(array), others = value_count(other), least = count < others ? count : others, same = 0;
     if (least == 0) return 0;
     const struct list *left = list_of(array), *right = list_of(other);
-    /* Of one family: what both can see is the same. */
+    /* Two handles of one family: the part that both show is identical. */
     if (left->slots == right->slots && left->offset == right->offset) return least;
     while (same < least && list_items(left)[same] == list_items(right)[same]) same++;
     return same;

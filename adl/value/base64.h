@@ -1,8 +1,8 @@
 /*
- * base64.h - bytes as text, RFC 4648 with padding, one text for each sequence of bytes.
+ * base64.h - bytes as text: RFC 4648 with padding. Every sequence of bytes has exactly one text.
  *
  *     base64_write(&out, "hi", 2);                          // aGk=
- *     tn_value bytes = base64_read("aGk=", 4);              // or NULL, where base64_write never writes such a text
+ *     tn_value bytes = base64_read("aGk=", 4);              // NULL if base64_write cannot produce the text
  */
 #ifndef TENON_ADL_BASE64_H
 #define TENON_ADL_BASE64_H
@@ -11,7 +11,7 @@
 #include "adl/value/value.h"
 
 void base64_write(struct buffer *out, const void *bytes, size_t length);
-/* A new bytes value; NULL for any text that writing its bytes again would not give. */
+/* Returns a new bytes value, or NULL if writing the bytes again would produce a different text. */
 tn_value base64_read(const char *text, size_t length);
 
 #endif

@@ -1,22 +1,23 @@
 /*
- * block.h - what heap values look like inside; for the files of adl/value alone.
+ * block.h - the memory layout of heap values; private to adl/value.
  *
- * A number, string or bytes is one block. An array or object is a *list*: a handle (which part of the slots) and slots
- * shared by a family of handles, allocated together for the first of them:
+ * A number, string or bytes is one block. An array or object is a *list*: a handle (which part of the slots it shows)
+ * and slots that a family of handles shares. The slots are allocated together with the first handle:
  *
  *     struct list {header, offset, length, slots*} struct slots {references, used, capacity, items[] index[]}
  *                                          |       ^                      ^
  *                                          +-------+   later handles -----+
  *
- * Slots own a reference to every item below `used`, and are freed, with the first handle's memory, when the last
- * handle goes. Items below `used` never change while slots have two handles. Whoever moves `used` from its own end by
- * compare-and-swap owns the slots it claimed, and writes them before it hands out the longer handle: so handles of one
- * family may append from several threads, and one of them wins the shared slots while the others copy. Slots never hold
- * a handle of their own, directly or through others: they would keep each other for ever.
+ * Slots own a reference to every item below `used`. They are freed, together with the first handle's memory, when the
+ * last handle is freed. Items below `used` never change while the slots have two handles. A handle that ends at `used`
+ * may claim slots by moving `used` with compare-and-swap; it writes the claimed slots before it publishes the longer
+ * handle. Handles of one family can therefore append from several threads: one of them wins the shared slots and the
+ * others copy. Slots never contain one of their own handles, directly or indirectly, because they would then keep each
+ * other alive forever.
  *
- * An object's entry is two items, key and value; offset, length, used and capacity count entries. Above
- * OBJECT_LINEAR_MAX entries of capacity an open hash table of entry numbers + 1 stands behind the items; a reader
- * passes over entries at or above its own length, which belong to newer members of the family.
+ * An object's entry is two items, key and value; offset, length, used and capacity count entries. If the capacity is
+ * above OBJECT_LINEAR_MAX, an open hash table of entry numbers + 1 follows the items. A reader ignores entries at or
+ * above its own length: they belong to newer handles of the family.
  */
 #ifndef TENON_ADL_BLOCK_H
 #define TENON_ADL_BLOCK_H
@@ -29,9 +30,9 @@
 #include "adl/value/value.h"
 
 #define OBJECT_LINEAR_MAX 8
-/* More entries than this end the process, as memory that runs out does. */
+/* A list with more entries ends the process, as if memory had run out. */
 #define LIST_LENGTH_MAX   (UINT32_MAX / 8)
-#define STRING_LENGTH_MAX (UINT32_MAX / 2) /* bytes; likewise */
+#define STRING_LENGTH_MAX (UINT32_MAX / 2) /* bytes; a longer string ends the process */
 
 struct number {
     struct tn_value_s header;
@@ -41,9 +42,9 @@ struct number {
     };
 };
 
-struct string { /* and bytes; most are short, and there are many */
+struct string { /* also used for bytes */
     struct tn_value_s header;
-    _Atomic uint32_t hash; /* string_hash's, 0 until it is first asked for */
+    _Atomic uint32_t hash; /* string_hash of chars; 0 until the first use */
     uint32_t length;
     char chars[]; /* NUL-terminated */
 };
@@ -53,7 +54,7 @@ struct slots {
     _Atomic uint32_t references; /* handles */
     _Atomic uint32_t used;
     uint32_t capacity;
-    uint32_t index_mask; /* entries of the hash table - 1; 0 where there is none */
+    uint32_t index_mask; /* entries of the hash table - 1; 0 without a table */
     tn_value items[];
 };
 
@@ -63,7 +64,7 @@ struct list {
         struct {
             uint32_t offset, length;
         };
-        struct list *next; /* while it waits to be freed */
+        struct list *next; /* used while the list waits to be freed */
     };
     struct slots *slots;
 };
@@ -71,18 +72,21 @@ struct list {
 static inline struct list *list_of(tn_value value) { return (struct list *)(uintptr_t)value; }
 static inline struct string *string_of(tn_value value) { return (struct string *)(uintptr_t)value; }
 static inline tn_value value_of(const void *block) { return (tn_value)block; }
-/* Of two strings, or two of bytes. */
+/* Compares two strings, or two bytes values. */
 static inline bool string_same(tn_value a, tn_value b) {
     const struct string *x = string_of(a), *y = string_of(b);
     return x == y || (x->length == y->length && memcmp(x->chars, y->chars, x->length) == 0);
 }
 
-/* Items of an entry. */
+/* Number of items in one entry. */
 static inline uint32_t list_width(int kind) { return kind == TN_OBJECT ? 2 : 1; }
 static inline tn_value *list_items(const struct list *list) {
     return list->slots->items + (size_t)list->offset * list_width(list->header.kind);
 }
-/* Nobody else holds the handle; nor, for the second, another handle of the family. */
+/*
+ * list_is_unique: the caller holds the only reference to the handle. list_owns_slots: in addition, the slots have no
+ * other handle.
+ */
 static inline bool list_is_unique(const struct list *list) {
     return atomic_load_explicit(&list->header.references, memory_order_acquire) == 1;
 }
@@ -90,52 +94,55 @@ static inline bool list_owns_slots(const struct list *list) {
     return list_is_unique(list) && atomic_load_explicit(&list->slots->references, memory_order_acquire) == 1;
 }
 
-/* An empty handle with slots of its own. */
+/* Returns an empty handle with new slots. */
 struct list *list_new(int kind, size_t capacity);
-/* The same, with `count` entries of `items`, whose references it takes; none give the immediate. */
+/* Returns a list with `count` entries of `items`, and takes their references; the empty immediate if count is 0. */
 tn_value list_make(int kind, const tn_value *items, size_t count);
-tn_value list_make_roomy(int kind, size_t capacity, const tn_value *items, size_t count); /* count above 0 */
+tn_value list_make_roomy(int kind, size_t capacity, const tn_value *items, size_t count); /* count must be above 0 */
 /*
- * Consumes the handle, and returns one that nobody else holds and that is `more` entries longer; they are claimed, and
- * the caller fills them (and indexes them) before it hands the list on. `values` are the `more` items, or entries'
- * values, that it will put there: where one of them may hold a handle of the same slots, the list is copied.
+ * Consumes the handle and returns an unshared one that is `more` entries longer. The new entries are claimed: the
+ * caller fills (and indexes) them before it publishes the list. `values` are the `more` items, or entry values, that
+ * the caller is going to store. If one of them may contain a handle of the same slots, the list is copied.
  */
 struct list *list_extend(struct list *list, size_t more, const tn_value *values);
-/* Consumes the handle; returns one with the same entries that owns its slots, so that they can be changed. */
+/*
+ * Consumes the handle and returns one with the same entries that is the only owner of its slots, so that they can be
+ * changed.
+ */
 struct list *list_separate(struct list *list);
 void list_free(struct list *list);
 
-/* The hash table of an object: enters entries [from, to); from 0 clears it first. */
+/* Enters the entries [from, to) in the hash table of an object; `from` 0 clears the table first. */
 void object_index(struct slots *slots, uint32_t from, uint32_t to);
-/* Of an object made of entries that nobody has checked: the first whose key an earlier one has as well, else the count.
+/*
+ * Finds a duplicate key in an object whose entries are not checked yet. Returns the index of the first entry whose key
+ * occurred before, or the number of entries.
  */
 size_t object_duplicate(tn_value object);
-/* The entries that the table has place for, in items. */
+/* The hash table, which is stored behind the items. */
 static inline _Atomic uint32_t *slots_index(struct slots *slots) {
     return (_Atomic uint32_t *)(void *)(slots->items + (size_t)slots->capacity * 2);
 }
 
-/* A string block, whose chars the caller fills. */
+/* Returns a string block; the caller fills its chars. */
 struct string *string_new(int kind, size_t length);
-/* Hash of a key, for tables of this process only: seeded, so that nobody outside can choose keys that collide. */
+/* Hash of a key for tables of this process only. It is seeded, so that an outsider cannot choose keys that collide. */
 uint32_t string_hash(const char *chars, size_t length);
 uint32_t string_hash_of(struct string *string);
-/* The hash behind both that and value_hash; the same everywhere for the same seed. */
-uint64_t hash_bytes(const char *bytes, size_t length, uint64_t seed);
-uint64_t hash_mix(uint64_t a, uint64_t b);
 
 /*
- * Allocation of blocks, counted for value_live_count: by each thread in a counter of its own, which takes no locked
- * instruction, until there is one for each but the last, which all threads that come later share. A thread that ends
- * leaves its count behind; what one makes another may free, and only the sum means something.
+ * Allocation of blocks, counted for value_live_count. Each thread counts in its own counter without a locked
+ * instruction; when only one counter is left, all later threads share it. The counter of a thread that has ended keeps
+ * its count. One thread may free what another allocated, so only the sum is meaningful.
  */
 #define BLOCK_COUNTERS 64
 struct block_counter {
     _Alignas(64) _Atomic int64_t live;
 };
-extern struct block_counter block_counters[BLOCK_COUNTERS];
-extern _Thread_local struct block_counter *block_own_counter; /* NULL: not yet, or it shares the last */
-void block_count_without(int64_t by);                         /* for a thread that has none */
+
+extern _Thread_local struct block_counter
+    *block_own_counter;               /* NULL before the first allocation, or if the thread shares the last counter */
+void block_count_without(int64_t by); /* for a thread without a counter */
 
 static inline void block_count(int64_t by) {
     struct block_counter *own = block_own_counter;

@@ -1,9 +1,9 @@
 /*
  * buffer.c - growing text with a limit.
  *
- * What does not fit below the limit is refused whole, and everything after it: a buffer that overflowed holds a
- * beginning that was written completely, and callers look at `overflow` once, at the end. The capacity doubles, and
- * never goes past the limit by more than the NUL.
+ * An append that does not fit below the limit is refused completely, and so is every later one: a buffer that
+ * overflowed contains only complete appends, and callers check `overflow` once, at the end. The capacity doubles and
+ * never exceeds the limit by more than the NUL.
  */
 #include "adl/value/buffer.h"
 
@@ -31,7 +31,7 @@ void buffer_clear(struct buffer *buffer) {
     if (buffer->data != NULL) buffer->data[0] = '\0';
 }
 
-/* Makes room for `more` bytes and the NUL; false, for ever, where that would pass the limit. */
+/* Makes room for `more` bytes and the NUL. Returns false, now and from then on, if that would exceed the limit. */
 static bool reserve(struct buffer *buffer, size_t more) {
     if (buffer->overflow || more > buffer->limit - buffer->length) {
         buffer->overflow = true;
@@ -68,13 +68,13 @@ void buffer_format(struct buffer *buffer, const char *format, ...) {
 
 void buffer_vformat(struct buffer *buffer, const char *format, va_list args) {
     if (buffer->overflow) return;
-    /* Most texts fit, and are made once then. */
+    /* Most texts fit into the first allocation and are formatted only once. */
     if (buffer->capacity == 0 && buffer->limit >= CAPACITY_FIRST) reserve(buffer, CAPACITY_FIRST - 1);
     size_t room = buffer->capacity - buffer->length;
     va_list again;
     va_copy(again, args);
     int length = vsnprintf(room > 0 ? buffer->data + buffer->length : NULL, room, format, args);
-    if (length < 0) mem_exhausted((size_t)INT32_MAX); /* longer than an int counts */
+    if (length < 0) mem_exhausted((size_t)INT32_MAX); /* longer than INT_MAX bytes */
     if ((size_t)length > buffer->limit - buffer->length || (size_t)length >= room) {
         if (room > 0) buffer->data[buffer->length] = '\0';
         if (reserve(buffer, (size_t)length))

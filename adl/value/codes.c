@@ -1,6 +1,4 @@
-/*
- * codes.c - the table of codes.h, to be searched and listed.
- */
+/* codes.c - lookup and listing of the table in codes.h. */
 #include "adl/value/codes.h"
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /*
- * codes.h - the stable error codes, one row each: what `struct error.code` says when the host or a bundled plugin
+ * codes.h - the stable error codes, one row each: the values of `struct error.code` when the host or a bundled plugin
  * fails.
  *
- * A code never changes its meaning and is never used again. Plugins may use these, and codes of their own. The
- * reference is generated from the table; a component that gives a code of the table and no `retryable` is retried,
- * where the document asks for retries, as its row says. `family` is the variant of the first seed's AyasError that it
- * belongs to.
+ * A code never changes its meaning and is never reused. Plugins may use these codes and their own. The reference is
+ * generated from this table. If a component reports a code of the table without `retryable`, the row decides whether
+ * the call is retried (only if the document asks for retries). `family` is the corresponding variant of the first
+ * seed's AyasError.
  *
- *     const struct error_code *row = error_code_find("TIMEOUT");      // NULL: a plugin's own code
+ *     const struct error_code *row = error_code_find("TIMEOUT");      // NULL if it is a plugin's own code
  *     if (row && row->retryable) ...
  */
 #ifndef TENON_ADL_CODES_H
@@ -20,230 +20,254 @@
 #define ERROR_CODES(CODE) \
     /* Documents, graphs and their steps. */ \
     CODE(INVALID_GRAPH, false, "Graph::InvalidGraph", \
-         "The document cannot be built into a graph: it has mistakes, cannot be read, or nests too deeply. " \
-         "`tenon check` " \
-         "shows every mistake at its line and column.") \
+         "The document cannot be built into a graph because it has mistakes, cannot be read, or nests too " \
+         "deeply. `tenon check` shows every mistake with its line and column.") \
     CODE(RECURSION_LIMIT, false, "Graph::RecursionLimit", \
-         "The run took as many super-steps as its recursion_limit allows and was not done. The state is " \
-         "kept: resume " \
-         "with a higher limit, or look for a loop whose condition never ends it.") \
+         "The run took as many super-steps as its recursion_limit allows and did not finish. Its state is " \
+         "saved: resume with a higher limit, or look for a loop whose condition never ends it.") \
     CODE(CHANNEL, false, "Graph::Channel", \
-         "A write that its channel cannot take: the channel does not exist, is read only, or the value does " \
-         "not fit " \
-         "its schema or its reducer.") \
+         "A write was refused: the channel does not exist, is read-only, or the value does not fit its schema " \
+         "or its reducer.") \
     CODE(CONCURRENT_UPDATE, false, "Graph::Channel", \
-         "Two tasks of one super-step wrote a channel that keeps the last value. Give the channel a reducer, " \
-         "or put " \
-         "the nodes one after the other.") \
+         "Two tasks of one super-step wrote a channel that keeps only the last value. Give the channel a " \
+         "reducer, or run the nodes one after the other.") \
     CODE(NODE_EXECUTION, false, "Graph::NodeExecution", \
-         "A component ended its task without saying why, or broke the contract while running it.") \
+         "A component ended its task without an error message, or broke the contract while running it.") \
     CODE(STALLED, false, "Graph::NodeExecution", \
-         "Nothing is left that could bring the run on: a component neither ended its task nor waits for anything.") \
+         "The run cannot continue: a component neither ended its task nor waits for anything.") \
     CODE(SUBGRAPH_FAILED, false, "Graph::NodeExecution", \
          "The inner graph of a subgraph node failed without an error.") \
     CODE(SUBGRAPH_OUTPUT, false, "Graph::Channel", \
-         "The inner graph's result does not have what the subgraph node's `output` names, or an outer " \
-         "channel does not " \
-         "take it.") \
-    CODE(EMIT_FAILED, false, "Graph::NodeExecution", "The host did not take a streamed chunk.") \
+         "The inner graph's result lacks a key that the subgraph node's `output` names, or an outer channel " \
+         "refused the value.") \
+    CODE(EMIT_FAILED, false, "Graph::NodeExecution", \
+         "The host did not accept a streamed chunk.") \
     CODE(INTERRUPTED, false, "Graph::NodeExecution", \
-         "The run waits for an answer from outside, and the caller has no way to give one. Resume it with answers.") \
+         "The run waits for an answer from outside, and the caller cannot provide one. Resume the run with " \
+         "answers.") \
     CODE(INVALID_MESSAGE, false, "Graph::NodeExecution", \
-         "What a node was given as a conversation has a message that is none; the error says which, and what " \
-         "it lacks.") \
+         "The conversation that a node received contains an invalid message. The error names the message and " \
+         "what it lacks.") \
     /* Expressions, templates, text. */ \
     CODE(EXPRESSION_ERROR, false, "Chain::Template", \
-         "An expression does not compile, or failed while it was evaluated: a name is missing, operands do " \
-         "not fit, a " \
-         "condition is not true or false. The error has the position.") \
+         "An expression does not compile or failed during evaluation: a name is missing, operands have the " \
+         "wrong kind, or a condition is not a boolean. The error contains the position.") \
     CODE(TEMPLATE_ERROR, false, "Chain::Template", \
-         "A template's braces do not pair, or a hole failed. `{{` and `}}` write braces.") \
+         "The braces of a template are not balanced, or a hole failed. Write `{{` and `}}` for literal braces.") \
     CODE(MISSING_VARIABLE, false, "Chain::MissingVariable", \
-         "A template names a variable that is not there: no channel of the state, no key of what was given.") \
+         "A template names a variable that is neither a channel of the state nor a key of the input.") \
     CODE(PARSE, false, "Chain::Parse", \
-         "Text that is not what it should be: JSON, a number, a list, what an output parser looks for.") \
-    CODE(SCHEMA, false, "Chain::Parse", "A JSON Schema is itself malformed; the message has the JSON Pointer.") \
+         "A text does not have the expected form, for example JSON, a number, a list, or the form that an " \
+         "output parser expects.") \
+    CODE(SCHEMA, false, "Chain::Parse", \
+         "A JSON Schema is malformed. The message contains the JSON Pointer.") \
     /* Inputs, outputs, kinds. */ \
     CODE(INVALID_INPUT, false, "Tool::InvalidInput", \
-         "What was given does not fit: a tool's arguments, a graph's input, an answer, a run's configuration.") \
+         "The input has the wrong form: a tool's arguments, a graph's input, an answer, or a run's " \
+         "configuration.") \
     CODE(INVALID_OUTPUT, false, "Tool::ExecutionFailed", \
-         "A component gave an output that is not of its published shape.") \
+         "The output of a component does not fit its published schema.") \
     CODE(INVALID_CONFIG, false, "Graph::InvalidGraph", \
-         "A component's configuration, or tenon.yaml, is not what it should be; the message names the key.") \
-    CODE(TYPE, false, "Other", "A value is of another kind than is needed there; the message names both.") \
-    CODE(NOT_FOUND, false, "Other", "There is no component, key, file or record of that name.") \
+         "A component's configuration or tenon.yaml is invalid. The message names the key.") \
+    CODE(TYPE, false, "Other", \
+         "A value has the wrong kind. The message names the kind that was found and the kind that was " \
+         "expected.") \
+    CODE(NOT_FOUND, false, "Other", \
+         "The component, key, file or record does not exist.") \
     CODE(LIMIT, false, "Other", \
-         "A documented bound was reached: of size, depth, time of evaluation, or number. The message names it.") \
-    CODE(UNSUPPORTED, false, "Other", "This host, or this kind of task, cannot do that.") \
-    CODE(INTERNAL, false, "Other", "A fault of the host's. Please report it with what led to it.") \
-    CODE(NO_MEMORY, true, "Other", "A component could not get memory.") \
-    CODE(ERROR, false, "Other", "A failure without a code.") \
-    CODE(FAILED, false, "Other", "A component's start failed with a status and no explanation.") \
+         "A documented limit of size, depth, evaluation time or number was reached. The message names it.") \
+    CODE(UNSUPPORTED, false, "Other", \
+         "This host, or this kind of task, does not support the operation.") \
+    CODE(INTERNAL, false, "Other", \
+         "The host has a bug. Please report it together with the steps that led to it.") \
+    CODE(NO_MEMORY, true, "Other", \
+         "A component could not allocate memory.") \
+    CODE(ERROR, false, "Other", \
+         "The failure has no code.") \
+    CODE(FAILED, false, "Other", \
+         "A component's start failed with a status and without an explanation.") \
     /* Time and cancelling. */ \
     CODE(TIMEOUT, true, "Graph::NodeExecution", \
          "The task did not end within its total time, or sent nothing for longer than its idle time.") \
-    CODE(CANCELLED, false, "Graph::NodeExecution", "The run or the task was cancelled. What was committed stays.") \
+    CODE(CANCELLED, false, "Graph::NodeExecution", \
+         "The run or the task was cancelled. Committed steps are kept.") \
     CODE(BUDGET_EXCEEDED, false, "Other", \
-         "A run used up its document's `budget` of tokens, cost or steps: raise it, and go on with what the thread was " \
-         "at, or give it new input, which is a run of its own. Or a runner used up its budget of tokens, cost, time or " \
-         "iterations before the Task was done.") \
+         "A run used up its document's `budget` of tokens, cost or steps: raise the budget and resume the " \
+         "thread, or give it new input, which starts a new run. Or a runner used up its budget of tokens, " \
+         "cost, time or iterations before the Task was done.") \
     /* Plugins. */ \
     CODE(PLUGIN_CRASHED, true, "Other", \
-         "The process of an isolated plugin died while it had the task. It is restarted.") \
+         "The process of an isolated plugin ended while it ran the task. The host restarts it.") \
     CODE(PLUGIN_HUNG, false, "Other", \
-         "Too many tasks of the plugin's blocking components neither ended nor noticed that they were " \
-         "cancelled; it " \
-         "gets no further ones in this process. Have them poll `cancelled`, or run the plugin with " \
-         "isolation: process.") \
+         "Too many tasks of the plugin's blocking components neither ended nor reacted to their cancellation. " \
+         "The plugin gets no further tasks in this process. Make the components poll `cancelled`, or run the " \
+         "plugin with isolation: process.") \
     CODE(PLUGIN_REFUSED, false, "Other", \
-         "The plugin was not loaded, or declined: wrong architecture, a missing interface, an unmet version, " \
-         "a policy.") \
+         "The plugin was not loaded, or it declined: wrong architecture, a missing interface, an unmet " \
+         "version, or a policy.") \
     CODE(INTERFACE_MISSING, false, "Other", \
-         "The plugin needs an interface that this host does not offer, or not to this plugin (drafts need a flag).") \
+         "The plugin needs an interface that this host does not offer, or does not offer to this plugin " \
+         "(drafts need a flag).") \
     CODE(PLUGIN_INVALID, false, "Other", \
-         "The file is no shared object for this machine, is broken, or its code does not keep the contract: " \
-         "no entry, " \
-         "structs of another size, interfaces that its manifest promises missing. `tenon plugin check` says more.") \
+         "The file is not a shared object for this machine, is broken, or its code breaks the contract: it has " \
+         "no entry, structs of another size, or lacks interfaces that its manifest promises. `tenon plugin " \
+         "check` shows details.") \
     CODE(MANIFEST_MISSING, false, "Other", \
          "The shared object has no manifest: neither notes of owner Tenon nor a <name>.tenon.json beside it.") \
     CODE(MANIFEST_INVALID, false, "Other", \
-         "A plugin's manifest is not what it should be; the message names the file, the component and the field.") \
+         "A plugin's manifest is invalid. The message names the file, the component and the field.") \
     CODE(PLUGIN_DUPLICATE, false, "Other", \
-         "Two plugins claim one component, or two files one plugin: neither is used. Take one out of the " \
-         "search path.") \
+         "Two plugins define the same component, or two files define the same plugin. Neither is used. Remove " \
+         "one of them from the search path.") \
     CODE(PLUGIN_BUSY, true, "Other", \
-         "The plugin cannot be unloaded while it has instances or open tasks. It takes no new work; try again.") \
+         "The plugin cannot be unloaded while it has instances or open tasks. It gets no new work; try again " \
+         "later.") \
     CODE(PACK_INVALID, false, "Other", \
-         "The file is no pack, or a damaged or forged one: a hash or a signature is wrong, a path leads out of it, it " \
-         "holds what is not listed. Nothing of it was used.") \
+         "The file is not a pack, or it is damaged or forged: a hash or a signature is wrong, a path leads out " \
+         "of the pack, or a file is not listed. Nothing of it was used.") \
     CODE(PACK_REFUSED, false, "Other", \
-         "The pack needs another Tenon, or another build of the same version is installed.") \
+         "The pack needs another version of Tenon, or another build of the same version is installed.") \
     CODE(PACK_ALTERED, false, "Other", \
-         "A file of an installed pack is not what it was when it was installed. Remove the pack, and install it " \
+         "A file of an installed pack was changed after the installation. Remove the pack and install it " \
          "again.") \
     CODE(SECRET_NOT_FOUND, false, "Other", \
-         "A secret that the configuration refers to cannot be had: the variable is not set, the file cannot " \
-         "be read, the " \
-         "command failed.") \
-    CODE(IO, false, "Other", "A file or folder cannot be read or written; the message names it.") \
+         "A secret that the configuration refers to is not available: the variable is not set, the file cannot " \
+         "be read, or the command failed.") \
+    CODE(IO, false, "Other", \
+         "A file or folder cannot be read or written. The message names it.") \
     CODE(PERMISSION_DENIED, false, "Other", \
-         "The effect is not declared by the component's manifest, or not allowed by the operator's policy.") \
+         "The component's manifest does not declare the effect, or the operator's policy does not allow it.") \
     CODE(SANDBOX, false, "Other", \
-         "The process of an isolated plugin could not be confined, and was not started. `tenon doctor` says " \
+         "The process of an isolated plugin could not be confined and was not started. `tenon doctor` shows " \
          "what this system allows.") \
     /* Tools. */ \
     CODE(TOOL_NOT_FOUND, false, "Tool::NotFound", \
-         "No tool of that name, or it is not on the document's list `tools`.") \
+         "The tool does not exist, or the document's list `tools` does not contain it.") \
     CODE(TOOL_FAILED, false, "Tool::ExecutionFailed", \
-         "A tool failed. The model sees the failure as the call's result, unless the tool is marked fatal.") \
+         "A tool failed. The model receives the failure as the result of the call, unless the tool is marked " \
+         "fatal.") \
     CODE(AUDIT_FAILED, false, "Tool::ExecutionFailed", \
-         "The use of a tool must be noted in the audit log, and could not be; tenon.yaml says so (tools.audit_required).") \
-    CODE(TOOL_DENIED, false, "Tool::ExecutionFailed", "Somebody, or a policy, refused the call of a tool.") \
+         "The use of a tool could not be written to the audit log, and tenon.yaml requires that " \
+         "(tools.audit_required).") \
+    CODE(TOOL_DENIED, false, "Tool::ExecutionFailed", \
+         "A person or a policy refused the call of a tool.") \
     CODE(TOOLS, false, "Tool::ExecutionFailed", \
-         "An agent's tools cannot be described to its model, or called: there may be too many of them.") \
+         "An agent's tools cannot be described to its model or called. There may be too many of them.") \
     CODE(TOOL_ERROR, false, "Tool::ExecutionFailed", \
-         "A tool of an MCP server says that it failed; the text is its own.") \
+         "A tool of an MCP server reported a failure. The text comes from the server.") \
     CODE(COMMAND_FAILED, false, "Tool::ExecutionFailed", \
-         "A program that is a tool (`tenon.define`) could not be started, or ended with another code than 0; " \
-         "the message has the end of what it wrote to standard error.") \
+         "A program that is a tool (`tenon.define`) could not be started, or its exit code was not 0. The " \
+         "message contains the end of its standard error.") \
     CODE(FUNCTION_FAILED, false, "Tool::ExecutionFailed", \
-         "A function of a library (`ffi`) gave what its description says is a failure.") \
+         "A function of a library (`ffi`) returned a value that its description declares as a failure.") \
     CODE(INVALID_HANDLE, false, "Tool::InvalidInput", \
-         "A handle of a library (`ffi`) that was never given, has been freed, or is of another kind.") \
+         "A handle of a library (`ffi`) does not exist, has been freed, or has another kind.") \
     CODE(NOT_TEXT, false, "Tool::ExecutionFailed", \
-         "A function of a library (`ffi`) gave a text that is not UTF-8.") \
+         "A function of a library (`ffi`) returned text that is not UTF-8.") \
     CODE(NOT_FINITE, false, "Tool::ExecutionFailed", \
-         "A function of a library (`ffi`) gave an infinity or no number, which JSON cannot say.") \
+         "A function of a library (`ffi`) returned infinity or NaN, which JSON cannot represent.") \
     CODE(SERVER_LOST, false, "Tool::ExecutionFailed", \
-         "The connection to an MCP server broke, or its process ended, before it had answered. Whether it did " \
-         "what was asked is not known.") \
+         "The connection to an MCP server broke, or its process ended, before the server answered. It is " \
+         "unknown whether the server did what was requested.") \
     CODE(SERVER_ERROR, false, "Tool::ExecutionFailed", \
-         "An MCP server, or one that gives it its keys, answered with an error or with what is no answer.") \
+         "An MCP server, or the authorization server that issues its tokens, answered with an error or with an " \
+         "invalid answer.") \
     CODE(SESSION_ENDED, false, "Tool::ExecutionFailed", \
-         "An MCP server has ended its session, and did so again when another one was begun.") \
+         "An MCP server ended its session, and ended the new session too.") \
     CODE(AUTH_NEEDED, false, "Tool::ExecutionFailed", \
-         "An MCP server wants somebody to sign in, in a browser; the message has the address.") \
+         "An MCP server requires a sign-in with a browser. The message contains the address.") \
     /* Models and services. */ \
-    CODE(API_REQUEST, true, "Model::ApiRequest", "A service could not be reached, or answered with a server error.") \
-    CODE(OVERLOADED, true, "Model::ApiRequest", "The service says that it is overloaded; try again later.") \
+    CODE(API_REQUEST, true, "Model::ApiRequest", \
+         "A service could not be reached, or answered with a server error.") \
+    CODE(OVERLOADED, true, "Model::ApiRequest", \
+         "The service reports that it is overloaded. Try again later.") \
     CODE(RATE_LIMITED, true, "Model::RateLimited", \
-         "Too many requests or tokens for the account. `retry_after_ms` is honoured where the service gave it.") \
+         "The account sent too many requests or tokens. The host waits for `retry_after_ms` if the service " \
+         "sent it.") \
     CODE(AUTH, false, "Model::Auth", \
-         "The service refused the credentials, or there are none; set the secret it names.") \
-    CODE(INVALID_REQUEST, false, "Model::ApiRequest", "The service refused the request as malformed; it says why.") \
+         "The service refused the credentials, or none are configured. Set the secret that the message names.") \
+    CODE(INVALID_REQUEST, false, "Model::ApiRequest", \
+         "The service refused the request as malformed. The message contains its reason.") \
     CODE(CONTEXT_LENGTH, false, "Model::ApiRequest", \
-         "The messages are longer than the model's context. Trim the history, or take another model.") \
-    CODE(CONTENT_FILTERED, false, "Model::InvalidResponse", "The service withheld the answer, by its own policy.") \
-    CODE(INVALID_RESPONSE, true, "Model::InvalidResponse", "The service's answer is not what its protocol says.") \
+         "The messages are longer than the model's context. Trim the history, or use another model.") \
+    CODE(CONTENT_FILTERED, false, "Model::InvalidResponse", \
+         "The service's policy withheld the answer.") \
+    CODE(INVALID_RESPONSE, true, "Model::InvalidResponse", \
+         "The service's answer does not follow its protocol.") \
     CODE(CONNECT, true, "Model::ApiRequest", \
-         "A service could not be reached: its name is not known, nobody listens there, or the connection broke " \
-         "before an answer began. Look at the address and the network.") \
+         "A service could not be reached: its name is unknown, no server listens at the address, or the " \
+         "connection broke before an answer started. Check the address and the network.") \
     CODE(TLS, false, "Other", \
-         "The connection to a service is not to be trusted, or could not be made so: its certificate, or the " \
-         "protocol that was agreed on.") \
+         "The connection to a service could not be secured: its certificate is not trusted, or the TLS " \
+         "handshake failed.") \
     CODE(CONNECTION_LOST, true, "Model::ApiRequest", \
-         "The connection to a service broke in the middle of its answer. What was asked for may have been " \
-         "done.") \
+         "The connection to a service broke in the middle of its answer. The service may have done what was " \
+         "requested.") \
     CODE(PROTOCOL, false, "Other", \
-         "The other side does not keep to the protocol: of HTTP, of an MCP server, of a plugin in a process of " \
-         "its own.") \
+         "The other side broke the protocol: HTTP, MCP, or the protocol of isolated plugins.") \
     CODE(HTTP_STATUS, false, "Tool::ExecutionFailed", \
-         "A service answered with a status that says that it will not, and that no other code is for; the " \
-         "message has it.") \
+         "A service answered with an error status that has no separate code. The message contains the " \
+         "status.") \
     CODE(MODEL, false, "Graph::NodeExecution", \
          "A model could not be called.") \
     CODE(REFUSED, false, "Graph::NodeExecution", \
-         "The model declined to answer; the message has its words.") \
+         "The model declined to answer. The message contains its words.") \
     CODE(OUTPUT_INVALID, false, "Chain::Parse", \
-         "A model that should answer in a given shape did not, although it was told what is wrong and asked " \
-         "again.") \
+         "A model's answer does not have the required form, although the model was informed of the error and " \
+         "tried again.") \
     CODE(TURN_LIMIT, false, "Graph::NodeExecution", \
-         "A model's turn was paused and gone on with as often as is allowed, and is not over.") \
+         "A model's turn was paused and continued as often as is allowed, and did not finish.") \
     CODE(REPLIES_USED_UP, false, "Model::InvalidResponse", \
-         "A `scripted` model was asked more often than it has replies. Add some, or `cycle: true`.") \
+         "A `scripted` model was called more often than it has replies. Add replies, or set `cycle: true`.") \
     /* Tasks, Artifacts, stores and threads. */ \
     CODE(CLAIM_LOST, false, "Other", \
-         "The claim expired, or another runner holds it; the Task's result was not taken.") \
-    CODE(INVALID_TRANSITION, false, "Other", "The Task cannot go from the state it is in to the one asked for.") \
-    CODE(CONFLICT, true, "Other", "Somebody else changed the record, or holds the thread, at the same time.") \
+         "The claim expired, or another runner holds it. The Task's result was not accepted.") \
+    CODE(INVALID_TRANSITION, false, "Other", \
+         "The Task cannot change from its state to the requested one.") \
+    CODE(CONFLICT, true, "Other", \
+         "Another process changed the record, or holds the thread, at the same time.") \
     CODE(GRAPH_CHANGED, false, "Graph::InvalidGraph", \
-         "The thread was begun with another version of the document; the message lists the differences.") \
+         "The thread was started with another version of the document. The message lists the differences.") \
     CODE(FENCED, false, "Other", \
-         "Somebody else has taken the thread over, or removed it: the run that had it writes nothing more. What it " \
-         "had committed stays, and the other one goes on from there.") \
+         "Another process took over or removed the thread. This run writes nothing more; its committed steps " \
+         "are kept, and the other process continues from there.") \
     CODE(UNFINISHED, false, "Other", \
-         "The thread is not done, and was given new input. Resume it, or give up what it was at with --replace.") \
-    CODE(DONE, false, "Other", "The thread is done: there is nothing to resume. Give it new input.") \
+         "The thread is not done and received new input. Resume it, or discard its unfinished run with " \
+         "--replace.") \
+    CODE(DONE, false, "Other", \
+         "The thread is done and cannot be resumed. Give it new input.") \
     CODE(EXPIRED, false, "Other", \
-         "The thread has waited for answers for longer than `limits.interrupt_hours` of tenon.yaml. Give it new " \
-         "input with --replace, or remove it.") \
-    CODE(EXISTS, false, "Other", "There is a thread of that id already.") \
-    CODE(STORE, true, "Other", "The store could not read or write.") \
+         "The thread has waited for answers for longer than `limits.interrupt_hours` of tenon.yaml. Give it " \
+         "new input with --replace, or remove it.") \
+    CODE(EXISTS, false, "Other", \
+         "A thread with that id already exists.") \
+    CODE(STORE, true, "Other", \
+         "The store could not read or write.") \
     CODE(INVALID, false, "Other", \
-         "A request to a store, or a store's configuration, is not what it should be; the message names the " \
-         "member.") \
+         "A request to a store, or a store's configuration, is invalid. The message names the member.") \
     CODE(STORE_NOT_FOUND, false, "Other", \
          "No plugin provides the store that tenon.yaml names.") \
     CODE(STORE_BUSY, true, "Other", \
-         "Another process holds the store, and did not let go of it in time.") \
+         "Another process holds the store and did not release it in time.") \
     CODE(STORE_FULL, false, "Other", \
-         "There is no room left where the store is.") \
+         "The device of the store has no space left.") \
     CODE(STORE_READ_ONLY, false, "Other", \
-         "The store may not be written to: it was opened so, or its file may not be changed.") \
+         "The store cannot be written: it was opened read-only, or its file is read-only.") \
     CODE(STORE_CORRUPT, false, "Other", \
-         "What the store has is damaged, or is no store. Put a copy back.") \
+         "The file of the store is damaged, or is not a store. Restore it from a backup.") \
     CODE(STORE_VERSION, false, "Other", \
-         "The store was written by a newer Tenon. Use that one.") \
+         "A newer version of Tenon wrote the store. Use that version.") \
     CODE(STORE_ERROR, false, "Other", \
-         "The store failed: its file cannot be opened, read or written; the message says why.") \
+         "The store failed: its file cannot be opened, read or written. The message contains the reason.") \
     CODE(INVALID_STATE, false, "Serialization", \
-         "What was saved of a run is broken, or does not fit the document.") \
+         "The saved state of a run is broken, or does not fit the document.") \
     CODE(NOT_RECORDED, false, "Other", \
-         "A replay came to something that was not recorded: a call of a thread, or an exchange over HTTP. A " \
-         "replay calls nothing outside.") \
+         "A replay needs a call of a thread or an HTTP exchange that was not recorded. A replay calls nothing " \
+         "outside.") \
     CODE(REPLAY, false, "Other", \
-         "A replay came to no end: nothing is left that could bring it on.") \
-    CODE(SERIALIZATION, false, "Serialization", "A stored value cannot be read back.")
+         "A replay did not finish: it cannot continue with what was recorded.") \
+    CODE(SERIALIZATION, false, "Serialization", \
+         "A stored value cannot be read back.")
 /* clang-format on */
 
 struct error_code {
@@ -253,9 +277,9 @@ struct error_code {
     const char *explanation;
 };
 
-/* The row of a code; NULL where it is none of the table. NULL is allowed. */
+/* Returns the row of a code, or NULL if the table does not have it. `code` may be NULL. */
 const struct error_code *error_code_find(const char *code);
 size_t error_code_count(void);
-const struct error_code *error_code_at(size_t index); /* in the table's order; NULL past the end */
+const struct error_code *error_code_at(size_t index); /* in table order; NULL past the end */
 
 #endif

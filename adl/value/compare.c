@@ -1,9 +1,8 @@
 /*
  * compare.c - equality and order of values.
  *
- * Equality walks both values with a stack of its own, so that no depth of nesting can exhaust the thread's. Integers
- * and doubles are compared by their mathematical values: converting an int64 to double would make 2^53 and 2^53 + 1
- * equal.
+ * Equality walks both values with an explicit stack, so that nesting cannot exhaust the thread's stack. Integers and
+ * doubles are compared by their mathematical values: converting an int64 to double would make 2^53 and 2^53 + 1 equal.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 static int compare_int_double(int64_t integer, double real) {
     if (real >= 0x1p63) return -1;
     if (real < -0x1p63) return 1;
-    double whole = trunc(real); /* fits int64 now */
+    double whole = trunc(real); /* fits int64 */
     int64_t other = (int64_t)whole;
     if (integer != other) return integer < other ? -1 : 1;
     return real > whole ? -1 : real < whole ? 1 : 0;
@@ -42,7 +41,7 @@ int value_compare_strings(tn_value a, tn_value b) {
     return (a_length > b_length) - (a_length < b_length);
 }
 
-/* Of two values that are not both containers. */
+/* Compares two values that are not both containers. */
 static bool same_scalar(tn_value a, tn_value b, int a_kind, int b_kind, bool identical) {
     bool numbers = (a_kind == TN_INT || a_kind == TN_DOUBLE) && (b_kind == TN_INT || b_kind == TN_DOUBLE);
     if (a_kind != b_kind && (identical || !numbers)) return false;
@@ -60,7 +59,7 @@ struct pair {
 
 #define PAIRS_HERE 32
 
-static bool same(tn_value a, tn_value b, bool identical) {
+static bool values_same(tn_value a, tn_value b, bool identical) {
     struct pair here[PAIRS_HERE], *pairs = here;
     size_t depth = 0, capacity = PAIRS_HERE;
     bool result = false;
@@ -68,13 +67,7 @@ static bool same(tn_value a, tn_value b, bool identical) {
         int a_kind = value_kind(a), b_kind = value_kind(b);
         if (a != b && a_kind >= TN_ARRAY && a_kind == b_kind) {
             if (value_count(a) != value_count(b)) goto out;
-            if (depth == capacity) {
-                struct pair *more = mem_array(NULL, capacity * 2, sizeof *more);
-                memcpy(more, pairs, depth * sizeof *more);
-                if (pairs != here) mem_free(pairs);
-                pairs = more;
-                capacity *= 2;
-            }
+            MEM_GROW_FROM(pairs, here, depth, capacity);
             pairs[depth++] = (struct pair){a, b, 0};
         } else if (a != b && !same_scalar(a, b, a_kind, b_kind, identical)) {
             goto out;
@@ -102,6 +95,6 @@ out:
     return result;
 }
 
-bool value_equal(tn_value a, tn_value b) { return same(a, b, false); }
+bool value_equal(tn_value a, tn_value b) { return values_same(a, b, false); }
 
-bool value_identical(tn_value a, tn_value b) { return same(a, b, true); }
+bool value_identical(tn_value a, tn_value b) { return values_same(a, b, true); }

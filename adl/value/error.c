@@ -1,6 +1,4 @@
-/*
- * error.c - what went wrong, as a struct and as the object {code, message, retryable, retry_after_ms?, detail?}.
- */
+/* error.c - errors as a struct, and as the object {code, message, retryable, retry_after_ms?, detail?}. */
 #include "adl/value/error.h"
 
 #include <stdio.h>
@@ -13,7 +11,7 @@
 
 #define CODE_UNKNOWN "ERROR"
 
-/* Formats into at most ERROR_MESSAGE_MAX bytes, cut between characters. */
+/* Formats at most ERROR_MESSAGE_MAX bytes and cuts between characters. */
 __attribute__((format(printf, 1, 0))) static char *format_message(const char *format, va_list args) {
     char text[ERROR_MESSAGE_MAX + 1];
     int wanted = vsnprintf(text, sizeof text, format, args);
@@ -21,7 +19,7 @@ __attribute__((format(printf, 1, 0))) static char *format_message(const char *fo
     size_t length = (size_t)wanted;
     if (length > ERROR_MESSAGE_MAX) {
         length = ERROR_MESSAGE_MAX;
-        size_t cut = length; /* back over a character whose end was cut off */
+        size_t cut = length; /* go back to the start of an incomplete character */
         while (cut > 0 && length - cut < 4 && ((unsigned char)text[cut - 1] & 0xC0) == 0x80) cut--;
         uint32_t code_point;
         if (cut > 0 && utf8_decode(text + cut - 1, length - cut + 1, &code_point) == 0) length = cut - 1;
@@ -39,7 +37,7 @@ int32_t error_set(struct error *error, int32_t status, const char *code, const c
 
 int32_t error_vset(struct error *error, int32_t status, const char *code, const char *format, va_list args) {
     if (error == NULL) return status;
-    /* Both made before anything is let go: the arguments may be this error's own. */
+    /* Create both before freeing the old ones: the arguments may point into this error. */
     struct error fresh = {.code = mem_text(code), .message = format_message(format, args)};
     error_finish(error);
     *error = fresh;
@@ -103,13 +101,13 @@ tn_value error_to_value(const struct error *error) {
     return object;
 }
 
-/* A member as text: a string as it is, another kind as JSON. NULs inside end it. */
+/* A member as text: a string unchanged, another kind as JSON. A NUL inside ends the text. */
 static char *member_text(tn_value member, const char *otherwise) {
     if (member == NULL || value_is(member, TN_NULL)) return mem_text(otherwise);
     return value_is(member, TN_STRING) ? mem_text(value_chars(member, NULL)) : json_text(member, JSON_COMPACT);
 }
 
-/* Everything that is not one of ours, with what `detail` held: {detail: …, others…}, or detail alone. */
+/* Collects the unknown members together with `detail`: {detail: …, others…}, or only the value of detail. */
 static tn_value gather_detail(tn_value value) {
     static const char *const known[] = {"code", "message", "retryable", "retry_after_ms", "detail"};
     tn_value detail = value_get(value, "detail"), others = value_object();

@@ -1,9 +1,9 @@
 /*
- * hash.c - hashing: of keys, for the tables of this process; and of values, the same everywhere.
+ * hash.c - two hashes: of keys, for the tables of this process; and of values, identical in every process.
  *
- * Both multiply to 128 bits and fold. The keys' hash starts from a seed drawn once per process, since the names in a
- * document or an answer are chosen by others; value_hash has a fixed one, since it is stored and compared elsewhere.
- * Neither is for signing anything.
+ * Both multiply to 128 bits and fold. The hash of keys is seeded once per process, because outsiders choose the names
+ * in a document or an answer. value_hash has a fixed seed, because it is stored and compared elsewhere. Neither is
+ * suitable for signatures.
  */
 #include <string.h>
 #include <sys/random.h>
@@ -11,19 +11,22 @@
 #include "adl/value/block.h"
 #include "adl/value/memory.h"
 
-/* Odd, with about as many ones as zeros: the golden ratio, the first multiplier of splitmix64, and digits of pi. */
+/*
+ * Odd numbers with about as many ones as zeros: the golden ratio, the first multiplier of splitmix64, and digits of pi.
+ */
 #define MULTIPLIER_1 0x9e3779b97f4a7c15u
 #define MULTIPLIER_2 0xbf58476d1ce4e5b9u
 #define FIXED_SEED   0x243f6a8885a308d3u
 
 __extension__ typedef unsigned __int128 wide;
 
-uint64_t hash_mix(uint64_t a, uint64_t b) {
+/* The hash function behind string_hash and value_hash. The result is the same on every machine for the same seed. */
+static uint64_t hash_mix(uint64_t a, uint64_t b) {
     wide product = (wide)(a ^ MULTIPLIER_1) * (b ^ MULTIPLIER_2);
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Eight bytes, the first lowest, on every machine. */
+/* Eight bytes, little-endian on every machine. */
 static inline uint64_t read_8(const char *bytes) {
     uint64_t word;
     memcpy(&word, bytes, sizeof word);
@@ -33,7 +36,7 @@ static inline uint64_t read_8(const char *bytes) {
     return word;
 }
 
-uint64_t hash_bytes(const char *bytes, size_t length, uint64_t seed) {
+static uint64_t value_hash_bytes(const char *bytes, size_t length, uint64_t seed) {
     uint64_t hash = hash_mix(seed, length);
     size_t left = length;
     for (; left > 8; left -= 8, bytes += 8) hash = hash_mix(hash ^ read_8(bytes), seed);
@@ -46,7 +49,7 @@ static uint64_t process_seed(void) {
     static _Atomic uint64_t kept;
     uint64_t seed = atomic_load_explicit(&kept, memory_order_relaxed);
     if (seed != 0) return seed;
-    /* Without a source of randomness tables still work; then the address of a variable is all that varies. */
+    /* Without randomness the tables still work; then only the address of a variable varies. */
     if (getentropy(&seed, sizeof seed) != 0) seed = hash_mix((uintptr_t)&kept, FIXED_SEED);
     uint64_t none = 0;
     seed |= 1;
@@ -56,7 +59,7 @@ static uint64_t process_seed(void) {
 }
 
 uint32_t string_hash(const char *chars, size_t length) {
-    uint32_t hash = (uint32_t)hash_bytes(chars, length, process_seed());
+    uint32_t hash = (uint32_t)value_hash_bytes(chars, length, process_seed());
     return hash != 0 ? hash : 1;
 }
 
@@ -82,11 +85,11 @@ static uint64_t hash_scalar(tn_value value, int kind) {
         return hash_mix(FIXED_SEED + TN_DOUBLE, bits);
     case TN_STRING: {
         const char *chars = value_chars(value, &length);
-        return hash_bytes(chars, length, FIXED_SEED + TN_STRING);
+        return value_hash_bytes(chars, length, FIXED_SEED + TN_STRING);
     }
     case TN_BYTES: {
         const char *bytes = value_data(value, &length);
-        return hash_bytes(bytes, length, FIXED_SEED + TN_BYTES);
+        return value_hash_bytes(bytes, length, FIXED_SEED + TN_BYTES);
     }
     default: return hash_mix(FIXED_SEED, (uint64_t)kind);
     }
@@ -107,13 +110,7 @@ uint64_t value_hash(tn_value value) {
     for (;;) {
         int kind = value_kind(value);
         if (kind >= TN_ARRAY) {
-            if (depth == capacity) {
-                struct frame *more = mem_array(NULL, capacity * 2, sizeof *more);
-                memcpy(more, frames, depth * sizeof *more);
-                if (frames != here) mem_free(frames);
-                frames = more;
-                capacity *= 2;
-            }
+            MEM_GROW_FROM(frames, here, depth, capacity);
             frames[depth++] = (struct frame){value, 0, hash_mix(FIXED_SEED + (uint64_t)kind, value_count(value))};
         } else {
             hash = hash_scalar(value, kind);
@@ -133,7 +130,7 @@ uint64_t value_hash(tn_value value) {
             top = &frames[depth - 1];
             if (value_is(top->container, TN_ARRAY)) {
                 top->hash = hash_mix(top->hash, hash);
-            } else { /* a sum, since the order of keys does not count */
+            } else { /* a sum, because the order of keys does not matter */
                 tn_value key = value_key_at(top->container, top->next);
                 top->hash += hash_mix(hash_scalar(key, TN_STRING), hash);
             }

@@ -1,9 +1,9 @@
 /*
- * json_read.c - JSON text to a value, strictly as RFC 8259 has it, in one pass without recursion.
+ * json_read.c - JSON text to a value, strictly by RFC 8259, in one pass without recursion.
  *
- * Finished values wait on a stack; a closing bracket makes a container of those above its beginning, sized exactly.
- * Keys without escapes are kept in a small cache for the time of one reading, so that an array of like objects holds
- * each key once. Errors are found once: the position is counted from the start of the text only when there is one.
+ * Finished values are collected on a stack; a closing bracket makes a container of exact size from the values above its
+ * start. Keys without escapes are cached during one read, so that an array of similar objects stores each key once. The
+ * line and column of an error are computed only when an error occurs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,17 +11,18 @@
 #include "adl/value/base64.h"
 #include "adl/value/block.h"
 #include "adl/value/json.h"
+#include "adl/value/json_scan.h"
 #include "adl/value/memory.h"
 
-#define WORD_MAX       24 /* letters of a wrong word that a message shows */
-#define STACK_HERE     32 /* values and frames that need no allocation */
+#define WORD_MAX       24 /* letters of an unknown word that a message shows */
+#define STACK_HERE     32 /* values and frames without an allocation */
 #define FRAMES_HERE    16
-#define KEYS_BEFORE    16 /* keys read before the cache is worth its memory */
+#define KEYS_BEFORE    16 /* keys read before the cache is created */
 #define CACHED_KEYS    64
 #define CACHED_KEY_MAX 32 /* bytes */
 #define KEY_SHOWN_MAX  64 /* bytes of a key that a message shows */
 
-/* A container that is open: where its values begin on the stack. */
+/* An open container and the start of its values on the stack. */
 struct frame {
     size_t start;
     const char *text; /* its opening bracket */
@@ -30,11 +31,11 @@ struct frame {
 
 struct reader {
     const char *text, *at, *end;
-    tn_value *stack; /* in objects: key, value, key, value … */
+    tn_value *stack; /* items of open arrays; key, value, key, value … of open objects */
     size_t count, capacity;
     struct frame *frames;
     size_t depth, frame_capacity, depth_max;
-    struct buffer scratch; /* of a string with escapes */
+    struct buffer scratch; /* text of a string with escapes */
     tn_value *keys;        /* the cache; NULL before KEYS_BEFORE */
     size_t key_count;
     struct error *error;
@@ -43,8 +44,8 @@ struct reader {
 
 /* ---- Errors ---- */
 
-/* Says what stands at `at`; returns its length. */
-static size_t describe(const struct reader *reader, const char *at, struct buffer *out) {
+/* Appends a description of the text at `at`; returns the length of that text. */
+static size_t json_describe(const struct reader *reader, const char *at, struct buffer *out) {
     if (at >= reader->end) {
         buffer_text(out, "the end of the text");
         return 0;
@@ -66,8 +67,8 @@ static size_t describe(const struct reader *reader, const char *at, struct buffe
     return size > 0 ? size : 1;
 }
 
-/* Line and column from 1; columns count characters. */
-static void locate(const struct reader *reader, const char *at, size_t *line, size_t *column) {
+/* Line and column, counted from 1; columns count characters. */
+static void json_locate(const struct reader *reader, const char *at, size_t *line, size_t *column) {
     *line = *column = 1;
     for (const char *c = reader->text; c < at; c++) {
         if (*c == '\n') {
@@ -82,7 +83,7 @@ static void locate(const struct reader *reader, const char *at, size_t *line, si
 static bool fail_as(struct reader *reader, int32_t status, const char *code, const char *at, size_t length,
                     const char *message) {
     size_t line, column;
-    locate(reader, at, &line, &column);
+    json_locate(reader, at, &line, &column);
     reader->status = error_set(reader->error, status, code, "%s, at line %zu, column %zu", message, line, column);
     if (reader->error != NULL) {
         reader->error->span.start = (uint32_t)(at - reader->text);
@@ -91,12 +92,12 @@ static bool fail_as(struct reader *reader, int32_t status, const char *code, con
     return false;
 }
 
-/* Always false: "found …, <expected>", at `at`. */
-static bool fail(struct reader *reader, const char *at, const char *expected) {
+/* Reports "found …, <expected>" at `at`. Always returns false. */
+static bool json_fail(struct reader *reader, const char *at, const char *expected) {
     struct buffer message;
     buffer_init(&message, SIZE_MAX);
     buffer_text(&message, "found ");
-    size_t length = describe(reader, at, &message);
+    size_t length = json_describe(reader, at, &message);
     buffer_format(&message, ", %s", expected);
     (void)fail_as(reader, TN_INVALID, "PARSE", at, length, message.data);
     buffer_finish(&message);
@@ -111,7 +112,7 @@ static bool fail_limit(struct reader *reader, const char *at, const char *what, 
 
 /* ---- The stack ---- */
 
-static inline void push(struct reader *reader, tn_value value) {
+static inline void json_push(struct reader *reader, tn_value value) {
     if (reader->count == reader->capacity) {
         tn_value *old = reader->stack;
         reader->stack = mem_array(reader->capacity > STACK_HERE ? old : NULL, reader->capacity * 2, sizeof *old);
@@ -121,103 +122,52 @@ static inline void push(struct reader *reader, tn_value value) {
     reader->stack[reader->count++] = value;
 }
 
-static inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
-static inline void skip_space(struct reader *reader) {
+static inline void json_skip_space(struct reader *reader) {
     const char *at = reader->at;
-    while (at < reader->end && is_space(*at)) at++;
+    while (at < reader->end && json_is_space(*at)) at++;
     reader->at = at;
 }
 
-/* Is `at` a closing bracket after a comma? */
+/* True if a closing bracket at `at` follows a comma. */
 static bool is_trailing_comma(const struct reader *reader, const char *at) {
     if (at >= reader->end || (*at != ']' && *at != '}')) return false;
-    while (at > reader->text && is_space(at[-1])) at--;
+    while (at > reader->text && json_is_space(at[-1])) at--;
     return at > reader->text && at[-1] == ',';
 }
 
 /* ---- Strings ---- */
 
-/* The length of the text at `at` that needs no second look: neither quote, backslash, control nor beyond ASCII. */
-static size_t plain_length(const char *at, const char *end) {
-    const uint64_t ones = 0x0101010101010101u, high = ones * 0x80;
-    const char *from = at;
-    for (; end - at >= 8; at += 8) {
-        uint64_t word;
-        memcpy(&word, at, sizeof word);
-        uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
-        /* A byte's high bit where it is zero, or (for word itself) below 0x20, or already above 0x7f. */
-        uint64_t stop = ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | (word - ones * 0x20) | word;
-        if ((stop & high) == 0) continue;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        /* A borrow marks only bytes above the one it comes from: the lowest mark is right. */
-        return (size_t)(at - from) + (size_t)__builtin_ctzll(stop & high) / 8;
-#else
-        break;
-#endif
-    }
-    while (at < end && (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x80 && *at != '"' && *at != '\\') at++;
-    return (size_t)(at - from);
-}
-
-static bool read_hex(struct reader *reader, const char *at, uint32_t *out) {
-    uint32_t code = 0;
-    for (int i = 0; i < 4; i++, at++) {
-        char c = at < reader->end ? *at : '\0';
-        uint32_t digit;
-        if (c >= '0' && c <= '9')
-            digit = (uint32_t)(c - '0');
-        else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-            digit = (uint32_t)((c | 0x20) - 'a' + 10);
-        else
-            return fail(reader, at, "expected four hexadecimal digits after `\\u`");
-        code = code * 16 + digit;
-    }
-    *out = code;
-    return true;
-}
-
-/* At a backslash; appends what it means to scratch. */
+/* Reads the escape at reader->at, and appends its character to scratch. */
 static bool read_escape(struct reader *reader) {
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    const char *start = reader->at++;
-    if (reader->at >= reader->end) return fail(reader, reader->at, "expected the rest of a string and `\"`");
-    char c = *reader->at;
-    if (c != 'u') {
-        const char *known = c != '\0' ? strchr(from, c) : NULL;
-        if (known == NULL)
-            return fail(reader, reader->at, "expected one of `\"`, `\\`, `/`, `b`, `f`, `n`, `r`, `t`, `u` after `\\`");
-        buffer_char(&reader->scratch, to[known - from]);
-        reader->at++;
-        return true;
-    }
-    uint32_t code = 0, low = 0; /* gcc -O3 does not see that read_hex sets them */
-    if (!read_hex(reader, reader->at + 1, &code)) return false;
-    reader->at += 5;
-    if (code >= 0xD800 && code <= 0xDBFF) {
-        if (reader->end - reader->at < 2 || reader->at[0] != '\\' || reader->at[1] != 'u')
-            return fail(reader, start,
-                        "expected a second `\\u` escape: this one is the first half of a surrogate pair");
-        if (!read_hex(reader, reader->at + 2, &low)) return false;
-        if (low < 0xDC00 || low > 0xDFFF)
-            return fail(reader, reader->at, "expected the second half of a surrogate pair, \\uDC00 to \\uDFFF");
-        reader->at += 6;
-        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-    } else if (code >= 0xDC00 && code <= 0xDFFF) {
-        return fail(reader, start, "expected the first half of a surrogate pair, \\uD800 to \\uDBFF, before it");
-    }
+    static const char *const expected[] = {
+        [JSON_FAULT_END] = "expected the rest of a string and `\"`",
+        [JSON_FAULT_ESCAPE] = "expected one of `\"`, `\\`, `/`, `b`, `f`, `n`, `r`, `t`, `u` after `\\`",
+        [JSON_FAULT_HEX] = "expected four hexadecimal digits after `\\u`",
+        [JSON_FAULT_PAIR_HEX] = "expected four hexadecimal digits after `\\u`",
+        [JSON_FAULT_NO_PAIR] = "expected a second `\\u` escape: this one is the first half of a surrogate pair",
+        [JSON_FAULT_PAIR_LOW] = "expected the second half of a surrogate pair, \\uDC00 to \\uDFFF",
+        [JSON_FAULT_LOW_FIRST] = "expected the first half of a surrogate pair, \\uD800 to \\uDBFF, before it"};
+    struct json_escape escape = json_scan_escape(reader->at, reader->end);
+    if (escape.fault) return json_fail(reader, escape.end, expected[escape.fault]);
     char utf8[4];
-    buffer_append(&reader->scratch, utf8, utf8_encode(code, utf8));
+    if (escape.code_point < 0x80)
+        buffer_char(&reader->scratch, (char)escape.code_point);
+    else
+        buffer_append(&reader->scratch, utf8, utf8_encode(escape.code_point, utf8));
+    reader->at = escape.end;
     return true;
 }
 
-/* After the opening quote, to after the closing one. Escapes are undone in scratch; otherwise the text is its own. */
+/*
+ * Reads a string from after the opening quote to after the closing quote. Text with escapes is decoded into scratch;
+ * other text is returned in place.
+ */
 static bool read_chars(struct reader *reader, const char **chars, size_t *length) {
     const char *from = reader->at;
     bool escaped = false;
     for (;;) {
-        reader->at += plain_length(reader->at, reader->end);
-        if (reader->at >= reader->end) return fail(reader, reader->end, "expected the rest of a string and `\"`");
+        reader->at += json_scan_plain(reader->at, reader->end);
+        if (reader->at >= reader->end) return json_fail(reader, reader->end, "expected the rest of a string and `\"`");
         unsigned char c = (unsigned char)*reader->at;
         if (c == '"') break;
         if (c == '\\') {
@@ -227,12 +177,12 @@ static bool read_chars(struct reader *reader, const char **chars, size_t *length
             if (!read_escape(reader)) return false;
             from = reader->at;
         } else if (c < 0x20) {
-            return fail(reader, reader->at,
-                        "expected an escape: strings hold control characters only as `\\n`, `\\u0001` …");
+            return json_fail(reader, reader->at,
+                             "expected an escape: write control characters in strings as `\\n`, `\\u0001` …");
         } else {
             uint32_t code_point;
             size_t size = utf8_decode(reader->at, (size_t)(reader->end - reader->at), &code_point);
-            if (size == 0) return fail(reader, reader->at, "expected UTF-8");
+            if (size == 0) return json_fail(reader, reader->at, "expected UTF-8");
             reader->at += size;
         }
     }
@@ -271,44 +221,22 @@ static tn_value key_value(struct reader *reader, const char *chars, size_t lengt
 
 /* ---- Numbers ---- */
 
-static bool is_digit(const struct reader *reader, const char *at) {
-    return at < reader->end && *at >= '0' && *at <= '9';
-}
-
-static bool read_number(struct reader *reader, tn_value *out) {
-    const char *start = reader->at, *at = start;
-    bool negative = *at == '-', whole = true, fits = true;
-    if (negative) at++;
-    if (!is_digit(reader, at)) return fail(reader, at, "expected a digit after `-`");
-    const char *first = at;
-    uint64_t integer = 0;
-    for (; is_digit(reader, at); at++) {
-        uint64_t digit = (uint64_t)(*at - '0');
-        if (integer > (UINT64_MAX - digit) / 10) fits = false;
-        integer = integer * 10 + digit;
-    }
-    if (*first == '0' && at - first > 1)
-        return fail(reader, first, "expected no zero in front: write the number without it");
-    if (at < reader->end && *at == '.') {
-        whole = false;
-        if (!is_digit(reader, ++at)) return fail(reader, at, "expected a digit after `.`");
-        while (is_digit(reader, at)) at++;
-    }
-    if (at < reader->end && (*at == 'e' || *at == 'E')) {
-        whole = false;
-        at++;
-        if (at < reader->end && (*at == '+' || *at == '-')) at++;
-        if (!is_digit(reader, at)) return fail(reader, at, "expected a digit of the exponent");
-        while (is_digit(reader, at)) at++;
-    }
-    reader->at = at;
-    if (whole && fits && integer <= (uint64_t)INT64_MAX + (negative ? 1 : 0)) {
-        *out = value_int(negative ? (int64_t)(0 - integer) : (int64_t)integer);
+static bool json_read_number(struct reader *reader, tn_value *out) {
+    static const char *const expected[] = {[JSON_FAULT_NO_DIGIT] = "expected a digit after `-`",
+                                           [JSON_FAULT_LEADING_ZERO] = "expected a number without a leading zero",
+                                           [JSON_FAULT_FRACTION] = "expected a digit after `.`",
+                                           [JSON_FAULT_EXPONENT] = "expected a digit of the exponent"};
+    const char *start = reader->at;
+    struct json_number number = json_scan_number(start, reader->end);
+    if (number.fault) return json_fail(reader, number.end, expected[number.fault]);
+    reader->at = number.end;
+    if (number.is_integer) {
+        *out = value_int(number.integer);
         return true;
     }
     double real;
-    if (!json_double_read(start, (size_t)(at - start), &real))
-        return fail_as(reader, TN_INVALID, "PARSE", start, (size_t)(at - start),
+    if (!json_double_read(start, (size_t)(number.end - start), &real))
+        return fail_as(reader, TN_INVALID, "PARSE", start, (size_t)(number.end - start),
                        "found a number that is too large, expected at most 1.8e308");
     *out = value_double(real);
     return true;
@@ -316,24 +244,24 @@ static bool read_number(struct reader *reader, tn_value *out) {
 
 /* ---- Words, and what is not JSON ---- */
 
-static bool fail_value(struct reader *reader) {
+static bool json_fail_value(struct reader *reader) {
     const char *at = reader->at;
     char c = at < reader->end ? *at : '\0';
     const char *expected = "expected a value";
     if (c == '\'') expected = "expected a value: strings are in double quotes";
     if (c == '/' || c == '#') expected = "expected a value: JSON has no comments";
-    if (is_trailing_comma(reader, at)) expected = "expected a value: the comma before it is one too many";
+    if (is_trailing_comma(reader, at)) expected = "expected a value: remove the comma before it";
     if (c == '+' || c == '.') expected = "expected a value: numbers begin with a digit or `-`";
     if (c == 'T' || c == 'F' || c == 'N' || c == 't' || c == 'f' || c == 'n' || c == 'I')
         expected = "expected a value: the words of JSON are `true`, `false` and `null`";
-    return fail(reader, at, expected);
+    return json_fail(reader, at, expected);
 }
 
-static bool read_word(struct reader *reader, const char *word, size_t length, tn_value meaning, tn_value *out) {
+static bool json_read_word(struct reader *reader, const char *word, size_t length, tn_value meaning, tn_value *out) {
     const char *after = reader->at + length;
     if ((size_t)(reader->end - reader->at) < length || memcmp(reader->at, word, length) != 0 ||
         (after < reader->end && ((*after | 0x20) >= 'a' && (*after | 0x20) <= 'z')))
-        return fail_value(reader);
+        return json_fail_value(reader);
     reader->at = after;
     *out = meaning;
     return true;
@@ -353,28 +281,29 @@ static bool open_container(struct reader *reader, bool object) {
     }
     reader->frames[reader->depth++] = (struct frame){reader->count, reader->at, object};
     reader->at++;
-    skip_space(reader);
+    json_skip_space(reader);
     return true;
 }
 
-/* At a key: reads it and its colon. */
-static bool read_key(struct reader *reader) {
+/* Reads a key and its colon. */
+static bool json_read_key(struct reader *reader) {
     const char *at = reader->at, *chars;
     size_t length;
     if (at >= reader->end || *at != '"')
-        return fail(reader, at,
-                    is_trailing_comma(reader, at) ? "expected a key: the comma before it is one too many"
-                                                  : "expected a key in double quotes");
+        return json_fail(reader, at,
+                         is_trailing_comma(reader, at) ? "expected a key: remove the comma before it"
+                                                       : "expected a key in double quotes");
     reader->at++;
     if (!read_chars(reader, &chars, &length)) return false;
-    push(reader, key_value(reader, chars, length));
-    skip_space(reader);
-    if (reader->at >= reader->end || *reader->at != ':') return fail(reader, reader->at, "expected `:` after a key");
+    json_push(reader, key_value(reader, chars, length));
+    json_skip_space(reader);
+    if (reader->at >= reader->end || *reader->at != ':')
+        return json_fail(reader, reader->at, "expected `:` after a key");
     reader->at++;
     return true;
 }
 
-/* Where the key of the entry stands in the text of an object that has been read, from its `{`. */
+/* Finds the text of an entry's key in an object that was read, starting at its `{`. */
 static const char *find_key_text(const char *at, size_t entry) {
     size_t depth = 0;
     for (bool key = false;; at++) {
@@ -408,7 +337,7 @@ static bool fail_duplicate(struct reader *reader, const struct frame *frame, siz
     return false;
 }
 
-/* The first entry whose key an earlier one has as well, or the number of entries. For few. */
+/* Returns the first entry whose key occurred before, or the number of entries. Quadratic: for small objects. */
 static size_t find_duplicate(const tn_value *items, size_t entries) {
     for (size_t i = 1; i < entries; i++) {
         for (size_t j = 0; j < i; j++)
@@ -417,7 +346,7 @@ static size_t find_duplicate(const tn_value *items, size_t entries) {
     return entries;
 }
 
-/* {"$bytes": "base64"} as bytes, having let go of both items; NULL where it is an object as any other. */
+/* Returns {"$bytes": "base64"} as bytes and releases both items, or NULL if the object is not of that form. */
 static tn_value bytes_of(tn_value *items, size_t entries) {
     if (entries != 1 || !value_is(items[1], TN_STRING) || !value_text_is(items[0], "$bytes")) return NULL;
     size_t length;
@@ -429,7 +358,7 @@ static tn_value bytes_of(tn_value *items, size_t entries) {
     return bytes;
 }
 
-/* At a closing bracket: what is above the frame's start becomes one value. */
+/* At a closing bracket: turns the values above the frame's start into one container. */
 static bool close_container(struct reader *reader, tn_value *out) {
     const struct frame *frame = &reader->frames[reader->depth - 1];
     tn_value *items = reader->stack + frame->start, made = NULL;
@@ -441,7 +370,7 @@ static bool close_container(struct reader *reader, tn_value *out) {
     }
     if (made == NULL) made = list_make(frame->object ? TN_OBJECT : TN_ARRAY, items, entries);
     reader->count = frame->start;
-    if (frame->object && entries > OBJECT_LINEAR_MAX) { /* its hash table tells faster */
+    if (frame->object && entries > OBJECT_LINEAR_MAX) { /* the hash table is faster */
         size_t again = object_duplicate(made);
         if (again < entries) {
             value_unref(made);
@@ -456,10 +385,10 @@ static bool close_container(struct reader *reader, tn_value *out) {
 
 /* ---- The whole ---- */
 
-/* At a value (blanks skipped): reads a scalar or an empty container, or opens one and sets *opened. */
-static bool read_value(struct reader *reader, tn_value *out, bool *opened) {
+/* At a value, after blanks: reads a scalar or an empty container, or opens a container and sets *opened. */
+static bool json_read_value(struct reader *reader, tn_value *out, bool *opened) {
     *opened = false;
-    if (reader->at >= reader->end) return fail_value(reader);
+    if (reader->at >= reader->end) return json_fail_value(reader);
     char c = *reader->at;
     const char *chars;
     size_t length;
@@ -475,40 +404,40 @@ static bool read_value(struct reader *reader, tn_value *out, bool *opened) {
         if (reader->at < reader->end && *reader->at == (c == '{' ? '}' : ']')) return close_container(reader, out);
         *opened = true;
         return true;
-    case 't': return read_word(reader, "true", 4, VALUE_IMMEDIATE_TRUE, out);
-    case 'f': return read_word(reader, "false", 5, VALUE_IMMEDIATE_FALSE, out);
-    case 'n': return read_word(reader, "null", 4, VALUE_IMMEDIATE_NULL, out);
-    default: return c == '-' || (c >= '0' && c <= '9') ? read_number(reader, out) : fail_value(reader);
+    case 't': return json_read_word(reader, "true", 4, VALUE_IMMEDIATE_TRUE, out);
+    case 'f': return json_read_word(reader, "false", 5, VALUE_IMMEDIATE_FALSE, out);
+    case 'n': return json_read_word(reader, "null", 4, VALUE_IMMEDIATE_NULL, out);
+    default: return c == '-' || (c >= '0' && c <= '9') ? json_read_number(reader, out) : json_fail_value(reader);
     }
 }
 
 static bool read_all(struct reader *reader, tn_value *out) {
     tn_value value;
     bool opened;
-    skip_space(reader);
+    json_skip_space(reader);
     for (;;) {
-        if (!read_value(reader, &value, &opened)) return false;
-        while (!opened) { /* a value is complete: what is it in, and does that end? */
+        if (!json_read_value(reader, &value, &opened)) return false;
+        while (!opened) { /* a value is complete: continue or close its container */
             if (reader->depth == 0) {
                 *out = value;
                 return true;
             }
-            push(reader, value);
-            skip_space(reader);
+            json_push(reader, value);
+            json_skip_space(reader);
             struct frame *frame = &reader->frames[reader->depth - 1];
             char c = reader->at < reader->end ? *reader->at : '\0';
             if (c == ',') {
                 reader->at++;
-                skip_space(reader);
+                json_skip_space(reader);
                 break;
             }
             if (c != (frame->object ? '}' : ']'))
-                return fail(reader, reader->at, frame->object ? "expected `,` or `}`" : "expected `,` or `]`");
+                return json_fail(reader, reader->at, frame->object ? "expected `,` or `}`" : "expected `,` or `]`");
             if (!close_container(reader, &value)) return false;
         }
         if (reader->frames[reader->depth - 1].object) {
-            if (!read_key(reader)) return false;
-            skip_space(reader);
+            if (!json_read_key(reader)) return false;
+            json_skip_space(reader);
         }
     }
 }
@@ -529,9 +458,9 @@ int32_t json_read(const char *text, size_t length, const struct json_limits *lim
     if (length > length_max) {
         (void)fail_limit(&reader, text, "the text is longer, in bytes, than", length_max);
     } else if (read_all(&reader, &value)) {
-        skip_space(&reader);
+        json_skip_space(&reader);
         if (reader.at < reader.end) {
-            (void)fail(&reader, reader.at, "expected the end of the text after one value");
+            (void)json_fail(&reader, reader.at, "expected the end of the text after one value");
             value_unref(value);
         }
     }

@@ -1,8 +1,8 @@
 /*
  * json_write.c - values as JSON text: compact, indented, or with sorted keys.
  *
- * Containers under way are on a stack of our own, since nothing bounds how deep a value is. Text goes out as it is but
- * for quotes, backslashes and control characters. A buffer that overflows ends the writing.
+ * Open containers are on an explicit stack, because the depth of a value is not bounded. Only quotes, backslashes and
+ * control characters are escaped. Writing ends when the buffer overflows.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 struct level {
     tn_value container; /* borrowed */
     size_t next;
-    size_t *order; /* of an object's entries where keys are sorted, else NULL */
+    size_t *order; /* order of an object's entries if keys are sorted, else NULL */
 };
 
 #define LEVELS_HERE 32
@@ -57,7 +57,7 @@ static void write_integer(struct buffer *out, int64_t integer) {
     buffer_append(out, digits + at, sizeof digits - at);
 }
 
-static void write_scalar(struct buffer *out, tn_value value, int kind) {
+static void json_write_scalar(struct buffer *out, tn_value value, int kind) {
     char number[32];
     size_t length;
     const char *chars;
@@ -97,25 +97,22 @@ static void break_line(struct writer *writer) {
     for (size_t i = 0; i < writer->depth && !writer->out->overflow; i++) buffer_append(writer->out, "  ", 2);
 }
 
-static void begin(struct writer *writer, tn_value container, int kind) {
+static void json_open(struct writer *writer, tn_value container, int kind) {
     if (value_count(container) == 0) {
         buffer_text(writer->out, kind == TN_ARRAY ? "[]" : "{}");
         return;
     }
     buffer_char(writer->out, kind == TN_ARRAY ? '[' : '{');
-    if (writer->depth == writer->capacity) {
-        struct level *more = mem_array(NULL, writer->capacity * 2, sizeof *more);
-        memcpy(more, writer->levels, writer->depth * sizeof *more);
-        if (writer->levels != writer->here) mem_free(writer->levels);
-        writer->levels = more;
-        writer->capacity *= 2;
-    }
+    MEM_GROW_FROM(writer->levels, writer->here, writer->depth, writer->capacity);
     size_t *order = kind == TN_OBJECT && writer->style == JSON_SORTED ? sorted_order(container) : NULL;
     writer->levels[writer->depth++] = (struct level){container, 0, order};
 }
 
-/* What the innermost container has next, after its comma and key; NULL, and one level fewer, at its end. */
-static tn_value next(struct writer *writer) {
+/*
+ * Writes the comma and key before the next item of the innermost container and returns the item. At the end, closes the
+ * container and returns NULL.
+ */
+static tn_value json_next(struct writer *writer) {
     struct level *level = &writer->levels[writer->depth - 1];
     bool object = value_is(level->container, TN_OBJECT);
     if (level->next == value_count(level->container)) {
@@ -144,11 +141,11 @@ void json_write(struct buffer *out, tn_value value, enum json_style style) {
     do {
         int kind = value_kind(value);
         if (kind >= TN_ARRAY)
-            begin(&writer, value, kind);
-        else if (kind != TN_NONE) /* else a container has just ended */
-            write_scalar(out, value, kind);
+            json_open(&writer, value, kind);
+        else if (kind != TN_NONE) /* else a container has ended */
+            json_write_scalar(out, value, kind);
         if (writer.depth == 0) break;
-        value = next(&writer);
+        value = json_next(&writer);
     } while (!out->overflow);
     while (writer.depth > 0) mem_free(writer.levels[--writer.depth].order);
     if (writer.levels != writer.here) mem_free(writer.levels);

@@ -1,9 +1,9 @@
 /*
- * list.c - what arrays and objects have in common: handles onto shared slots (block.h says how they share).
+ * list.c - the common part of arrays and objects: handles that share slots (see block.h).
  *
- * Here are the making, growing and freeing of lists. Growth is by doubling, in place where one handle owns the slots.
- * Freeing keeps the dead lists it has yet to look into in a chain through their own memory: no recursion, no
- * allocation, whatever the depth.
+ * This file creates, grows and frees lists. Growth doubles the capacity, in place if one handle owns the slots. Freeing
+ * links the dead lists that are still to be examined through their own memory: no recursion and no allocation at any
+ * depth.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "adl/value/memory.h"
 
 #define CAPACITY_FIRST 4
-/* How far list_extend looks into what is added; where there is more of it, a shared list is copied. */
+/* The number of entries that list_extend searches; if there are more, a shared list is copied. */
 #define LOOK_ENTRIES_MAX 1000
 #define LOOK_DEPTH_MAX   64
 
@@ -32,7 +32,7 @@ static uint32_t checked_length(size_t length) {
     return (uint32_t)length;
 }
 
-/* The next power of two, within the bound: who appends one by one doubles the room. */
+/* The next power of two within the bound, so that appending one by one doubles the capacity. */
 static uint32_t roomy(size_t needed) {
     uint32_t length = checked_length(needed), capacity = CAPACITY_FIRST;
     while (capacity < length) capacity *= 2;
@@ -54,8 +54,8 @@ struct list *list_new(int kind, size_t capacity_wanted) {
     return list;
 }
 
-/* Makes the entries of a new list. */
-static void fill(struct list *list, const tn_value *items, uint32_t count) {
+/* Stores the entries of a new list. */
+static void list_fill(struct list *list, const tn_value *items, uint32_t count) {
     size_t width = list_width(list->header.kind);
     for (size_t i = 0; i < count * width; i++) list->slots->items[i] = items[i];
     list->length = count;
@@ -70,48 +70,48 @@ tn_value list_make(int kind, const tn_value *items, size_t count) {
 
 tn_value list_make_roomy(int kind, size_t capacity, const tn_value *items, size_t count) {
     struct list *list = list_new(kind, capacity);
-    fill(list, items, (uint32_t)count);
+    list_fill(list, items, (uint32_t)count);
     return &list->header;
 }
 
-/* The slots' own block begins with the handle it was made for. */
+/* The block of the slots begins with the handle that was created with them. */
 static struct list *home_of(struct slots *slots) { return (struct list *)(void *)slots - 1; }
 
 static bool is_home(const struct list *list) { return (const void *)(list + 1) == (const void *)list->slots; }
 
-/* A copy with room, which holds its items as well. Consumes the handle. */
-static struct list *copy(struct list *list, uint32_t capacity) {
+/* Returns a copy with more capacity that also holds references to the items. Consumes the handle. */
+static struct list *list_copy(struct list *list, uint32_t capacity) {
     struct list *fresh = list_new(list->header.kind, capacity);
     tn_value *items = list_items(list);
     size_t count = (size_t)list->length * list_width(list->header.kind);
     for (size_t i = 0; i < count; i++) (void)value_ref(items[i]);
-    fill(fresh, items, list->length);
+    list_fill(fresh, items, list->length);
     value_unref(&list->header);
     return fresh;
 }
 
-/* Entries [from, to) of slots that nobody else holds. */
-static void drop(struct slots *slots, int kind, uint32_t from, uint32_t to) {
+/* Releases the entries [from, to) of slots that are not shared. */
+static void list_drop(struct slots *slots, int kind, uint32_t from, uint32_t to) {
     size_t width = list_width(kind);
     for (size_t i = from * width; i < to * width; i++) value_unref(slots->items[i]);
 }
 
-/* Of a list that owns its slots: lets go of the entries outside it, then resizes. Consumes the handle. */
-static struct list *resize(struct list *list, uint32_t capacity) {
+/* Releases the entries outside a list that owns its slots, then resizes it. Consumes the handle. */
+static struct list *list_resize(struct list *list, uint32_t capacity) {
     struct slots *slots = list->slots;
     int kind = list->header.kind;
     uint32_t end = list->offset + list->length;
-    drop(slots, kind, end, atomic_load_explicit(&slots->used, memory_order_relaxed));
+    list_drop(slots, kind, end, atomic_load_explicit(&slots->used, memory_order_relaxed));
     atomic_store_explicit(&slots->used, end, memory_order_relaxed);
     if (list->offset > 0) {
-        drop(slots, kind, 0, list->offset);
+        list_drop(slots, kind, 0, list->offset);
         memmove(slots->items, list_items(list), (size_t)list->length * list_width(kind) * sizeof *slots->items);
         list->offset = 0;
         atomic_store_explicit(&slots->used, list->length, memory_order_relaxed);
     }
     if (!is_home(list)) {
         struct list *fresh = list_new(kind, capacity);
-        fill(fresh, slots->items, list->length);
+        list_fill(fresh, slots->items, list->length);
         block_free(home_of(slots));
         block_free(list);
         return fresh;
@@ -126,8 +126,8 @@ static struct list *resize(struct list *list, uint32_t capacity) {
 }
 
 /*
- * May the value hold a handle of the slots? What takes long to find out, or is being added to by others, may. Handles
- * that do not show all of their slots are such: the slots hold more than can be looked at here.
+ * True if the value may contain a handle of `wanted`. True also if the answer would take too long, if other threads are
+ * appending, or if a handle does not show all of its slots (the slots contain more than can be examined here).
  */
 static bool may_reach(tn_value value, const struct slots *wanted, uint32_t depth, uint32_t *budget) {
     if (!value_is_block(value) || value->kind < TN_ARRAY) return false;
@@ -137,7 +137,7 @@ static bool may_reach(tn_value value, const struct slots *wanted, uint32_t depth
     uint32_t width = list_width(list->header.kind);
     if (list->length > *budget) return true;
     *budget -= list->length;
-    /* The last item of an entry: keys are strings. */
+    /* Only the last item of an entry: keys are strings. */
     for (size_t i = width - 1; i < (size_t)list->length * width; i += width)
         if (may_reach(list->slots->items[i], wanted, depth + 1, budget)) return true;
     return false;
@@ -151,16 +151,16 @@ static bool any_may_reach(const tn_value *values, size_t count, const struct slo
     return false;
 }
 
-/* Entries that have been claimed, and are not used: older handles do not see them. */
+/* Clears entries that were claimed but are not used; older handles do not see them. */
 static void leave_empty(struct slots *slots, int kind, uint32_t from, uint32_t to) {
     size_t width = list_width(kind);
     for (size_t i = from * width; i < to * width; i++) slots->items[i] = VALUE_IMMEDIATE_NULL;
 }
 
 /*
- * Slots that came to hold a handle of their own would never be freed. Where this handle is the only one, nothing else
- * can hold one, or claim a place; else what is added is looked into. The look comes after the claim: if two threads add
- * to each other's lists at once, the later look finds the claim of the other.
+ * Slots that contain one of their own handles would never be freed. If this handle is the only one, no value can
+ * contain another one and no other thread can claim entries. Otherwise the new values are searched, after the claim: if
+ * two threads append to each other's lists at once, the later search sees the other's claim.
  */
 struct list *list_extend(struct list *list, size_t more, const tn_value *values) {
     struct slots *slots = list->slots;
@@ -193,24 +193,24 @@ struct list *list_extend(struct list *list, size_t more, const tn_value *values)
         leave_empty(slots, kind, end, end + (uint32_t)more);
     }
     uint32_t capacity = roomy(length);
-    list = owns ? resize(list, capacity) : copy(list, capacity);
+    list = owns ? list_resize(list, capacity) : list_copy(list, capacity);
     list->length = (uint32_t)length;
     atomic_store_explicit(&list->slots->used, (uint32_t)length, memory_order_relaxed);
     return list;
 }
 
 struct list *list_separate(struct list *list) {
-    return list_owns_slots(list) ? list : copy(list, list->length);
+    return list_owns_slots(list) ? list : list_copy(list, list->length);
 }
 
-/* One handle of the slots fewer; true where that was the last. */
+/* Releases one handle of the slots; returns true if it was the last one. */
 static bool release_slots(struct slots *slots) {
     return atomic_load_explicit(&slots->references, memory_order_acquire) == 1 ||
            atomic_fetch_sub_explicit(&slots->references, 1, memory_order_acq_rel) == 1;
 }
 
-/* One reference fewer; true where that was the last, and the block is the caller's to free. */
-static bool release(struct tn_value_s *block) {
+/* Releases one reference; returns true if it was the last one and the caller must free the block. */
+static bool block_release(struct tn_value_s *block) {
     return atomic_load_explicit(&block->references, memory_order_acquire) == 1 ||
            atomic_fetch_sub_explicit(&block->references, 1, memory_order_acq_rel) == 1;
 }
@@ -227,7 +227,7 @@ void list_free(struct list *list) {
             for (size_t i = 0; i < count; i++) {
                 if (!value_is_block(slots->items[i])) continue;
                 struct tn_value_s *block = (struct tn_value_s *)(uintptr_t)slots->items[i];
-                if (!release(block)) continue;
+                if (!block_release(block)) continue;
                 if (block->kind < TN_ARRAY) {
                     block_free(block);
                 } else {

@@ -1,8 +1,8 @@
 /*
- * memory.c - malloc and its kin, for code that has no use for a failure it cannot handle.
+ * memory.c - malloc for code that cannot handle an allocation failure.
  *
- * Running out of memory ends the process here and nowhere else, with the size asked for. Sizes of zero are rounded up
- * to one, so that a result is never NULL. Whatever the outside can make grow is bounded long before this (buffer.h).
+ * This is the only place that ends the process when memory runs out; the message contains the requested size. A size of
+ * zero is rounded up to one, so that a result is never NULL.
  */
 #include "adl/value/memory.h"
 
@@ -14,7 +14,7 @@
 #define SMALL 1024 /* bytes */
 
 _Noreturn void mem_exhausted(size_t size) {
-    (void)fprintf(stderr, "tenon: out of memory: %zu bytes were asked for\n", size);
+    (void)fprintf(stderr, "tenon: out of memory: cannot allocate %zu bytes\n", size);
     abort();
 }
 
@@ -24,7 +24,10 @@ void *mem_alloc(size_t size) {
     return memory;
 }
 
-/* What is small comes from the thread's own cache in glibc, which its calloc passes by; what is large may be zero. */
+/*
+ * glibc's malloc serves small blocks from the thread's cache, its calloc does not; large blocks from calloc may be zero
+ * already.
+ */
 void *mem_zalloc(size_t size) {
     if (size <= SMALL) return memset(mem_alloc(size), 0, size);
     void *memory = calloc(1, size);
@@ -42,6 +45,13 @@ void *mem_array(void *memory, size_t count, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) mem_exhausted(SIZE_MAX);
     return mem_resize(memory, bytes);
+}
+
+void *mem_array_from(void *memory, const void *inline_items, size_t count, size_t capacity, size_t size) {
+    if (memory != inline_items) return mem_array(memory, capacity, size);
+    void *items = mem_array(NULL, capacity, size);
+    if (count > 0) memcpy(items, inline_items, count * size);
+    return items;
 }
 
 char *mem_text(const char *text) { return mem_text_n(text, strlen(text)); }

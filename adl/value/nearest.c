@@ -1,19 +1,20 @@
 /*
- * nearest.c - bounded edit distance, three rows of the table at a time.
+ * nearest.c - bounded edit distance with three rows of the table.
  *
- * Costs are in half edits, so that a difference in case alone beats any other typing mistake. A row whose smallest
- * entry has reached the distance to beat ends the comparison, which keeps unlike names cheap.
+ * Costs are in half edits, so that a difference in letter case costs less than any other mistake. The comparison ends
+ * when the smallest entry of a row reaches the distance to beat, which keeps different names cheap.
  */
 #include "adl/value/nearest.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define EDIT           2u /* one insertion, deletion, replacement or swap */
-#define EDITS_MAX      4u /* more mistakes than this in one name are another name */
+#define EDITS_MAX      4u /* a name with more mistakes is a different name */
 #define LETTERS_A_EDIT 3u /* a name of n bytes may have (n + 1) / 3 edits */
 
-static unsigned fold(char character) {
+static unsigned nearest_fold(char character) {
     unsigned byte = (unsigned char)character;
     if (byte >= 'A' && byte <= 'Z') return byte + ('a' - 'A');
     return byte == '-' ? '_' : byte;
@@ -21,14 +22,16 @@ static unsigned fold(char character) {
 
 static unsigned replace_cost(char a, char b) {
     if (a == b) return 0;
-    return fold(a) == fold(b) ? 1 : EDIT;
+    return nearest_fold(a) == nearest_fold(b) ? 1 : EDIT;
 }
 
 static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 
-/* The distance, or any number >= stop where it is not below that. Both lengths are at most NEAREST_LENGTH_MAX. */
-static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length, unsigned stop) {
-    uint8_t rows[3][NEAREST_LENGTH_MAX + 1]; /* at most 2 * 64 half edits: fits */
+/*
+ * Returns the distance, or any number >= stop if it is not below `stop`. Both lengths are at most NEAREST_LENGTH_MAX.
+ */
+static unsigned nearest_distance(const char *a, size_t a_length, const char *b, size_t b_length, unsigned stop) {
+    uint8_t rows[3][NEAREST_LENGTH_MAX + 1]; /* fits: at most 2 * 64 half edits */
     uint8_t *before = rows[0], *above = rows[1], *row = rows[2];
     for (size_t j = 0; j <= b_length; j++) above[j] = (uint8_t)(j * EDIT);
     for (size_t i = 1; i <= a_length; i++) {
@@ -41,7 +44,7 @@ static unsigned distance(const char *a, size_t a_length, const char *b, size_t b
             row[j] = (uint8_t)cost;
             smallest = least(smallest, cost);
         }
-        if (smallest >= stop + EDIT) return smallest; /* a swap may still reach back over one row */
+        if (smallest >= stop + EDIT) return smallest; /* a swap can still use the row before */
         uint8_t *spare = before;
         before = above, above = row, row = spare;
     }
@@ -51,16 +54,16 @@ static unsigned distance(const char *a, size_t a_length, const char *b, size_t b
 void nearest_init(struct nearest *nearest, const char *wanted, size_t length) {
     size_t edits = (length + 1) / LETTERS_A_EDIT;
     if (edits > EDITS_MAX) edits = EDITS_MAX;
-    /* A difference in case alone is near however short the name is. */
+    /* A name that differs only in letter case is near, however short it is. */
     *nearest = (struct nearest){wanted, length, NULL, 0, edits ? edits * EDIT + 1 : EDIT};
 }
 
-void nearest_offer(struct nearest *nearest, const char *candidate, size_t length) {
+void nearest_add_candidate(struct nearest *nearest, const char *candidate, size_t length) {
     size_t wanted = nearest->wanted_length;
     if (wanted == 0 || length == 0 || wanted > NEAREST_LENGTH_MAX || length > NEAREST_LENGTH_MAX) return;
     size_t gap = wanted > length ? wanted - length : length - wanted;
     if (gap * EDIT >= nearest->distance) return;
-    unsigned found = distance(nearest->wanted, wanted, candidate, length, (unsigned)nearest->distance);
+    unsigned found = nearest_distance(nearest->wanted, wanted, candidate, length, (unsigned)nearest->distance);
     if (found >= nearest->distance) return;
     nearest->best = candidate;
     nearest->best_length = length;
@@ -68,3 +71,14 @@ void nearest_offer(struct nearest *nearest, const char *candidate, size_t length
 }
 
 const char *nearest_result(const struct nearest *nearest) { return nearest->best; }
+
+struct nearest_hint nearest_hint(const struct nearest *nearest) {
+    struct nearest_hint hint = {""};
+    if (nearest->best)
+        (void)snprintf(hint.text, sizeof hint.text, "; did you mean `%.*s`?", (int)nearest->best_length, nearest->best);
+    return hint;
+}
+
+struct nearest_hint nearest_hint_of(const char *name) {
+    return nearest_hint(&(struct nearest){.best = name, .best_length = name ? strlen(name) : 0});
+}

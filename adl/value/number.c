@@ -1,9 +1,9 @@
 /*
- * number.c - doubles from text and to text, exactly, whatever the locale.
+ * number.c - doubles from text and to text, exactly, in every locale.
  *
- * Both ways have a short path that needs no library: up to fifteen digits and a power of ten up to 22 are exact
- * doubles, so that one division or multiplication rounds once, and correctly. All others go through printf and strtod,
- * of which only digits are used: the decimal point of the locale is never looked at.
+ * Both directions have a fast path without the library: up to fifteen digits and powers of ten up to 22 are exact
+ * doubles, so one division or multiplication rounds once, and correctly. All other numbers use printf and strtod; only
+ * the digits of their texts are used, never the decimal point of the locale.
  */
 #include <inttypes.h>
 #include <locale.h>
@@ -24,7 +24,7 @@ static const double powers[EXACT_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5
 
 /* ---- From text ---- */
 
-/* strtod in the C locale. Without that locale (glibc always has it) memory has run out. */
+/* strtod in the C locale. glibc always has that locale, so a failure means that memory ran out. */
 static double read_slowly(const char *text) {
     static _Atomic(locale_t) kept;
     locale_t locale = atomic_load_explicit(&kept, memory_order_acquire);
@@ -45,7 +45,7 @@ bool json_double_read(const char *text, size_t length, double *out) {
     bool negative = length > 0 && text[0] == '-';
     if (negative) at++;
     uint64_t digits = 0;
-    int count = 0, exponent = 0; /* of significant digits; of ten */
+    int count = 0, exponent = 0; /* number of significant digits; power of ten */
     for (bool fraction = false; at < length && count <= EXACT_DIGITS; at++) {
         if (text[at] == '.') {
             fraction = true;
@@ -100,8 +100,8 @@ static void trim(struct decimal *decimal) {
 }
 
 /*
- * Numbers of at most fifteen digits, whole or with a fraction. Two different decimals of that length are never the same
- * double, so the first that gives the number back is the shortest of all.
+ * Numbers of at most fifteen digits, whole or with a fraction. Different decimals of that length are different doubles,
+ * so the first one that reads back as the number is the shortest.
  */
 static bool decimal_shortly(struct decimal *decimal, double number) {
     const double limit = 1e15;
@@ -120,13 +120,13 @@ static bool decimal_shortly(struct decimal *decimal, double number) {
     return false;
 }
 
-/* The number rounded to `count` digits; does it read back as the same? */
+/* Rounds the number to `count` digits; returns true if the result reads back as the same number. */
 static bool decimal_of_length(struct decimal *decimal, double number, int count) {
     char printed[64];
     int length = snprintf(printed, sizeof printed, "%.*e", count - 1, number);
     const char *mark = memchr(printed, 'e', (size_t)length);
     int exponent = atoi(mark + 1);
-    /* One digit, the point (of any length), count - 1 digits, the mark. */
+    /* Printed are one digit, the point (of any length), count - 1 digits, and the exponent mark. */
     decimal->digits[0] = printed[0];
     memcpy(decimal->digits + 1, mark - (count - 1), (size_t)count - 1);
     decimal->count = count;
@@ -136,9 +136,12 @@ static bool decimal_of_length(struct decimal *decimal, double number, int count)
     return read_slowly(text) == number;
 }
 
-static void decimal_of(struct decimal *decimal, double number) {
+static void decimal_from_double(struct decimal *decimal, double number) {
     if (decimal_shortly(decimal, number)) return;
-    /* Where precision is full, what fifteen digits cannot say needs sixteen or seventeen; below, each may do. */
+    /*
+     * A normal number that fifteen digits cannot represent needs sixteen or seventeen; a subnormal number may need any
+     * count.
+     */
     int least = number >= 0x1p-1022 ? EXACT_DIGITS : 1;
     for (int count = least; count < DIGITS_MAX; count++) {
         if (!decimal_of_length(decimal, number, count)) continue;
@@ -165,7 +168,7 @@ size_t json_double_text(double number, char out[32]) {
     if (signbit(number)) *to++ = '-';
     number = fabs(number);
     struct decimal decimal = {.digits = "0", .count = 1, .point = 1};
-    if (number != 0) decimal_of(&decimal, number);
+    if (number != 0) decimal_from_double(&decimal, number);
     int count = decimal.count, point = decimal.point;
     if (point > -4 && point <= 0) { /* 0.000ddd */
         to = put(to, "0.", 2);

@@ -1,9 +1,9 @@
 /*
- * object.c - objects: entries in insertion order, found by comparison while few and by hash above OBJECT_LINEAR_MAX.
+ * object.c - objects: entries in insertion order. Keys are found by comparison, above OBJECT_LINEAR_MAX by hash.
  *
- * A new key is added as an array appends (block.h). Replacing and removing change the entries in place where one handle
- * owns them, and copy them otherwise. Keys are unique in the slots as a whole, not just in one handle's part of them:
- * only the newest handle adds to the slots, and it sees every entry.
+ * A new key is added in the same way as an array appends (block.h). Replacing and removing change the entries in place
+ * if one handle owns them, and copy them otherwise. Keys are unique in the slots, not only in one handle's part: only
+ * the newest handle adds to the slots, and it sees every entry.
  */
 #include <string.h>
 
@@ -27,19 +27,19 @@ void object_index(struct slots *slots, uint32_t from, uint32_t to) {
     }
 }
 
-static inline bool same_chars(const struct string *key, const char *chars, size_t length) {
+static inline bool key_equals_chars(const struct string *key, const char *chars, size_t length) {
     return key->length == length && (key->chars == chars || memcmp(key->chars, chars, length) == 0);
 }
 
-/* The number of the entry, or -1. `known` is the key as a value, or NULL. */
-static int64_t find(tn_value object, const char *chars, size_t length, struct string *known) {
+/* Returns the number of the entry, or -1. `known` is the key as a value, or NULL. */
+static int64_t object_find(tn_value object, const char *chars, size_t length, struct string *known) {
     if (!value_is_block(object) || object->kind != TN_OBJECT) return -1;
     const struct list *list = list_of(object);
     struct slots *slots = list->slots;
     if (slots->index_mask == 0 || list->length <= OBJECT_LINEAR_MAX) {
         const tn_value *items = slots->items;
         for (size_t i = 0; i < list->length; i++)
-            if (same_chars(string_of(items[2 * i]), chars, length)) return (int64_t)i;
+            if (key_equals_chars(string_of(items[2 * i]), chars, length)) return (int64_t)i;
         return -1;
     }
     _Atomic uint32_t *index = slots_index(slots);
@@ -47,22 +47,22 @@ static int64_t find(tn_value object, const char *chars, size_t length, struct st
     for (;; at++) {
         uint32_t entry = atomic_load_explicit(&index[at & slots->index_mask], memory_order_relaxed);
         if (entry == 0) return -1;
-        if (entry > list->length) continue; /* a newer handle's, perhaps not written yet */
+        if (entry > list->length) continue; /* belongs to a newer handle, and may not be written yet */
         const struct string *key = string_of(slots->items[2 * (size_t)(entry - 1)]);
-        if (same_chars(key, chars, length)) return entry - 1;
+        if (key_equals_chars(key, chars, length)) return entry - 1;
     }
 }
 
-static inline int64_t find_key(tn_value object, tn_value key) {
+static inline int64_t object_find_key(tn_value object, tn_value key) {
     struct string *string = string_of(key);
-    return find(object, string->chars, string->length, string);
+    return object_find(object, string->chars, string->length, string);
 }
 
 static inline tn_value value_of_entry(tn_value object, int64_t entry) {
     return entry >= 0 ? list_of(object)->slots->items[2 * entry + 1] : NULL;
 }
 
-/* Names mostly differ in their first letter: the length of `key` is not counted before. */
+/* Names usually differ in their first letter, so the length of `key` is not computed first. */
 static inline bool is_called(const struct string *string, const char *key) {
     size_t at = 0;
     while (string->chars[at] == key[at] && key[at] != '\0') at++;
@@ -72,7 +72,7 @@ static inline bool is_called(const struct string *string, const char *key) {
 tn_value value_get(tn_value object, const char *key) {
     if (!value_is_block(object) || object->kind != TN_OBJECT) return NULL;
     const struct list *list = list_of(object);
-    if (list->length > OBJECT_LINEAR_MAX) return value_of_entry(object, find(object, key, strlen(key), NULL));
+    if (list->length > OBJECT_LINEAR_MAX) return value_of_entry(object, object_find(object, key, strlen(key), NULL));
     const tn_value *items = list->slots->items;
     for (size_t i = 0; i < list->length; i++)
         if (is_called(string_of(items[2 * i]), key)) return items[2 * i + 1];
@@ -80,12 +80,12 @@ tn_value value_get(tn_value object, const char *key) {
 }
 
 tn_value value_get_n(tn_value object, const char *key, size_t length) {
-    return value_of_entry(object, find(object, key, length, NULL));
+    return value_of_entry(object, object_find(object, key, length, NULL));
 }
 
 tn_value value_get_key(tn_value object, tn_value key) {
     assert(value_is(key, TN_STRING));
-    return value_of_entry(object, find_key(object, key));
+    return value_of_entry(object, object_find_key(object, key));
 }
 
 tn_value value_key_at(tn_value object, size_t index) {
@@ -100,12 +100,12 @@ tn_value value_value_at(tn_value object, size_t index) {
 
 size_t object_duplicate(tn_value object) {
     size_t count = value_count(object), entry = 0;
-    while (entry < count && find_key(object, value_key_at(object, entry)) == (int64_t)entry) entry++;
+    while (entry < count && object_find_key(object, value_key_at(object, entry)) == (int64_t)entry) entry++;
     return entry;
 }
 
-/* Consumes all three; the key is not in the object. */
-static tn_value add(tn_value object, tn_value key, tn_value value) {
+/* Consumes all three arguments. The key must not be in the object. */
+static tn_value object_add(tn_value object, tn_value key, tn_value value) {
     if (!value_is_block(object)) {
         tn_value items[2] = {key, value};
         return list_make_roomy(TN_OBJECT, OBJECT_CAPACITY_FIRST, items, 1);
@@ -119,7 +119,7 @@ static tn_value add(tn_value object, tn_value key, tn_value value) {
     return &list->header;
 }
 
-static tn_value replace(tn_value object, int64_t entry, tn_value value) {
+static tn_value object_replace(tn_value object, int64_t entry, tn_value value) {
     struct list *list = list_separate(list_of(object));
     tn_value *place = &list->slots->items[2 * entry + 1];
     tn_value old = *place;
@@ -131,22 +131,22 @@ static tn_value replace(tn_value object, int64_t entry, tn_value value) {
 tn_value value_set_take(tn_value object, const char *key, tn_value value) {
     assert(value_is(object, TN_OBJECT) && value != NULL);
     size_t length = strlen(key);
-    int64_t entry = value_is_block(object) ? find(object, key, length, NULL) : -1;
-    return entry >= 0 ? replace(object, entry, value) : add(object, value_text_n(key, length), value);
+    int64_t entry = value_is_block(object) ? object_find(object, key, length, NULL) : -1;
+    return entry >= 0 ? object_replace(object, entry, value) : object_add(object, value_text_n(key, length), value);
 }
 
 tn_value value_set_key_take(tn_value object, tn_value key, tn_value value) {
     assert(value_is(object, TN_OBJECT) && value_is(key, TN_STRING) && value != NULL);
-    int64_t entry = value_is_block(object) ? find_key(object, key) : -1;
-    if (entry < 0) return add(object, key, value);
-    object = replace(object, entry, value);
+    int64_t entry = value_is_block(object) ? object_find_key(object, key) : -1;
+    if (entry < 0) return object_add(object, key, value);
+    object = object_replace(object, entry, value);
     value_unref(key);
     return object;
 }
 
 tn_value value_remove_take(tn_value object, tn_value key) {
     assert(value_is(object, TN_OBJECT) && value_is(key, TN_STRING));
-    int64_t entry = find_key(object, key);
+    int64_t entry = object_find_key(object, key);
     if (entry >= 0 && value_count(object) == 1) {
         value_unref(object);
         object = VALUE_IMMEDIATE_OBJECT;
@@ -154,7 +154,7 @@ tn_value value_remove_take(tn_value object, tn_value key) {
         struct list *list = list_separate(list_of(object));
         struct slots *slots = list->slots;
         tn_value *items = slots->items;
-        /* Entries beyond the list's own were a newer handle's, which is gone: they go as well. */
+        /* Entries beyond the list's own belonged to a newer handle that is freed: release them too. */
         uint32_t used = atomic_load_explicit(&slots->used, memory_order_relaxed);
         tn_value gone[2] = {items[2 * entry], items[2 * entry + 1]};
         for (uint32_t i = 2 * list->length; i < 2 * used; i++) value_unref(items[i]);

@@ -1,8 +1,8 @@
 /*
  * patch.c - JSON Merge Patch (RFC 7396).
  *
- * The result is built object by object, in the target's order with new keys behind, which is linear however many keys
- * a patch removes. Nested patches are a stack of objects under way, not recursion: a patch may come from outside.
+ * The result is built object by object, in the target's order, new keys last. That is linear even if a patch removes
+ * many keys. Nested patches use an explicit stack instead of recursion, because a patch may come from outside.
  */
 #include <string.h>
 
@@ -13,11 +13,11 @@ struct level {
     tn_value target; /* an object; borrowed */
     tn_value patch;  /* an object; borrowed */
     tn_value result; /* owned */
-    tn_value key;    /* whose value the level above is making; borrowed */
+    tn_value key;    /* the key in the level above; borrowed */
     size_t next;     /* entries of the target, then of the patch */
 };
 
-/* The next entry that the patch says something about, or leaves; false at the end. NULL *patch: it stays. */
+/* Returns the next entry of the result; false at the end. If *patch is NULL, the target's entry is kept. */
 static bool next_entry(struct level *level, tn_value *key, tn_value *target, tn_value *patch) {
     size_t old = value_count(level->target);
     while (level->next < old + value_count(level->patch)) {
@@ -43,11 +43,8 @@ tn_value value_merge_patch(tn_value target, tn_value patch) {
     size_t depth = 0, capacity = 0;
     tn_value made = NULL, key = NULL;
     for (;;) {
-        if (made == NULL) { /* begin an object */
-            if (depth == capacity) {
-                capacity = capacity * 2 + 8;
-                levels = mem_array(levels, capacity, sizeof *levels);
-            }
+        if (made == NULL) { /* open an object */
+            MEM_GROW(levels, depth, capacity);
             if (!value_is(target, TN_OBJECT)) target = VALUE_IMMEDIATE_OBJECT;
             levels[depth++] = (struct level){target, patch, VALUE_IMMEDIATE_OBJECT, key, 0};
         }

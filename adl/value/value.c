@@ -1,8 +1,8 @@
 /*
  * value.c - references, and the kinds that are one block: numbers, strings and bytes.
  *
- * A block lives while its count is above zero; the count is the only thing in it that changes, but for what array.c and
- * object.c do to values with one holder, and the hash that a string keeps. Lists free themselves (list.c).
+ * A block is freed when its count reaches zero. Only three things in a block ever change: the count; a value with one
+ * reference, in array.c and object.c; and the cached hash of a string. Lists are freed in list.c.
  */
 #include "adl/value/value.h"
 
@@ -15,7 +15,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 
-struct block_counter block_counters[BLOCK_COUNTERS];
+static struct block_counter block_counters[BLOCK_COUNTERS];
 _Thread_local struct block_counter *block_own_counter;
 
 void block_count_without(int64_t by) {
@@ -87,7 +87,7 @@ bool value_as_int(tn_value value, int64_t *out) {
     }
     if (kind != TN_DOUBLE) return false;
     double real = value_to_double(value);
-    /* 2^63 is the first double above every int64; the comparison with -2^63 is exact. */
+    /* 2^63 is the first double above every int64; -2^63 is exact. */
     if (!(real >= -0x1p63 && real < 0x1p63) || real != trunc(real)) return false;
     *out = (int64_t)real;
     return true;

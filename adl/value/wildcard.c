@@ -1,6 +1,4 @@
-/*
- * wildcard.c - matching, with one place to go back to: only the last `*` ever has to take in more.
- */
+/* wildcard.c - matching with one backtrack position: only the last `*` can ever match more. */
 #include "adl/value/wildcard.h"
 #include <string.h>
 

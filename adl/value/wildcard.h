@@ -1,5 +1,5 @@
 /*
- * wildcard.h - patterns of names: `*` stands for any run of characters, everything else for itself.
+ * wildcard.h - patterns of names: `*` matches any run of characters, every other character matches itself.
  *
  *     wildcard_matches("files.*", "files.read")      // true
  */
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Linear in the product of the lengths at worst. */
+/* The cost is at most the product of both lengths. */
 bool wildcard_matches(const char *pattern, const char *name);
 bool wildcard_matches_n(const char *pattern, size_t pattern_length, const char *name);
 

@@ -1,13 +1,13 @@
 /*
- * builder.c - the first seed's StateGraph by calls: a document is put together as a value and then read, checked and
- * built like any other, so that a graph made by calls cannot differ from one made of text.
+ * builder.c - builds a graph by function calls. The calls make a document as a value, which is then read, checked and
+ * built like a document from a file, so both ways have the same rules.
  *
- * A node that is a runnable becomes a node type of its own, registered in process under a name nobody can write.
+ * Each node that calls a runnable gets its own node type, registered with a generated id.
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/embed/internal.h"
-#include "host/embed/runnable_node.h"
+#include "host/embed/embed_internal.h"
+#include "host/embed/embed_node.h"
 #include <string.h>
 
 struct tenon_builder {
@@ -17,7 +17,7 @@ struct tenon_builder {
 
 tenon_builder *tenon_builder_new(tenon *host, const char *name) {
     if (!host) return NULL;
-    embed_forget(host);
+    embed_enter(host);
     tn_value text = value_string(name ? name : "graph", strlen(name ? name : "graph"));
     if (!text) {
         error_set(&host->error, TN_INVALID, "INVALID_INPUT", "the graph's name is not UTF-8");
@@ -37,8 +37,8 @@ void tenon_builder_free(tenon_builder *builder) {
     mem_free(builder);
 }
 
-/* A string value of what a caller gave, or NULL with the error noted. */
-static tn_value text_of(tenon_builder *builder, const char *what, const char *text) {
+/* Returns the caller's text as a value, or NULL with the error set. */
+static tn_value builder_text(tenon_builder *builder, const char *what, const char *text) {
     tn_value value = text ? value_string(text, strlen(text)) : NULL;
     if (!value) error_set(&builder->host->error, TN_INVALID, "INVALID_INPUT", "%s is NULL or not UTF-8", what);
     return value;
@@ -46,8 +46,9 @@ static tn_value text_of(tenon_builder *builder, const char *what, const char *te
 
 int32_t tenon_add_channel(tenon_builder *builder, const char *name, const char *type, tn_value initial) {
     if (!builder) return TN_INVALID;
-    embed_forget(builder->host);
-    tn_value id = text_of(builder, "a channel's name", name), kind = text_of(builder, "a channel's type", type);
+    embed_enter(builder->host);
+    tn_value id = builder_text(builder, "a channel's name", name),
+             kind = builder_text(builder, "a channel's type", type);
     if (!id || !kind) {
         value_unref(id);
         value_unref(kind);
@@ -66,8 +67,8 @@ int32_t tenon_add_channel(tenon_builder *builder, const char *name, const char *
     return TN_OK;
 }
 
-static int32_t add_node(tenon_builder *builder, const char *id, const char *type, tn_value config) {
-    tn_value name = text_of(builder, "a node's id", id), kind = text_of(builder, "a node's type", type);
+static int32_t builder_add_node(tenon_builder *builder, const char *id, const char *type, tn_value config) {
+    tn_value name = builder_text(builder, "a node's id", id), kind = builder_text(builder, "a node's type", type);
     if (!name || !kind) {
         value_unref(name);
         value_unref(kind);
@@ -82,49 +83,50 @@ static int32_t add_node(tenon_builder *builder, const char *id, const char *type
 
 int32_t tenon_add_node(tenon_builder *builder, const char *id, const char *type, tn_value config) {
     if (!builder) return TN_INVALID;
-    embed_forget(builder->host);
-    return add_node(builder, id, type, config);
+    embed_enter(builder->host);
+    return builder_add_node(builder, id, type, config);
 }
 
 int32_t tenon_add_node_runnable(tenon_builder *builder, const char *id, tenon_runnable *runnable) {
     if (!builder) return TN_INVALID;
     tenon *host = builder->host;
-    embed_forget(host);
-    if (!embed_is_here(host, runnable)) return TN_INVALID;
+    embed_enter(host);
+    if (!embed_check_runnable(host, runnable)) return TN_INVALID;
     char type[48];
-    int32_t status = runnable_node_register(host, runnable->callable, type, sizeof type, &host->error);
-    return status == TN_OK ? add_node(builder, id, type, NULL) : status;
+    int32_t status = embed_node_register(host, runnable->callable, type, sizeof type, &host->error);
+    return status == TN_OK ? builder_add_node(builder, id, type, NULL) : status;
 }
 
-static int32_t add_edge_take(tenon_builder *builder, tn_value edge) {
+static int32_t builder_add_edge_take(tenon_builder *builder, tn_value edge) {
     builder->edges = value_push_take(builder->edges, edge);
     return TN_OK;
 }
 
 int32_t tenon_add_edge(tenon_builder *builder, const char *from, const char *to) {
     if (!builder) return TN_INVALID;
-    embed_forget(builder->host);
-    tn_value source = text_of(builder, "an edge's source", from), target = text_of(builder, "an edge's target", to);
+    embed_enter(builder->host);
+    tn_value source = builder_text(builder, "an edge's source", from),
+             target = builder_text(builder, "an edge's target", to);
     if (!source || !target) {
         value_unref(source);
         value_unref(target);
         return TN_INVALID;
     }
-    return add_edge_take(builder,
-                         value_set_take(value_set_take(value_object_reserve(2), "from", source), "to", target));
+    return builder_add_edge_take(builder,
+                                 value_set_take(value_set_take(value_object_reserve(2), "from", source), "to", target));
 }
 
 int32_t tenon_add_conditional_edges(tenon_builder *builder, const char *from, const char *const *expressions,
                                     const char *const *targets, uint32_t count) {
     if (!builder) return TN_INVALID;
-    embed_forget(builder->host);
+    embed_enter(builder->host);
     if (count && (!expressions || !targets))
         return error_set(&builder->host->error, TN_INVALID, "INVALID_INPUT",
                          "the list of conditions, or of their targets, is NULL");
-    tn_value source = text_of(builder, "an edge's source", from), conditions = value_array();
+    tn_value source = builder_text(builder, "an edge's source", from), conditions = value_array();
     for (uint32_t i = 0; i < count; i++) {
-        tn_value expression = text_of(builder, "a condition", expressions[i]);
-        tn_value target = text_of(builder, "a condition's target", targets[i]);
+        tn_value expression = builder_text(builder, "a condition", expressions[i]);
+        tn_value target = builder_text(builder, "a condition's target", targets[i]);
         if (!expression || !target || !source) {
             value_unref(expression);
             value_unref(target);
@@ -141,7 +143,7 @@ int32_t tenon_add_conditional_edges(tenon_builder *builder, const char *from, co
     }
     tn_value edge = value_set_take(value_object_reserve(3), "from", source);
     edge = value_set_take(edge, "type", value_text("conditional"));
-    return add_edge_take(builder, value_set_take(edge, "conditions", conditions));
+    return builder_add_edge_take(builder, value_set_take(edge, "conditions", conditions));
 }
 
 int32_t tenon_set_entry_point(tenon_builder *builder, const char *node) {
@@ -152,8 +154,8 @@ int32_t tenon_set_finish_point(tenon_builder *builder, const char *node) {
     return tenon_add_edge(builder, node, TENON_END);
 }
 
-/* Nodes that are runnables are told all channels: their input is the whole state. */
-static tn_value nodes_with_channels(const tenon_builder *builder) {
+/* Nodes that call runnables read all channels, because their input is the whole state. */
+static tn_value builder_nodes(const tenon_builder *builder) {
     tn_value names = value_array();
     for (size_t i = 0, n = value_count(builder->channels); i < n; i++)
         names = value_push_take(names, value_ref(value_get(value_at(builder->channels, i), "name")));
@@ -161,7 +163,7 @@ static tn_value nodes_with_channels(const tenon_builder *builder) {
     for (size_t i = 0, n = value_count(builder->nodes); i < n; i++) {
         tn_value node = value_ref(value_at(builder->nodes, i));
         const char *type = value_chars(value_get(node, "type"), NULL);
-        if (strncmp(type, RUNNABLE_NODE_PREFIX, strlen(RUNNABLE_NODE_PREFIX)) == 0)
+        if (strncmp(type, EMBED_NODE_PREFIX, strlen(EMBED_NODE_PREFIX)) == 0)
             node =
                 value_set_take(node, "config", value_set_take(value_object_reserve(1), "channels", value_ref(names)));
         nodes = value_push_take(nodes, node);
@@ -176,7 +178,7 @@ tenon_runnable *tenon_compile(tenon_builder *builder) {
     tn_value agent = value_set_take(value_object_reserve(1), "name", value_ref(builder->name));
     document = value_set_take(document, "agent", agent);
     document = value_set_take(document, "channels", value_ref(builder->channels));
-    document = value_set_take(document, "nodes", nodes_with_channels(builder));
+    document = value_set_take(document, "nodes", builder_nodes(builder));
     document = value_set_take(document, "edges", value_ref(builder->edges));
     char *text = json_text(document, JSON_INDENTED);
     tn_value name = value_format("%s.json", value_chars(builder->name, NULL));

@@ -1,16 +1,19 @@
 /*
- * chat.h - one answer of a model: what it is sent, and the answer, parsed, checked, and repaired where it must be.
+ * chat.h - one answer of a model: sends the request, then parses and checks the answer, and requests a repair if
+ * needed.
  *
- * A `struct chat` is what a node's configuration says about its model: llm and router are made of one. A `struct turn`
- * is one use of it: the request is put together from channels, the model is called, and where `output_schema` is given
- * and the answer does not fit, called once more with every violation told. Then done is called, exactly once, with the
- * answer in the turn; or the task has been failed, and done is told so.
+ * A `struct chat` is the part of a node's configuration that describes its model; llm and router contain one. A `struct
+ * chat_turn` is one use of it. It builds the request from channels and calls the model. If the answer does not match
+ * `output_schema`, it calls the model once more with a list of the violations. Then it calls `done` exactly once: with
+ * TN_OK and the answer in the turn; with TN_INVALID if the last answer does not match either; or with TN_FAILED if the
+ * task has failed.
  *
  *     status = chat_bind(&node->chat, config, binder);                     // in create
  *     return chat_start(&node->chat, task, done, node);                    // in start
- *     static void done(struct turn *turn, int32_t status) {
+ *     static void done(struct chat_turn *turn, int32_t status) {
+ *         if (status == TN_INVALID) chat_fail_invalid(turn);
  *         if (status == TN_OK) write(turn->message), tn_done(turn->task);
- *         turn_free(turn);
+ *         chat_turn_free(turn);
  *     }
  */
 #ifndef TENON_PLUGINS_AGENTS_CHAT_H
@@ -18,59 +21,62 @@
 
 #include "agents.h"
 
-#define CHAT_REPAIRS 1u /* times that a model is told what is wrong with its answer */
+#define CHAT_REPAIRS 1u /* repairs of one answer */
 
 struct chat {
-    uint32_t model, system, prompt, input, messages; /* TN_UNBOUND where they are not given */
+    uint32_t model, system, prompt, input, messages; /* TN_UNBOUND if not configured */
     uint32_t tools, schema;
     bool with_tools, with_schema, as_json, text_tools;
-    bool at_once;                   /* an answer that does not fit is not repaired */
-    uint64_t max_turns;             /* 0: as many as the model likes */
-    tn_value options, schema_value; /* borrowed from the configuration; NULL */
+    bool no_repair;                 /* TN_INVALID after the first answer that does not match */
+    uint64_t max_turns;             /* 0: no limit */
+    tn_value options, schema_value; /* borrowed from the configuration; may be NULL */
     const char *input_name, *messages_name;
 };
 
-/* Sums over the calls of a turn; a member that no call told of stays away. */
-struct usage {
+/* Sums of the calls of a turn. A member that no call reported is absent in the result. */
+struct chat_usage {
     int64_t counts[6];
-    bool told[6];
+    bool reported[6];
     uint32_t calls;
 };
 
-struct turn {
+struct chat_turn {
     const struct chat *chat;
     tn_task task;
-    void (*done)(struct turn *turn, int32_t status);
+    void (*done)(struct chat_turn *turn, int32_t status);
     void *user;
-    tn_value definitions; /* of tools; NULL */
-    tn_value history;     /* as it was, normalised; NULL where no channel of messages is read */
-    tn_value added;       /* what the node says itself: an array, maybe empty */
-    tn_value sent;        /* all of it, with the system prompt first */
+    tn_value definitions; /* of the tools; may be NULL */
+    tn_value history;     /* before this turn, normalised; NULL if no channel of messages is read */
+    tn_value added;       /* the messages of `prompt` or `input_key`: an array, may be empty */
+    tn_value sent;        /* all messages of the request, starting with the system prompt */
     tn_value message;     /* the answer: an ai message */
-    tn_value value;       /* parsed; NULL where no JSON is wanted, or the answer is one with tool calls */
-    tn_value wrong;       /* of an answer that does not fit: {violations, answer}; NULL */
-    bool withheld;        /* tools are no longer offered */
-    struct usage usage;
+    tn_value value;       /* the parsed answer; NULL if no JSON is expected, or if the answer has tool calls */
+    tn_value mismatch;    /* {violations, answer} of an answer that does not match the schema; or NULL */
+    bool withheld;        /* `max_turns` was reached: no tools are offered */
+    struct chat_usage usage;
 };
 
 /*
- * The members model, system_prompt, prompt, input_key, messages_key, tools, options, output_schema, text_tools,
- * max_turns, and what is passed on to the model (api_key, base_url, headers, timeout_ms). TN_OK, or it has refused.
+ * Reads the members model, system_prompt, prompt, input_key, messages_key, tools, options, output_schema, text_tools,
+ * max_turns, and those that are passed to the model (api_key, base_url, headers, timeout_ms). Returns TN_OK, or the
+ * status of the refusal.
  */
 int32_t chat_bind(struct chat *chat, tn_value config, tn_binder *binder);
-/* The same of the model alone: its callee. */
+/* Binds only the model. *callee is what tn.task->call needs. */
 int32_t chat_bind_model(tn_value config, tn_binder *binder, uint32_t *callee);
-/* Returns what a component's start does. Where an answer fails its schema to the end, done gets TN_INVALID. */
-int32_t chat_start(const struct chat *chat, tn_task task, void (*done)(struct turn *turn, int32_t status), void *user);
-/* The task fails with OUTPUT_INVALID, as a turn that ended with TN_INVALID has it. */
-void chat_fail_invalid(const struct turn *turn);
-void turn_free(struct turn *turn);
+/* Starts a turn. Returns what the component's start must return; if that is not TN_OK, `done` is not called. `done`
+ * must free the turn. */
+int32_t chat_start(const struct chat *chat, tn_task task, void (*done)(struct chat_turn *turn, int32_t status),
+                   void *user);
+/* Fails the task of a turn that ended with TN_INVALID, with the code OUTPUT_INVALID. */
+void chat_fail_invalid(const struct chat_turn *turn);
+void chat_turn_free(struct chat_turn *turn);
 
-/* Adds what a model's answer says of its usage. */
-void usage_add(struct usage *usage, tn_value reported);
-/* {llm_calls, input_tokens, …}; a new reference. */
-tn_value usage_value(const struct usage *usage);
-/* The sum of such values: what an inner graph's nodes have used. */
-tn_value usage_sum(tn_value list);
+/* Adds the `usage` of a model's answer. */
+void chat_usage_add(struct chat_usage *usage, tn_value reported);
+/* Returns {llm_calls, input_tokens, …}, a new reference. */
+tn_value chat_usage_to_value(const struct chat_usage *usage);
+/* Returns the sum of a list of such values, a new reference. */
+tn_value chat_usage_sum(tn_value list);
 
 #endif

@@ -1,32 +1,34 @@
 /*
- * conversation.h - lists of messages (tenon/message.h) as nodes find them in channels, and what can be asked of them.
+ * conversation.h - reads lists of messages (tenon/message.h) from channels, and searches them.
  *
- * A conversation is an array of messages in the normal form: what is given in another accepted form (a text, one
- * message, `role` for `type`, …) becomes that when it is read, and what is no message is refused with its place.
+ * A conversation is an array of messages in the normal form. Other accepted forms (a text, one message, `role` for
+ * `type`, …) are normalised when they are read. Any other value fails the task, with an error that names its position.
  *
  *     tn_value messages = conversation_read(task, channel, "messages");
- *     if (messages == NULL) return TN_FAILED;                // the task has been failed
- *     int64_t last = conversation_last_ai(messages);
+ *     if (messages == NULL) return TN_FAILED;                // the task has failed
+ *     int64_t last = conversation_find_last(messages, "ai");
  */
 #ifndef TENON_PLUGINS_AGENTS_CONVERSATION_H
 #define TENON_PLUGINS_AGENTS_CONVERSATION_H
 
 #include "agents.h"
 
-/* The messages that a channel holds, which may be none. A new reference; NULL: the task has been failed. */
+/* Returns the messages of a channel; may be an empty list. A new reference. NULL if the task has failed. `name` is the
+ * channel's name, for the error. */
 tn_value conversation_read(tn_task task, uint32_t channel, const char *name);
-/* The same of a value: null is none, a text a user's message. */
-tn_value conversation_of(tn_task task, tn_value value, const char *name);
-/* One after the other; takes `first`. NULL without memory. */
+/* Returns the messages of a value: null is an empty list, a text is a user's message. A new reference. NULL if the task
+ * has failed. */
+tn_value conversation_normalise(tn_task task, tn_value value, const char *name);
+/* Returns both lists, concatenated. Takes `first`. NULL if allocation fails. */
 tn_value conversation_join_take(tn_value first, tn_value second);
-/* Its messages from `first` on; a new reference. */
-tn_value conversation_from(tn_value messages, uint64_t first);
+/* Returns the messages from index `first` to the end. A new reference. */
+tn_value conversation_slice(tn_value messages, uint64_t first);
 
-/* The last of a type, or -1. */
-int64_t conversation_last(tn_value messages, const char *type);
-/* ai messages with tool calls since the last user's message. */
-uint64_t conversation_turns(tn_value messages);
-/* Whether message `from` or a later one is the answer to that call. */
-bool conversation_answered(tn_value messages, uint64_t from, const char *tool_call_id);
+/* Returns the index of the last message of this type, or -1. */
+int64_t conversation_find_last(tn_value messages, const char *type);
+/* Returns the number of ai messages with tool calls after the last user's message. */
+uint64_t conversation_count_turns(tn_value messages);
+/* True if a tool message at index `from` or later answers this call. */
+bool conversation_has_answer(tn_value messages, uint64_t from, const char *tool_call_id);
 
 #endif

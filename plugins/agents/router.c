@@ -1,19 +1,19 @@
 /*
- * router.c - `router`: a model chooses among named nodes.
+ * router.c - `router`: a model chooses among nodes of the graph.
  *
- * It is a turn (chat.h) whose schema this node makes of its targets, and whose answer becomes `goto`.
+ * It uses a turn of chat.h with a schema that allows only the targets. The answer is returned as `goto`.
  */
 #include "chat.h"
 
 struct router {
     struct chat chat;
     uint32_t output, usage;
-    tn_value own;         /* the configuration that the chat is bound with; owned, as the chat points into it */
-    const char *fallback; /* NULL */
+    tn_value chat_config; /* the configuration of `chat`, which borrows from it; owned */
+    const char *fallback; /* may be NULL */
 };
 
-/* {route: one of the targets} */
-static tn_value schema_of(tn_value targets) {
+/* Returns the schema of {route: TARGET}. */
+static tn_value router_build_schema(tn_value targets) {
     tn_builder *out = tn.value->builder();
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "type", "object");
@@ -36,64 +36,65 @@ static tn_value schema_of(tn_value targets) {
     return tn.value->finish(out);
 }
 
-/* Braces in a template are doubled. */
-static void add_literal(struct text *out, const char *text) {
+/* Appends text to a template. Braces are doubled. */
+static void router_append_literal(struct tn_text_buffer *out, const char *text) {
     for (; *text != '\0'; text++) {
-        if (*text == '{' || *text == '}') text_add_n(out, text, 1);
-        text_add_n(out, text, 1);
+        if (*text == '{' || *text == '}') tn_text_append_n(out, text, 1);
+        tn_text_append_n(out, text, 1);
     }
 }
 
-static tn_value prompt_of(tn_value config) {
-    struct text out = {0};
+static tn_value router_build_prompt(tn_value config) {
+    struct tn_text_buffer out = {0};
     tn_value targets = tn.value->get(config, "targets");
-    const char *given = tn_get_text(config, "system_prompt", NULL);
-    if (given != NULL) {
-        text_add(&out, given);
-        text_add(&out, "\n\n");
+    const char *system_prompt = tn_get_text(config, "system_prompt", NULL);
+    if (system_prompt != NULL) {
+        tn_text_append(&out, system_prompt);
+        tn_text_append(&out, "\n\n");
     }
-    text_add(&out,
-             "Choose where this goes. Answer with JSON alone, {{\"route\": NAME}}, where NAME is one of these:\n");
+    tn_text_append(
+        &out, "Choose where this goes. Answer with JSON alone, {{\"route\": NAME}}, where NAME is one of these:\n");
     for (uint64_t i = 0, count = tn.value->count(targets); i < count; i++) {
         tn_value key, value;
         if (tn.value->entry(targets, i, &key, &value) != TN_OK) continue;
         const char *purpose = tn_chars(value, NULL);
-        text_add(&out, "- ");
-        add_literal(&out, tn_chars(key, NULL));
-        text_add(&out, ": ");
-        add_literal(&out, purpose != NULL ? purpose : "");
-        text_add(&out, "\n");
+        tn_text_append(&out, "- ");
+        router_append_literal(&out, tn_chars(key, NULL));
+        tn_text_append(&out, ": ");
+        router_append_literal(&out, purpose != NULL ? purpose : "");
+        tn_text_append(&out, "\n");
     }
-    return text_take(&out);
+    return tn_text_finish(&out);
 }
 
 static int32_t router_create(tn_value config, tn_binder *binder, void **self) {
-    struct router *router = agents_alloc(sizeof(*router));
+    struct router *router = agents_alloc_zeroed(sizeof(*router));
     if (router == NULL) return TN_NO_MEMORY;
     router->fallback = tn_get_text(config, "default", NULL);
-    router->own = agents_set_take(tn_retain(config), "system_prompt", prompt_of(config));
-    if (router->own != NULL)
-        router->own = agents_set_take(router->own, "output_schema", schema_of(tn.value->get(config, "targets")));
-    int32_t status = router->own != NULL ? chat_bind(&router->chat, router->own, binder) : TN_NO_MEMORY;
-    if (status == TN_OK) status = agents_write(config, "output_key", binder, &router->output);
-    if (status == TN_OK) status = agents_write(config, "usage_key", binder, &router->usage);
-    router->chat.at_once = router->fallback != NULL;
+    router->chat_config = tn_set_take(tn_retain(config), "system_prompt", router_build_prompt(config));
+    if (router->chat_config != NULL)
+        router->chat_config =
+            tn_set_take(router->chat_config, "output_schema", router_build_schema(tn.value->get(config, "targets")));
+    int32_t status = router->chat_config != NULL ? chat_bind(&router->chat, router->chat_config, binder) : TN_NO_MEMORY;
+    if (status == TN_OK) status = agents_bind_write(config, "output_key", binder, &router->output);
+    if (status == TN_OK) status = agents_bind_write(config, "usage_key", binder, &router->usage);
+    router->chat.no_repair = router->fallback != NULL;
     if (status == TN_OK) {
         *self = router;
     } else {
-        tn_release(router->own);
-        agents_free(router);
+        tn_release(router->chat_config);
+        agents_release(router);
     }
     return status;
 }
 
 static void router_destroy(void *self) {
     struct router *router = self;
-    tn_release(router->own);
-    agents_free(router);
+    tn_release(router->chat_config);
+    agents_release(router);
 }
 
-static void router_done(struct turn *turn, int32_t status) {
+static void router_on_turn(struct chat_turn *turn, int32_t status) {
     const struct router *router = turn->user;
     tn_task task = turn->task;
     tn_value route = tn_retain(tn.value->get(turn->value, "route"));
@@ -104,21 +105,21 @@ static void router_done(struct turn *turn, int32_t status) {
     if (status == TN_INVALID) chat_fail_invalid(turn);
     if (status == TN_OK && router->output != TN_UNBOUND) status = tn_write(task, router->output, route);
     if (status == TN_OK && router->usage != TN_UNBOUND)
-        status = tn_write_take(task, router->usage, usage_value(&turn->usage));
-    turn_free(turn);
-    tn_value output = status == TN_OK ? agents_set_take(NULL, "goto", tn_retain(route)) : NULL;
+        status = tn_write_take(task, router->usage, chat_usage_to_value(&turn->usage));
+    chat_turn_free(turn);
+    tn_value output = status == TN_OK ? tn_build("{s:v}", "goto", route) : NULL;
     tn_release(route);
     if (status == TN_OK)
         (void)tn_done_value(task, output);
     else if (status != TN_FAILED && status != TN_INVALID)
-        (void)agents_fail(task, "CHANNEL", NULL, "a channel did not take the route (status %d)", (int)status);
+        (void)agents_fail(task, "CHANNEL", NULL, "a channel did not accept the route (status %d)", (int)status);
     tn_release(output);
 }
 
 static int32_t router_start(void *self, tn_task task, tn_value input) {
     struct router *router = self;
     (void)input;
-    return chat_start(&router->chat, task, router_done, router);
+    return chat_start(&router->chat, task, router_on_turn, router);
 }
 
 TN_COMPONENT(router, "router", router_create, router_start, NULL, NULL, router_destroy)

@@ -1,33 +1,35 @@
 /*
- * text_tools.h - tools for models that have none of their own: told in the prompt, called in the text.
+ * text_tools.h - tools for models without native tool calls: described in the prompt, called in the text.
  *
- * The generator describes the tools, how one is called and what time it is; the answer is searched for calls; and a
- * conversation with calls and results is turned into one of texts alone, as such models are trained on no other.
- * A call is written
+ * The prompt describes the tools, the form of a call, and the current time. The answer is searched for calls. Tool
+ * calls and results in a conversation are converted to texts, because such models accept only texts. A call has this
+ * form:
  *
  *     ```tool
  *     {"name": "calc.add", "arguments": {"a": 1, "b": 2}}
  *     ```
  *
- * and understood as well as <tool_call>{…}</tool_call>, <function=NAME>{…}</function>, <NAME><a>1</a></NAME>, in a
- * fence with another word, and bare, at the end of the text. `tool`, `function`, `parameters`, `args` and `input` are
- * understood for `name` and `arguments`.
+ * These forms are accepted too: <tool_call>{…}</tool_call>, <function=NAME>{…}</function>, <NAME><a>1</a></NAME>, JSON
+ * in a fence with another word, and bare JSON at the end of the text. `tool`, `function`, `parameters`, `args` and
+ * `input` are accepted for `name` and `arguments`.
  */
 #ifndef TENON_PLUGINS_AGENTS_TEXT_TOOLS_H
 #define TENON_PLUGINS_AGENTS_TEXT_TOOLS_H
 
 #include "agents.h"
 
-#define TEXT_TOOLS_CALLS_MAX 16u /* calls taken from one answer; what follows them stays text */
+#define TEXT_TOOLS_CALLS_MAX 16u /* calls extracted from one answer; further calls stay text */
 
-/* The prompt: `tools` are definitions (tenon/tool.h), `now` ms since 1970 UTC. NULL without memory. */
-tn_value text_tools_prompt(tn_value tools, int64_t now);
+/* Returns the prompt, a new reference. `tools` are definitions (tenon/tool.h), `now` is in ms since 1970 UTC. NULL if
+ * allocation fails. */
+tn_value text_tools_build_prompt(tn_value tools, int64_t now);
 /*
- * The ai message with the calls that are in its text as `tool_calls`, and without them in its content; itself where
- * there are none. Ids begin with `id`. Takes `message`; NULL without memory.
+ * Returns the ai message with the calls of its text moved to `tool_calls`, or the message itself if it has no calls.
+ * Ids of calls start with `id`. Takes `message`. NULL if allocation fails.
  */
 tn_value text_tools_extract_take(tn_value message, tn_value tools, const char *id);
-/* Messages of the types system, user and ai alone, calls and results in their texts. NULL without memory. */
-tn_value text_tools_plain(tn_value messages);
+/* Returns the messages with only the types system, user and ai; calls and results are part of the texts. NULL if
+ * allocation fails. */
+tn_value text_tools_to_plain_messages(tn_value messages);
 
 #endif

@@ -1,20 +1,21 @@
 /*
- * trim.c - `trim`: the newest messages of a conversation, and what becomes of the others.
+ * trim.c - `trim`: keeps the newest messages of a conversation, and removes or summarises the others.
  *
- * A conversation is taken from its end in *units*: one message, or an ai message with tool calls and the tool messages
- * that answer it, which no service takes apart from each other. As many units are left as fit, the newest always. What
- * goes is removed by id, or summed up in the place of its first.
+ * A conversation is read from its end in *units*: one message, or an ai message with tool calls together with the tool
+ * messages that answer it, because services do not accept one without the other. Units are kept until a limit is
+ * reached; the newest unit is always kept. The other messages are removed by id, or replaced by a summary at the
+ * position of the first.
  */
 #include "chat.h"
 #include "conversation.h"
 
-#define TOKENS_MESSAGE 4    /* of a message, whatever is in it */
-#define TOKENS_PART    1000 /* of a part that is no text */
+#define TOKENS_MESSAGE 4    /* per message, independent of its content */
+#define TOKENS_PART    1000 /* per part that is not text */
 
 struct trim {
     uint32_t read, write, output, model, usage;
     int64_t last, tokens; /* 0: no limit */
-    tn_value summarise;   /* borrowed from the configuration; NULL */
+    tn_value summarise;   /* borrowed from the configuration; may be NULL */
     const char *messages_name;
 };
 
@@ -22,33 +23,33 @@ struct trim_task {
     const struct trim *trim;
     tn_task task;
     tn_value messages;
-    bool *goes; /* of each message */
+    bool *removed; /* for each message: true if it is removed */
 };
 
 static int32_t trim_create(tn_value config, tn_binder *binder, void **self) {
-    struct trim *trim = agents_alloc(sizeof(*trim));
+    struct trim *trim = agents_alloc_zeroed(sizeof(*trim));
     if (trim == NULL) return TN_NO_MEMORY;
     trim->last = tn_get_int(config, "last", 0);
     trim->tokens = tn_get_int(config, "max_tokens", 0);
     trim->summarise = tn.value->get(config, "summarise");
     trim->messages_name = tn_get_text(config, "messages_key", "messages");
-    int32_t status = agents_needs(tn.eval, binder, TN_EVAL_DRAFT);
+    int32_t status = agents_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
     if (status == TN_OK) status = tn.task->bind_read(binder, trim->messages_name, &trim->read);
-    if (status == TN_OK) status = agents_write(config, "output_key", binder, &trim->output);
+    if (status == TN_OK) status = agents_bind_write(config, "output_key", binder, &trim->output);
     if (status == TN_OK && trim->output == TN_UNBOUND)
         status = tn.task->bind_write(binder, trim->messages_name, &trim->write);
-    if (status == TN_OK) status = agents_write(config, "usage_key", binder, &trim->usage);
+    if (status == TN_OK) status = agents_bind_write(config, "usage_key", binder, &trim->usage);
     if (status == TN_OK && trim->summarise != NULL) status = chat_bind_model(trim->summarise, binder, &trim->model);
     if (status == TN_OK)
         *self = trim;
     else
-        agents_free(trim);
+        agents_release(trim);
     return status;
 }
 
 /* ---- Counting ---- */
 
-static int64_t tokens_of_text(tn_value value) {
+static int64_t trim_count_text_tokens(tn_value value) {
     uint64_t length = 0;
     const char *text = tn_chars(value, &length);
     tn_value json = text == NULL && value != NULL ? tn.value->to_json(value) : NULL;
@@ -63,74 +64,79 @@ static int64_t tokens_of_text(tn_value value) {
     return (ascii + 3) / 4 + others;
 }
 
-static int64_t tokens_of(tn_value message) {
+static int64_t trim_count_message_tokens(tn_value message) {
     tn_value content = tn.value->get(message, "content"), calls = tn_message_calls(message);
     int64_t tokens = TOKENS_MESSAGE;
-    if (tn.value->kind(content) == TN_STRING) tokens += tokens_of_text(content);
+    if (tn.value->kind(content) == TN_STRING) tokens += trim_count_text_tokens(content);
     for (uint64_t i = 0, count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0; i < count; i++) {
         tn_value text = tn.value->get(tn.value->at(content, i), "text");
-        tokens += text != NULL ? tokens_of_text(text) : TOKENS_PART;
+        tokens += text != NULL ? trim_count_text_tokens(text) : TOKENS_PART;
     }
-    return tokens + (calls != NULL ? tokens_of_text(calls) : 0);
+    return tokens + (calls != NULL ? trim_count_text_tokens(calls) : 0);
 }
 
-static bool stays(tn_value message) { return tn_message_is(message, "system") || tn_message_is(message, "developer"); }
+static bool trim_always_keeps(tn_value message) {
+    return tn_message_is(message, "system") || tn_message_is(message, "developer");
+}
 
-/* Where the unit that ends with message `end` begins. */
-static uint64_t unit_begin(tn_value messages, uint64_t end) {
+/* Returns the index of the first message of the unit whose last message is `end`. */
+static uint64_t trim_unit_begin(tn_value messages, uint64_t end) {
     uint64_t at = end;
     while (at > 0 && tn_message_is(tn.value->at(messages, at), "tool")) at--;
     return tn_message_is(tn.value->at(messages, at), "ai") ? at : end;
 }
 
-/* Marks what goes; returns how many. */
-static uint64_t mark(struct trim_task *it) {
-    const struct trim *trim = it->trim;
+/* Marks the messages to remove. Returns their number. */
+static uint64_t trim_mark_removed(struct trim_task *state) {
+    const struct trim *trim = state->trim;
     int64_t tokens = 0, kept = 0;
-    uint64_t gone = 0, count = tn.value->count(it->messages);
+    uint64_t removed_count = 0, count = tn.value->count(state->messages);
     bool full = false, first = true;
     for (uint64_t i = 0; i < count; i++)
-        if (stays(tn.value->at(it->messages, i))) tokens += tokens_of(tn.value->at(it->messages, i));
+        if (trim_always_keeps(tn.value->at(state->messages, i)))
+            tokens += trim_count_message_tokens(tn.value->at(state->messages, i));
     for (uint64_t end = count; end > 0;) {
-        uint64_t begin = unit_begin(it->messages, end - 1);
+        uint64_t begin = trim_unit_begin(state->messages, end - 1);
         int64_t more = 0, size = (int64_t)(end - begin);
-        if (stays(tn.value->at(it->messages, end - 1))) {
+        if (trim_always_keeps(tn.value->at(state->messages, end - 1))) {
             end--;
             continue;
         }
-        for (uint64_t i = begin; i < end; i++) more += tokens_of(tn.value->at(it->messages, i));
+        for (uint64_t i = begin; i < end; i++) more += trim_count_message_tokens(tn.value->at(state->messages, i));
         full |= trim->last > 0 && kept + size > trim->last;
         full |= trim->tokens > 0 && tokens + more > trim->tokens;
-        for (uint64_t i = begin; full && !first && i < end; i++) it->goes[i] = true;
-        if (full && !first) gone += end - begin;
+        for (uint64_t i = begin; full && !first && i < end; i++) state->removed[i] = true;
+        if (full && !first) removed_count += end - begin;
         tokens += more;
         kept += size;
         first = false;
         end = begin;
     }
-    return gone;
+    return removed_count;
 }
 
-/* ---- What is written ---- */
+/* ---- Output ---- */
 
-/* Removes what goes; the first of it becomes `summary`, where there is one. NULL: the task has been failed. */
-static tn_value removals(const struct trim_task *it, tn_value summary) {
+/* Returns the messages that remove the marked messages. A summary (may be NULL) replaces the first of them. NULL if the
+ * task has failed. */
+static tn_value trim_build_removals(const struct trim_task *state, tn_value summary) {
     tn_builder *out = tn.value->builder();
     tn.value->begin(out, TN_ARRAY);
-    for (uint64_t i = 0, count = tn.value->count(it->messages); i < count; i++) {
-        if (!it->goes[i]) continue;
-        tn_value id = tn.value->get(tn.value->at(it->messages, i), "id");
+    for (uint64_t i = 0, count = tn.value->count(state->messages); i < count; i++) {
+        if (!state->removed[i]) continue;
+        tn_value id = tn.value->get(tn.value->at(state->messages, i), "id");
         if (tn.value->kind(id) != TN_STRING) {
             tn_release(tn.value->finish(out));
-            (void)agents_fail(it->task, "INVALID_CONFIG", NULL,
-                              "message %llu of `%.80s` has no `id` to remove it by; give the channel the type `reduce` "
-                              "with the reducer `messages`, or write what is left to another one by `output_key`",
-                              (unsigned long long)i, it->trim->messages_name);
+            (void)agents_fail(
+                state->task, "INVALID_CONFIG", NULL,
+                "message %llu of `%.80s` has no `id`, so it cannot be removed; give the channel the type `reduce` "
+                "with the reducer `messages`, or set `output_key` to write the remaining messages to another channel",
+                (unsigned long long)i, state->trim->messages_name);
             return NULL;
         }
         if (summary != NULL) {
-            tn_value placed = agents_set_take(tn_retain(summary), "id", tn_retain(id));
-            tn_put_take(out, NULL, placed);
+            tn_value replacement = tn_set_take(tn_retain(summary), "id", tn_retain(id));
+            tn_put_take(out, NULL, replacement);
             summary = NULL;
             continue;
         }
@@ -143,86 +149,88 @@ static tn_value removals(const struct trim_task *it, tn_value summary) {
     return tn.value->finish(out);
 }
 
-static tn_value left(const struct trim_task *it, tn_value summary) {
+static tn_value trim_build_remaining(const struct trim_task *state, tn_value summary) {
     tn_builder *out = tn.value->builder();
     tn.value->begin(out, TN_ARRAY);
-    for (uint64_t i = 0, count = tn.value->count(it->messages); i < count; i++) {
-        if (it->goes[i] && summary != NULL) tn_put(out, NULL, summary);
-        if (it->goes[i]) summary = NULL;
-        if (!it->goes[i]) tn_put(out, NULL, tn.value->at(it->messages, i));
+    for (uint64_t i = 0, count = tn.value->count(state->messages); i < count; i++) {
+        if (state->removed[i] && summary != NULL) tn_put(out, NULL, summary);
+        if (state->removed[i]) summary = NULL;
+        if (!state->removed[i]) tn_put(out, NULL, tn.value->at(state->messages, i));
     }
     tn.value->end(out);
     return tn.value->finish(out);
 }
 
-static void trim_free(struct trim_task *it) {
-    tn_release(it->messages);
-    agents_free(it->goes);
-    agents_free(it);
+static void trim_task_free(struct trim_task *state) {
+    tn_release(state->messages);
+    agents_release(state->removed);
+    agents_release(state);
 }
 
-/* Ends the task, and frees `it`. */
-static int32_t finish(struct trim_task *it, tn_value summary) {
-    tn_task task = it->task;
-    bool elsewhere = it->trim->output != TN_UNBOUND;
-    tn_value written = elsewhere ? left(it, summary) : removals(it, summary);
+/* Ends the task and frees `it`. */
+static int32_t trim_finish(struct trim_task *state, tn_value summary) {
+    tn_task task = state->task;
+    bool to_output = state->trim->output != TN_UNBOUND;
+    tn_value written = to_output ? trim_build_remaining(state, summary) : trim_build_removals(state, summary);
     int32_t status = TN_FAILED;
-    if (written != NULL) status = tn_write_take(task, elsewhere ? it->trim->output : it->trim->write, written);
-    trim_free(it);
+    if (written != NULL) status = tn_write_take(task, to_output ? state->trim->output : state->trim->write, written);
+    trim_task_free(state);
     return status == TN_OK ? tn_done(task) : status;
 }
 
-/* ---- Summing up ---- */
+/* ---- Summary ---- */
 
-static void add_line(struct text *out, tn_value message) {
+static void trim_append_line(struct tn_text_buffer *out, tn_value message) {
     tn_value content = tn_content_text(tn.value->get(message, "content")), calls = tn_message_calls(message);
     const char *name = tn_get_text(message, "name", NULL);
-    text_format(out, "%s%s%s: ", tn_message_type(message), name != NULL ? " " : "", name != NULL ? name : "");
-    text_add_value(out, content);
-    if (calls != NULL) text_add_value(out, calls);
-    text_add(out, "\n");
+    tn_text_append_format(out, "%s%s%s: ", tn_message_type(message), name != NULL ? " " : "", name != NULL ? name : "");
+    tn_text_append_value(out, content);
+    if (calls != NULL) tn_text_append_value(out, calls);
+    tn_text_append(out, "\n");
     tn_release(content);
 }
 
-/* What the model is asked: the prompt, and what goes, as a text: it is to be talked about, not gone on with. */
-static tn_value request_of(const struct trim_task *it) {
-    struct text out = {0};
-    tn_value options = tn.value->get(it->trim->summarise, "options");
-    for (uint64_t i = 0, count = tn.value->count(it->messages); i < count; i++)
-        if (it->goes[i]) add_line(&out, tn.value->at(it->messages, i));
-    tn_value prompt = tn_text(tn_get_text(it->trim->summarise, "prompt", "Sum up this conversation."));
-    tn_value said = text_take(&out);
+/* Returns the request: the prompt, and the removed messages as one text, so that the model summarises the conversation
+ * instead of continuing it. */
+static tn_value trim_build_request(const struct trim_task *state) {
+    struct tn_text_buffer out = {0};
+    tn_value options = tn.value->get(state->trim->summarise, "options");
+    for (uint64_t i = 0, count = tn.value->count(state->messages); i < count; i++)
+        if (state->removed[i]) trim_append_line(&out, tn.value->at(state->messages, i));
+    tn_value prompt = tn_text(tn_get_text(state->trim->summarise, "prompt", "Sum up this conversation."));
+    tn_value text = tn_text_finish(&out);
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "messages", TN_ARRAY);
     tn_put_take(builder, NULL, tn_message("system", prompt));
-    tn_put_take(builder, NULL, tn_message("user", said));
+    tn_put_take(builder, NULL, tn_message("user", text));
     tn.value->end(builder);
     if (options != NULL) tn_put(builder, "options", options);
     tn.value->end(builder);
     tn_release(prompt);
-    tn_release(said);
+    tn_release(text);
     return tn.value->finish(builder);
 }
 
-static void summed_up(void *user, int32_t status, tn_value result) {
-    struct trim_task *it = user;
-    tn_task task = it->task;
+static void trim_on_summary(void *user, int32_t status, tn_value result) {
+    struct trim_task *state = user;
+    tn_task task = state->task;
     if (status != TN_OK) {
-        trim_free(it);
+        trim_task_free(state);
         (void)agents_fail_with(task, status, result);
         return;
     }
     tn_value text = tn_content_text(tn.value->get(tn.value->get(result, "message"), "content"));
     tn_value summary = text != NULL ? tn_message("system", text) : NULL;
-    if (it->trim->usage != TN_UNBOUND) {
-        struct usage usage = {.calls = 0};
-        usage_add(&usage, tn.value->get(result, "usage"));
-        (void)tn_write_take(task, it->trim->usage, usage_value(&usage));
+    if (state->trim->usage != TN_UNBOUND) {
+        struct chat_usage usage = {.calls = 0};
+        chat_usage_add(&usage, tn.value->get(result, "usage"));
+        (void)tn_write_take(task, state->trim->usage, chat_usage_to_value(&usage));
     }
-    status = finish(it, summary);
+    status = trim_finish(state, summary);
     if (status != TN_OK && status != TN_FAILED)
-        (void)agents_fail(task, "CHANNEL", NULL, "a channel did not take what is left (status %d)", (int)status);
+        (void)agents_fail(task, "CHANNEL", NULL, "a channel did not accept the remaining messages (status %d)",
+                          (int)status);
     tn_release(summary);
     tn_release(text);
 }
@@ -232,25 +240,25 @@ static int32_t trim_start(void *self, tn_task task, tn_value input) {
     (void)input;
     tn_value messages = conversation_read(task, trim->read, trim->messages_name);
     if (messages == NULL) return TN_FAILED;
-    struct trim_task *it = agents_alloc(sizeof(*it));
-    bool *goes = it != NULL ? agents_alloc(tn.value->count(messages) + 1) : NULL;
-    if (goes == NULL) {
-        agents_free(it);
+    struct trim_task *state = agents_alloc_zeroed(sizeof(*state));
+    bool *removed = state != NULL ? agents_alloc_zeroed(tn.value->count(messages) + 1) : NULL;
+    if (removed == NULL) {
+        agents_release(state);
         tn_release(messages);
         return TN_NO_MEMORY;
     }
-    *it = (struct trim_task){trim, task, messages, goes};
-    uint64_t gone = mark(it);
-    if (gone == 0 && trim->output == TN_UNBOUND) {
-        trim_free(it);
+    *state = (struct trim_task){trim, task, messages, removed};
+    uint64_t removed_count = trim_mark_removed(state);
+    if (removed_count == 0 && trim->output == TN_UNBOUND) {
+        trim_task_free(state);
         return tn_done(task);
     }
-    if (gone == 0 || trim->summarise == NULL) return finish(it, NULL);
-    tn_value request = request_of(it);
-    int32_t status = request != NULL ? tn.task->call(task, trim->model, request, summed_up, it) : TN_NO_MEMORY;
+    if (removed_count == 0 || trim->summarise == NULL) return trim_finish(state, NULL);
+    tn_value request = trim_build_request(state);
+    int32_t status = request != NULL ? tn.task->call(task, trim->model, request, trim_on_summary, state) : TN_NO_MEMORY;
     tn_release(request);
-    if (status != TN_OK) trim_free(it);
+    if (status != TN_OK) trim_task_free(state);
     return status;
 }
 
-TN_COMPONENT(trim, "trim", trim_create, trim_start, NULL, NULL, agents_free)
+TN_COMPONENT(trim, "trim", trim_create, trim_start, NULL, NULL, agents_release)

@@ -1,17 +1,20 @@
 /*
- * anthropic.c - the plugin `tenon.anthropic`: Claude, by Anthropic's Messages API.
+ * anthropic.c - the plugin `tenon.anthropic`: Claude, over Anthropic's Messages API.
  *
- * What is common to all models over HTTP is in plugins/model; here is the provider's table and what its errors mean.
+ * plugins/model implements what all models over HTTP share. This file has the provider's table and the meaning of its
+ * errors.
  */
 #include "anthropic.h"
 
-TN_PLUGIN("tenon.anthropic", "0.1.0", "Claude, by Anthropic's Messages API")
+TN_PLUGIN("tenon.anthropic", "0.1.0", "Claude, over Anthropic's Messages API")
 
 void anthropic_put(tn_builder *builder, const char *key, tn_value value) {
     if (tn.value->kind(value) > TN_NULL) tn_put(builder, key, value);
 }
 
-bool anthropic_is(tn_value object, const char *type) { return strcmp(tn_get_text(object, "type", ""), type) == 0; }
+bool anthropic_has_type(tn_value object, const char *type) {
+    return strcmp(tn_get_text(object, "type", ""), type) == 0;
+}
 
 /* ---- Errors ---- */
 
@@ -30,8 +33,8 @@ static const struct {
     {"invalid_request_error", "INVALID_REQUEST"},
 };
 
-/* The service has no type of its own for what is too long: its words say it. */
-static bool says_too_long(const char *message) {
+/* The service has no error type for a prompt that is too long, so the message is searched for these words. */
+static bool anthropic_is_too_long(const char *message) {
     static const char *const words[] = {"prompt is too long", "exceed context limit", "context window",
                                         "maximum context length"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -48,23 +51,24 @@ static void anthropic_error(struct model_call *call, tn_value body, struct model
     failure->message = tn.value->get(error, "message");
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (strcmp(classes[i].type, type) == 0) failure->code = classes[i].code;
-    if (strcmp(failure->code, "INVALID_REQUEST") == 0 && says_too_long(tn_get_text(error, "message", "")))
+    if (strcmp(failure->code, "INVALID_REQUEST") == 0 && anthropic_is_too_long(tn_get_text(error, "message", "")))
         failure->code = "CONTEXT_LENGTH";
-    if (strstr(cause, "spend_limit") != NULL) failure->retryable = 0; /* of a month, or a contract */
+    if (strstr(cause, "spend_limit") != NULL) failure->retryable = 0; /* a monthly or contractual limit */
 }
 
 /* ---- The provider ---- */
 
-/* {anthropic-version, anthropic-beta?} */
-static tn_value headers_of(const struct model_call *call) {
-    tn_value betas = model_config(call, "beta");
+/* Returns {anthropic-version, anthropic-beta?}. */
+static tn_value anthropic_headers(const struct model_call *call) {
+    tn_value betas = model_get_config(call, "beta");
     char joined[2048] = "";
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "anthropic-version", "2023-06-01");
     for (uint64_t i = 0, used = 0; i < tn.value->count(betas); i++) {
         const char *beta = tn_chars(tn.value->at(betas, i), NULL);
-        if (beta == NULL || used + strlen(beta) + 2 > sizeof joined) continue; /* the schema keeps them short */
+        if (beta == NULL || used + strlen(beta) + 2 > sizeof joined)
+            continue; /* cannot happen: the configuration's schema limits number and length */
         used += (uint64_t)snprintf(joined + used, sizeof joined - used, "%s%s", used > 0 ? "," : "", beta);
     }
     if (joined[0] != '\0') tn_put_text(builder, "anthropic-beta", joined);
@@ -73,9 +77,9 @@ static tn_value headers_of(const struct model_call *call) {
 }
 
 static void anthropic_start(struct model_call *call) {
-    tn_value body = anthropic_request(call), headers = headers_of(call);
+    tn_value body = anthropic_request(call), headers = anthropic_headers(call);
     struct model_request request = {
-        .path = "/messages", .body = body, .headers = headers, .whole = !model_streams(call)};
+        .path = "/messages", .body = body, .headers = headers, .whole = !model_is_streaming(call)};
     model_send(call, &request);
     tn_release(body);
     tn_release(headers);

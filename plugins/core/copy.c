@@ -1,8 +1,8 @@
 /*
  * copy.c - `passthrough`, which writes nothing, and `transform`, which copies channels to channels.
  *
- * passthrough is a place in the graph: somewhere to fan out from, to join at, to interrupt before. It does not echo
- * the state, as that would append every append channel to itself.
+ * passthrough does no work: edges can fan out from it or join at it, and a run can be interrupted before it. It does
+ * not write the state back, because that would append every `append` channel to itself.
  */
 #include "core.h"
 
@@ -28,7 +28,7 @@ struct transform {
 static int32_t transform_create(tn_value config, tn_binder *binder, void **self) {
     tn_value mapping = tn.value->get(config, "mapping");
     uint64_t count = tn.value->count(mapping);
-    struct transform *transform = core_alloc(sizeof(*transform) + count * sizeof(transform->pairs[0]));
+    struct transform *transform = core_alloc_zeroed(sizeof(*transform) + count * sizeof(transform->pairs[0]));
     if (transform == NULL) return TN_NO_MEMORY;
     int32_t status = TN_OK;
     for (uint64_t i = 0; i < count && status == TN_OK; i++) {
@@ -41,7 +41,7 @@ static int32_t transform_create(tn_value config, tn_binder *binder, void **self)
     if (status == TN_OK)
         *self = transform;
     else
-        core_free(transform);
+        core_release(transform);
     return status;
 }
 
@@ -55,4 +55,4 @@ static int32_t transform_start(void *self, tn_task task, tn_value input) {
     return tn_done(task);
 }
 
-TN_COMPONENT(transform, "transform", transform_create, transform_start, NULL, NULL, core_free)
+TN_COMPONENT(transform, "transform", transform_create, transform_start, NULL, NULL, core_release)

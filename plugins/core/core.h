@@ -1,26 +1,28 @@
 /*
- * core.h - what the nodes of `tenon.core` share: memory, refusals, and lists of open tasks.
+ * core.h - functions that the nodes of `tenon.core` share: memory, and errors of create and of tasks.
  *
- * Instances are made in create and live as long as their graph; any number of tasks of one instance may be open at
- * once, all on the loop's thread, so nothing here locks.
+ * An instance is allocated in create and is freed with its graph. Any number of tasks of one instance may be open at
+ * the same time. All of them run on the loop's thread, so no locks are needed.
  */
 #ifndef TENON_PLUGINS_CORE_H
 #define TENON_PLUGINS_CORE_H
 
 #include <tenon/easy.h>
+#include <tenon/util/build.h>
 
-/* TN_OK, or refuses to create: `interface` is NULL and the node cannot do without. */
-int32_t core_needs(const void *interface, tn_binder *binder, const char *id);
-/* Refuses to create; returns what create returns. */
+/* Returns TN_OK if the host provides `interface`. If it is NULL, refuses to create the node and returns the failure. */
+int32_t core_require_interface(const void *interface, tn_binder *binder, const char *id);
+/* Refuses to create the node with INVALID_CONFIG. Returns the status that create must return. */
 int32_t core_refuse(tn_binder *binder, const char *message);
 
-/* Zeroed; NULL where there is no memory. */
-void *core_alloc(uint64_t size);
-void core_free(void *memory);
+/* Returns zeroed memory. NULL if allocation fails. */
+void *core_alloc_zeroed(uint64_t size);
+void core_release(void *memory);
 
-/* Ends the task with an error object that an interface or a called component gave; returns TN_FAILED. */
+/* Ends the task with the error object that an interface or a called component returned. `code` is used if the error has
+ * no code. Returns TN_FAILED. */
 int32_t core_fail_with(tn_task task, int32_t status, tn_value error, const char *code);
-/* Ends a task that was asked to end; returns TN_FAILED. */
-int32_t core_cancelled(tn_task task);
+/* Ends a cancelled task. Returns TN_FAILED. */
+int32_t core_fail_cancelled(tn_task task);
 
 #endif

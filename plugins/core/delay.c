@@ -1,8 +1,8 @@
 /*
- * delay.c - `delay`: waits without blocking anything, and writes nothing.
+ * delay.c - `delay`: waits without blocking a thread, and writes nothing.
  *
- * A waiting task is one small block and a posted call. Waiting tasks of an instance are kept oldest first, the order in
- * which a host that cancels them all does so: finding the one to cancel is then one step.
+ * A waiting task is a small block and a posted timer. The waiting tasks of an instance are in a list, the oldest first.
+ * If the host cancels all of them, it does so in this order, so each is found at the head of the list.
  */
 #include "core.h"
 
@@ -18,22 +18,22 @@ struct delay {
     struct waiting *oldest, *newest;
 };
 
-static void waiting_free(struct waiting *waiting) {
+static void delay_free_waiting(struct waiting *waiting) {
     struct delay *delay = waiting->owner;
     *(waiting->previous != NULL ? &waiting->previous->next : &delay->oldest) = waiting->next;
     *(waiting->next != NULL ? &waiting->next->previous : &delay->newest) = waiting->previous;
-    core_free(waiting);
+    core_release(waiting);
 }
 
-static void delay_over(void *argument) {
+static void delay_on_timer(void *argument) {
     struct waiting *waiting = argument;
     tn_task task = waiting->task;
-    waiting_free(waiting);
+    delay_free_waiting(waiting);
     (void)tn_done(task);
 }
 
 static int32_t delay_create(tn_value config, tn_binder *binder, void **self) {
-    struct delay *delay = core_alloc(sizeof(*delay));
+    struct delay *delay = core_alloc_zeroed(sizeof(*delay));
     (void)binder;
     if (delay == NULL) return TN_NO_MEMORY;
     delay->ms = (uint64_t)tn_get_int(config, "ms", 0);
@@ -44,16 +44,16 @@ static int32_t delay_create(tn_value config, tn_binder *binder, void **self) {
 static int32_t delay_start(void *self, tn_task task, tn_value input) {
     struct delay *delay = self;
     (void)input;
-    struct waiting *waiting = core_alloc(sizeof(*waiting));
+    struct waiting *waiting = core_alloc_zeroed(sizeof(*waiting));
     if (waiting == NULL) return TN_NO_MEMORY;
     waiting->owner = delay;
     waiting->task = task;
     waiting->previous = delay->newest;
     *(delay->newest != NULL ? &delay->newest->next : &delay->oldest) = waiting;
     delay->newest = waiting;
-    waiting->post = tn.core->post(tn.host, delay->ms, delay_over, waiting);
+    waiting->post = tn.core->post(tn.host, delay->ms, delay_on_timer, waiting);
     if (waiting->post != 0) return TN_OK;
-    waiting_free(waiting);
+    delay_free_waiting(waiting);
     return TN_NO_MEMORY;
 }
 
@@ -61,9 +61,10 @@ static void delay_cancel(void *self, tn_task task) {
     struct delay *delay = self;
     struct waiting *waiting = delay->oldest;
     while (waiting != NULL && waiting->task != task) waiting = waiting->next;
-    if (waiting == NULL || tn.core->unpost(tn.host, waiting->post) != TN_OK) return; /* it is ending by itself */
-    waiting_free(waiting);
-    (void)core_cancelled(task);
+    if (waiting == NULL || tn.core->unpost(tn.host, waiting->post) != TN_OK)
+        return; /* the timer already runs, and ends the task */
+    delay_free_waiting(waiting);
+    (void)core_fail_cancelled(task);
 }
 
-TN_COMPONENT(delay, "delay", delay_create, delay_start, delay_cancel, NULL, core_free)
+TN_COMPONENT(delay, "delay", delay_create, delay_start, delay_cancel, NULL, core_release)

@@ -1,8 +1,8 @@
 /*
- * emit.c - `emit`: puts events of the document's own into the run's stream.
+ * emit.c - `emit`: sends events of the document to the run's stream.
  *
- * One chunk, or one for each item of a list. When the stream is full the task waits for `ready` and goes on where it
- * was: a slow reader slows the node, and nothing piles up.
+ * It emits one chunk, or one for each item of a list. When the stream is full, the task waits for `ready` and then
+ * continues with the next item. So a slow reader slows the node down, and chunks do not accumulate.
  */
 #include "core.h"
 
@@ -15,28 +15,28 @@ struct emission {
 
 struct emit {
     uint32_t expression;
-    int32_t each;          /* the expression gives a list, one chunk an item */
-    struct emission *open; /* those that wait for ready */
+    int32_t each;          /* the expression returns a list; emit one chunk for each item */
+    struct emission *open; /* emissions that wait for `ready` */
 };
 
 static int32_t emit_create(tn_value config, tn_binder *binder, void **self) {
     const char *each = tn_get_text(config, "each", NULL), *value = tn_get_text(config, "value", NULL);
-    int32_t status = core_needs(tn.eval, binder, TN_EVAL_DRAFT);
+    int32_t status = core_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
     if (status != TN_OK) return status;
     if ((each == NULL) == (value == NULL))
-        return core_refuse(binder, "give either `value`, one event, or `each`, a list of them");
-    struct emit *emit = core_alloc(sizeof(*emit));
+        return core_refuse(binder, "set either `value` (one event) or `each` (a list of events)");
+    struct emit *emit = core_alloc_zeroed(sizeof(*emit));
     if (emit == NULL) return TN_NO_MEMORY;
     emit->each = each != NULL;
     status = tn.eval->bind_expression(binder, each != NULL ? each : value, &emit->expression);
     if (status == TN_OK)
         *self = emit;
     else
-        core_free(emit);
+        core_release(emit);
     return status;
 }
 
-/* TN_OK: all sent. TN_AGAIN: wait. Anything else: the task should end. */
+/* TN_OK: everything was sent. TN_AGAIN: wait for `ready`. Any other status: end the task. */
 static int32_t emission_send(tn_task task, tn_value items, uint64_t *sent) {
     for (uint64_t count = tn.value->count(items); *sent < count; ++*sent) {
         int32_t status = tn.task->emit(task, tn.value->at(items, *sent));
@@ -49,9 +49,9 @@ static void emission_end(tn_task task, int32_t status) {
     if (status == TN_OK)
         (void)tn_done(task);
     else if (status == TN_CANCELLED)
-        (void)core_cancelled(task);
+        (void)core_fail_cancelled(task);
     else
-        (void)tn_fail(task, "EMIT_FAILED", "the host did not take the event");
+        (void)tn_fail(task, "EMIT_FAILED", "the host did not accept the event");
 }
 
 static struct emission *emission_take(struct emit *emit, tn_task task) {
@@ -64,7 +64,7 @@ static struct emission *emission_take(struct emit *emit, tn_task task) {
 
 static void emission_free(struct emission *emission) {
     tn_release(emission->items);
-    core_free(emission);
+    core_release(emission);
 }
 
 static int32_t emit_start(void *self, tn_task task, tn_value input) {
@@ -72,7 +72,7 @@ static int32_t emit_start(void *self, tn_task task, tn_value input) {
     uint64_t sent = 0;
     (void)input;
     tn_value items = tn_evaluate(task, emit->expression);
-    if (items == NULL) return TN_FAILED; /* the task has been failed */
+    if (items == NULL) return TN_FAILED; /* the task has already failed */
     if (!emit->each) {
         int32_t status = tn.task->emit(task, items);
         if (status != TN_AGAIN) {
@@ -80,21 +80,17 @@ static int32_t emit_start(void *self, tn_task task, tn_value input) {
             emission_end(task, status);
             return TN_OK;
         }
-        tn_value item = items; /* it waits as a list of one */
-        tn_builder *list = tn.value->builder();
-        tn.value->begin(list, TN_ARRAY);
-        tn_put_take(list, NULL, item);
-        tn.value->end(list);
-        items = tn.value->finish(list);
+        tn_value item = items; /* a waiting emission is always a list */
+        items = tn_build("[V]", item);
         if (items == NULL) return TN_NO_MEMORY;
     } else if (tn.value->kind(items) != TN_ARRAY) {
         char message[96];
-        (void)snprintf(message, sizeof(message), "`each` must give a list, and gave %s", tn_kind_name(items));
+        (void)snprintf(message, sizeof(message), "`each` must evaluate to a list; found %s", tn_kind_name(items));
         tn_release(items);
         return tn_fail(task, "TYPE", message);
     }
     int32_t status = emission_send(task, items, &sent);
-    struct emission *emission = status == TN_AGAIN ? core_alloc(sizeof(*emission)) : NULL;
+    struct emission *emission = status == TN_AGAIN ? core_alloc_zeroed(sizeof(*emission)) : NULL;
     if (emission == NULL) {
         tn_release(items);
         if (status == TN_AGAIN) return TN_NO_MEMORY;
@@ -127,7 +123,7 @@ static void emit_cancel(void *self, tn_task task) {
     struct emission *emission = emission_take(self, task);
     if (emission == NULL) return;
     emission_free(emission);
-    (void)core_cancelled(task);
+    (void)core_fail_cancelled(task);
 }
 
-TN_COMPONENT(emit, "emit", emit_create, emit_start, emit_cancel, emit_ready, core_free)
+TN_COMPONENT(emit, "emit", emit_create, emit_start, emit_cancel, emit_ready, core_release)

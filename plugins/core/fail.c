@@ -1,5 +1,6 @@
 /*
- * fail.c - `fail`: ends its run with an error of the document's own, or sets off what handles one.
+ * fail.c - `fail`: ends the node with an error that the document defines. The run fails with it, unless `on_error` or
+ * `retry` of the node handles it.
  */
 #include "core.h"
 
@@ -12,13 +13,13 @@ struct fail {
 static void fail_destroy(void *self) {
     struct fail *fail = self;
     tn_release(fail->more);
-    core_free(fail);
+    core_release(fail);
 }
 
 static int32_t fail_create(tn_value config, tn_binder *binder, void **self) {
-    int32_t status = core_needs(tn.eval, binder, TN_EVAL_DRAFT), retryable = 0;
+    int32_t status = core_require_interface(tn.eval, binder, TN_EVAL_DRAFT), retryable = 0;
     if (status != TN_OK) return status;
-    struct fail *fail = core_alloc(sizeof(*fail));
+    struct fail *fail = core_alloc_zeroed(sizeof(*fail));
     if (fail == NULL) return TN_NO_MEMORY;
     fail->code = tn_get_text(config, "code", "FAILED");
     status = tn.eval->bind_template(binder, tn_get_text(config, "message", ""), &fail->message);
@@ -41,7 +42,7 @@ static int32_t fail_start(void *self, tn_task task, tn_value input) {
     const struct fail *fail = self;
     (void)input;
     tn_value message = tn_render(task, fail->message, NULL);
-    if (message == NULL) return TN_FAILED; /* the task has been failed, though not as asked */
+    if (message == NULL) return TN_FAILED; /* the task has already failed, with the error of the template */
     (void)tn.task->fail(task, fail->code, tn_chars(message, NULL), fail->more);
     tn_release(message);
     return TN_OK;

@@ -1,57 +1,60 @@
 /*
- * parse.c - `parse`: what a model answered, as a text or as JSON that fits a schema.
+ * parse.c - `parse`: reads the answer of a model, as a text or as JSON that can be checked against a schema.
  *
- * The channel may hold a text, one message, or a list of messages: of a list, the last message from the model counts.
- * Models like to wrap JSON in a fenced block, so the inside of one that spans the whole answer, or of the first one
- * marked `json`, is taken. Nothing else is guessed at.
+ * The channel may hold a text, one message, or a list of messages, of which the last one from the model is read. Models
+ * often wrap JSON in a fenced block. If the text does not start with { or [, the content of the first fence marked
+ * `json` is used, or else that of a fence at the start of the text. Other text around the JSON is an error.
  */
 #include "core.h"
+#include <tenon/util/utf8.h>
 
 struct parse {
-    uint32_t input, output, schema; /* schema: TN_UNBOUND where none */
+    uint32_t input, output, schema; /* schema: TN_UNBOUND if there is no schema */
     int32_t json;
 };
 
 static int32_t parse_create(tn_value config, tn_binder *binder, void **self) {
     tn_value schema = tn.value->get(config, "schema");
-    int32_t status = schema != NULL ? core_needs(tn.eval, binder, TN_EVAL_DRAFT) : TN_OK;
+    int32_t status = schema != NULL ? core_require_interface(tn.eval, binder, TN_EVAL_DRAFT) : TN_OK;
     if (status != TN_OK) return status;
-    struct parse *parse = core_alloc(sizeof(*parse));
+    struct parse *parse = core_alloc_zeroed(sizeof(*parse));
     if (parse == NULL) return TN_NO_MEMORY;
     parse->json = strcmp(tn_get_text(config, "as", "json"), "json") == 0;
     parse->schema = TN_UNBOUND;
-    if (schema != NULL && !parse->json) status = core_refuse(binder, "`schema` is for `as: json`; a text has none");
+    if (schema != NULL && !parse->json)
+        status = core_refuse(binder, "`schema` requires `as: json`; a text is not checked");
     if (status == TN_OK) status = tn.task->bind_read(binder, tn_get_text(config, "input_key", ""), &parse->input);
     if (status == TN_OK) status = tn.task->bind_write(binder, tn_get_text(config, "output_key", ""), &parse->output);
     if (status == TN_OK && schema != NULL) status = tn.eval->bind_schema(binder, schema, &parse->schema);
     if (status == TN_OK)
         *self = parse;
     else
-        core_free(parse);
+        core_release(parse);
     return status;
 }
 
-static int32_t from_model(tn_value message) {
+static int32_t parse_is_from_model(tn_value message) {
     const char *type = tn_get_text(message, "type", tn_get_text(message, "role", ""));
     return strcmp(type, "ai") == 0 || strcmp(type, "assistant") == 0;
 }
 
-/* Borrowed: the message whose text counts, or the text itself; NULL where there is none. */
-static tn_value find_message(tn_value from) {
+/* Returns `from`, or the last message from the model if it is a list. Borrowed; NULL if the list has no such message.
+ */
+static tn_value parse_find_message(tn_value from) {
     if (tn.value->kind(from) != TN_ARRAY) return from;
     for (uint64_t i = tn.value->count(from); i-- > 0;) {
         tn_value message = tn.value->at(from, i);
-        if (from_model(message)) return message;
+        if (parse_is_from_model(message)) return message;
     }
     return NULL;
 }
 
-/* The text of content parts, put together. One reference; NULL without memory. */
-static tn_value join_parts(tn_value parts) {
+/* Returns the concatenated text of the content parts (a new reference). NULL if allocation fails. */
+static tn_value parse_join_parts(tn_value parts) {
     uint64_t count = tn.value->count(parts), size = 0, used = 0, length;
     for (uint64_t i = 0; i < count; i++)
         if (tn_chars(tn.value->get(tn.value->at(parts, i), "text"), &length) != NULL) size += length;
-    char *text = core_alloc(size + 1);
+    char *text = core_alloc_zeroed(size + 1);
     if (text == NULL) return NULL;
     for (uint64_t i = 0; i < count; i++) {
         const char *part = tn_chars(tn.value->get(tn.value->at(parts, i), "text"), &length);
@@ -60,53 +63,51 @@ static tn_value join_parts(tn_value parts) {
         used += length;
     }
     tn_value joined = tn_text_n(text, used);
-    core_free(text);
+    core_release(text);
     return joined;
 }
 
-/* One reference to a string; NULL where `from` holds no text. */
-static tn_value find_text(tn_value from) {
-    tn_value found = find_message(from);
+/* Returns a new reference to a string. NULL if `from` contains no text. */
+static tn_value parse_find_text(tn_value from) {
+    tn_value found = parse_find_message(from);
     if (tn.value->kind(found) == TN_OBJECT) found = tn.value->get(found, "content");
     if (tn.value->kind(found) == TN_STRING) return tn_retain(found);
-    return tn.value->kind(found) == TN_ARRAY && found != from ? join_parts(found) : NULL;
+    return tn.value->kind(found) == TN_ARRAY && found != from ? parse_join_parts(found) : NULL;
 }
 
-static const char *find_bytes(const char *text, const char *end, const char *wanted) {
+static const char *parse_find_bytes(const char *text, const char *end, const char *wanted) {
     size_t length = strlen(wanted);
     for (; (size_t)(end - text) >= length; text++)
         if (memcmp(text, wanted, length) == 0) return text;
     return NULL;
 }
 
-static int is_blank(char byte) { return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n'; }
+static int parse_is_blank(char byte) { return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n'; }
 
-/* Narrows [*text, *end) to the inside of a fenced block, where there is one. */
-static void unwrap(const char **text, const char **end) {
-    while (*text < *end && is_blank(**text)) ++*text;
-    while (*text < *end && is_blank((*end)[-1])) --*end;
-    const char *fence = find_bytes(*text, *end, "```json");
+/* Narrows [*text, *end) to the content of a fenced block, if there is one. */
+static void parse_strip_fence(const char **text, const char **end) {
+    while (*text < *end && parse_is_blank(**text)) ++*text;
+    while (*text < *end && parse_is_blank((*end)[-1])) --*end;
+    const char *fence = parse_find_bytes(*text, *end, "```json");
     if (fence == NULL && *end - *text >= 3 && memcmp(*text, "```", 3) == 0) fence = *text;
     if (fence == NULL || **text == '{' || **text == '[') return;
     const char *start = memchr(fence, '\n', (size_t)(*end - fence));
-    const char *stop = start != NULL ? find_bytes(start, *end, "\n```") : NULL;
+    const char *stop = start != NULL ? parse_find_bytes(start, *end, "\n```") : NULL;
     if (stop == NULL) return;
     *text = start + 1;
     *end = stop > start ? stop : start + 1;
 }
 
-/* One reference; NULL: the task has been failed. */
+/* Returns a new reference. NULL if the task has failed. */
 static tn_value parse_json(const struct parse *parse, tn_task task, tn_value text) {
     uint64_t length;
     const char *start = tn_chars(text, &length), *end = start + length;
     tn_value result = NULL, error = NULL;
-    unwrap(&start, &end);
+    parse_strip_fence(&start, &end);
     if (tn.value->from_json(start, (uint64_t)(end - start), &result) != TN_OK) {
         char message[192];
-        int shown = end - start > 60 ? 60 : (int)(end - start);
-        while (shown > 0 && shown < end - start && ((unsigned char)start[shown] & 0xc0u) == 0x80u) shown--;
-        (void)snprintf(message, sizeof(message), "JSON was expected, and the text is none; it begins `%.*s`", shown,
-                       start);
+        int shown = (int)tn_utf8_cut(start, (uint64_t)(end - start), 60);
+        (void)snprintf(message, sizeof(message), "expected JSON; found a text that starts with `%.*s`", shown, start);
         (void)tn_fail(task, "PARSE", message);
         return NULL;
     }
@@ -122,11 +123,11 @@ static tn_value parse_json(const struct parse *parse, tn_task task, tn_value tex
 static int32_t parse_start(void *self, tn_task task, tn_value input) {
     const struct parse *parse = self;
     (void)input;
-    tn_value from = tn_read(task, parse->input), text = find_text(from);
+    tn_value from = tn_read(task, parse->input), text = parse_find_text(from);
     if (text == NULL) {
         char message[160];
         (void)snprintf(message, sizeof(message),
-                       "a text, a message or a list with a message from the model was expected; found %s%s",
+                       "expected a text, a message or a list with a message from the model; found %s%s",
                        tn_kind_name(from), tn.value->kind(from) == TN_ARRAY ? " without one" : "");
         tn_release(from);
         return tn_fail(task, "PARSE", message);
@@ -134,9 +135,9 @@ static int32_t parse_start(void *self, tn_task task, tn_value input) {
     tn_release(from);
     tn_value result = parse->json ? parse_json(parse, task, text) : tn_retain(text);
     tn_release(text);
-    if (result == NULL) return TN_FAILED; /* the task has been failed */
+    if (result == NULL) return TN_FAILED; /* the task has already failed */
     int32_t status = tn_write_take(task, parse->output, result);
     return status == TN_OK ? tn_done(task) : status;
 }
 
-TN_COMPONENT(parse, "parse", parse_create, parse_start, NULL, NULL, core_free)
+TN_COMPONENT(parse, "parse", parse_create, parse_start, NULL, NULL, core_release)

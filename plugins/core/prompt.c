@@ -1,19 +1,19 @@
 /*
- * prompt.c - `prompt`: a template to a text, or templates to messages.
+ * prompt.c - `prompt`: renders a template to a text, or templates to messages.
  *
- * Messages are {type, content}; an item {from: channel} puts the messages of a channel in its place (a history). A
- * hole that names nothing fails the task: the host says which.
+ * Messages are {type, content}. An item {from: channel} inserts the messages of a channel (a history). A placeholder
+ * that cannot be resolved fails the task; the host reports its name.
  */
 #include "core.h"
 
 struct prompt_part {
-    tn_value type;     /* borrowed from the configuration; NULL: messages from a channel */
-    uint32_t template; /* or the channel */
+    tn_value type;     /* borrowed from the configuration; NULL: insert the messages of a channel */
+    uint32_t template; /* the template, or the channel */
 };
 
 struct prompt {
     uint32_t output;
-    int32_t text; /* one template, written as a text */
+    int32_t text; /* `template` is set: the result is one text */
     uint64_t count;
     struct prompt_part parts[];
 };
@@ -28,12 +28,13 @@ static int32_t prompt_bind(struct prompt_part *part, tn_value message, tn_binder
 static int32_t prompt_create(tn_value config, tn_binder *binder, void **self) {
     const char *template = tn_get_text(config, "template", NULL);
     tn_value messages = tn.value->get(config, "messages");
-    int32_t status = core_needs(tn.eval, binder, TN_EVAL_DRAFT);
+    int32_t status = core_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
     if (status != TN_OK) return status;
     if ((template == NULL) == (messages == NULL))
-        return core_refuse(binder, "give either `template`, for a text, or `messages`, for messages");
+        return core_refuse(binder,
+                           "set either `template` (the result is a text) or `messages` (the result is messages)");
     uint64_t count = template != NULL ? 1 : tn.value->count(messages);
-    struct prompt *prompt = core_alloc(sizeof(*prompt) + count * sizeof(prompt->parts[0]));
+    struct prompt *prompt = core_alloc_zeroed(sizeof(*prompt) + count * sizeof(prompt->parts[0]));
     if (prompt == NULL) return TN_NO_MEMORY;
     prompt->text = template != NULL;
     prompt->count = count;
@@ -44,12 +45,12 @@ static int32_t prompt_create(tn_value config, tn_binder *binder, void **self) {
     if (status == TN_OK)
         *self = prompt;
     else
-        core_free(prompt);
+        core_release(prompt);
     return status;
 }
 
-/* Adds one part to the list. TN_FAILED: the task has been failed. */
-static int32_t prompt_add(const struct prompt_part *part, tn_task task, tn_builder *out) {
+/* Adds one part to the list. Returns TN_FAILED if the task has failed. */
+static int32_t prompt_add_part(const struct prompt_part *part, tn_task task, tn_builder *out) {
     if (part->type == NULL) {
         tn_value history = tn_read(task, part->template);
         int32_t list = tn.value->kind(history) == TN_ARRAY;
@@ -80,7 +81,7 @@ static int32_t prompt_start(void *self, tn_task task, tn_value input) {
         tn_builder *out = tn.value->builder();
         tn.value->begin(out, TN_ARRAY);
         for (uint64_t i = 0; i < prompt->count && status == TN_OK; i++)
-            status = prompt_add(&prompt->parts[i], task, out);
+            status = prompt_add_part(&prompt->parts[i], task, out);
         tn.value->end(out);
         result = tn.value->finish(out);
         if (status != TN_OK) {
@@ -92,4 +93,4 @@ static int32_t prompt_start(void *self, tn_task task, tn_value input) {
     return status == TN_OK ? tn_done(task) : status;
 }
 
-TN_COMPONENT(prompt, "prompt", prompt_create, prompt_start, NULL, NULL, core_free)
+TN_COMPONENT(prompt, "prompt", prompt_create, prompt_start, NULL, NULL, core_release)

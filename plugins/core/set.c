@@ -1,8 +1,8 @@
 /*
- * set.c - `set`: channels from expressions.
+ * set.c - `set`: writes the results of expressions to channels.
  *
- * All expressions see the state as of the step's start, so that their order in the document does not matter. A value
- * that is not a string stands for itself: `done: true` needs no expression.
+ * All expressions read the state at the start of the super-step, so their order in the document does not matter. A
+ * value that is not a string is a literal: `done: true` needs no expression.
  */
 #include "core.h"
 
@@ -27,9 +27,9 @@ static int32_t set_bind(struct set_value *value, tn_value name, tn_value from, t
 static int32_t set_create(tn_value config, tn_binder *binder, void **self) {
     tn_value values = tn.value->get(config, "values");
     uint64_t count = tn.value->count(values);
-    int32_t status = core_needs(tn.eval, binder, TN_EVAL_DRAFT);
+    int32_t status = core_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
     if (status != TN_OK) return status;
-    struct set *set = core_alloc(sizeof(*set) + count * sizeof(set->values[0]));
+    struct set *set = core_alloc_zeroed(sizeof(*set) + count * sizeof(set->values[0]));
     if (set == NULL) return TN_NO_MEMORY;
     set->count = count;
     for (uint64_t i = 0; i < count && status == TN_OK; i++) {
@@ -40,7 +40,7 @@ static int32_t set_create(tn_value config, tn_binder *binder, void **self) {
     if (status == TN_OK)
         *self = set;
     else
-        core_free(set);
+        core_release(set);
     return status;
 }
 
@@ -51,11 +51,11 @@ static int32_t set_start(void *self, tn_task task, tn_value input) {
         const struct set_value *value = &set->values[i];
         tn_value result =
             value->expression == TN_UNBOUND ? tn_retain(value->literal) : tn_evaluate(task, value->expression);
-        if (result == NULL) return TN_FAILED; /* the task has been failed */
+        if (result == NULL) return TN_FAILED; /* the task has already failed */
         int32_t status = tn_write_take(task, value->channel, result);
         if (status != TN_OK) return status;
     }
     return tn_done(task);
 }
 
-TN_COMPONENT(set, "set", set_create, set_start, NULL, NULL, core_free)
+TN_COMPONENT(set, "set", set_create, set_start, NULL, NULL, core_release)

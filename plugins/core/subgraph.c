@@ -1,14 +1,14 @@
 /*
- * subgraph.c - `subgraph`: another document as a node.
+ * subgraph.c - `subgraph`: runs another document as a node.
  *
- * `input` says which of this graph's channels become which of the inner graph's, `output` the way back; what is not
- * named stays on its side. The inner run is a call of the host's: it is cancelled with the task, its events carry the
- * node's path, and how deep graphs nest is bounded there.
+ * `input` maps channels of this graph to channels of the inner graph, `output` maps channels of the inner result back.
+ * Channels that are not named are not shared. The host runs the inner graph: it cancels the inner run with the task,
+ * reports its events with the node's path, and limits the nesting depth.
  */
 #include "core.h"
 
 struct subgraph_port {
-    tn_value inner; /* a name, borrowed from the configuration */
+    tn_value inner; /* the channel's name, borrowed from the configuration */
     uint32_t channel;
 };
 
@@ -43,10 +43,10 @@ static int32_t subgraph_bind(struct subgraph *subgraph, tn_value inputs, tn_valu
 static int32_t subgraph_create(tn_value config, tn_binder *binder, void **self) {
     tn_value inputs = tn.value->get(config, "input"), outputs = tn.value->get(config, "output");
     uint64_t input_count = tn.value->count(inputs), output_count = tn.value->count(outputs);
-    int32_t status = core_needs(tn.graph, binder, TN_GRAPH_DRAFT);
+    int32_t status = core_require_interface(tn.graph, binder, TN_GRAPH_DRAFT);
     if (status != TN_OK) return status;
     struct subgraph *subgraph =
-        core_alloc(sizeof(*subgraph) + (input_count + output_count) * sizeof(subgraph->ports[0]));
+        core_alloc_zeroed(sizeof(*subgraph) + (input_count + output_count) * sizeof(subgraph->ports[0]));
     if (subgraph == NULL) return TN_NO_MEMORY;
     subgraph->inputs = input_count;
     subgraph->outputs = output_count;
@@ -56,7 +56,7 @@ static int32_t subgraph_create(tn_value config, tn_binder *binder, void **self) 
     if (status == TN_OK)
         *self = subgraph;
     else
-        core_free(subgraph);
+        core_release(subgraph);
     return status;
 }
 
@@ -69,7 +69,8 @@ static int32_t subgraph_write(const struct subgraph *subgraph, tn_task task, tn_
             char message[192];
             (void)snprintf(
                 message, sizeof(message),
-                "the inner graph's result has no `%.80s`; name one of its channels, or add it to its `output`", name);
+                "the inner graph's result has no `%.80s`; use one of its channels, or add the channel to its `output`",
+                name);
             return tn_fail(task, "SUBGRAPH_OUTPUT", message);
         }
         int32_t status = tn.task->write(task, port->channel, value);
@@ -78,13 +79,13 @@ static int32_t subgraph_write(const struct subgraph *subgraph, tn_task task, tn_
     return TN_OK;
 }
 
-static void subgraph_done(void *user, int32_t status, tn_value result) {
+static void subgraph_on_result(void *user, int32_t status, tn_value result) {
     struct subgraph_call *call = user;
     const struct subgraph *subgraph = call->subgraph;
     tn_task task = call->task;
-    core_free(call);
+    core_release(call);
     if (status == TN_CANCELLED) {
-        (void)core_cancelled(task);
+        (void)core_fail_cancelled(task);
     } else if (status != TN_OK) {
         (void)core_fail_with(task, status, result, "SUBGRAPH_FAILED");
     } else {
@@ -92,14 +93,14 @@ static void subgraph_done(void *user, int32_t status, tn_value result) {
         if (status == TN_OK)
             (void)tn_done(task);
         else if (status != TN_FAILED)
-            (void)tn_fail(task, "SUBGRAPH_OUTPUT", "a channel did not take what the inner graph gave");
+            (void)tn_fail(task, "SUBGRAPH_OUTPUT", "a channel did not accept the result of the inner graph");
     }
 }
 
 static int32_t subgraph_start(void *self, tn_task task, tn_value input) {
     const struct subgraph *subgraph = self;
     (void)input;
-    struct subgraph_call *call = core_alloc(sizeof(*call));
+    struct subgraph_call *call = core_alloc_zeroed(sizeof(*call));
     if (call == NULL) return TN_NO_MEMORY;
     call->subgraph = subgraph;
     call->task = task;
@@ -108,11 +109,12 @@ static int32_t subgraph_start(void *self, tn_task task, tn_value input) {
     for (uint64_t i = 0; i < subgraph->inputs; i++)
         tn_put_take(inner, tn_chars(subgraph->ports[i].inner, NULL), tn_read(task, subgraph->ports[i].channel));
     tn.value->end(inner);
-    tn_value given = tn.value->finish(inner);
-    int32_t status = given != NULL ? tn.task->call(task, subgraph->callee, given, subgraph_done, call) : TN_NO_MEMORY;
-    tn_release(given);
-    if (status != TN_OK) core_free(call);
+    tn_value inner_input = tn.value->finish(inner);
+    int32_t status = inner_input != NULL ? tn.task->call(task, subgraph->callee, inner_input, subgraph_on_result, call)
+                                         : TN_NO_MEMORY;
+    tn_release(inner_input);
+    if (status != TN_OK) core_release(call);
     return status;
 }
 
-TN_COMPONENT(subgraph, "subgraph", subgraph_create, subgraph_start, NULL, NULL, core_free)
+TN_COMPONENT(subgraph, "subgraph", subgraph_create, subgraph_start, NULL, NULL, core_release)

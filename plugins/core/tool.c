@@ -1,8 +1,8 @@
 /*
- * tool.c - `tool`: one tool, called with arguments from expressions.
+ * tool.c - `tool`: calls one tool with arguments from expressions.
  *
- * What a model chooses is the affair of `tools`; here the document has chosen. The host checks the arguments, heeds the
- * document's policy for the tool, and asks whoever must agree.
+ * Here the document chooses the tool; the node `tools` runs the tools that a model chose. The host checks the
+ * arguments, applies the document's policy for the tool, and requests approvals.
  */
 #include "core.h"
 #include <stdbool.h>
@@ -13,7 +13,7 @@ struct tool {
     struct tool_argument {
         tn_value name;       /* borrowed from the configuration, which outlives the instance */
         uint32_t expression; /* TN_UNBOUND: literal */
-        tn_value literal;    /* likewise */
+        tn_value literal;    /* borrowed, as `name` */
     } arguments[];
 };
 
@@ -23,7 +23,7 @@ struct tool_call {
     tn_task task;
 };
 
-static int32_t tool_bind(struct tool_argument *argument, tn_value name, tn_value from, tn_binder *binder) {
+static int32_t tool_bind_argument(struct tool_argument *argument, tn_value name, tn_value from, tn_binder *binder) {
     const char *text = tn_chars(from, NULL);
     *argument = (struct tool_argument){name, TN_UNBOUND, from};
     return text != NULL ? tn.eval->bind_expression(binder, text, &argument->expression) : TN_OK;
@@ -33,9 +33,9 @@ static int32_t tool_create(tn_value config, tn_binder *binder, void **self) {
     tn_value arguments = tn.value->get(config, "arguments");
     const char *output = tn_get_text(config, "output_key", NULL);
     uint64_t count = tn.value->count(arguments);
-    int32_t status = core_needs(tn.eval, binder, TN_EVAL_DRAFT);
+    int32_t status = core_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
     if (status != TN_OK) return status;
-    struct tool *tool = core_alloc(sizeof(*tool) + count * sizeof(tool->arguments[0]));
+    struct tool *tool = core_alloc_zeroed(sizeof(*tool) + count * sizeof(tool->arguments[0]));
     if (tool == NULL) return TN_NO_MEMORY;
     tool->count = count;
     tool->output = TN_UNBOUND;
@@ -44,22 +44,22 @@ static int32_t tool_create(tn_value config, tn_binder *binder, void **self) {
     for (uint64_t i = 0; i < count && status == TN_OK; i++) {
         tn_value name, from;
         status = tn.value->entry(arguments, i, &name, &from);
-        if (status == TN_OK) status = tool_bind(&tool->arguments[i], name, from, binder);
+        if (status == TN_OK) status = tool_bind_argument(&tool->arguments[i], name, from, binder);
     }
     if (status == TN_OK)
         *self = tool;
     else
-        core_free(tool);
+        core_release(tool);
     return status;
 }
 
-static void tool_done(void *user, int32_t status, tn_value result) {
+static void tool_on_result(void *user, int32_t status, tn_value result) {
     struct tool_call *call = user;
     const struct tool *tool = call->tool;
     tn_task task = call->task;
-    core_free(call);
+    core_release(call);
     if (status == TN_CANCELLED) {
-        (void)core_cancelled(task);
+        (void)core_fail_cancelled(task);
     } else if (status != TN_OK) {
         (void)core_fail_with(task, status, result, "TOOL_FAILED");
     } else {
@@ -67,43 +67,43 @@ static void tool_done(void *user, int32_t status, tn_value result) {
         if (status == TN_OK)
             (void)tn_done(task);
         else
-            (void)tn_fail(task, "CHANNEL", "the channel did not take what the tool gave");
+            (void)tn_fail(task, "CHANNEL", "the channel did not accept the tool's result");
     }
 }
 
-/* NULL: the task has been failed. */
-static tn_value tool_arguments(const struct tool *tool, tn_task task) {
+/* Returns NULL if the task has failed. */
+static tn_value tool_build_arguments(const struct tool *tool, tn_task task) {
     tn_builder *arguments = tn.value->builder();
-    bool good = true;
+    bool ok = true;
     tn.value->begin(arguments, TN_OBJECT);
-    for (uint64_t i = 0; i < tool->count && good; i++) {
+    for (uint64_t i = 0; i < tool->count && ok; i++) {
         const struct tool_argument *argument = &tool->arguments[i];
         tn_value value =
             argument->expression == TN_UNBOUND ? tn_retain(argument->literal) : tn_evaluate(task, argument->expression);
-        good = value != NULL;
-        if (good) tn_put_take(arguments, tn_chars(argument->name, NULL), value);
+        ok = value != NULL;
+        if (ok) tn_put_take(arguments, tn_chars(argument->name, NULL), value);
     }
     tn.value->end(arguments);
-    tn_value made = tn.value->finish(arguments);
-    if (good) return made;
-    tn_release(made);
+    tn_value result = tn.value->finish(arguments);
+    if (ok) return result;
+    tn_release(result);
     return NULL;
 }
 
 static int32_t tool_start(void *self, tn_task task, tn_value input) {
     const struct tool *tool = self;
     (void)input;
-    tn_value arguments = tool_arguments(tool, task);
+    tn_value arguments = tool_build_arguments(tool, task);
     if (arguments == NULL) return TN_FAILED;
-    struct tool_call *call = core_alloc(sizeof(*call));
+    struct tool_call *call = core_alloc_zeroed(sizeof(*call));
     int32_t status = TN_NO_MEMORY;
     if (call != NULL) {
         *call = (struct tool_call){tool, task};
-        status = tn.task->call(task, tool->callee, arguments, tool_done, call);
+        status = tn.task->call(task, tool->callee, arguments, tool_on_result, call);
     }
     tn_release(arguments);
-    if (status != TN_OK && call != NULL) core_free(call);
+    if (status != TN_OK && call != NULL) core_release(call);
     return status;
 }
 
-TN_COMPONENT(tool, "tool", tool_create, tool_start, NULL, NULL, core_free)
+TN_COMPONENT(tool, "tool", tool_create, tool_start, NULL, NULL, core_release)

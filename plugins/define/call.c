@@ -1,31 +1,32 @@
 /*
- * call.c - tools, documents and requests as implementations.
+ * call.c - calls of defined tools that are implemented by another tool, a document or an HTTP request.
  */
 #include "call.h"
 #include "answer.h"
 #include "fill.h"
 #include <tenon/graph.h>
 
-const tn_http_draft *call_http;
-const tn_poll_draft *call_poll;
-static struct call *open_calls;
+const tn_http_draft *define_http;
+const tn_poll_draft *define_poll;
+static struct call *running_calls;
 
 /* ---- Instances ---- */
 
-static int32_t bind(const struct definition *definition, tn_binder *binder, uint32_t *callee) {
-    switch (definition->by) {
+static int32_t define_bind_callee(const struct definition *definition, tn_binder *binder, uint32_t *callee) {
+    switch (definition->implementation) {
     case BY_TOOL: return tn.task->bind_call(binder, "tool", tn_get_text(definition->value, "tool", ""), NULL, callee);
     case BY_DOCUMENT: return tn.graph->bind_document(binder, tn_chars(definition->document, NULL), callee);
     case BY_HTTP:
-        return call_http != NULL ? TN_OK : tn.task->refuse(binder, "UNSUPPORTED", "this host has no HTTP for plugins");
+        return define_http != NULL ? TN_OK
+                                   : tn.task->refuse(binder, "UNSUPPORTED", "this host does not offer HTTP to plugins");
     default:
-        return call_poll != NULL ? TN_OK : tn.task->refuse(binder, "UNSUPPORTED", "this host cannot watch a command");
+        return define_poll != NULL ? TN_OK : tn.task->refuse(binder, "UNSUPPORTED", "this host cannot watch a command");
     }
 }
 
-int32_t call_create(const struct definition *definition, tn_binder *binder, void **self) {
+int32_t define_call_create(const struct definition *definition, tn_binder *binder, void **self) {
     uint32_t callee = 0;
-    int32_t status = bind(definition, binder, &callee);
+    int32_t status = define_bind_callee(definition, binder, &callee);
     if (status != TN_OK) return status;
     struct instance *instance = tn.core->alloc(tn.host, sizeof(*instance));
     if (instance == NULL) return TN_NO_MEMORY;
@@ -34,62 +35,64 @@ int32_t call_create(const struct definition *definition, tn_binder *binder, void
     return TN_OK;
 }
 
-void call_destroy(void *instance) { tn.core->release(tn.host, instance); }
+void define_call_destroy(void *instance) { tn.core->release(tn.host, instance); }
 
 /* ---- Calls ---- */
 
-static void call_free(struct call *call) {
-    *(call->previous != NULL ? &call->previous->next : &open_calls) = call->next;
+static void define_call_free(struct call *call) {
+    *(call->previous != NULL ? &call->previous->next : &running_calls) = call->next;
     if (call->next != NULL) call->next->previous = call->previous;
     tn.core->release(tn.host, call);
 }
 
-void call_complete(struct call *call, tn_value output) {
-    tn_value result = definition_result(call->definition, output);
+void define_call_complete(struct call *call, tn_value output) {
+    tn_value result = definition_select_result(call->definition, output);
     if (result != NULL)
         (void)tn.task->complete(call->task, result);
     else
-        (void)tn.task->fail(call->task, "NO_MEMORY", "there is no memory for the result", NULL);
+        (void)tn.task->fail(call->task, "NO_MEMORY", "not enough memory for the result", NULL);
     tn_release(result);
-    call_free(call);
+    define_call_free(call);
 }
 
-void call_fail(struct call *call, const char *code, const char *message, tn_value more) {
+void define_call_fail(struct call *call, const char *code, const char *message, tn_value more) {
     (void)tn.task->fail(call->task, code, message, more);
-    call_free(call);
+    define_call_free(call);
 }
 
-static void fail_by(struct call *call, tn_value error) {
-    call_fail(call, tn_get_text(error, "code", "ERROR"), tn_get_text(error, "message", "what implements it failed"),
-              error);
+static void define_call_fail_error(struct call *call, tn_value error) {
+    define_call_fail(call, tn_get_text(error, "code", "ERROR"),
+                     tn_get_text(error, "message", "the implementation failed without a message"), error);
 }
 
 /* ---- Tools and documents ---- */
 
-static void on_called(void *user, int32_t status, tn_value result) {
+static void on_callee_ended(void *user, int32_t status, tn_value result) {
     struct call *call = user;
     if (status == TN_OK)
-        call_complete(call, result);
+        define_call_complete(call, result);
     else if (status == TN_FAILED)
-        fail_by(call, result);
+        define_call_fail_error(call, result);
     else
-        call_fail(call, "CANCELLED", "the call was cancelled", NULL);
+        define_call_fail(call, "CANCELLED", "the call was cancelled", NULL);
 }
 
-static int32_t start_callee(const struct instance *instance, struct call *call, tn_value input) {
+static int32_t define_call_start_callee(const struct instance *instance, struct call *call, tn_value input) {
     tn_value arguments = call->definition->arguments,
-             given = arguments != NULL ? fill(arguments, input) : tn_retain(input);
-    int32_t status = given != NULL ? tn.task->call(call->task, instance->callee, given, on_called, call) : TN_NO_MEMORY;
-    tn_release(given);
+             callee_input = arguments != NULL ? fill_template(arguments, input) : tn_retain(input);
+    int32_t status = callee_input != NULL
+                         ? tn.task->call(call->task, instance->callee, callee_input, on_callee_ended, call)
+                         : TN_NO_MEMORY;
+    tn_release(callee_input);
     return status;
 }
 
 /* ---- Requests ---- */
 
-static void on_answer(void *user, int32_t event, tn_value value) {
+static void on_define_http_event(void *user, int32_t event, tn_value value) {
     struct call *call = user;
     if (event == TN_HTTP_FAILED) {
-        fail_by(call, value);
+        define_call_fail_error(call, value);
         return;
     }
     if (event != TN_HTTP_END) return;
@@ -97,19 +100,19 @@ static void on_answer(void *user, int32_t event, tn_value value) {
     if (status < 200 || status > 299) {
         tn_value http = tn.value->get(call->definition->value, "http");
         const char *method = tn_get_text(http, "method", tn.value->get(http, "body") != NULL ? "POST" : "GET");
-        answer_refuse(call->task, method, tn_get_text(http, "url", ""), value);
-        call_free(call);
+        answer_fail_task(call->task, method, tn_get_text(http, "url", ""), value);
+        define_call_free(call);
         return;
     }
-    tn_value body = answer_body(value);
+    tn_value body = answer_read_body(value);
     if (body != NULL)
-        call_complete(call, body);
+        define_call_complete(call, body);
     else
-        call_fail(call, "NO_MEMORY", "there is no memory for the answer", NULL);
+        define_call_fail(call, "NO_MEMORY", "not enough memory for the answer", NULL);
     tn_release(body);
 }
 
-static tn_value request_of(tn_value http, tn_value input) {
+static tn_value define_make_request(tn_value http, tn_value input) {
     static const char *const members[] = {"query", "headers", "body"};
     tn_builder *out = tn.value->builder();
     tn_value json = tn.value->get(http, "json");
@@ -118,9 +121,9 @@ static tn_value request_of(tn_value http, tn_value input) {
     if (tn.value->get(http, "method") != NULL) tn_put(out, "method", tn.value->get(http, "method"));
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         tn_value member = tn.value->get(http, members[i]);
-        if (member != NULL) tn_put_take(out, members[i], fill_texts(member, input));
+        if (member != NULL) tn_put_take(out, members[i], fill_request_template(member, input));
     }
-    if (json != NULL) tn_put_take(out, "json", fill(json, input));
+    if (json != NULL) tn_put_take(out, "json", fill_template(json, input));
     tn_put_int(out, "max_bytes", tn_get_int(http, "max_bytes", 1 << 20));
     tn_put_begin(out, "timeout", TN_OBJECT);
     tn_put_int(out, "total_ms", tn_get_int(http, "timeout_ms", 60000));
@@ -129,44 +132,44 @@ static tn_value request_of(tn_value http, tn_value input) {
     return tn.value->finish(out);
 }
 
-static int32_t start_request(struct call *call, tn_value input) {
-    tn_value request = request_of(tn.value->get(call->definition->value, "http"), input);
-    int32_t status =
-        request != NULL ? call_http->send(tn.host, request, on_answer, call, &call->exchange) : TN_NO_MEMORY;
+static int32_t define_call_start_request(struct call *call, tn_value input) {
+    tn_value request = define_make_request(tn.value->get(call->definition->value, "http"), input);
+    int32_t status = request != NULL ? define_http->send(tn.host, request, on_define_http_event, call, &call->exchange)
+                                     : TN_NO_MEMORY;
     tn_release(request);
     return status;
 }
 
 /* ---- The component ---- */
 
-int32_t call_start(void *self, tn_task task, tn_value input) {
+int32_t define_call_start(void *self, tn_task task, tn_value input) {
     const struct instance *instance = self;
     struct call *call = tn.core->alloc(tn.host, sizeof(*call));
     int32_t status;
     if (call == NULL) return TN_NO_MEMORY;
-    *call = (struct call){.next = open_calls, .definition = instance->definition, .task = task};
-    if (open_calls != NULL) open_calls->previous = call;
-    open_calls = call;
-    switch (instance->definition->by) {
-    case BY_HTTP: status = start_request(call, input); break;
+    *call = (struct call){.next = running_calls, .definition = instance->definition, .task = task};
+    if (running_calls != NULL) running_calls->previous = call;
+    running_calls = call;
+    switch (instance->definition->implementation) {
+    case BY_HTTP: status = define_call_start_request(call, input); break;
     case BY_COMMAND: status = command_start(call, input); break;
-    default: status = start_callee(instance, call, input); break;
+    default: status = define_call_start_callee(instance, call, input); break;
     }
-    if (status != TN_OK) call_free(call);
+    if (status != TN_OK) define_call_free(call);
     return status;
 }
 
-void call_cancel(void *self, tn_task task) {
-    struct call *call = open_calls;
+void define_call_cancel(void *self, tn_task task) {
+    struct call *call = running_calls;
     (void)self;
     while (call != NULL && call->task != task) call = call->next;
     if (call == NULL) return;
-    switch (call->definition->by) {
+    switch (call->definition->implementation) {
     case BY_HTTP:
-        (void)call_http->cancel(tn.host, call->exchange);
-        call_fail(call, "CANCELLED", "the call was cancelled", NULL);
+        (void)define_http->cancel(tn.host, call->exchange);
+        define_call_fail(call, "CANCELLED", "the call was cancelled", NULL);
         break;
     case BY_COMMAND: command_cancel(call); break;
-    default: break; /* what it has called is cancelled with it, and says so */
+    default: break; /* the host cancels the callee too; on_callee_ended ends the call */
     }
 }

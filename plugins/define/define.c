@@ -10,8 +10,8 @@
  * string}}}}
  *             - tools/weather.yaml
  *
- * Its components are known once it is initialised. A description that is wrong costs that tool: its place and
- * what is wrong are told, and the others are there.
+ * The components are known when the plugin is initialised. An invalid description is logged with its place and left
+ * out; the others are registered.
  */
 #include "call.h"
 #include "orphans.h"
@@ -28,8 +28,8 @@ static struct definition *definitions;
 
 /* ---- Reading ---- */
 
-/* What is wrong with it has been logged where it is not added. */
-static void add(tn_value value, const char *where, const char *folder) {
+/* An invalid description is logged and left out. */
+static void add_description(tn_value value, const char *where, const char *folder) {
     struct definition *definition = definition_read(value, where, folder);
     struct definition **last = &definitions;
     while (*last != NULL) last = &(*last)->next;
@@ -37,36 +37,36 @@ static void add(tn_value value, const char *where, const char *folder) {
 }
 
 /* One description, or a list of them. */
-static void add_file(const char *path) {
+static void add_description_file(const char *path) {
     const char *slash = strrchr(path, '/');
-    struct text folder = {.limit = 4096};
+    struct tn_text_buffer folder = {.limit = 4096};
     tn_value root = yaml_read_file(path);
-    if (slash != NULL) text_add(&folder, path, (uint64_t)(slash > path ? slash - path : 1));
-    const char *from = slash != NULL ? text_chars(&folder) : NULL;
-    if (root != NULL && tn.value->kind(root) != TN_ARRAY) add(root, path, from);
+    if (slash != NULL) tn_text_append_n(&folder, path, (uint64_t)(slash > path ? slash - path : 1));
+    const char *from = slash != NULL ? tn_text_chars(&folder) : NULL;
+    if (root != NULL && tn.value->kind(root) != TN_ARRAY) add_description(root, path, from);
     for (uint64_t i = 0, count = root != NULL ? tn.value->count(root) : 0; i < count; i++) {
         char where[4200];
         if (tn.value->kind(root) != TN_ARRAY) break;
         (void)snprintf(where, sizeof(where), "%.4096s: [%llu]", path, (unsigned long long)i);
-        add(tn.value->at(root, i), where, from);
+        add_description(tn.value->at(root, i), where, from);
     }
-    text_free(&folder);
+    tn_text_free(&folder);
     tn_release(root);
 }
 
-static void offer(void) {
+static void register_components(void) {
     for (struct definition **at = &definitions; *at != NULL;) {
         struct definition *definition = *at;
         if (registry->add(tn.host, definition->component) == TN_OK) {
             at = &definition->next;
             continue;
         }
-        *at = definition->next; /* the reason has been logged */
+        *at = definition->next; /* the registry has logged the reason */
         definition_free(definition);
     }
 }
 
-static void forget(void) {
+static void free_definitions(void) {
     while (definitions != NULL) {
         struct definition *definition = definitions;
         definitions = definition->next;
@@ -74,60 +74,60 @@ static void forget(void) {
     }
 }
 
-static int32_t init(void *self, tn_value config) {
+static int32_t define_init(void *self, tn_value config) {
     tn_value list = tn.value->get(config, "tools");
     (void)self;
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
         tn_value item = tn.value->at(list, i);
         const char *path = tn_chars(item, NULL);
-        if (tn.value->kind(item) == TN_NULL) continue; /* left out by the host, which has said so */
+        if (tn.value->kind(item) == TN_NULL) continue; /* the host has logged it and left it out */
         char where[96];
         (void)snprintf(where, sizeof(where), "tenon.yaml: plugins.config.tenon.define.tools[%llu]",
                        (unsigned long long)i);
         if (path != NULL)
-            add_file(path);
+            add_description_file(path);
         else
-            add(item, where, NULL);
+            add_description(item, where, NULL);
     }
-    offer();
+    register_components();
     return TN_OK;
 }
 
-static void deinit(void *self) {
+static void define_deinit(void *self) {
     (void)self;
-    forget();
+    free_definitions();
     orphans_finish();
 }
 
 /* ---- Components ---- */
 
-static int32_t create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
+static int32_t define_create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
     (void)self, (void)config;
     for (const struct definition *definition = definitions; definition != NULL; definition = definition->next)
-        if (strcmp(tn_chars(definition->id, NULL), id) == 0) return call_create(definition, binder, instance);
-    return tn.task->refuse(binder, "TOOL_NOT_FOUND", "no description has this name");
+        if (strcmp(tn_chars(definition->id, NULL), id) == 0) return define_call_create(definition, binder, instance);
+    return tn.task->refuse(binder, "TOOL_NOT_FOUND", "no tool of this name is defined");
 }
 
-static const tn_component_1 components = {
-    sizeof(tn_component_1), 0, create, call_start, call_cancel, NULL, call_destroy};
-static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, init, NULL, deinit};
+static const tn_component_1 components = {sizeof(tn_component_1), 0,    define_create,      define_call_start,
+                                          define_call_cancel,     NULL, define_call_destroy};
+static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, define_init, NULL, define_deinit};
 
-static const void *offers(void *self, const char *id) {
+static const void *define_get_interface(void *self, const char *id) {
     (void)self;
     if (strcmp(id, TN_COMPONENT_1) == 0) return &components;
     return strcmp(id, TN_LIFECYCLE_1) == 0 ? &lifecycle : NULL;
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, offers};
+    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, define_get_interface};
     tn.host = host;
     tn.value = tn_easy_interface(host, TN_VALUE_1, sizeof(*tn.value));
     tn.task = tn_easy_interface(host, TN_TASK_1, sizeof(*tn.task));
     tn.core = tn_easy_interface(host, TN_CORE_1, sizeof(*tn.core));
     tn.graph = tn_easy_interface(host, TN_GRAPH_DRAFT, sizeof(*tn.graph));
     registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof(*registry));
-    call_http = tn_easy_interface(host, TN_HTTP_DRAFT, sizeof(*call_http));
-    call_poll = tn_easy_interface(host, TN_POLL_DRAFT, sizeof(*call_poll));
+    define_http = tn_easy_interface(host, TN_HTTP_DRAFT, sizeof(*define_http));
+    define_poll = tn_easy_interface(host, TN_POLL_DRAFT, sizeof(*define_poll));
     bool enough = tn.value != NULL && tn.task != NULL && tn.core != NULL && tn.graph != NULL && registry != NULL;
     return enough ? &plugin : NULL;
 }

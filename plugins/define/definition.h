@@ -1,33 +1,34 @@
 /*
- * definition.h - one description of a tool: read, checked, and as a component for the registry.
+ * definition.h - one description of a tool: read, checked and converted to a component for the registry.
  *
- *     struct definition *definition = definition_read(value, "/etc/acme");   // NULL: what is wrong has been logged
+ *     struct definition *definition = definition_read(value, "tools.yaml", "/etc/acme"); // NULL: error logged
  *     registry->add(tn.host, definition->component);
  *     definition_free(definition);
  */
 #ifndef TENON_PLUGINS_DEFINE_DEFINITION_H
 #define TENON_PLUGINS_DEFINE_DEFINITION_H
 
-#include "text.h"
+#include "encode.h"
 
 enum implementation { BY_TOOL, BY_HTTP, BY_COMMAND, BY_DOCUMENT };
 
 struct definition {
     struct definition *next;
-    enum implementation by;
+    enum implementation implementation;
     tn_value value;     /* the description */
     tn_value id;        /* of the tool */
-    tn_value component; /* as for the registry */
-    tn_value document;  /* BY_DOCUMENT: its path, absolute where the description's folder is */
-    tn_value arguments; /* what is handed on; NULL: what came in */
-    const char *result; /* names with dots between them; NULL: all of it */
+    tn_value component; /* for registry->add */
+    tn_value document;  /* BY_DOCUMENT: path; absolute if the folder of the description is */
+    tn_value arguments; /* what the callee gets; NULL: the input itself */
+    const char *result; /* path of names, separated by dots; NULL: the whole output */
 };
 
-/* `where`: what it is, for the log: a file's name, or a place in tenon.yaml. `folder`: of names of files; or NULL. */
+/* `where` names the description in messages: a file, or a place in tenon.yaml. Relative paths start in `folder`, which
+ * may be NULL. Returns NULL if the description is invalid or memory runs out; the reason has been logged. */
 struct definition *definition_read(tn_value value, const char *where, const char *folder);
 void definition_free(struct definition *definition); /* NULL is allowed */
 
-/* The part of a result that `result` names; a new reference, null where there is none. */
-tn_value definition_result(const struct definition *definition, tn_value output);
+/* Returns the part of `output` that `result` names, or null if it does not exist; a new reference. */
+tn_value definition_select_result(const struct definition *definition, tn_value output);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * fill.c - one pass over a text: what is filled in is not read again.
+ * fill.c - one pass over a template: inserted arguments are not expanded again.
  */
 #include "fill.h"
 
-/* The name of the hole at `text`, which begins with a brace; false where it is none: letters, digits, _, - and dots. */
-static bool hole(const char *text, char name[FILL_NAME_MAX], size_t *length) {
+/* Reads the placeholder at `text`, which starts with a brace. Names consist of letters, digits, _, - and dots. Returns
+ * false if it is not a placeholder. */
+static bool read_placeholder(const char *text, char name[FILL_NAME_MAX], size_t *length) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
     size_t size = strspn(text + 1, letters);
     if (text[size + 1] != '}' || size == 0 || size >= FILL_NAME_MAX) return false;
@@ -14,38 +15,38 @@ static bool hole(const char *text, char name[FILL_NAME_MAX], size_t *length) {
     return true;
 }
 
-void fill_text(struct text *out, const char *template, tn_value arguments, bool percent) {
+void fill_append_text(struct tn_text_buffer *out, const char *template, tn_value arguments, bool percent) {
     while (*template != 0) {
         char name[FILL_NAME_MAX];
         size_t plain = strcspn(template, "{}"), length;
-        text_add(out, template, plain);
+        tn_text_append_n(out, template, plain);
         template += plain;
         if (*template == 0) return;
         if (template[1] == *template) {
-            text_add(out, template, 1);
+            tn_text_append_n(out, template, 1);
             template += 2;
-        } else if (*template == '{' && hole(template, name, &length)) {
+        } else if (*template == '{' && read_placeholder(template, name, &length)) {
             tn_value value = tn.value->get(arguments, name);
-            if (value != NULL) text_value(out, value, percent, "");
+            if (value != NULL) rest_append_scalar(out, value, percent, "");
             template += length;
         } else {
-            text_add(out, template ++, 1); /* fill_check has refused it */
+            tn_text_append_n(out, template ++, 1); /* fill_check_placeholders has rejected it */
         }
     }
 }
 
 tn_value fill_url(const char *template, tn_value arguments) {
-    struct text text = {.limit = 16384};
-    fill_text(&text, template, arguments, true);
-    return text_finish(&text);
+    struct tn_text_buffer text = {.limit = 16384};
+    fill_append_text(&text, template, arguments, true);
+    return tn_text_finish(&text);
 }
 
-static bool is_lone(const char *text, char name[FILL_NAME_MAX]) {
+static bool is_single_placeholder(const char *text, char name[FILL_NAME_MAX]) {
     size_t length;
-    return text[0] == '{' && text[1] != '{' && hole(text, name, &length) && text[length] == 0;
+    return text[0] == '{' && text[1] != '{' && read_placeholder(text, name, &length) && text[length] == 0;
 }
 
-static bool is_plain(tn_value value) {
+static bool is_scalar_or_list(tn_value value) {
     int32_t kind = tn.value->kind(value);
     if (kind != TN_ARRAY) return kind == TN_STRING || kind == TN_INT || kind == TN_DOUBLE || kind == TN_BOOL;
     for (uint64_t i = 0, count = tn.value->count(value); i < count; i++) {
@@ -55,51 +56,51 @@ static bool is_plain(tn_value value) {
     return true;
 }
 
-static tn_value fill_string(tn_value template, tn_value arguments, bool texts) {
+static tn_value fill_template_string(tn_value template, tn_value arguments, bool texts) {
     const char *text = tn_chars(template, NULL);
     char name[FILL_NAME_MAX];
     if (strpbrk(text, "{}") == NULL) return tn_retain(template);
-    if (is_lone(text, name)) {
+    if (is_single_placeholder(text, name)) {
         tn_value value = tn.value->get(arguments, name);
         if (value == NULL) return tn.value->make_null();
-        if (!texts || is_plain(value)) return tn_retain(value);
+        if (!texts || is_scalar_or_list(value)) return tn_retain(value);
     }
-    struct text out = {.limit = FILL_BYTES_MAX};
-    fill_text(&out, text, arguments, false);
-    return text_finish(&out);
+    struct tn_text_buffer out = {.limit = FILL_BYTES_MAX};
+    fill_append_text(&out, text, arguments, false);
+    return tn_text_finish(&out);
 }
 
-static bool is_left_out(tn_value template, tn_value arguments) {
+static bool is_omitted(tn_value template, tn_value arguments) {
     char name[FILL_NAME_MAX];
     const char *text = tn_chars(template, NULL);
-    return text != NULL && is_lone(text, name) && tn.value->get(arguments, name) == NULL;
+    return text != NULL && is_single_placeholder(text, name) && tn.value->get(arguments, name) == NULL;
 }
 
-static tn_value fill_as(tn_value template, tn_value arguments, bool texts) {
+static tn_value fill_value(tn_value template, tn_value arguments, bool texts) {
     int32_t kind = tn.value->kind(template);
-    if (kind == TN_STRING) return fill_string(template, arguments, texts);
+    if (kind == TN_STRING) return fill_template_string(template, arguments, texts);
     if (kind != TN_ARRAY && kind != TN_OBJECT) return tn_retain(template);
     tn_builder *out = tn.value->builder();
     tn.value->begin(out, kind);
     for (uint64_t i = 0, count = tn.value->count(template); i < count; i++) {
         tn_value key = NULL, item = tn.value->at(template, i);
         if (kind == TN_OBJECT && tn.value->entry(template, i, &key, &item) != TN_OK) break;
-        if (key != NULL && is_left_out(item, arguments)) continue;
-        tn_put_take(out, key != NULL ? tn_chars(key, NULL) : NULL, fill_as(item, arguments, texts));
+        if (key != NULL && is_omitted(item, arguments)) continue;
+        tn_put_take(out, key != NULL ? tn_chars(key, NULL) : NULL, fill_value(item, arguments, texts));
     }
     tn.value->end(out);
     return tn.value->finish(out);
 }
 
-tn_value fill(tn_value template, tn_value arguments) { return fill_as(template, arguments, false); }
-tn_value fill_texts(tn_value template, tn_value arguments) { return fill_as(template, arguments, true); }
+tn_value fill_template(tn_value template, tn_value arguments) { return fill_value(template, arguments, false); }
+tn_value fill_request_template(tn_value template, tn_value arguments) { return fill_value(template, arguments, true); }
 
-struct checking {
-    tn_value properties; /* of the tool's arguments; NULL: they may be any */
-    char *unknown;       /* FILL_NAME_MAX bytes: the first hole that is none of them; "" */
+struct placeholder_check {
+    tn_value properties; /* of the tool's arguments; NULL: any argument is allowed */
+    char *unknown;       /* FILL_NAME_MAX bytes: the first unknown placeholder, or "" */
 };
 
-static const char *check_text(const struct checking *checking, const char *text) {
+static const char *check_placeholders(const struct placeholder_check *placeholder_check, const char *text) {
     while (*text != 0) {
         char name[FILL_NAME_MAX];
         size_t length;
@@ -107,40 +108,41 @@ static const char *check_text(const struct checking *checking, const char *text)
         if (*text == 0) return NULL;
         if (text[1] == *text) {
             text += 2;
-        } else if (*text == '{' && hole(text, name, &length)) {
-            bool known = checking->properties == NULL || tn.value->get(checking->properties, name) != NULL;
-            if (!known && checking->unknown[0] == 0) memcpy(checking->unknown, name, sizeof(name));
+        } else if (*text == '{' && read_placeholder(text, name, &length)) {
+            bool known =
+                placeholder_check->properties == NULL || tn.value->get(placeholder_check->properties, name) != NULL;
+            if (!known && placeholder_check->unknown[0] == 0) memcpy(placeholder_check->unknown, name, sizeof(name));
             text += length;
         } else {
-            return "a brace has no other; {name} stands for an argument, {{ and }} for braces";
+            return "found an unmatched brace; {name} stands for an argument, {{ and }} for braces";
         }
     }
     return NULL;
 }
 
-static const char *check_inside(const struct checking *checking, tn_value value) {
-    const char *text = tn_chars(value, NULL), *why = text != NULL ? check_text(checking, text) : NULL;
+static const char *check_value_placeholders(const struct placeholder_check *placeholder_check, tn_value value) {
+    const char *text = tn_chars(value, NULL), *why = text != NULL ? check_placeholders(placeholder_check, text) : NULL;
     for (uint64_t i = 0, count = tn.value->count(value); i < count && why == NULL; i++) {
         tn_value key, item = tn.value->at(value, i);
         if (tn.value->kind(value) == TN_OBJECT && tn.value->entry(value, i, &key, &item) != TN_OK) break;
-        why = check_inside(checking, item);
+        why = check_value_placeholders(placeholder_check, item);
     }
     return why;
 }
 
-const char *fill_check(tn_value description, tn_value input, char unknown[FILL_NAME_MAX]) {
+const char *fill_check_placeholders(tn_value description, tn_value input, char unknown[FILL_NAME_MAX]) {
     static const char *const members[] = {"arguments", "http", "command", "stdin"};
     tn_value properties = tn.value->get(input, "properties");
     bool open = tn.value->get(input, "patternProperties") != NULL || tn.value->get(input, "allOf") != NULL ||
                 tn.value->get(input, "anyOf") != NULL || tn.value->get(input, "oneOf") != NULL ||
                 tn.value->get(input, "$ref") != NULL ||
                 tn.value->kind(tn.value->get(input, "additionalProperties")) == TN_OBJECT;
-    const struct checking checking = {open ? NULL : properties, unknown};
+    const struct placeholder_check placeholder_check = {open ? NULL : properties, unknown};
     const char *why = NULL;
     unknown[0] = 0;
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]) && why == NULL; i++) {
         tn_value member = tn.value->get(description, members[i]);
-        if (member != NULL) why = check_inside(&checking, member);
+        if (member != NULL) why = check_value_placeholders(&placeholder_check, member);
     }
     return why;
 }

@@ -1,9 +1,8 @@
 /*
- * document.c - the plugin `tenon.document`: ADL documents checked and run as tools.
- *
- * What a model has written is checked before anything of it runs, and what is wrong with it is told in the words of
- * `tenon check`: enough to mend it by. Running one may do anything that the host can, so it is asked about first,
- * unless the document around it says otherwise.
+ * document.c - the plugin `tenon.document`: tools that check and run ADL documents. A document from a model is checked
+ * before any of it runs. Errors are reported with the text of `tenon check`, so that the model can correct them. A run
+ * can do anything that the host can, so by default it needs approval; the policy of the surrounding document can change
+ * that.
  */
 #include <tenon/document.h>
 #include <tenon/easy.h>
@@ -26,7 +25,7 @@ static int32_t document_create(tn_value config, tn_binder *binder, void **self) 
     return TN_OK;
 }
 
-/* A call's `user` is its task: a token fits into a pointer. */
+/* The `user` pointer of a call is its task: a token fits into a pointer. */
 static void document_done(void *user, int32_t status, tn_value result) {
     tn_task task = (tn_task)(uintptr_t)user;
     if (status == TN_OK)
@@ -35,7 +34,7 @@ static void document_done(void *user, int32_t status, tn_value result) {
         (void)tn_fail(task, "CANCELLED", "cancelled");
     else
         (void)tn.task->fail(task, tn_get_text(result, "code", "ERROR"),
-                            tn_get_text(result, "message", "the document failed, and gave no reason"), result);
+                            tn_get_text(result, "message", "the document failed without a message"), result);
 }
 
 #define DOCUMENT_TOOL(name, id)                                                                                        \

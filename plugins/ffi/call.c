@@ -1,9 +1,8 @@
 /*
- * call.c - arguments are put in place, the function is called, what it says of itself is believed or not, and what came
- * out is read.
+ * call.c - puts the arguments in place, calls the function, detects a failure, and reads the results.
  *
- * Everything the function may write to is memory of the call, zeroed, with room for what its description promised; what
- * it gave is copied before the library's lock is let go, so that a text in a static buffer is safe.
+ * The function writes only to memory of the call, which is zeroed and has the room that the description promises.
+ * Results are copied before the library's lock is released, so that a text in a static buffer is safe.
  */
 #include "call.h"
 #include "convert.h"
@@ -17,9 +16,9 @@ struct argument {
         double number;
         void *pointer;
     } passed;
-    void *memory;    /* what the pointer leads to; NULL: nothing */
-    uint64_t length; /* bytes of a buffer that went in */
-    uint64_t room;   /* bytes that memory has */
+    void *memory;    /* the target of the passed pointer, or NULL */
+    uint64_t length; /* bytes of an input buffer */
+    uint64_t room;   /* size of memory in bytes */
 };
 
 struct call {
@@ -37,27 +36,27 @@ struct call {
     tn_value detail;
 };
 
-struct call *call_new(const struct function *function) {
+struct call *function_call_new(const struct function *function) {
     struct call *call = tn.core->alloc(tn.host, sizeof *call);
     if (call == NULL) return NULL;
     *call = (struct call){.function = function};
     return call;
 }
 
-void call_free(struct call *call) {
+void function_call_free(struct call *call) {
     if (call == NULL) return;
     conversion_finish(&call->conversion);
     tn_release(call->detail);
     tn.core->release(tn.host, call);
 }
 
-const char *call_code(const struct call *call) { return call->conversion.code; }
-const char *call_message(const struct call *call) { return call->conversion.message; }
-tn_value call_detail(const struct call *call) { return call->detail; }
+const char *function_call_code(const struct call *call) { return call->conversion.code; }
+const char *function_call_message(const struct call *call) { return call->conversion.message; }
+tn_value function_call_detail(const struct call *call) { return call->detail; }
 
-static void *take(struct call *call, size_t size) {
-    void *memory = arena_take(&call->conversion.arena, size);
-    if (memory == NULL) (void)conversion_fail(&call->conversion, NULL, "NO_MEMORY", "there is no memory left");
+static void *call_alloc(struct call *call, size_t size) {
+    void *memory = tn_arena_alloc(&call->conversion.arena, size);
+    if (memory == NULL) (void)conversion_fail(&call->conversion, NULL, "NO_MEMORY", "out of memory");
     return memory;
 }
 
@@ -68,7 +67,7 @@ static bool is_pointed_to(const struct parameter *parameter) {
     return parameter->direction != DIRECTION_IN || kind == TYPE_STRUCT || kind == TYPE_BUFFER;
 }
 
-/* The caller says how much room a buffer shall have by the name of the parameter that tells the function. */
+/* The caller requests the room of a buffer by the name of the parameter that passes its length. */
 static const char *capacity_name(const struct function *function, const struct parameter *parameter) {
     for (uint32_t i = 0; i < function->count; i++)
         if (function->parameters[i].length_of == (int32_t)(parameter - function->parameters))
@@ -76,14 +75,14 @@ static const char *capacity_name(const struct function *function, const struct p
     return NULL;
 }
 
-static bool find_room(struct call *call, const struct parameter *parameter, tn_value input, uint64_t *room) {
+static bool requested_capacity(struct call *call, const struct parameter *parameter, tn_value input, uint64_t *room) {
     *room = parameter->size != 0 ? parameter->size : parameter->capacity;
     const char *name = parameter->capacity_max != 0 ? capacity_name(call->function, parameter) : NULL;
-    tn_value asked = name != NULL ? tn.value->get(input, name) : NULL;
-    struct place place = {NULL, name, 0};
+    tn_value requested = name != NULL ? tn.value->get(input, name) : NULL;
+    struct value_path place = {NULL, name, 0};
     int64_t number;
-    if (asked == NULL) return true;
-    if (tn.value->as_int(asked, &number) != TN_OK || number < 0 || (uint64_t)number > parameter->capacity_max)
+    if (requested == NULL) return true;
+    if (tn.value->as_int(requested, &number) != TN_OK || number < 0 || (uint64_t)number > parameter->capacity_max)
         return conversion_fail(&call->conversion, &place, "INVALID_INPUT", "expected an integer from 0 to %" PRIu64,
                                parameter->capacity_max);
     *room = (uint64_t)number;
@@ -92,10 +91,10 @@ static bool find_room(struct call *call, const struct parameter *parameter, tn_v
 
 static bool buffer_in(struct call *call, const struct parameter *parameter, struct argument *argument, tn_value value,
                       tn_value input) {
-    struct place place = {NULL, parameter->name, 0};
+    struct value_path place = {NULL, parameter->name, 0};
     const void *bytes = NULL;
     uint64_t room = 0;
-    if (!find_room(call, parameter, input, &room)) return false;
+    if (!requested_capacity(call, parameter, input, &room)) return false;
     if (parameter->direction != DIRECTION_OUT) {
         if (!convert_bytes(&call->conversion, &place, value, &bytes, &argument->length)) return false;
         if (parameter->size != 0 && argument->length != parameter->size)
@@ -104,7 +103,7 @@ static bool buffer_in(struct call *call, const struct parameter *parameter, stru
                                    parameter->size);
     }
     argument->room = argument->length > room ? argument->length : room;
-    argument->memory = take(call, argument->room);
+    argument->memory = call_alloc(call, argument->room);
     if (argument->memory != NULL && bytes != NULL && argument->length > 0)
         memcpy(argument->memory, bytes, argument->length);
     return argument->memory != NULL;
@@ -112,12 +111,12 @@ static bool buffer_in(struct call *call, const struct parameter *parameter, stru
 
 static bool memory_in(struct call *call, const struct parameter *parameter, struct argument *argument, tn_value value,
                       tn_value input) {
-    struct place place = {NULL, parameter->name, 0};
+    struct value_path place = {NULL, parameter->name, 0};
     bool text_buffer = parameter->type->kind == TYPE_STRING && parameter->capacity != 0;
     if (parameter->type->kind == TYPE_BUFFER) return buffer_in(call, parameter, argument, value, input);
-    if (text_buffer && !find_room(call, parameter, input, &argument->room)) return false;
-    /* A text's buffer has one byte that the function is not told of: it ends there at the latest. */
-    argument->memory = take(call, text_buffer ? argument->room + 1 : parameter->type->size);
+    if (text_buffer && !requested_capacity(call, parameter, input, &argument->room)) return false;
+    /* A text buffer has one extra zero byte after the capacity that the function sees, so it is always terminated. */
+    argument->memory = call_alloc(call, text_buffer ? argument->room + 1 : parameter->type->size);
     if (argument->memory == NULL) return false;
     return parameter->direction == DIRECTION_OUT ||
            convert_in(&call->conversion, &place, parameter->type, value, argument->memory);
@@ -125,15 +124,16 @@ static bool memory_in(struct call *call, const struct parameter *parameter, stru
 
 static bool argument_in(struct call *call, const struct parameter *parameter, struct argument *argument, tn_value input,
                         uint32_t *known) {
-    struct place place = {NULL, parameter->name, 0};
+    struct value_path place = {NULL, parameter->name, 0};
     tn_value value = parameter->fixed ? NULL : tn.value->get(input, parameter->name);
-    bool asked = parameter_is_asked(call->function, parameter);
-    if (value != NULL && asked) ++*known;
+    bool is_input = parameter_is_input(call->function, parameter);
+    if (value != NULL && is_input) ++*known;
     if (value == NULL) value = parameter->value;
-    if (asked && parameter->length_of != NOBODY) return true; /* a buffer's room: find_room has it */
-    if (asked && value == NULL && !parameter->nullable)
+    if (is_input && parameter->length_of != NO_PARAMETER)
+        return true; /* requested_capacity reads a buffer's capacity */
+    if (is_input && value == NULL && !parameter->nullable)
         return conversion_fail(&call->conversion, &place, "INVALID_INPUT", "is missing");
-    bool null = asked && parameter->nullable && (value == NULL || tn.value->kind(value) == TN_NULL);
+    bool null = is_input && parameter->nullable && (value == NULL || tn.value->kind(value) == TN_NULL);
     if (null || (parameter->fixed && tn.value->kind(value) == TN_NULL)) return true;
     if (is_pointed_to(parameter)) {
         bool good = memory_in(call, parameter, argument, value, input);
@@ -146,11 +146,11 @@ static bool argument_in(struct call *call, const struct parameter *parameter, st
     return convert_in(&call->conversion, &place, parameter->type, value, &argument->passed);
 }
 
-/* A length goes in by value, or in the integer that a pointer leads to. */
+/* Passes a length by value, or in the integer that a pointer points to. */
 static bool length_in(struct call *call, const struct parameter *parameter, struct argument *argument) {
-    struct place place = {NULL, parameter->name, 0};
+    struct value_path place = {NULL, parameter->name, 0};
     if (parameter->direction != DIRECTION_IN) {
-        if (argument->memory == NULL) argument->memory = take(call, parameter->type->size);
+        if (argument->memory == NULL) argument->memory = call_alloc(call, parameter->type->size);
         if (argument->memory == NULL) return false;
         argument->passed.pointer = argument->memory;
     }
@@ -162,14 +162,14 @@ static bool length_in(struct call *call, const struct parameter *parameter, stru
     type_range(parameter->type, &least, &most);
     if (length > most)
         return conversion_fail(&call->conversion, &place, "INVALID_INPUT",
-                               "a buffer of %" PRIu64 " bytes is longer than its length can say (%s)", length,
+                               "a buffer of %" PRIu64 " bytes does not fit its length parameter (%s)", length,
                                parameter->type->name);
     type_store(parameter->type, length,
                parameter->direction == DIRECTION_IN ? (void *)&argument->passed : argument->memory);
     return true;
 }
 
-static bool unknown_argument(struct call *call, tn_value input) {
+static bool check_unknown_arguments(struct call *call, tn_value input) {
     const struct function *function = call->function;
     for (uint64_t i = 0; i < tn.value->count(input); i++) {
         tn_value key = NULL, value = NULL;
@@ -177,9 +177,9 @@ static bool unknown_argument(struct call *call, tn_value input) {
         (void)tn.value->entry(input, i, &key, &value);
         struct nearest nearest = {.name = tn_chars(key, NULL)};
         for (uint32_t j = 0; j < function->count; j++) {
-            if (!parameter_is_asked(function, &function->parameters[j])) continue;
+            if (!parameter_is_input(function, &function->parameters[j])) continue;
             there |= strcmp(function->parameters[j].name, nearest.name) == 0;
-            nearest_offer(&nearest, function->parameters[j].name);
+            nearest_add_candidate(&nearest, function->parameters[j].name);
         }
         if (!there)
             return conversion_fail(&call->conversion, NULL, "INVALID_INPUT", "%s has no argument `%.60s`%s%s%s",
@@ -189,7 +189,7 @@ static bool unknown_argument(struct call *call, tn_value input) {
     return true;
 }
 
-static bool all_in(struct call *call, tn_value input) {
+static bool arguments_in(struct call *call, tn_value input) {
     const struct function *function = call->function;
     uint32_t known = 0;
     bool good = true;
@@ -198,18 +198,18 @@ static bool all_in(struct call *call, tn_value input) {
                                tn_kind_name(input));
     for (uint32_t i = 0; good && i < function->count; i++) {
         const struct parameter *parameter = &function->parameters[i];
-        if (parameter->length_of == NOBODY || parameter_is_asked(function, parameter))
+        if (parameter->length_of == NO_PARAMETER || parameter_is_input(function, parameter))
             good = argument_in(call, parameter, &call->arguments[i], input, &known);
     }
     for (uint32_t i = 0; good && i < function->count; i++)
-        if (function->parameters[i].length_of != NOBODY)
+        if (function->parameters[i].length_of != NO_PARAMETER)
             good = length_in(call, &function->parameters[i], &call->arguments[i]);
-    return good && (known == tn.value->count(input) || unknown_argument(call, input));
+    return good && (known == tn.value->count(input) || check_unknown_arguments(call, input));
 }
 
 /* ---- Failure ---- */
 
-static bool has_failed(const struct call *call) {
+static bool call_has_failed(const struct call *call) {
     const struct function *function = call->function;
     int64_t number = (int64_t)call->result.bits;
     switch (function->failure) {
@@ -226,16 +226,16 @@ static bool has_failed(const struct call *call) {
     return true;
 }
 
-/* What the library has to say of its failure; NULL: nothing. */
+/* Returns the library's text about the failure, or NULL. */
 static const char *failure_text(const struct call *call) {
     const struct function *function = call->function;
     const struct parameter *of =
-        function->text_of == RESULT ? &function->result : &function->parameters[function->text_of];
+        function->text_argument == RESULT ? &function->result : &function->parameters[function->text_argument];
     const char *(*text)(void) = NULL;
     if (function->text == NULL) return NULL;
     uint64_t bits = call->result.bits;
-    if (function->text_of != RESULT) {
-        const struct argument *argument = &call->arguments[function->text_of];
+    if (function->text_argument != RESULT) {
+        const struct argument *argument = &call->arguments[function->text_argument];
         bits = argument->passed.bits;
         if (of->direction != DIRECTION_IN) memcpy(&bits, argument->memory, of->type->size);
     }
@@ -257,7 +257,7 @@ static const char *failure_text(const struct call *call) {
     return of_int((int)type_load(of->type, &bits));
 }
 
-static void say_failure(struct call *call) {
+static void describe_failure(struct call *call) {
     const struct function *function = call->function;
     const char *text = failure_text(call), *name = call->error != 0 ? strerrorname_np(call->error) : NULL;
     enum type_kind kind = function->result.type->kind;
@@ -274,7 +274,7 @@ static void say_failure(struct call *call) {
     } else if (function->failure == FAILURE_NULL) {
         (void)snprintf(returned, sizeof returned, " and returned NULL");
     }
-    if (function->tells_errno && call->error != 0) {
+    if (function->reports_errno && call->error != 0) {
         (void)snprintf(system, sizeof system, "%s%s (%s)", text != NULL ? "; " : ": ",
                        strerror_r(call->error, buffer, sizeof buffer), name != NULL ? name : "?");
         tn_put_int(builder, "errno", call->error);
@@ -289,44 +289,44 @@ static void say_failure(struct call *call) {
 
 /* ---- Out ---- */
 
-/* How many bytes of the buffer are the function's. */
-static bool written(struct call *call, const struct parameter *parameter, uint64_t room, uint64_t otherwise,
-                    uint64_t *out) {
+/* Stores the number of bytes that the function wrote. False if the number is impossible. */
+static bool written_length(struct call *call, const struct parameter *parameter, uint64_t room, uint64_t otherwise,
+                           uint64_t *out) {
     const struct function *function = call->function;
-    struct place place = {NULL, parameter->name, 0};
+    struct value_path place = {NULL, parameter->name, 0};
     uint64_t length = otherwise;
     const struct type *type = NULL;
     if (parameter->length == RESULT) {
         type = function->result.type;
         length = call->result.bits;
-    } else if (parameter->length != NOBODY && function->parameters[parameter->length].direction != DIRECTION_IN) {
+    } else if (parameter->length != NO_PARAMETER && function->parameters[parameter->length].direction != DIRECTION_IN) {
         type = function->parameters[parameter->length].type;
         length = type_load(type, call->arguments[parameter->length].memory);
     }
     if (type != NULL && type->is_signed && (int64_t)length < 0)
         return conversion_fail(&call->conversion, &place, "INVALID_OUTPUT",
-                               "the function says that it has %" PRId64 " bytes", (int64_t)length);
+                               "the function reported a length of %" PRId64 " bytes", (int64_t)length);
     if (length > room)
         return conversion_fail(&call->conversion, &place, "INVALID_OUTPUT",
-                               "the function says that it has %" PRIu64 " bytes, and there was room for %" PRIu64,
+                               "the function reported a length of %" PRIu64 " bytes, but the buffer has %" PRIu64,
                                length, room);
     *out = length;
     return true;
 }
 
 static tn_value bytes_out(struct call *call, const struct parameter *parameter, const void *bytes, uint64_t length) {
-    struct place place = {NULL, parameter->name, 0};
+    struct value_path place = {NULL, parameter->name, 0};
     return parameter->as_text ? convert_text(&call->conversion, &place, bytes, length)
                               : tn.value->make_bytes(bytes, length);
 }
 
 static tn_value argument_out(struct call *call, const struct parameter *parameter, const struct argument *argument) {
-    struct place place = {NULL, parameter->name, 0};
+    struct value_path place = {NULL, parameter->name, 0};
     uint64_t length = 0;
     if (parameter->type->kind == TYPE_BUFFER) {
         uint64_t otherwise = parameter->direction == DIRECTION_INOUT ? argument->length : argument->room;
         if (parameter->size != 0) otherwise = parameter->size;
-        return written(call, parameter, argument->room, otherwise, &length)
+        return written_length(call, parameter, argument->room, otherwise, &length)
                    ? bytes_out(call, parameter, argument->memory, length)
                    : NULL;
     }
@@ -337,14 +337,14 @@ static tn_value argument_out(struct call *call, const struct parameter *paramete
 
 static tn_value result_out(struct call *call) {
     const struct parameter *result = &call->function->result;
-    struct place place = {NULL, result->name, 0};
+    struct value_path place = {NULL, result->name, 0};
     uint64_t length = 0;
     if (result->type->kind == TYPE_BUFFER || result->type->kind == TYPE_STRUCT) {
         const void *memory = call->result.pointer;
         if (memory == NULL) return tn.value->make_null();
         if (result->type->kind == TYPE_STRUCT) return convert_out(&call->conversion, &place, result->type, memory);
-        return written(call, result, BUFFER_MAX, result->size, &length) ? bytes_out(call, result, memory, length)
-                                                                        : NULL;
+        return written_length(call, result, BUFFER_MAX, result->size, &length) ? bytes_out(call, result, memory, length)
+                                                                               : NULL;
     }
     if (result->type->kind != TYPE_INTEGER && result->type->kind != TYPE_ENUM && result->type->kind != TYPE_BOOL)
         return convert_out(&call->conversion, &place, result->type, &call->result);
@@ -353,26 +353,27 @@ static tn_value result_out(struct call *call) {
     return convert_out(&call->conversion, &place, result->type, &scratch);
 }
 
-static tn_value all_out(struct call *call) {
+static tn_value results_out(struct call *call) {
     const struct function *function = call->function;
     tn_builder *builder = tn.value->builder();
     bool good = true;
     tn.value->begin(builder, TN_OBJECT);
     for (uint32_t i = 0; good && i <= function->count; i++) { /* the result, then the parameters */
         const struct parameter *parameter = i == 0 ? &function->result : &function->parameters[i - 1];
-        if (i == 0 ? !result_is_given(function) : !parameter_is_given(function, parameter)) continue;
+        if (i == 0 ? !result_is_output(function) : !parameter_is_output(function, parameter)) continue;
         tn_value value = i == 0 ? result_out(call) : argument_out(call, parameter, &call->arguments[i - 1]);
         good = value != NULL;
         if (good) tn_put_take(builder, parameter->name, value);
     }
     if (good) tn.value->end(builder);
     tn_value output = tn.value->finish(builder);
-    if (output == NULL) (void)conversion_fail(&call->conversion, NULL, "NO_MEMORY", "there is no memory left");
+    if (output == NULL) (void)conversion_fail(&call->conversion, NULL, "NO_MEMORY", "out of memory");
     return output;
 }
 
-/* Texts that were given away to us; and, of a call that failed, handles that nobody will get to know. */
-static void free_given(const struct call *call, bool failed) {
+/* Frees the returned texts that we own. After a failed call, also frees handles that were not returned to the caller.
+ */
+static void free_results(const struct call *call, bool failed) {
     const struct function *function = call->function;
     for (uint32_t i = 0; i <= function->count; i++) {
         const struct parameter *parameter = i == 0 ? &function->result : &function->parameters[i - 1];
@@ -384,13 +385,14 @@ static void free_given(const struct call *call, bool failed) {
             memcpy(&pointer, call->arguments[i - 1].memory, sizeof pointer);
         if (pointer == NULL) continue;
         if (parameter->free != NULL) parameter->free(pointer);
-        if (failed && type->kind == TYPE_HANDLE && type->free != NULL && !handle_is_kept(type, pointer))
+        if (failed && type->kind == TYPE_HANDLE && type->free != NULL && !handle_is_registered(type, pointer))
             type->free(pointer);
     }
 }
 
-/* libffi widens what is smaller than a register: here it has 64 bits, with its sign. */
-static void settle_result(struct call *call) {
+/* libffi widens a small integer result to a register. This converts it to 64 bits, sign-extended if its type is signed.
+ */
+static void widen_result(struct call *call) {
     const struct type *type = call->function->result.type;
     if (type->kind != TYPE_INTEGER && type->kind != TYPE_ENUM && type->kind != TYPE_BOOL) return;
     uint64_t bits = type->size < sizeof call->result.integer ? (uint64_t)call->result.integer : call->result.bits;
@@ -398,30 +400,30 @@ static void settle_result(struct call *call) {
     call->result.bits = type_load(type, &call->result);
 }
 
-static tn_value invoke(struct call *call) {
+static tn_value call_invoke(struct call *call) {
     const struct function *function = call->function;
-    void **values = take(call, (function->count + 1) * sizeof *values);
+    void **values = call_alloc(call, (function->count + 1) * sizeof *values);
     if (values == NULL) return NULL;
     for (uint32_t i = 0; i < function->count; i++) values[i] = &call->arguments[i].passed;
     errno = 0;
-    ffi_call((ffi_cif *)(uintptr_t)&function->cif, function->address, &call->result, values); /* it only reads it */
+    ffi_call((ffi_cif *)(uintptr_t)&function->cif, function->address, &call->result, values); /* libffi only reads it */
     call->error = errno;
-    settle_result(call);
-    bool failed = has_failed(call);
-    conversion_settle(&call->conversion, !failed);
-    if (failed) say_failure(call);
-    tn_value output = failed ? NULL : all_out(call);
-    free_given(call, output == NULL);
+    widen_result(call);
+    bool failed = call_has_failed(call);
+    conversion_release_handles(&call->conversion, !failed);
+    if (failed) describe_failure(call);
+    tn_value output = failed ? NULL : results_out(call);
+    free_results(call, output == NULL);
     return output;
 }
 
-tn_value call_run(struct call *call, tn_value input) {
+tn_value function_call_run(struct call *call, tn_value input) {
     struct library *library = call->function->library;
-    call->arguments = take(call, (call->function->count + 1) * sizeof *call->arguments);
+    call->arguments = call_alloc(call, (call->function->count + 1) * sizeof *call->arguments);
     if (call->arguments == NULL) return NULL;
     if (!library->thread_safe) pthread_mutex_lock(&library->lock);
-    tn_value output = all_in(call, input) ? invoke(call) : NULL;
-    conversion_settle(&call->conversion, false);
+    tn_value output = arguments_in(call, input) ? call_invoke(call) : NULL;
+    conversion_release_handles(&call->conversion, false);
     if (!library->thread_safe) pthread_mutex_unlock(&library->lock);
     return output;
 }

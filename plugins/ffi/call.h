@@ -1,11 +1,13 @@
 /*
- * call.h - one call of a described function: arguments from a value, the result as one.
+ * call.h - one call of a described function. The arguments and the result are values.
  *
- *     struct call *call = call_new(function);
- *     tn_value result = call_run(call, input);            // one reference; NULL: call_code, call_message, call_detail
- *     call_free(call);
+ *     struct call *call = function_call_new(function);
+ *     tn_value result = function_call_run(call, input);   // one reference; NULL on failure
+ *     if (result == NULL) log(function_call_code(call), function_call_message(call));
+ *     function_call_free(call);
  *
- * [worker] The library's lock is held while its code runs, unless it is declared safe for threads.
+ * Thread: a worker. The library's lock is held while its code runs, unless the library is declared `thread_safe`.
+ * function_call_code, function_call_message and function_call_detail describe a failure until function_call_free.
  */
 #ifndef TENON_PLUGINS_FFI_CALL_H
 #define TENON_PLUGINS_FFI_CALL_H
@@ -13,11 +15,11 @@
 #include "describe.h"
 
 struct call;
-struct call *call_new(const struct function *function); /* NULL without memory */
-tn_value call_run(struct call *call, tn_value input);
-const char *call_code(const struct call *call);
-const char *call_message(const struct call *call);
-tn_value call_detail(const struct call *call); /* borrowed; may be NULL */
-void call_free(struct call *call);
+struct call *function_call_new(const struct function *function); /* NULL if memory is exhausted */
+tn_value function_call_run(struct call *call, tn_value input);
+const char *function_call_code(const struct call *call);
+const char *function_call_message(const struct call *call);
+tn_value function_call_detail(const struct call *call); /* borrowed; may be NULL */
+void function_call_free(struct call *call);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * describe.c - a library from its description: the top level, and what all parts of the reader share.
+ * describe.c - reads the top level of a library's description, and implements the helpers that all readers share.
  *
- * Types, then constants, then functions: each may use only what was read before it, so nothing can be circular.
+ * Constants are read first, then types, then functions. Each may only refer to what was read before it, so a
+ * description cannot be circular.
  */
 #include "describe.h"
 #include "reader.h"
@@ -22,7 +23,7 @@ void faults_add(struct faults *faults, const char *format, ...) {
     log_fault(message);
 }
 
-void faults_end(const struct faults *faults) {
+void faults_log_rest(const struct faults *faults) {
     char message[64];
     if (faults->count <= FAULTS_MAX) return;
     (void)snprintf(message, sizeof message, "and %u more faults", faults->count - FAULTS_MAX);
@@ -46,20 +47,20 @@ bool reader_fault(struct reader *reader, const struct node *node, const char *fo
 
 /* ---- Shared by the readers ---- */
 
-void *reader_take(struct reader *reader, size_t count, size_t size) {
-    void *memory = arena_take(&reader->library->arena, count * size);
-    if (memory == NULL) (void)reader_fault(reader, NULL, "there is no memory left");
+void *reader_alloc(struct reader *reader, size_t count, size_t size) {
+    void *memory = tn_arena_alloc(&reader->library->arena, count * size);
+    if (memory == NULL) (void)reader_fault(reader, NULL, "out of memory");
     return memory;
 }
 
-bool reader_keys(struct reader *reader, const struct node *node, const char *what, const char *const *keys) {
+bool reader_check_keys(struct reader *reader, const struct node *node, const char *what, const char *const *keys) {
     bool good = true;
     if (node == NULL || node->kind != NODE_MAPPING) return reader_fault(reader, node, "%s must be a mapping", what);
     for (uint32_t i = 0; i < node->count; i++) {
         const struct node *key = node->items[2 * i];
         struct nearest nearest = {.name = key->text};
         const char *const *known = keys;
-        while (*known != NULL && strcmp(*known, key->text) != 0) nearest_offer(&nearest, *known++);
+        while (*known != NULL && strcmp(*known, key->text) != 0) nearest_add_candidate(&nearest, *known++);
         if (*known != NULL) continue;
         good = reader_fault(reader, key, "%s has no key `%.60s`%s%s%s", what, key->text,
                             nearest.best != NULL ? "; did you mean `" : "", nearest.best != NULL ? nearest.best : "",
@@ -93,10 +94,11 @@ const char *reader_name(struct reader *reader, const struct node *mapping, const
     return NULL;
 }
 
-bool reader_truth(struct reader *reader, const struct node *mapping, const char *key) {
+bool reader_boolean(struct reader *reader, const struct node *mapping, const char *key) {
     const struct node *node = node_get(mapping, key);
     bool truth = false;
-    if (node != NULL && !node_truth(node, &truth)) (void)reader_fault(reader, node, "`%s` must be true or false", key);
+    if (node != NULL && !node_boolean(node, &truth))
+        (void)reader_fault(reader, node, "`%s` must be true or false", key);
     return truth;
 }
 
@@ -110,7 +112,7 @@ bool reader_integer(struct reader *reader, const struct node *node, const char *
             *out = library->constants[i].value;
             return true;
         }
-        nearest_offer(&nearest, library->constants[i].name);
+        nearest_add_candidate(&nearest, library->constants[i].name);
     }
     if (name == NULL) return reader_fault(reader, node, "%s must be an integer, or the name of a constant", what);
     return reader_fault(reader, node, "%s: `%.60s` is neither an integer nor one of the constants%s%s%s", what, name,
@@ -134,8 +136,8 @@ bool reader_values(struct reader *reader, const struct node *node, struct named_
     if (node == NULL || node->kind == NODE_SCALAR || node->count == 0)
         return reader_fault(reader, node, "the values must be a mapping of names to integers, or a list of constants");
     if (node->count > VALUES_MAX)
-        return reader_fault(reader, node, "found %u values, at most %u are read", node->count, VALUES_MAX);
-    struct named_value *values = reader_take(reader, node->count, sizeof *values);
+        return reader_fault(reader, node, "found %u values, the limit is %u", node->count, VALUES_MAX);
+    struct named_value *values = reader_alloc(reader, node->count, sizeof *values);
     if (values == NULL) return false;
     for (uint32_t i = 0; i < node->count; i++) {
         const struct node *name = list ? node->items[i] : node->items[2 * i];
@@ -153,22 +155,23 @@ bool reader_values(struct reader *reader, const struct node *node, struct named_
 
 static const char *read_file_name(struct reader *reader, const struct node *root, const char *folder) {
     const char *file = reader_text(reader, root, "library");
-    if (node_get(root, "library") == NULL) (void)reader_fault(reader, root, "`library` is missing: which one is it?");
+    if (node_get(root, "library") == NULL)
+        (void)reader_fault(reader, root, "`library` is missing; name the shared library");
     if (file == NULL || folder == NULL || *file == '/' || strchr(file, '/') == NULL) return file;
-    return arena_format(&reader->library->arena, "%s/%s", folder, file);
+    return tn_arena_format(&reader->library->arena, "%s/%s", folder, file);
 }
 
 static void read_functions(struct reader *reader, const struct node *list) {
     struct library *library = reader->library;
     if (list == NULL || list->kind != NODE_LIST || list->count == 0) {
-        (void)reader_fault(reader, list, "`functions` must be a list of functions, and not empty");
+        (void)reader_fault(reader, list, "`functions` must be a list with at least one function");
         return;
     }
     if (list->count > FUNCTIONS_MAX) {
-        (void)reader_fault(reader, list, "found %u functions, at most %u are read", list->count, FUNCTIONS_MAX);
+        (void)reader_fault(reader, list, "found %u functions, the limit is %u", list->count, FUNCTIONS_MAX);
         return;
     }
-    library->functions = reader_take(reader, list->count, sizeof *library->functions);
+    library->functions = reader_alloc(reader, list->count, sizeof *library->functions);
     for (uint32_t i = 0; library->functions != NULL && i < list->count; i++) {
         struct function *function = &library->functions[library->count++];
         function->library = library;
@@ -183,11 +186,11 @@ static void read_library(struct reader *reader, const struct node *root, const c
     static const char *const keys[] = {"name",  "library",   "description", "thread_safe", "constants",
                                        "types", "functions", "effects",     NULL};
     struct library *library = reader->library;
-    if (!reader_keys(reader, root, "a description", keys) && root->kind != NODE_MAPPING) return;
+    if (!reader_check_keys(reader, root, "a description", keys) && root->kind != NODE_MAPPING) return;
     library->name = reader_name(reader, root, "name");
     library->file = read_file_name(reader, root, folder);
     library->description = reader_text(reader, root, "description");
-    library->thread_safe = reader_truth(reader, root, "thread_safe");
+    library->thread_safe = reader_boolean(reader, root, "thread_safe");
     reader->effects = node_get(root, "effects");
     if (node_get(root, "constants") != NULL)
         (void)reader_values(reader, node_get(root, "constants"), &library->constants, &library->constant_count);
@@ -201,14 +204,14 @@ struct library *library_read(const char *text, size_t length, const char *where,
     uint32_t before = faults->count;
     const char *why = NULL;
     if (library == NULL) {
-        faults_add(faults, "%s: there is no memory left", where);
+        faults_add(faults, "%s: out of memory", where);
         return NULL;
     }
     *library = (struct library){.where = ""};
     pthread_mutex_init(&library->lock, NULL);
     struct reader reader = {.library = library, .faults = faults, .positions = folder != NULL};
-    const char *kept = arena_text(&library->arena, where, strlen(where));
-    if (kept != NULL) library->where = kept;
+    const char *copy = tn_arena_copy(&library->arena, where, strlen(where));
+    if (copy != NULL) library->where = copy;
     const struct node *root = tree_read(&library->arena, text, length, &why);
     if (root == NULL)
         faults_add(faults, "%s:%s", where, why);
@@ -230,7 +233,7 @@ bool library_open(struct library *library, struct faults *faults) {
     }
     for (struct type *type = library->types; type != NULL; type = type->next) {
         if (type->kind != TYPE_HANDLE || type->free_name == NULL) continue;
-        void *address = symbol_find(library->handle, type->free_name);
+        void *address = symbol_lookup(library->handle, type->free_name);
         if (address == NULL)
             faults_add(faults, "%s: type `%s`: %s has no function `%s`", library->where, type->name, library->file,
                        type->free_name);
@@ -246,6 +249,6 @@ void library_free(struct library *library) {
     for (uint32_t i = 0; i < library->count; i++) function_free(&library->functions[i]);
     if (library->handle != NULL) dlclose(library->handle);
     pthread_mutex_destroy(&library->lock);
-    arena_finish(&library->arena);
+    tn_arena_free(&library->arena);
     tn.core->release(tn.host, library);
 }

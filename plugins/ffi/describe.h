@@ -1,9 +1,9 @@
 /*
- * describe.h - a shared library and its functions, as a description says they are: the model that all else works on.
+ * describe.h - a shared library and its functions, as a description declares them.
  *
- * Made once, when the plugin is initialised, and not changed any more: it may be read from any thread. What cannot be
- * found wrong (a type that is not the function's real one) is taken for true; all that can be is a fault, and a library
- * with faults is not used.
+ * Built once, when the plugin is initialised, and immutable afterwards, so any thread may read it. Mistakes that cannot
+ * be detected (a type that is not the function's real one) are trusted. Everything else is a fault, and a library with
+ * faults is not used.
  *
  *     struct library *library = library_read(text, length, "/etc/tenon/zlib.yaml", "/etc/tenon", &faults);
  *     if (library != NULL && library_open(library, &faults)) ...
@@ -12,14 +12,14 @@
 #ifndef TENON_PLUGINS_FFI_DESCRIBE_H
 #define TENON_PLUGINS_FFI_DESCRIBE_H
 
-#include "arena.h"
 #include <ffi.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <tenon/easy.h>
+#include <tenon/util/arena.h>
 
-/* Bounds of a description. */
+/* Limits of a description. */
 #define LIBRARIES_MAX  100u
 #define FUNCTIONS_MAX  2000u /* of a library */
 #define TYPES_MAX      1000u
@@ -27,8 +27,8 @@
 #define FIELDS_MAX     256u
 #define VALUES_MAX     4096u       /* of an enumeration; constants of a library */
 #define STRUCT_MAX     (1u << 20)  /* bytes of a struct */
-#define BUFFER_MAX     (64u << 20) /* bytes of a buffer; of a text that a function gives */
-#define FAULTS_MAX     20u         /* told; further ones are counted */
+#define BUFFER_MAX     (64u << 20) /* bytes of a buffer, or of a text that a function returns */
+#define FAULTS_MAX     20u         /* faults that are logged; further ones are only counted */
 
 enum type_kind {
     TYPE_VOID,
@@ -53,8 +53,8 @@ struct type {
     const char *name;
     enum type_kind kind;
     bool is_signed;
-    uint32_t size, alignment; /* in memory; of strings, buffers and handles: a pointer's */
-    ffi_type *ffi;            /* how it is passed; of structs: a pointer */
+    uint32_t size, alignment; /* in memory; strings, buffers and handles have the size of a pointer */
+    ffi_type *ffi;            /* how it is passed; a struct is passed as a pointer */
     /* Enumerations. */
     const struct type *base;
     struct named_value *values;
@@ -73,30 +73,30 @@ struct field {
     const char *name, *description;
     const struct type *type;
     uint32_t offset;
-    uint32_t count; /* of an array; 0: none */
-    uint32_t chars; /* of a char array that holds a text; 0: none */
+    uint32_t count; /* length of an array; 0: not an array */
+    uint32_t chars; /* size of a char array that holds a text; 0: not a char array */
 };
 
 enum direction { DIRECTION_IN, DIRECTION_OUT, DIRECTION_INOUT };
 
-#define NOBODY (-1) /* no parameter */
-#define RESULT (-2) /* the function's result */
+#define NO_PARAMETER (-1) /* no parameter */
+#define RESULT       (-2) /* the function's result */
 
 struct parameter {
     const char *name, *description;
     const struct type *type;
     enum direction direction;
     bool nullable;
-    bool fixed;            /* `value` is passed, and nobody is asked */
-    tn_value value;        /* fixed, or the default where not NULL; owned */
-    int32_t length_of;     /* the buffer (or RESULT) whose length this is; NOBODY */
-    int32_t length;        /* of a buffer or text in a buffer: who has its length (or RESULT); NOBODY */
-    uint64_t size;         /* of a buffer: exactly as many bytes; 0: not said */
-    uint64_t capacity;     /* of one that is written: room */
-    uint64_t capacity_max; /* the caller may ask for as much; 0: may not */
+    bool fixed;            /* `value` is always passed; it is not an argument of the tool */
+    tn_value value;        /* the fixed value or the default; NULL: neither; owned */
+    int32_t length_of;     /* the buffer (or RESULT) whose length this is, or NO_PARAMETER */
+    int32_t length;        /* of a buffer: the parameter (or RESULT) that holds its length, or NO_PARAMETER */
+    uint64_t size;         /* exact size of a buffer in bytes; 0: not fixed */
+    uint64_t capacity;     /* bytes that the function may write */
+    uint64_t capacity_max; /* the caller may request a capacity up to this; 0: it may not */
     bool as_text;          /* a buffer's bytes are shown as text */
-    bool frees;            /* the handle is gone after the call */
-    const char *free_name; /* frees a text that the function gave */
+    bool frees;            /* the call frees the handle */
+    const char *free_name; /* frees a text that the function returned */
     void (*free)(void *pointer);
 };
 
@@ -113,17 +113,17 @@ enum failure {
 struct function {
     const char *id, *name, *symbol, *title, *documentation;
     struct library *library;
-    struct parameter result; /* its type is void where there is none */
+    struct parameter result; /* its type is void if there is no result */
     struct parameter *parameters;
     uint32_t count;
     enum failure failure;
-    bool tells_errno;
-    int64_t *unless; /* results that are no failures */
+    bool reports_errno;
+    int64_t *unless; /* results that are not failures */
     uint32_t unless_count;
-    const char *text_name; /* a function that gives a failure's text … */
-    int32_t text_of;       /* … of this parameter, or RESULT */
+    const char *error_text_name; /* a function that returns the failure's text, */
+    int32_t text_argument;       /* called with this parameter, or RESULT */
     void (*text)(void);
-    tn_value effects; /* owned; NULL: not said */
+    tn_value effects; /* owned; NULL: not declared */
     bool idempotent;
     void (*address)(void);
     ffi_cif cif;
@@ -132,8 +132,8 @@ struct function {
 
 struct library {
     struct library *next;
-    struct arena arena;
-    const char *where; /* the file, or the place in the configuration */
+    struct tn_arena arena;
+    const char *where; /* the file, or the path in the configuration */
     const char *name, *file, *description;
     bool thread_safe;
     pthread_mutex_t lock; /* held in calls, unless thread_safe */
@@ -145,45 +145,45 @@ struct library {
     uint32_t count;
 };
 
-/* What is wrong, told to the log one by one. */
+/* Counts the faults of descriptions. Each is logged when it is found. */
 struct faults {
     uint32_t count;
 };
 __attribute__((format(printf, 2, 3))) void faults_add(struct faults *faults, const char *format, ...);
-void faults_end(const struct faults *faults); /* how many more there were */
+void faults_log_rest(const struct faults *faults); /* logs the number of suppressed faults */
 
 /*
- * `where` is the file's name, or a place in the configuration; a library's relative path is taken from `folder` (NULL:
- * left as it is). NULL where faults were found.
+ * `where` is the file's name, or a place in the configuration. A library's relative path is resolved against `folder`
+ * (NULL: kept). Returns NULL if faults were found.
  */
 struct library *library_read(const char *text, size_t length, const char *where, const char *folder,
                              struct faults *faults);
-/* Opens it, and finds every function. False where faults were found. */
+/* Opens the library and finds every function. False if faults were found. */
 bool library_open(struct library *library, struct faults *faults);
 void library_free(struct library *library); /* NULL is allowed */
 
-/* schema.c: the component that a function is; one reference, NULL without memory. */
+/* schema.c: returns the component for a function (one reference), or NULL if memory is exhausted. */
 tn_value function_component(const struct function *function);
-/* Whether the parameter is one of the tool's arguments; whether it is part of its result. */
-bool parameter_is_asked(const struct function *function, const struct parameter *parameter);
-bool parameter_is_given(const struct function *function, const struct parameter *parameter);
-bool result_is_given(const struct function *function);
+/* True if the parameter is an argument of the tool / part of the tool's result. */
+bool parameter_is_input(const struct function *function, const struct parameter *parameter);
+bool parameter_is_output(const struct function *function, const struct parameter *parameter);
+bool result_is_output(const struct function *function);
 
 /* symbol.c */
-void *symbol_find(void *handle, const char *name);
-/* False where the symbol is known to be data. */
+void *symbol_lookup(void *handle, const char *name);
+/* False if the symbol is known to be data. */
 bool symbol_is_function(void *address);
-/* The exported function of the library itself whose name is nearest, or NULL. */
+/* Returns the function that the library exports with the nearest name, or NULL. */
 const char *symbol_nearest(void *handle, const char *name);
-/* The nearest of names offered one by one: start with best NULL. */
+/* Finds the nearest of several names: start with best NULL. */
 struct nearest {
     const char *name, *best;
     uint32_t distance;
 };
-void nearest_offer(struct nearest *nearest, const char *candidate);
+void nearest_add_candidate(struct nearest *nearest, const char *candidate);
 
 /* types.c */
 const struct type *type_builtin(const char *name);
-void type_offer_builtins(struct nearest *nearest);
+void type_add_builtins(struct nearest *nearest);
 
 #endif

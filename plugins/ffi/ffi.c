@@ -8,9 +8,10 @@
  *             - zlib.yaml
  *             - {name: libm, library: libm.so.6, functions: [{name: sqrt, parameters: […], returns: double}]}
  *
- * Its components are known once it is initialised. A wrong signature cannot be found: it runs in a process of its own
- * unless the operator says otherwise, so that the worst one takes only that along. All faults of all descriptions are
- * told, and none of them may be there: half of a tool pack is not what somebody asked for.
+ * The components are registered in init(). A wrong signature cannot be detected, so the plugin runs in a separate
+ * process unless the operator configures otherwise; a crash then ends only that process. All faults of all descriptions
+ * are logged. If there is any fault, the plugin registers no tool, because a partial tool pack would surprise the
+ * caller.
  */
 #include "call.h"
 #include "describe.h"
@@ -30,7 +31,7 @@ static struct library *libraries;
 
 /* ---- Descriptions ---- */
 
-static char *read_descriptor(int descriptor, const char *path, size_t *length, struct faults *faults) {
+static char *read_description_text(int descriptor, const char *path, size_t *length, struct faults *faults) {
     size_t size = 16384, used = 0;
     char *text = tn.core->alloc(tn.host, size);
     ssize_t got = 1;
@@ -47,14 +48,14 @@ static char *read_descriptor(int descriptor, const char *path, size_t *length, s
     *length = used;
     if (text != NULL && got == 0) return text;
     faults_add(faults, "%s: cannot be read: %s", path,
-               text == NULL ? "there is no memory left"
+               text == NULL ? "out of memory"
                : got < 0    ? strerror(errno)
                             : "it is too long");
     tn.core->release(tn.host, text);
     return NULL;
 }
 
-static struct library *read_file(const char *path, struct faults *faults) {
+static struct library *read_description_file(const char *path, struct faults *faults) {
     struct library *library = NULL;
     const char *slash = strrchr(path, '/');
     size_t length = 0;
@@ -63,20 +64,20 @@ static struct library *read_file(const char *path, struct faults *faults) {
         faults_add(faults, "%s: cannot be read: %s", path, strerror(errno));
         return NULL;
     }
-    char *text = read_descriptor(descriptor, path, &length, faults);
+    char *text = read_description_text(descriptor, path, &length, faults);
     (void)close(descriptor);
     if (text == NULL) return NULL;
-    struct arena arena = ARENA_INIT;
-    char *folder = slash != NULL ? arena_text(&arena, path, slash > path ? (size_t)(slash - path) : 1)
-                                 : arena_text(&arena, ".", 1);
+    struct tn_arena arena = TN_ARENA;
+    char *folder = slash != NULL ? tn_arena_copy(&arena, path, slash > path ? (size_t)(slash - path) : 1)
+                                 : tn_arena_copy(&arena, ".", 1);
     if (folder != NULL) library = library_read(text, length, path, folder, faults);
-    arena_finish(&arena);
+    tn_arena_free(&arena);
     tn.core->release(tn.host, text);
     return library;
 }
 
-/* One that stands in tenon.yaml: JSON is YAML, so it is read like a file's. */
-static struct library *read_inline(tn_value description, uint64_t index, struct faults *faults) {
+/* Reads a description that is written in tenon.yaml itself. Its JSON is valid YAML, so the same reader is used. */
+static struct library *read_inline_description(tn_value description, uint64_t index, struct faults *faults) {
     char where[96];
     uint64_t length = 0;
     tn_value json = tn.value->to_json(description);
@@ -92,14 +93,14 @@ static struct library *read_inline(tn_value description, uint64_t index, struct 
 static void add_library(struct library *library, struct faults *faults) {
     for (const struct library *other = libraries; other != NULL; other = other->next)
         if (strcmp(other->name, library->name) == 0)
-            faults_add(faults, "%s: the name `%s` is that of %s already", library->where, library->name, other->where);
+            faults_add(faults, "%s: the name `%s` is already used by %s", library->where, library->name, other->where);
     struct library **last = &libraries;
     while (*last != NULL) last = &(*last)->next;
     *last = library;
     (void)library_open(library, faults);
 }
 
-static void offer(struct faults *faults) {
+static void register_functions(struct faults *faults) {
     for (const struct library *library = libraries; library != NULL; library = library->next) {
         for (uint32_t i = 0; i < library->count; i++) {
             tn_value component = function_component(&library->functions[i]);
@@ -112,7 +113,7 @@ static void offer(struct faults *faults) {
     }
 }
 
-static void forget(void) {
+static void ffi_free_all(void) {
     handle_free_all();
     while (libraries != NULL) {
         struct library *library = libraries;
@@ -121,31 +122,32 @@ static void forget(void) {
     }
 }
 
-static int32_t init(void *self, tn_value config) {
+static int32_t ffi_init(void *self, tn_value config) {
     tn_value list = tn.value->get(config, "libraries");
     struct faults faults = {0};
     (void)self;
     for (uint64_t i = 0; i < tn.value->count(list); i++) {
         tn_value item = tn.value->at(list, i);
         const char *path = tn_chars(item, NULL);
-        struct library *library = path != NULL ? read_file(path, &faults) : read_inline(item, i, &faults);
+        struct library *library =
+            path != NULL ? read_description_file(path, &faults) : read_inline_description(item, i, &faults);
         if (library != NULL) add_library(library, &faults);
     }
-    if (faults.count == 0) offer(&faults);
-    faults_end(&faults);
+    if (faults.count == 0) register_functions(&faults);
+    faults_log_rest(&faults);
     if (faults.count == 0) return TN_OK;
-    forget();
+    ffi_free_all();
     return TN_INVALID;
 }
 
-static void deinit(void *self) {
+static void ffi_deinit(void *self) {
     (void)self;
-    forget();
+    ffi_free_all();
 }
 
-/* ---- Components: an instance is its function ---- */
+/* ---- Components: the instance is the struct function ---- */
 
-static int32_t create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
+static int32_t ffi_create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
     (void)self, (void)config;
     for (struct library *library = libraries; library != NULL; library = library->next) {
         for (uint32_t i = 0; i < library->count; i++) {
@@ -157,36 +159,36 @@ static int32_t create(void *self, const char *id, tn_value config, tn_binder *bi
     return tn.task->refuse(binder, "NOT_FOUND", "no description has this function");
 }
 
-static int32_t start(void *instance, tn_task task, tn_value input) {
+static int32_t ffi_start(void *instance, tn_task task, tn_value input) {
     const struct function *function = instance;
     if (tn.task->cancelled(task) == 1) return TN_CANCELLED;
-    struct call *call = call_new(function);
+    struct call *call = function_call_new(function);
     if (call == NULL) return TN_NO_MEMORY;
-    tn_value output = call_run(call, input);
+    tn_value output = function_call_run(call, input);
     if (output != NULL)
         (void)tn.task->complete(task, output);
     else
-        (void)(tn.task->fail)(task, call_code(call), call_message(call), call_detail(call));
+        (void)(tn.task->fail)(task, function_call_code(call), function_call_message(call), function_call_detail(call));
     tn_release(output);
-    call_free(call);
+    function_call_free(call);
     return TN_OK;
 }
 
-static void destroy(void *instance) { (void)instance; }
+static void ffi_destroy(void *instance) { (void)instance; }
 
-static const tn_component_1 components = {sizeof(tn_component_1), 0, create, start, NULL, NULL, destroy};
-static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, init, NULL, deinit};
+static const tn_component_1 components = {sizeof(tn_component_1), 0, ffi_create, ffi_start, NULL, NULL, ffi_destroy};
+static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, ffi_init, NULL, ffi_deinit};
 
 /* ---- Entry ---- */
 
-static const void *get(void *self, const char *id) {
+static const void *ffi_get_interface(void *self, const char *id) {
     (void)self;
     if (strcmp(id, TN_COMPONENT_1) == 0) return &components;
     return strcmp(id, TN_LIFECYCLE_1) == 0 ? &lifecycle : NULL;
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, get};
+    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, ffi_get_interface};
     if (tn_easy_entry(host) == NULL) return NULL; /* it fills `tn` */
     registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof *registry);
     if (registry != NULL) return &plugin;

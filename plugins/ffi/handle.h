@@ -1,11 +1,11 @@
 /*
- * handle.h - opaque pointers that functions gave, under names that a caller may have: "db:7".
+ * handle.h - names like "db:7" for opaque pointers that functions returned.
  *
- * A number is never used again. One pointer of one type has one name, however often it is given. A handle that is used
- * in a call cannot be freed by another. [any]
+ * A number is never reused. A pointer of one type always has the same name. A handle that a call uses cannot be freed
+ * by another call. Thread: any.
  *
- *     if (handle_keep(type, pointer, &number) != TN_OK) …                    // "TYPE:number"
- *     struct handle *handle; const char *why = handle_hold(type, number, false, &handle);
+ *     if (handle_register(type, pointer, &number) != TN_OK) …                    // "TYPE:number"
+ *     struct handle *handle; const char *why = handle_acquire(type, number, false, &handle);
  *     … handle_pointer(handle) …
  *     handle_release(handle, false);
  */
@@ -14,21 +14,21 @@
 
 #include "describe.h"
 
-#define HANDLES_MAX 65536u /* there at once */
+#define HANDLES_MAX 65536u /* at the same time */
 
 struct handle;
 
-/* TN_OK, TN_LIMIT, TN_NO_MEMORY. */
-int32_t handle_keep(const struct type *type, void *pointer, uint64_t *number);
-/* Whether the pointer has a name. */
-bool handle_is_kept(const struct type *type, const void *pointer);
-/* NULL and *out; or why not. `alone`: nobody else has it, or gets it before it is released. */
-const char *handle_hold(const struct type *type, uint64_t number, bool alone, struct handle **out);
+/* Returns TN_OK, TN_LIMIT or TN_NO_MEMORY. */
+int32_t handle_register(const struct type *type, void *pointer, uint64_t *number);
+/* True if the pointer has a name. */
+bool handle_is_registered(const struct type *type, const void *pointer);
+/* Returns NULL and *out, or the reason for the failure. With `exclusive`, no other call holds the handle until it is
+ * released. */
+const char *handle_acquire(const struct type *type, uint64_t number, bool exclusive, struct handle **out);
 void *handle_pointer(const struct handle *handle);
-/* `gone`: it is taken from the table; only where it was held alone. */
-void handle_release(struct handle *handle, bool gone);
-/* Frees what is left of every library, the newest first. [loop] No call is under way. */
+/* With `remove`, removes it from the table; only if it was held exclusively. */
+void handle_release(struct handle *handle, bool remove);
+/* Frees the remaining handles of every library, newest first. Thread: the loop; no call is in progress. */
 void handle_free_all(void);
-uint32_t handle_count(void);
 
 #endif

@@ -1,41 +1,42 @@
 /*
- * schema.c - the tool that a function is: its arguments and its result as JSON Schema, as narrow as its types.
+ * schema.c - builds the tool for a function: JSON Schemas of the arguments and the result, as narrow as the types.
  *
- * What is asked for is what goes in and is neither fixed nor a length; what is given is the result and what comes out.
- * Always an object, so that one more result later changes nothing of those that were there.
+ * The arguments are the inputs that are neither fixed nor lengths. The result has the function's result and its
+ * outputs. It is always an object, so that results can be added later without changing the others.
  */
 #include "convert.h"
 #include <inttypes.h>
 
-/* ---- Which ---- */
+/* ---- Which parameters ---- */
 
-static bool has_room_asked(const struct function *function, const struct parameter *length) {
+static bool accepts_capacity(const struct function *function, const struct parameter *length) {
     if (length->length_of < 0 || function->parameters[length->length_of].capacity_max == 0) return false;
     for (const struct parameter *other = function->parameters; other < length; other++)
-        if (other->length_of == length->length_of) return false; /* the first one that tells it asks for it */
+        if (other->length_of == length->length_of)
+            return false; /* only the first length parameter accepts a capacity */
     return true;
 }
 
-bool parameter_is_asked(const struct function *function, const struct parameter *parameter) {
-    if (parameter->length_of != NOBODY) return has_room_asked(function, parameter);
+bool parameter_is_input(const struct function *function, const struct parameter *parameter) {
+    if (parameter->length_of != NO_PARAMETER) return accepts_capacity(function, parameter);
     return !parameter->fixed && parameter->direction != DIRECTION_OUT;
 }
 
-bool parameter_is_given(const struct function *function, const struct parameter *parameter) {
+bool parameter_is_output(const struct function *function, const struct parameter *parameter) {
     (void)function;
-    return parameter->direction != DIRECTION_IN && parameter->length_of == NOBODY;
+    return parameter->direction != DIRECTION_IN && parameter->length_of == NO_PARAMETER;
 }
 
-/* A result that only says that all went well is not shown. */
-bool result_is_given(const struct function *function) {
-    return function->result.type->kind != TYPE_VOID && function->result.length_of == NOBODY &&
+/* A result that only reports success is not part of the tool's result. */
+bool result_is_output(const struct function *function) {
+    return function->result.type->kind != TYPE_VOID && function->result.length_of == NO_PARAMETER &&
            function->failure != FAILURE_NONZERO &&
            !(function->failure == FAILURE_UNLESS && function->unless_count == 1);
 }
 
 /* ---- Types ---- */
 
-static void put_type(tn_builder *builder, const char *name, const char *other, bool null) {
+static void append_type(tn_builder *builder, const char *name, const char *other, bool null) {
     if (other == NULL && !null) {
         tn_put_text(builder, "type", name);
         return;
@@ -47,12 +48,12 @@ static void put_type(tn_builder *builder, const char *name, const char *other, b
     tn.value->end(builder);
 }
 
-/* The most that fits 64 bits unsigned is no JSON integer here: what is beyond comes and goes as digits. */
-static void put_integer(tn_builder *builder, const struct type *type, bool null) {
+/* An unsigned 64-bit number above INT64_MAX is not a JSON integer here. It is passed as a text of digits. */
+static void append_integer_schema(tn_builder *builder, const struct type *type, bool null) {
     int64_t least;
     uint64_t most;
     type_range(type, &least, &most);
-    put_type(builder, "integer", most > INT64_MAX ? "string" : NULL, null);
+    append_type(builder, "integer", most > INT64_MAX ? "string" : NULL, null);
     tn_put_int(builder, "minimum", least);
     if (most <= INT64_MAX)
         tn_put_int(builder, "maximum", (int64_t)most);
@@ -60,10 +61,10 @@ static void put_integer(tn_builder *builder, const struct type *type, bool null)
         tn_put_text(builder, "pattern", "^[0-9]{1,20}$");
 }
 
-static void put_names(tn_builder *builder, const struct type *type, bool null) {
+static void append_enum_names(tn_builder *builder, const struct type *type, bool null) {
     tn_put_begin(builder, "enum", TN_ARRAY);
     for (uint32_t i = 0; i < type->value_count; i++) {
-        bool seen = false; /* a mapping has no two, a list may */
+        bool seen = false; /* a list may repeat a name */
         for (uint32_t j = 0; j < i && !seen; j++) seen = strcmp(type->values[i].name, type->values[j].name) == 0;
         if (!seen) tn_put_text(builder, NULL, type->values[i].name);
     }
@@ -71,24 +72,24 @@ static void put_names(tn_builder *builder, const struct type *type, bool null) {
     tn.value->end(builder);
 }
 
-static void put_enum(tn_builder *builder, const struct type *type, bool out, bool null) {
+static void append_enum_schema(tn_builder *builder, const struct type *type, bool out, bool null) {
     if (!out && !type->open) {
-        put_names(builder, type, null);
+        append_enum_names(builder, type, null);
         return;
     }
     tn_put_begin(builder, "anyOf", TN_ARRAY);
     tn.value->begin(builder, TN_OBJECT);
-    put_names(builder, type, null);
+    append_enum_names(builder, type, null);
     tn.value->end(builder);
     tn.value->begin(builder, TN_OBJECT);
-    put_integer(builder, type->base, false);
+    append_integer_schema(builder, type->base, false);
     tn.value->end(builder);
     tn.value->end(builder);
 }
 
-static void put_schema(tn_builder *builder, const struct type *type, bool out, bool null);
+static void append_type_schema(tn_builder *builder, const struct type *type, bool out, bool null);
 
-static void put_field(tn_builder *builder, const struct field *field, bool out) {
+static void append_field_schema(tn_builder *builder, const struct field *field, bool out) {
     bool string = field->type->kind == TYPE_STRING;
     tn_put_begin(builder, field->name, TN_OBJECT);
     if (field->description != NULL) tn_put_text(builder, "description", field->description);
@@ -97,20 +98,20 @@ static void put_field(tn_builder *builder, const struct field *field, bool out) 
         tn_put_int(builder, "minItems", field->count);
         tn_put_int(builder, "maxItems", field->count);
         tn_put_begin(builder, "items", TN_OBJECT);
-        put_schema(builder, field->type, out, false);
+        append_type_schema(builder, field->type, out, false);
         tn.value->end(builder);
     } else {
-        put_schema(builder, field->type, out, string && field->chars == 0);
+        append_type_schema(builder, field->type, out, string && field->chars == 0);
     }
     if (field->chars != 0 && !out) tn_put_int(builder, "maxLength", field->chars - 1);
     tn.value->end(builder);
 }
 
-static void put_struct(tn_builder *builder, const struct type *type, bool out, bool null) {
-    put_type(builder, "object", NULL, null);
+static void append_struct_schema(tn_builder *builder, const struct type *type, bool out, bool null) {
+    append_type(builder, "object", NULL, null);
     tn_put_begin(builder, "properties", TN_OBJECT);
     for (uint32_t i = 0; i < type->field_count; i++)
-        if (type->fields[i].type->kind != TYPE_POINTER) put_field(builder, &type->fields[i], out);
+        if (type->fields[i].type->kind != TYPE_POINTER) append_field_schema(builder, &type->fields[i], out);
     tn.value->end(builder);
     tn_put_begin(builder, "required", TN_ARRAY);
     for (uint32_t i = 0; i < type->field_count; i++)
@@ -119,24 +120,24 @@ static void put_struct(tn_builder *builder, const struct type *type, bool out, b
     tn_put_bool(builder, "additionalProperties", 0);
 }
 
-static void put_handle(tn_builder *builder, const struct type *type, bool null) {
+static void append_handle_schema(tn_builder *builder, const struct type *type, bool null) {
     char pattern[96];
     (void)snprintf(pattern, sizeof pattern, "^%.64s:[0-9]+$", type->name);
-    put_type(builder, "string", NULL, null);
+    append_type(builder, "string", NULL, null);
     tn_put_text(builder, "pattern", pattern);
 }
 
-/* The members of a schema, into an object that has been begun. */
-static void put_schema(tn_builder *builder, const struct type *type, bool out, bool null) {
+/* Adds the members of a schema to the open object. */
+static void append_type_schema(tn_builder *builder, const struct type *type, bool out, bool null) {
     switch (type->kind) {
-    case TYPE_INTEGER: put_integer(builder, type, null); break;
-    case TYPE_FLOAT: put_type(builder, "number", NULL, null); break;
-    case TYPE_BOOL: put_type(builder, "boolean", NULL, null); break;
-    case TYPE_STRING: put_type(builder, "string", NULL, null); break;
-    case TYPE_BUFFER: put_type(builder, "bytes", out ? NULL : "string", null); break;
-    case TYPE_ENUM: put_enum(builder, type, out, null); break;
-    case TYPE_STRUCT: put_struct(builder, type, out, null); break;
-    case TYPE_HANDLE: put_handle(builder, type, null); break;
+    case TYPE_INTEGER: append_integer_schema(builder, type, null); break;
+    case TYPE_FLOAT: append_type(builder, "number", NULL, null); break;
+    case TYPE_BOOL: append_type(builder, "boolean", NULL, null); break;
+    case TYPE_STRING: append_type(builder, "string", NULL, null); break;
+    case TYPE_BUFFER: append_type(builder, "bytes", out ? NULL : "string", null); break;
+    case TYPE_ENUM: append_enum_schema(builder, type, out, null); break;
+    case TYPE_STRUCT: append_struct_schema(builder, type, out, null); break;
+    case TYPE_HANDLE: append_handle_schema(builder, type, null); break;
     case TYPE_POINTER:
     case TYPE_VOID: break;
     }
@@ -144,11 +145,12 @@ static void put_schema(tn_builder *builder, const struct type *type, bool out, b
 
 /* ---- Arguments and result ---- */
 
-/* The schema of a buffer's room is in place of its length's. */
-static void put_room(tn_builder *builder, const struct function *function, const struct parameter *length) {
+/* Adds the schema of a buffer's capacity, which replaces the schema of its length parameter. */
+static void append_capacity_schema(tn_builder *builder, const struct function *function,
+                                   const struct parameter *length) {
     const struct parameter *buffer = &function->parameters[length->length_of];
     char text[160];
-    (void)snprintf(text, sizeof text, "How many bytes `%s` may have.", buffer->name);
+    (void)snprintf(text, sizeof text, "The capacity of `%s` in bytes.", buffer->name);
     tn_put_text(builder, "description", length->description != NULL ? length->description : text);
     tn_put_text(builder, "type", "integer");
     tn_put_int(builder, "minimum", 0);
@@ -156,31 +158,32 @@ static void put_room(tn_builder *builder, const struct function *function, const
     tn_put_int(builder, "default", (int64_t)buffer->capacity);
 }
 
-static void put_argument(tn_builder *builder, const struct function *function, const struct parameter *parameter) {
+static void append_argument_schema(tn_builder *builder, const struct function *function,
+                                   const struct parameter *parameter) {
     tn_put_begin(builder, parameter->name, TN_OBJECT);
-    if (parameter->length_of != NOBODY) {
-        put_room(builder, function, parameter);
+    if (parameter->length_of != NO_PARAMETER) {
+        append_capacity_schema(builder, function, parameter);
     } else {
         if (parameter->description != NULL) tn_put_text(builder, "description", parameter->description);
-        put_schema(builder, parameter->type, false, parameter->nullable);
+        append_type_schema(builder, parameter->type, false, parameter->nullable);
         if (parameter->value != NULL) tn_put(builder, "default", parameter->value);
     }
     tn.value->end(builder);
 }
 
-static void put_input(tn_builder *builder, const struct function *function) {
+static void append_input_schema(tn_builder *builder, const struct function *function) {
     tn_put_begin(builder, "input", TN_OBJECT);
     tn_put_text(builder, "type", "object");
     tn_put_begin(builder, "properties", TN_OBJECT);
     for (uint32_t i = 0; i < function->count; i++)
-        if (parameter_is_asked(function, &function->parameters[i]))
-            put_argument(builder, function, &function->parameters[i]);
+        if (parameter_is_input(function, &function->parameters[i]))
+            append_argument_schema(builder, function, &function->parameters[i]);
     tn.value->end(builder);
     tn_put_begin(builder, "required", TN_ARRAY);
     for (uint32_t i = 0; i < function->count; i++) {
         const struct parameter *parameter = &function->parameters[i];
-        if (parameter_is_asked(function, parameter) && parameter->length_of == NOBODY && parameter->value == NULL &&
-            !parameter->nullable)
+        if (parameter_is_input(function, parameter) && parameter->length_of == NO_PARAMETER &&
+            parameter->value == NULL && !parameter->nullable)
             tn_put_text(builder, NULL, parameter->name);
     }
     tn.value->end(builder);
@@ -188,13 +191,13 @@ static void put_input(tn_builder *builder, const struct function *function) {
     tn.value->end(builder);
 }
 
-static void put_result(tn_builder *builder, const struct parameter *parameter, bool null) {
+static void append_result_schema(tn_builder *builder, const struct parameter *parameter, bool null) {
     tn_put_begin(builder, parameter->name, TN_OBJECT);
     if (parameter->description != NULL) tn_put_text(builder, "description", parameter->description);
     if (parameter->as_text)
-        put_type(builder, "string", NULL, null);
+        append_type(builder, "string", NULL, null);
     else
-        put_schema(builder, parameter->type, true, null);
+        append_type_schema(builder, parameter->type, true, null);
     tn.value->end(builder);
 }
 
@@ -203,21 +206,21 @@ static bool may_be_null(const struct parameter *parameter) {
     return (kind == TYPE_STRING && parameter->capacity == 0) || kind == TYPE_HANDLE;
 }
 
-static void put_output(tn_builder *builder, const struct function *function) {
+static void append_output_schema(tn_builder *builder, const struct function *function) {
     const struct parameter *result = &function->result;
     bool pointer = may_be_null(result) || result->type->kind == TYPE_STRUCT || result->type->kind == TYPE_BUFFER;
     tn_put_begin(builder, "output", TN_OBJECT);
     tn_put_text(builder, "type", "object");
     tn_put_begin(builder, "properties", TN_OBJECT);
-    if (result_is_given(function)) put_result(builder, result, pointer && function->failure != FAILURE_NULL);
+    if (result_is_output(function)) append_result_schema(builder, result, pointer && function->failure != FAILURE_NULL);
     for (uint32_t i = 0; i < function->count; i++)
-        if (parameter_is_given(function, &function->parameters[i]))
-            put_result(builder, &function->parameters[i], may_be_null(&function->parameters[i]));
+        if (parameter_is_output(function, &function->parameters[i]))
+            append_result_schema(builder, &function->parameters[i], may_be_null(&function->parameters[i]));
     tn.value->end(builder);
     tn_put_begin(builder, "required", TN_ARRAY);
-    if (result_is_given(function)) tn_put_text(builder, NULL, result->name);
+    if (result_is_output(function)) tn_put_text(builder, NULL, result->name);
     for (uint32_t i = 0; i < function->count; i++)
-        if (parameter_is_given(function, &function->parameters[i]))
+        if (parameter_is_output(function, &function->parameters[i]))
             tn_put_text(builder, NULL, function->parameters[i].name);
     tn.value->end(builder);
     tn_put_bool(builder, "additionalProperties", 0);
@@ -234,8 +237,8 @@ tn_value function_component(const struct function *function) {
     tn_put_text(builder, "style", "blocking");
     if (function->idempotent) tn_put_bool(builder, "idempotent", 1);
     if (function->effects != NULL) tn_put(builder, "effects", function->effects);
-    put_input(builder, function);
-    put_output(builder, function);
+    append_input_schema(builder, function);
+    append_output_schema(builder, function);
     tn.value->end(builder);
     return tn.value->finish(builder);
 }

@@ -1,18 +1,18 @@
 /*
- * symbol.c - what a library that is open exports, and which of its names was meant.
+ * symbol.c - finds what an open library exports, and the nearest name to a misspelt one.
  *
- * Its symbols are read where the dynamic linker has mapped them. That is done only to make a message better, so
- * whatever is unusual (no hash table, no table of symbols) gives no name and no failure.
+ * The symbols are read where the dynamic linker has mapped them. This only improves a message, so an unusual library
+ * (no hash table, no symbol table) yields no name instead of a failure.
  */
 #include "describe.h"
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 
-#define NAME_MAX_LENGTH 64u /* of what is compared; longer names are never near */
+#define NAME_MAX_LENGTH 64u /* longer names are never near */
 
-/* Letters that are changed, added, left out, or have changed places. */
-static uint32_t distance(const char *a, const char *b) {
+/* The edit distance: letters that are changed, added, left out or swapped with the next one. */
+static uint32_t name_distance(const char *a, const char *b) {
     uint32_t rows[3][NAME_MAX_LENGTH + 1];
     size_t length_a = strlen(a), length_b = strlen(b);
     if (length_a > NAME_MAX_LENGTH || length_b > NAME_MAX_LENGTH) return UINT32_MAX;
@@ -32,14 +32,14 @@ static uint32_t distance(const char *a, const char *b) {
     return rows[length_a % 3][length_b];
 }
 
-void nearest_offer(struct nearest *nearest, const char *candidate) {
-    uint32_t found = distance(nearest->name, candidate), allowed = 1 + (uint32_t)(strlen(nearest->name) / 4);
+void nearest_add_candidate(struct nearest *nearest, const char *candidate) {
+    uint32_t found = name_distance(nearest->name, candidate), allowed = 1 + (uint32_t)(strlen(nearest->name) / 4);
     if (found > allowed || (nearest->best != NULL && found >= nearest->distance)) return;
     nearest->best = candidate;
     nearest->distance = found;
 }
 
-void *symbol_find(void *handle, const char *name) {
+void *symbol_lookup(void *handle, const char *name) {
     (void)dlerror();
     return dlsym(handle, name);
 }
@@ -58,7 +58,7 @@ struct symbols {
     size_t names_size, count;
 };
 
-/* The number of symbols is that of the last one in the last chain. */
+/* Returns the number of symbols: one more than the index of the last symbol in the last chain. */
 static size_t count_gnu_hash(const uint32_t *hash) {
     uint32_t buckets = hash[0], first = hash[1], bloom = hash[2], last = 0;
     const uint32_t *bucket = hash + 4 + (size_t)bloom * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
@@ -70,7 +70,7 @@ static size_t count_gnu_hash(const uint32_t *hash) {
     return (size_t)last + 1;
 }
 
-static bool find_symbols(void *handle, struct symbols *out) {
+static bool symbols_locate(void *handle, struct symbols *out) {
     struct link_map *map = NULL;
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == NULL || map->l_ld == NULL) return false;
     for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
@@ -89,12 +89,12 @@ static bool find_symbols(void *handle, struct symbols *out) {
 const char *symbol_nearest(void *handle, const char *name) {
     struct symbols symbols = {0};
     struct nearest nearest = {.name = name};
-    if (!find_symbols(handle, &symbols)) return NULL;
+    if (!symbols_locate(handle, &symbols)) return NULL;
     for (size_t i = 0; i < symbols.count; i++) {
         const ElfW(Sym) *symbol = &symbols.table[i];
         unsigned type = symbol->st_info & 0xfu;
         if (symbol->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC)) continue;
-        if (symbol->st_name < symbols.names_size) nearest_offer(&nearest, symbols.names + symbol->st_name);
+        if (symbol->st_name < symbols.names_size) nearest_add_candidate(&nearest, symbols.names + symbol->st_name);
     }
     return nearest.best;
 }

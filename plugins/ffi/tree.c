@@ -1,7 +1,7 @@
 /*
- * tree.c - libyaml's events into nodes, with bounds on text, depth and number.
+ * tree.c - builds nodes from libyaml's events, with limits on text, depth and number of nodes.
  *
- * What a plain scalar stands for is decided as YAML 1.2's core schema has it (true, not yes; 0o17, not 017).
+ * Plain scalars are interpreted by the core schema of YAML 1.2 (true, not yes; 0o17, not 017).
  */
 #include "tree.h"
 #include <errno.h>
@@ -11,31 +11,31 @@
 #include <tenon/easy.h>
 #include <yaml.h>
 
-struct reader {
+struct tree_parser {
     yaml_parser_t parser;
-    struct arena *arena;
+    struct tn_arena *arena;
     const char *why;
     uint32_t nodes;
 };
 
-static struct node *refuse(struct reader *reader, yaml_mark_t mark, const char *why) {
+static struct node *yaml_reject(struct tree_parser *reader, yaml_mark_t mark, const char *why) {
     if (reader->why == NULL)
-        reader->why = arena_format(reader->arena, "%zu:%zu: %s", mark.line + 1, mark.column + 1, why);
+        reader->why = tn_arena_format(reader->arena, "%zu:%zu: %s", mark.line + 1, mark.column + 1, why);
     return NULL;
 }
 
-static bool next_event(struct reader *reader, yaml_event_t *event) {
+static bool yaml_next_event(struct tree_parser *reader, yaml_event_t *event) {
     if (yaml_parser_parse(&reader->parser, event)) return true;
     const char *problem = reader->parser.problem != NULL ? reader->parser.problem : "not YAML";
-    (void)refuse(reader, reader->parser.problem_mark, problem);
+    (void)yaml_reject(reader, reader->parser.problem_mark, problem);
     return false;
 }
 
-static struct node *read_node(struct reader *reader, const yaml_event_t *event, uint32_t depth);
+static struct node *read_node(struct tree_parser *reader, const yaml_event_t *event, uint32_t depth);
 
-static struct node *add_item(struct reader *reader, struct node *node, uint32_t used, struct node *item) {
-    if ((used & (used - 1)) == 0) { /* grows at every power of two */
-        struct node **items = arena_take(reader->arena, (used != 0 ? (size_t)used * 2 : 1) * sizeof *items);
+static struct node *node_add_item(struct tree_parser *reader, struct node *node, uint32_t used, struct node *item) {
+    if ((used & (used - 1)) == 0) { /* full at every power of two: double the capacity */
+        struct node **items = tn_arena_alloc(reader->arena, (used != 0 ? (size_t)used * 2 : 1) * sizeof *items);
         if (items == NULL) return NULL;
         if (used != 0) memcpy(items, node->items, used * sizeof *items);
         node->items = items;
@@ -43,18 +43,18 @@ static struct node *add_item(struct reader *reader, struct node *node, uint32_t 
     return node->items[used] = item;
 }
 
-static bool has_key(const struct node *node, uint32_t used, const struct node *key) {
+static bool mapping_has_key(const struct node *node, uint32_t used, const struct node *key) {
     for (uint32_t i = 0; i + 1 < used; i += 2)
         if (node->items[i]->length == key->length && memcmp(node->items[i]->text, key->text, key->length) == 0)
             return true;
     return false;
 }
 
-static struct node *read_items(struct reader *reader, struct node *node, yaml_event_type_t stop, uint32_t depth) {
+static struct node *read_items(struct tree_parser *reader, struct node *node, yaml_event_type_t stop, uint32_t depth) {
     yaml_event_t event;
     bool mapping = node->kind == NODE_MAPPING;
     for (uint32_t used = 0;; used++) {
-        if (!next_event(reader, &event)) return NULL;
+        if (!yaml_next_event(reader, &event)) return NULL;
         if (event.type == stop) {
             yaml_event_delete(&event);
             node->count = mapping ? used / 2 : used;
@@ -64,65 +64,66 @@ static struct node *read_items(struct reader *reader, struct node *node, yaml_ev
         struct node *item = read_node(reader, &event, depth + 1);
         yaml_event_delete(&event);
         if (item == NULL) return NULL;
-        if (mapping && used % 2 == 0 && item->kind != NODE_SCALAR) return refuse(reader, mark, "a key must be a text");
-        if (mapping && used % 2 == 0 && has_key(node, used, item))
-            return refuse(reader, mark, arena_format(reader->arena, "the key `%s` is there already", item->text));
-        if (add_item(reader, node, used, item) == NULL) return refuse(reader, mark, "there is no memory left");
+        if (mapping && used % 2 == 0 && item->kind != NODE_SCALAR)
+            return yaml_reject(reader, mark, "a key must be a text");
+        if (mapping && used % 2 == 0 && mapping_has_key(node, used, item))
+            return yaml_reject(reader, mark, tn_arena_format(reader->arena, "duplicate key `%s`", item->text));
+        if (node_add_item(reader, node, used, item) == NULL) return yaml_reject(reader, mark, "out of memory");
     }
 }
 
-static struct node *read_node(struct reader *reader, const yaml_event_t *event, uint32_t depth) {
+static struct node *read_node(struct tree_parser *reader, const yaml_event_t *event, uint32_t depth) {
     yaml_mark_t mark = event->start_mark;
-    if (event->type == YAML_ALIAS_EVENT) return refuse(reader, mark, "aliases are not used in descriptions");
-    if (depth > TREE_DEPTH_MAX) return refuse(reader, mark, "nested too deeply");
-    if (reader->nodes++ >= TREE_NODES_MAX) return refuse(reader, mark, "too many entries");
-    struct node *node = arena_take(reader->arena, sizeof *node);
-    if (node == NULL) return refuse(reader, mark, "there is no memory left");
+    if (event->type == YAML_ALIAS_EVENT) return yaml_reject(reader, mark, "aliases are not used in descriptions");
+    if (depth > TREE_DEPTH_MAX) return yaml_reject(reader, mark, "the nesting is too deep");
+    if (reader->nodes++ >= TREE_NODES_MAX) return yaml_reject(reader, mark, "too many entries");
+    struct node *node = tn_arena_alloc(reader->arena, sizeof *node);
+    if (node == NULL) return yaml_reject(reader, mark, "out of memory");
     node->line = (uint32_t)mark.line + 1;
     node->column = (uint32_t)mark.column + 1;
     if (event->type == YAML_SCALAR_EVENT) {
         node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
         node->length = event->data.scalar.length;
-        node->text = arena_text(reader->arena, (const char *)event->data.scalar.value, node->length);
-        return node->text != NULL ? node : refuse(reader, mark, "there is no memory left");
+        node->text = tn_arena_copy(reader->arena, (const char *)event->data.scalar.value, node->length);
+        return node->text != NULL ? node : yaml_reject(reader, mark, "out of memory");
     }
     node->kind = event->type == YAML_SEQUENCE_START_EVENT ? NODE_LIST : NODE_MAPPING;
     return read_items(reader, node, node->kind == NODE_LIST ? YAML_SEQUENCE_END_EVENT : YAML_MAPPING_END_EVENT, depth);
 }
 
-static struct node *read_document(struct reader *reader) {
+static struct node *read_document(struct tree_parser *reader) {
     struct node *root = NULL;
     yaml_event_type_t type;
     yaml_event_t event;
     do {
-        if (!next_event(reader, &event)) return NULL;
+        if (!yaml_next_event(reader, &event)) return NULL;
         type = event.type;
         bool content = type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT ||
                        type == YAML_MAPPING_START_EVENT || type == YAML_ALIAS_EVENT;
         if (content && root != NULL)
-            (void)refuse(reader, event.start_mark, "a second document; a file has one");
+            (void)yaml_reject(reader, event.start_mark, "found a second document; a file must contain only one");
         else if (content)
             root = read_node(reader, &event, 1);
         yaml_event_delete(&event);
     } while (reader->why == NULL && type != YAML_STREAM_END_EVENT);
-    if (root == NULL) (void)refuse(reader, (yaml_mark_t){0}, "empty");
+    if (root == NULL) (void)yaml_reject(reader, (yaml_mark_t){0}, "empty");
     return reader->why == NULL ? root : NULL;
 }
 
-const struct node *tree_read(struct arena *arena, const char *text, size_t length, const char **why) {
-    struct reader reader = {.arena = arena};
+const struct node *tree_read(struct tn_arena *arena, const char *text, size_t length, const char **why) {
+    struct tree_parser reader = {.arena = arena};
     if (length > TREE_TEXT_MAX) {
-        *why = arena_format(arena, "1:1: found %zu bytes, at most %u are read", length, TREE_TEXT_MAX);
+        *why = tn_arena_format(arena, "1:1: found %zu bytes, the limit is %u", length, TREE_TEXT_MAX);
         return NULL;
     }
     if (!yaml_parser_initialize(&reader.parser)) {
-        *why = "1:1: there is no memory left";
+        *why = "1:1: out of memory";
         return NULL;
     }
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, length);
     const struct node *root = read_document(&reader);
     yaml_parser_delete(&reader.parser);
-    if (root == NULL) *why = reader.why != NULL ? reader.why : "1:1: there is no memory left";
+    if (root == NULL) *why = reader.why != NULL ? reader.why : "1:1: out of memory";
     return root;
 }
 
@@ -135,11 +136,7 @@ const struct node *node_get(const struct node *mapping, const char *key) {
     return NULL;
 }
 
-const struct node *node_at(const struct node *list, uint32_t index) {
-    return list != NULL && list->kind == NODE_LIST && index < list->count ? list->items[index] : NULL;
-}
-
-static bool is_one_of(const struct node *node, const char *const *texts) {
+static bool scalar_is_one_of(const struct node *node, const char *const *texts) {
     if (node == NULL || node->kind != NODE_SCALAR || !node->plain) return false;
     for (; *texts != NULL; texts++)
         if (strcmp(node->text, *texts) == 0) return true;
@@ -148,7 +145,7 @@ static bool is_one_of(const struct node *node, const char *const *texts) {
 
 bool node_is_null(const struct node *node) {
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
-    return is_one_of(node, nulls);
+    return scalar_is_one_of(node, nulls);
 }
 
 bool node_is_text(const struct node *node, const char *text) {
@@ -177,7 +174,8 @@ bool node_integer(const struct node *node, int64_t *out) {
     return true;
 }
 
-bool node_number(const struct node *node, double *out) {
+/* Accepts finite numbers, including integers. */
+static bool node_number(const struct node *node, double *out) {
     int64_t integer;
     char *end;
     if (node_integer(node, &integer)) {
@@ -192,11 +190,11 @@ bool node_number(const struct node *node, double *out) {
     return true;
 }
 
-bool node_truth(const struct node *node, bool *out) {
+bool node_boolean(const struct node *node, bool *out) {
     static const char *const yes[] = {"true", "True", "TRUE", NULL}, *const no[] = {"false", "False", "FALSE", NULL};
-    if (is_one_of(node, yes))
+    if (scalar_is_one_of(node, yes))
         *out = true;
-    else if (is_one_of(node, no))
+    else if (scalar_is_one_of(node, no))
         *out = false;
     else
         return false;
@@ -209,7 +207,7 @@ tn_value node_value(const struct node *node) {
     bool truth;
     if (node == NULL || node->kind != NODE_SCALAR) return NULL;
     if (node_is_null(node)) return tn.value->make_null();
-    if (node_truth(node, &truth)) return tn_bool(truth);
+    if (node_boolean(node, &truth)) return tn_bool(truth);
     if (node_integer(node, &integer)) return tn_int(integer);
     if (node_number(node, &number)) return tn_num(number);
     return tn_text_n(node->text, node->length);

@@ -1,8 +1,8 @@
 /*
- * tree.h - a description's text as a tree: YAML, or JSON, which is YAML; every node knows its line.
+ * tree.h - the tree of a description's YAML or JSON text. Every node has its line and column.
  *
- * Scalars keep their text: what it is taken for depends on who asks. Aliases, tags and keys that are no texts are
- * refused; so are two equal keys.
+ * Scalars keep their text; the accessor decides how to interpret it. Aliases, keys that are not texts and duplicate
+ * keys are rejected.
  *
  *     char *why;
  *     const struct node *root = tree_read(&arena, text, length, &why);
@@ -13,10 +13,10 @@
 #ifndef TENON_PLUGINS_FFI_TREE_H
 #define TENON_PLUGINS_FFI_TREE_H
 
-#include "arena.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <tenon.h>
+#include <tenon/util/arena.h>
 
 #define TREE_TEXT_MAX  (4u << 20) /* bytes of a description */
 #define TREE_DEPTH_MAX 32u
@@ -34,19 +34,17 @@ struct node {
     uint32_t count;        /* items of a list; pairs of a mapping */
 };
 
-/* NULL on failure: *why says what and where ("3:7: …"), in the arena. */
-const struct node *tree_read(struct arena *arena, const char *text, size_t length, const char **why);
+/* Returns NULL on failure; *why is then a message with the position ("3:7: …"), allocated in the arena. */
+const struct node *tree_read(struct tn_arena *arena, const char *text, size_t length, const char **why);
 
-/* All of these allow NULL, as a node that is not there. */
+/* All of these accept NULL as an absent node. */
 const struct node *node_get(const struct node *mapping, const char *key);
-const struct node *node_at(const struct node *list, uint32_t index);
 bool node_is_null(const struct node *node);
 bool node_is_text(const struct node *node, const char *text);
 const char *node_string(const struct node *node); /* a scalar that is not null; else NULL */
 bool node_integer(const struct node *node, int64_t *out);
-bool node_number(const struct node *node, double *out); /* finite; integers too */
-bool node_truth(const struct node *node, bool *out);
-/* A scalar as the value it stands for: one reference; NULL for lists and mappings. */
+bool node_boolean(const struct node *node, bool *out);
+/* Returns the value of a scalar (one reference), or NULL for lists and mappings. */
 tn_value node_value(const struct node *node);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * types.c - the types that every description knows: one row each.
+ * types.c - the built-in types of descriptions: one row each.
  *
- * C's own names are those of the machine the plugin was built for.
+ * C's types have the sizes of the machine that the plugin was built for.
  */
 #include "describe.h"
 #include <limits.h>
@@ -52,6 +52,6 @@ const struct type *type_builtin(const char *name) {
     return NULL;
 }
 
-void type_offer_builtins(struct nearest *nearest) {
-    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++) nearest_offer(nearest, builtins[i].name);
+void type_add_builtins(struct nearest *nearest) {
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++) nearest_add_candidate(nearest, builtins[i].name);
 }

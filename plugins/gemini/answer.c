@@ -1,21 +1,21 @@
 /*
- * answer.c - what the service says: chunks of a stream, or the one answer, which is a chunk alone.
+ * answer.c - reads the service's answer: the chunks of a stream, or the whole answer, which is a single chunk.
  *
- * A chunk has candidates (we ask for one), usage, and metadata; its parts are pieces of text, thoughts, pictures,
- * function calls, whole or piece by piece, and what the service's own tools did. The end is a finishReason; STOP also
- * where functions are called. A prompt that is blocked has no candidate: its answer is a refusal, of the finish reason
- * content_filter, and no error, as trying again is of no use and a graph may want to go on.
+ * A chunk has candidates (we request one), usage, and metadata. Its parts are pieces of text, thoughts, images,
+ * function calls (whole or in pieces), and results of the service's own tools. The end is a finishReason; it is STOP
+ * also for function calls. If the service blocks the prompt, there is no candidate. The answer is then a refusal with
+ * the finish reason content_filter, not an error, because a retry would not help and the graph may continue.
  */
 #include "gemini.h"
 
 /* ---- Reasons ---- */
 
 /*
- * What our words for it are. NULL: the model wrote a call that cannot be read, which is no answer; it may do better
- * when it is asked again. What is not listed is "other".
+ * Finish reasons of the service, and those of tenon/message.h. NULL: the model wrote a malformed call, which is an
+ * error that a retry may fix. Reasons that are not listed become "other".
  */
 static const struct reason {
-    const char *theirs, *ours;
+    const char *service, *tenon;
 } reasons[] = {{"STOP", "stop"},
                {"MAX_TOKENS", "length"},
                {"SAFETY", "content_filter"},
@@ -30,132 +30,135 @@ static const struct reason {
                {"MALFORMED_FUNCTION_CALL", NULL},
                {"UNEXPECTED_TOOL_CALL", NULL}};
 
-static void finish(struct model_call *call, tn_value candidate, const char *theirs) {
+static void gemini_finish(struct model_call *call, tn_value candidate, const char *reason) {
     const struct reason *found = NULL;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons && found == NULL; i++)
-        if (strcmp(theirs, reasons[i].theirs) == 0) found = &reasons[i];
-    if (found != NULL && found->ours == NULL) {
+        if (strcmp(reason, reasons[i].service) == 0) found = &reasons[i];
+    if (found != NULL && found->tenon == NULL) {
         model_fail(call, "INVALID_RESPONSE",
-                   "gemini ended with %s: %s; the model called a function in a way that cannot be read: try again, "
-                   "or make the tool's schema simpler",
-                   theirs, tn_get_text(candidate, "finishMessage", "it says no more"));
+                   "gemini ended with %s: %s; the model's function call was malformed: try again, "
+                   "or simplify the tool's schema",
+                   reason, tn_get_text(candidate, "finishMessage", "no details"));
         return;
     }
-    if (found == NULL || strcmp(found->theirs, "STOP") != 0) {
-        model_extra(call, "finishReason", tn.value->get(candidate, "finishReason"));
-        model_extra(call, "finishMessage", tn.value->get(candidate, "finishMessage"));
+    if (found == NULL || strcmp(found->service, "STOP") != 0) {
+        model_set_extra(call, "finishReason", tn.value->get(candidate, "finishReason"));
+        model_set_extra(call, "finishMessage", tn.value->get(candidate, "finishMessage"));
     }
-    model_finish(call, found != NULL ? found->ours : "other");
+    model_finish(call, found != NULL ? found->tenon : "other");
 }
 
-static void blocked(struct model_call *call, tn_value feedback, const char *reason) {
-    char said[160];
+static void gemini_prompt_blocked(struct model_call *call, tn_value feedback, const char *reason) {
+    char default_text[160];
     tn_value message = tn.value->get(feedback, "blockReasonMessage"), text = NULL;
-    (void)snprintf(said, sizeof said, "The prompt was blocked by the service (%.*s).", GEMINI_REASON_MAX, reason);
-    text = tn.value->kind(message) == TN_STRING ? tn_retain(message) : tn_text(said);
-    model_refusal(call, text);
-    model_extra(call, "promptFeedback", feedback);
+    (void)snprintf(default_text, sizeof default_text, "The prompt was blocked by the service (%.*s).",
+                   GEMINI_REASON_MAX, reason);
+    text = tn.value->kind(message) == TN_STRING ? tn_retain(message) : tn_text(default_text);
+    model_add_refusal(call, text);
+    model_set_extra(call, "promptFeedback", feedback);
     model_finish(call, "content_filter");
     tn_release(text);
 }
 
 /* ---- Function calls ---- */
 
-static void no_memory(struct model_call *call) {
-    model_fail(call, "LIMIT", "there is no memory left for a call's arguments");
+static void gemini_fail_no_memory(struct model_call *call) {
+    model_fail(call, "LIMIT", "not enough memory for a call's arguments");
 }
 
-static void not_put_together(struct model_call *call, const char *why) {
-    model_invalid(call, "a function call whose arguments cannot be put together: %s", why);
+static void gemini_fail_arguments(struct model_call *call, const char *reason) {
+    model_fail_response(call, "a function call with invalid arguments: %s", reason);
 }
 
-/* What the pieces have added to the arguments' text. What has been told of it cannot be taken back. */
-static void tell_partial(struct model_call *call) {
-    struct gemini_call *own = call->own;
-    tn_value text = partial_take(own->partial);
+/* Emits the text that the pieces added to the arguments. Fails if text was emitted that is now invalid. */
+static void gemini_emit_arguments(struct model_call *call) {
+    struct gemini_call *state = call->provider_data;
+    tn_value text = partial_take_text(state->partial);
     if (text != NULL)
-        model_tool_call(call, own->call_index, NULL, NULL, text);
-    else if (partial_lost(own->partial) && model_tool_call_length(call, own->call_index) > 0)
-        not_put_together(call, "one place of them comes again, and was complete");
+        model_add_tool_call(call, state->call_index, NULL, NULL, text);
+    else if (partial_text_is_invalid(state->partial) && model_get_arguments_length(call, state->call_index) > 0)
+        gemini_fail_arguments(call, "a value that was already complete was sent again");
     tn_release(text);
 }
 
-/* The call that was streamed is whole. `told`: its arguments in one piece, which count then; or nothing, or {}. */
-static void end_partial(struct model_call *call, tn_value told) {
-    struct gemini_call *own = call->own;
-    if (own->partial == NULL || call->over) return;
-    if (model_tool_call_length(call, own->call_index) > 0) {
-        partial_end(own->partial, told);
-        tell_partial(call);
+/* Ends the call whose arguments are streamed, if there is one. `arguments_sent` may be NULL or {}, or have the complete
+ * arguments. */
+static void gemini_end_streamed_call(struct model_call *call, tn_value arguments_sent) {
+    struct gemini_call *state = call->provider_data;
+    if (state->partial == NULL || call->ended) return;
+    if (model_get_arguments_length(call, state->call_index) > 0) {
+        partial_end(state->partial, arguments_sent);
+        gemini_emit_arguments(call);
     } else {
-        tn_value arguments = tn.value->count(told) > 0 ? tn_retain(told) : partial_value(own->partial);
+        tn_value arguments =
+            tn.value->count(arguments_sent) > 0 ? tn_retain(arguments_sent) : partial_build_value(state->partial);
         if (arguments == NULL)
-            no_memory(call);
+            gemini_fail_no_memory(call);
         else
-            model_tool_call(call, own->call_index, NULL, NULL, arguments);
+            model_add_tool_call(call, state->call_index, NULL, NULL, arguments);
         tn_release(arguments);
     }
-    partial_free(own->partial);
-    own->partial = NULL;
+    partial_free(state->partial);
+    state->partial = NULL;
 }
 
-static void begin_call(struct model_call *call, tn_value function, tn_value signature, tn_value arguments) {
-    struct gemini_call *own = call->own;
+static void gemini_start_call(struct model_call *call, tn_value function, tn_value signature, tn_value arguments) {
+    struct gemini_call *state = call->provider_data;
     tn_value id = tn.value->get(function, "id");
-    end_partial(call, NULL);
-    own->call_index = own->calls++;
-    own->signable = false;
-    model_tool_call(call, own->call_index, id, tn.value->get(function, "name"), arguments);
-    if (tn.value->kind(id) == TN_STRING) model_tool_call_extra(call, own->call_index, "id", id);
-    if (signature != NULL) model_tool_call_extra(call, own->call_index, "thoughtSignature", signature);
+    gemini_end_streamed_call(call, NULL);
+    state->call_index = state->calls++;
+    state->awaits_signature = false;
+    model_add_tool_call(call, state->call_index, id, tn.value->get(function, "name"), arguments);
+    if (tn.value->kind(id) == TN_STRING) model_set_tool_call_extra(call, state->call_index, "id", id);
+    if (signature != NULL) model_set_tool_call_extra(call, state->call_index, "thoughtSignature", signature);
 }
 
-/* A call is begun by its name; what comes without one belongs to the call that goes on. */
-static void got_function(struct model_call *call, tn_value function, tn_value signature) {
-    struct gemini_call *own = call->own;
+/* A piece with a name starts a call. A piece without a name belongs to the open call. */
+static void gemini_on_function_call(struct model_call *call, tn_value function, tn_value signature) {
+    struct gemini_call *state = call->provider_data;
     tn_value pieces = tn.value->get(function, "partialArgs"), arguments = tn.value->get(function, "args");
     uint64_t count = tn.value->kind(pieces) == TN_ARRAY ? tn.value->count(pieces) : 0;
-    int32_t goes_on = 0;
-    (void)tn.value->as_bool(tn.value->get(function, "willContinue"), &goes_on);
-    bool named = tn_get_text(function, "name", "")[0] != '\0', whole = named && !goes_on && count == 0;
-    if (named) begin_call(call, function, signature, whole ? arguments : NULL);
-    if (whole) return;
-    if (!named && own->partial == NULL) {
-        if (count > 0 || goes_on || tn.value->count(arguments) > 0)
-            model_invalid(call, "arguments of a function call that has no name");
+    int32_t will_continue = 0;
+    (void)tn.value->as_bool(tn.value->get(function, "willContinue"), &will_continue);
+    bool has_name = tn_get_text(function, "name", "")[0] != '\0', complete = has_name && !will_continue && count == 0;
+    if (has_name) gemini_start_call(call, function, signature, complete ? arguments : NULL);
+    if (complete) return;
+    if (!has_name && state->partial == NULL) {
+        if (count > 0 || will_continue || tn.value->count(arguments) > 0)
+            model_fail_response(call, "arguments of a function call without a name");
         return;
     }
-    if (own->partial == NULL) own->partial = partial_new();
-    if (own->partial == NULL) {
-        no_memory(call);
+    if (state->partial == NULL) state->partial = partial_new();
+    if (state->partial == NULL) {
+        gemini_fail_no_memory(call);
         return;
     }
-    const char *why = NULL;
+    const char *reason = NULL;
     for (uint64_t i = 0; i < count; i++) {
-        if (partial_put(own->partial, tn.value->at(pieces, i), &why)) continue;
-        not_put_together(call, why);
+        if (partial_add_piece(state->partial, tn.value->at(pieces, i), &reason)) continue;
+        gemini_fail_arguments(call, reason);
         return;
     }
-    if (goes_on)
-        tell_partial(call);
+    if (will_continue)
+        gemini_emit_arguments(call);
     else
-        end_partial(call, arguments);
+        gemini_end_streamed_call(call, arguments);
 }
 
 /* ---- Parts ---- */
 
-static const char *part_type(const char *media_type) {
+static const char *gemini_part_type(const char *media_type) {
     if (strncmp(media_type, "image/", 6) == 0) return "image";
     return strncmp(media_type, "audio/", 6) == 0 ? "audio" : "file";
 }
 
-/* inlineData {mimeType, data}, or fileData {mimeType, fileUri}. */
-static void got_media(struct model_call *call, tn_value media, tn_value signature) {
+/* Reads inlineData {mimeType, data} or fileData {mimeType, fileUri}. */
+static void gemini_on_media(struct model_call *call, tn_value media, tn_value signature) {
     const char *type = tn_get_text(media, "mimeType", "application/octet-stream");
     tn_value data = tn.value->get(media, "data"), uri = tn.value->get(media, "fileUri");
     tn_builder *out = tn.value->builder();
     tn.value->begin(out, TN_OBJECT);
-    tn_put_text(out, "type", part_type(type));
+    tn_put_text(out, "type", gemini_part_type(type));
     tn_put_text(out, "media_type", type);
     tn_put(out, data != NULL ? "data" : "url", data != NULL ? data : uri);
     if (signature != NULL) {
@@ -168,53 +171,45 @@ static void got_media(struct model_call *call, tn_value media, tn_value signatur
     tn.value->end(out);
     tn_value part = tn.value->finish(out);
     if (part == NULL)
-        model_invalid(call, "a part with a file in it that has neither data nor an address");
+        model_fail_response(call, "a file part without `data` and without `fileUri`");
     else
-        model_part(call, part);
+        model_add_part(call, part);
     tn_release(part);
 }
 
-/* A part that says nothing, and is kept to be sent back. */
-static void put_kept(struct model_call *call, const char *name, tn_value value) {
-    tn_builder *out = tn.value->builder();
-    tn.value->begin(out, TN_OBJECT);
-    tn_put_text(out, "type", "reasoning");
-    tn_put_begin(out, "extra", TN_OBJECT);
-    tn_put_begin(out, call->model->provider->name, TN_OBJECT);
-    tn_put(out, name, value);
-    tn.value->end(out);
-    tn.value->end(out);
-    tn.value->end(out);
-    tn_value made = tn.value->finish(out);
-    model_part(call, made);
-    tn_release(made);
+/* Adds a reasoning part without text whose `extra` has data that the next request must send back. */
+static void gemini_add_extra_part(struct model_call *call, const char *name, tn_value value) {
+    tn_value part =
+        tn_build("{s:s,s:{s:{s:v}}}", "type", "reasoning", "extra", call->model->provider->name, name, value);
+    model_add_part(call, part);
+    tn_release(part);
 }
 
 /*
- * A signature belongs to the part it comes with. In a stream that is the last piece of a text, or one more, which is
- * empty; what follows is another part.
+ * A signature belongs to the part that contains it. In a stream that is the last piece of a text, or an additional
+ * empty piece. The signature ends the part.
  */
-static void got_text(struct model_call *call, tn_value part, tn_value signature, bool thought) {
-    struct gemini_call *own = call->own;
+static void gemini_on_text_part(struct model_call *call, tn_value part, tn_value signature, bool thought) {
+    struct gemini_call *state = call->provider_data;
     tn_value text = tn.value->get(part, "text");
     uint64_t length = 0;
     bool empty = tn_chars(text, &length) == NULL || length == 0;
     if (empty && signature == NULL) return;
     if (thought)
-        model_reasoning(call, text);
+        model_add_reasoning(call, text);
     else
-        model_text(call, text);
-    if (signature != NULL && empty && !own->signable) {
-        put_kept(call, "thoughtSignature", signature);
+        model_add_text(call, text);
+    if (signature != NULL && empty && !state->awaits_signature) {
+        gemini_add_extra_part(call, "thoughtSignature", signature);
     } else if (signature != NULL) {
-        model_part_extra(call, "thoughtSignature", signature);
-        model_part_end(call);
+        model_set_part_extra(call, "thoughtSignature", signature);
+        model_end_part(call);
     }
-    own->signable = signature == NULL;
+    state->awaits_signature = signature == NULL;
 }
 
-static void got_part(struct model_call *call, tn_value part) {
-    struct gemini_call *own = call->own;
+static void gemini_on_part(struct model_call *call, tn_value part) {
+    struct gemini_call *state = call->provider_data;
     tn_value signature = tn.value->get(part, "thoughtSignature"), function = tn.value->get(part, "functionCall");
     tn_value media = tn.value->get(part, "inlineData");
     int32_t thought = 0;
@@ -222,24 +217,24 @@ static void got_part(struct model_call *call, tn_value part) {
     (void)tn.value->as_bool(tn.value->get(part, "thought"), &thought);
     if (media == NULL) media = tn.value->get(part, "fileData");
     if (tn.value->kind(function) == TN_OBJECT) {
-        got_function(call, function, signature);
+        gemini_on_function_call(call, function, signature);
         return;
     }
     if (tn.value->get(part, "text") != NULL || (signature != NULL && tn.value->count(part) == 1)) {
-        got_text(call, part, signature, thought != 0);
+        gemini_on_text_part(call, part, signature, thought != 0);
         return;
     }
-    if (thought) return; /* pictures on the way to the one that is meant */
+    if (thought) return; /* a draft of the final image */
     if (media != NULL)
-        got_media(call, media, signature);
+        gemini_on_media(call, media, signature);
     else if (tn.value->count(part) > 0)
-        put_kept(call, "part", part); /* code that the service ran, what came of it, and the like */
-    own->signable = false;
+        gemini_add_extra_part(call, "part", part); /* code that the service ran, its result, and similar parts */
+    state->awaits_signature = false;
 }
 
-/* ---- What an answer is grounded on ---- */
+/* ---- Sources ---- */
 
-static void put_source(struct model_call *call, tn_value url, tn_value title, tn_value from) {
+static void grounding_put_source(struct model_call *call, tn_value url, tn_value title, tn_value from) {
     if (tn.value->kind(url) != TN_STRING && tn.value->kind(title) != TN_STRING) return;
     tn_builder *out = tn.value->builder();
     tn.value->begin(out, TN_OBJECT);
@@ -251,136 +246,138 @@ static void put_source(struct model_call *call, tn_value url, tn_value title, tn
     tn.value->end(out);
     tn.value->end(out);
     tn_value part = tn.value->finish(out);
-    model_part(call, part);
+    model_add_part(call, part);
     tn_release(part);
 }
 
 /* groundingChunks: each {web | maps | retrievedContext | image: {uri, title}}. */
-static void put_chunks(struct model_call *call, tn_value chunks) {
+static void grounding_put_chunks(struct model_call *call, tn_value chunks) {
     for (uint64_t i = 0, count = tn.value->kind(chunks) == TN_ARRAY ? tn.value->count(chunks) : 0; i < count; i++) {
         tn_value chunk = tn.value->at(chunks, i), kind, source, url;
         if (tn.value->entry(chunk, 0, &kind, &source) != TN_OK) continue;
         url = tn.value->get(source, "uri");
         if (url == NULL) url = tn.value->get(source, "sourceUri");
-        put_source(call, url, tn.value->get(source, "title"), chunk);
+        grounding_put_source(call, url, tn.value->get(source, "title"), chunk);
     }
 }
 
-/* Vertex calls them citations, AI Studio citationSources. */
-static void put_citations(struct model_call *call, tn_value metadata) {
+/* Vertex uses `citations`, AI Studio `citationSources`. */
+static void grounding_put_citations(struct model_call *call, tn_value metadata) {
     tn_value list = tn.value->get(metadata, "citations");
     if (list == NULL) list = tn.value->get(metadata, "citationSources");
     for (uint64_t i = 0, count = tn.value->kind(list) == TN_ARRAY ? tn.value->count(list) : 0; i < count; i++) {
         tn_value citation = tn.value->at(list, i);
-        put_source(call, tn.value->get(citation, "uri"), tn.value->get(citation, "title"), citation);
+        grounding_put_source(call, tn.value->get(citation, "uri"), tn.value->get(citation, "title"), citation);
     }
 }
 
-static void put_urls(struct model_call *call, tn_value metadata) {
+static void grounding_put_urls(struct model_call *call, tn_value metadata) {
     tn_value list = tn.value->get(metadata, "urlMetadata");
     for (uint64_t i = 0, count = tn.value->kind(list) == TN_ARRAY ? tn.value->count(list) : 0; i < count; i++) {
         tn_value url = tn.value->at(list, i);
         if (strcmp(tn_get_text(url, "urlRetrievalStatus", ""), "URL_RETRIEVAL_STATUS_SUCCESS") == 0)
-            put_source(call, tn.value->get(url, "retrievedUrl"), NULL, url);
+            grounding_put_source(call, tn.value->get(url, "retrievedUrl"), NULL, url);
     }
 }
 
-/* Once, behind the text: every chunk of a stream may tell it, the last one all of it. */
-static void put_sources(struct model_call *call) {
-    struct gemini_call *own = call->own;
-    bool any = own->grounding != NULL || own->citations != NULL || own->url_context != NULL;
-    if (own->sourced || !any || call->over) return;
-    own->sourced = true;
-    put_chunks(call, tn.value->get(own->grounding, "groundingChunks"));
-    put_citations(call, own->citations);
-    put_urls(call, own->url_context);
-    model_extra(call, "groundingMetadata", own->grounding);
-    model_extra(call, "citationMetadata", own->citations);
-    model_extra(call, "urlContextMetadata", own->url_context);
+/* Adds the sources once, after the text. Chunks of a stream may repeat them; the last chunk has all. */
+static void grounding_put_sources(struct model_call *call) {
+    struct gemini_call *state = call->provider_data;
+    bool any = state->grounding != NULL || state->citations != NULL || state->url_context != NULL;
+    if (state->sources_added || !any || call->ended) return;
+    state->sources_added = true;
+    grounding_put_chunks(call, tn.value->get(state->grounding, "groundingChunks"));
+    grounding_put_citations(call, state->citations);
+    grounding_put_urls(call, state->url_context);
+    model_set_extra(call, "groundingMetadata", state->grounding);
+    model_set_extra(call, "citationMetadata", state->citations);
+    model_set_extra(call, "urlContextMetadata", state->url_context);
 }
 
-static void keep(tn_value *place, tn_value found) {
-    if (tn.value->kind(found) != TN_OBJECT || tn.value->count(found) == 0) return;
-    tn_release(*place);
-    *place = tn_retain(found);
+static void gemini_replace_metadata(tn_value *slot, tn_value value) {
+    if (tn.value->kind(value) != TN_OBJECT || tn.value->count(value) == 0) return;
+    tn_release(*slot);
+    *slot = tn_retain(value);
 }
 
 /* ---- Chunks ---- */
 
-/* What tools of the service's own put in counts as input; thoughts are output. */
-static void got_usage(struct model_call *call, tn_value from) {
+/* Tokens of the service's own tools are added to the input, thoughts to the output. */
+static void gemini_on_usage(struct model_call *call, tn_value from) {
     struct model_usage usage = MODEL_USAGE_NONE;
-    int64_t used = model_count(from, "toolUsePromptTokenCount"), written = model_count(from, "candidatesTokenCount");
-    usage.input = model_count(from, "promptTokenCount");
-    usage.total = model_count(from, "totalTokenCount");
-    usage.cached = model_count(from, "cachedContentTokenCount");
-    usage.reasoning = model_count(from, "thoughtsTokenCount");
+    int64_t used = model_get_count(from, "toolUsePromptTokenCount"),
+            written = model_get_count(from, "candidatesTokenCount");
+    usage.input = model_get_count(from, "promptTokenCount");
+    usage.total = model_get_count(from, "totalTokenCount");
+    usage.cached = model_get_count(from, "cachedContentTokenCount");
+    usage.reasoning = model_get_count(from, "thoughtsTokenCount");
     if (usage.input >= 0 && used > 0) usage.input += used;
     if (written >= 0 || usage.reasoning >= 0)
         usage.output = (written > 0 ? written : 0) + (usage.reasoning > 0 ? usage.reasoning : 0);
-    model_usage(call, &usage);
+    model_set_usage(call, &usage);
 }
 
-static void got_candidate(struct model_call *call, tn_value candidate) {
-    struct gemini_call *own = call->own;
+static void gemini_on_candidate(struct model_call *call, tn_value candidate) {
+    struct gemini_call *state = call->provider_data;
     tn_value parts = tn.value->get(tn.value->get(candidate, "content"), "parts");
     const char *reason = tn_get_text(candidate, "finishReason", NULL);
-    /* Some models say STOP with every chunk; a chunk without a reason behind one with it is out of place. */
-    if (reason == NULL && model_finished(call) && tn.value->count(parts) > 0)
-        model_invalid(call, "a part of an answer behind its end");
-    for (uint64_t i = 0, count = tn.value->count(parts); i < count && !call->over; i++)
-        got_part(call, tn.value->at(parts, i));
-    keep(&own->grounding, tn.value->get(candidate, "groundingMetadata"));
-    keep(&own->citations, tn.value->get(candidate, "citationMetadata"));
-    keep(&own->url_context, tn.value->get(candidate, "urlContextMetadata"));
+    /* Some models send STOP with every chunk. After it, a chunk with parts but without a reason is an error. */
+    if (reason == NULL && model_is_finished(call) && tn.value->count(parts) > 0)
+        model_fail_response(call, "a part of an answer after its end");
+    for (uint64_t i = 0, count = tn.value->count(parts); i < count && !call->ended; i++)
+        gemini_on_part(call, tn.value->at(parts, i));
+    gemini_replace_metadata(&state->grounding, tn.value->get(candidate, "groundingMetadata"));
+    gemini_replace_metadata(&state->citations, tn.value->get(candidate, "citationMetadata"));
+    gemini_replace_metadata(&state->url_context, tn.value->get(candidate, "urlContextMetadata"));
     if (reason != NULL) {
-        end_partial(call, NULL);
-        put_sources(call);
-        if (!call->over) finish(call, candidate, reason);
-    } else if (model_finished(call)) {
-        put_sources(call);
+        gemini_end_streamed_call(call, NULL);
+        grounding_put_sources(call);
+        if (!call->ended) gemini_finish(call, candidate, reason);
+    } else if (model_is_finished(call)) {
+        grounding_put_sources(call);
     }
 }
 
-static void got_chunk(struct model_call *call, tn_value chunk) {
+static void gemini_on_chunk(struct model_call *call, tn_value chunk) {
     tn_value candidates = tn.value->get(chunk, "candidates"), feedback = tn.value->get(chunk, "promptFeedback");
     const char *reason = tn_get_text(feedback, "blockReason", NULL);
     bool first = false;
     if (tn.value->get(chunk, "error") != NULL) {
-        model_error(call, chunk);
+        model_fail_service(call, chunk);
         return;
     }
-    model_model(call, tn.value->get(chunk, "modelVersion"));
-    model_extra(call, "responseId", tn.value->get(chunk, "responseId"));
-    got_usage(call, tn.value->get(chunk, "usageMetadata"));
-    for (uint64_t i = 0; i < tn.value->count(candidates) && !call->over && !first; i++) {
-        first = tn_get_int(tn.value->at(candidates, i), "index", 0) == 0; /* we take one, whatever `extra` asks for */
-        if (first) got_candidate(call, tn.value->at(candidates, i));
+    model_set_model_name(call, tn.value->get(chunk, "modelVersion"));
+    model_set_extra(call, "responseId", tn.value->get(chunk, "responseId"));
+    gemini_on_usage(call, tn.value->get(chunk, "usageMetadata"));
+    for (uint64_t i = 0; i < tn.value->count(candidates) && !call->ended && !first; i++) {
+        first = tn_get_int(tn.value->at(candidates, i), "index", 0) ==
+                0; /* only one candidate is used, even if `extra` requests more */
+        if (first) gemini_on_candidate(call, tn.value->at(candidates, i));
     }
-    if (reason != NULL && !first && !call->over) blocked(call, feedback, reason);
+    if (reason != NULL && !first && !call->ended) gemini_prompt_blocked(call, feedback, reason);
 }
 
 void gemini_event(struct model_call *call, const char *name, tn_value json) {
     (void)name;
-    if (json == NULL) { /* a [DONE], which proxies send */
-        model_done(call);
+    if (json == NULL) { /* "[DONE]", which some proxies send */
+        model_end_stream(call);
         return;
     }
     if (tn.value->kind(json) == TN_OBJECT) {
-        got_chunk(call, json);
+        gemini_on_chunk(call, json);
         return;
     }
-    /* Without `alt=sse` the service sends an array of chunks; proxies that do not know it do. */
+    /* An array of chunks: the form without `alt=sse`. Some proxies ignore that parameter. */
     if (tn.value->kind(json) != TN_ARRAY)
-        model_invalid(call, "%s where a part of an answer belongs", tn_kind_name(json));
-    for (uint64_t i = 0, count = tn.value->kind(json) == TN_ARRAY ? tn.value->count(json) : 0; i < count && !call->over;
-         i++)
-        got_chunk(call, tn.value->at(json, i));
+        model_fail_response(call, "%s instead of a part of an answer", tn_kind_name(json));
+    for (uint64_t i = 0, count = tn.value->kind(json) == TN_ARRAY ? tn.value->count(json) : 0;
+         i < count && !call->ended; i++)
+        gemini_on_chunk(call, tn.value->at(json, i));
 }
 
-void gemini_answer_release(struct gemini_call *own) {
-    partial_free(own->partial);
-    tn_release(own->grounding);
-    tn_release(own->citations);
-    tn_release(own->url_context);
+void gemini_answer_release(struct gemini_call *state) {
+    partial_free(state->partial);
+    tn_release(state->grounding);
+    tn_release(state->citations);
+    tn_release(state->url_context);
 }

@@ -1,38 +1,38 @@
 /*
- * contents.c - messages as Gemini's contents.
+ * contents.c - converts messages to Gemini's contents.
  *
- * The service knows two roles: what is not the model's is the user's, tools' answers included. Neighbours of one role
- * are one content; but answers are one of their own, which has to follow the calls. System and developer messages,
- * wherever they stand, become the system instruction. What the service gave us to keep (a thought's signature, the id
- * of a call, parts that no message has a form for) lies in the `extra` of the very part or call it came with, and goes
- * back with it.
+ * The service has two roles: "model", and "user" for all other messages, including the results of tools. Consecutive
+ * messages of one role become one content, except that results form a separate content, which must follow the calls.
+ * All system and developer messages become the system instruction. Data that must be sent back (a thought's signature,
+ * the id of a call, parts without an equivalent) is stored in the `extra` of the part or call that contained it.
  *
- * A call's answer is matched by the call's id; the service is told that id only where it made it. Without ids it goes
- * by order, so answers are put into the order of their calls.
+ * A result is matched by the id of its call. The id is sent only if the service created it. Without ids the service
+ * matches by order, so results are sorted into the order of their calls.
  */
 #include "gemini.h"
 
 #include <strings.h>
 
 /*
- * What Google's documentation has for calls that another model made: newer models refuse the first call of a step
- * without a signature. It is sent where there is none, to the models that ask for one.
+ * Newer models refuse a step whose first call has no signature. For calls of other models, Google's documentation
+ * defines this value instead of a signature.
  */
 #define FOREIGN_SIGNATURE "skip_thought_signature_validator"
 
 struct contents {
     struct model_call *call;
     tn_builder *out;
-    const char *role; /* of the open content; NULL: none is */
-    uint64_t count;   /* of contents */
-    tn_value calls;   /* of the newest message with any, borrowed */
+    const char *role; /* of the open content; NULL: no content is open */
+    uint64_t count;   /* number of contents */
+    tn_value calls;   /* of the newest message with calls, borrowed */
     bool wants_signature;
 };
 
-/* Before each part: the content it belongs to is open. Roles are "model", "user" and, of answers, `answers_role`. */
+/* Opens a content of this role if it is not open. Roles are "model", "user" and, for results, `answers_role`, which is
+ * sent as "user". */
 static const char answers_role[] = "answers";
 
-static void enter(struct contents *to, const char *role) {
+static void contents_open(struct contents *to, const char *role) {
     if (to->role != NULL && strcmp(to->role, role) == 0) return;
     if (to->role != NULL) {
         tn.value->end(to->out);
@@ -45,7 +45,7 @@ static void enter(struct contents *to, const char *role) {
     to->count++;
 }
 
-static void leave(struct contents *to) {
+static void contents_close(struct contents *to) {
     if (to->role == NULL) return;
     tn.value->end(to->out);
     tn.value->end(to->out);
@@ -54,42 +54,43 @@ static void leave(struct contents *to) {
 
 /* ---- Parts ---- */
 
-/* What was kept of a part or a call, as it was: its signature. */
-static void put_signature(struct contents *to, tn_value holder) {
-    tn_value signature = tn.value->get(model_extra_of(to->call, holder), "thoughtSignature");
+/* Writes the signature that is stored with a part or a call. */
+static void contents_put_signature(struct contents *to, tn_value holder) {
+    tn_value signature = tn.value->get(model_get_extra(to->call, holder), "thoughtSignature");
     if (tn.value->kind(signature) == TN_STRING) tn_put(to->out, "thoughtSignature", signature);
 }
 
-static bool has_signature(struct contents *to, tn_value holder) {
-    return tn.value->kind(tn.value->get(model_extra_of(to->call, holder), "thoughtSignature")) == TN_STRING;
+static bool contents_part_has_signature(struct contents *to, tn_value holder) {
+    return tn.value->kind(tn.value->get(model_get_extra(to->call, holder), "thoughtSignature")) == TN_STRING;
 }
 
-/* Text that is empty is left out: the service refuses it, unless a signature comes with it. */
-static void put_text(struct contents *to, const char *role, tn_value text, tn_value part) {
+/* The service refuses an empty text without a signature, so it is left out. */
+static void contents_put_text(struct contents *to, const char *role, tn_value text, tn_value part) {
     uint64_t length = 0;
-    bool kept = has_signature(to, part);
+    bool kept = contents_part_has_signature(to, part);
     if ((tn_chars(text, &length) == NULL || length == 0) && !kept) return;
-    enter(to, role);
+    contents_open(to, role);
     tn.value->begin(to->out, TN_OBJECT);
     if (length > 0)
         tn_put(to->out, "text", text);
     else
         tn_put_text(to->out, "text", "");
-    put_signature(to, part);
+    contents_put_signature(to, part);
     tn.value->end(to->out);
 }
 
-/* Thoughts go back to who had them, and only where that was asked for: with a signature, or as the part they were. */
-static void put_reasoning(struct contents *to, const char *role, tn_value part) {
-    tn_value text = tn.value->get(part, "text"), whole = tn.value->get(model_extra_of(to->call, part), "part");
+/* Writes a part of the service that is stored in `extra`, or thoughts that have a signature. Other thoughts are left
+ * out. */
+static void contents_put_reasoning(struct contents *to, const char *role, tn_value part) {
+    tn_value text = tn.value->get(part, "text"), stored = tn.value->get(model_get_extra(to->call, part), "part");
     uint64_t length = 0;
-    if (tn.value->kind(whole) == TN_OBJECT) {
-        enter(to, role);
-        tn_put(to->out, NULL, whole);
+    if (tn.value->kind(stored) == TN_OBJECT) {
+        contents_open(to, role);
+        tn_put(to->out, NULL, stored);
         return;
     }
-    if (!has_signature(to, part)) return;
-    enter(to, role);
+    if (!contents_part_has_signature(to, part)) return;
+    contents_open(to, role);
     tn.value->begin(to->out, TN_OBJECT);
     if (tn_chars(text, &length) != NULL && length > 0) {
         tn_put(to->out, "text", text);
@@ -97,12 +98,12 @@ static void put_reasoning(struct contents *to, const char *role, tn_value part) 
     } else {
         tn_put_text(to->out, "text", "");
     }
-    put_signature(to, part);
+    contents_put_signature(to, part);
     tn.value->end(to->out);
 }
 
-/* By the end of a name, where nothing else tells. */
-static const char *type_of_name(const char *name) {
+/* Guesses the media type by the file name's extension. */
+static const char *contents_type_from_extension(const char *name) {
     static const char *const types[][2] = {
         {".png", "image/png"},    {".jpg", "image/jpeg"},  {".jpeg", "image/jpeg"},     {".webp", "image/webp"},
         {".gif", "image/gif"},    {".heic", "image/heic"}, {".heif", "image/heif"},     {".pdf", "application/pdf"},
@@ -117,8 +118,8 @@ static const char *type_of_name(const char *name) {
     return NULL;
 }
 
-/* A file of the Files API is named by its address: "files/abc" is of the address that models are asked at. */
-static void put_uri(struct contents *to, const struct model_media *media) {
+/* Writes the address of the media. A file_id of the Files API, such as "files/abc", is relative to base_url. */
+static void contents_put_uri(struct contents *to, const struct model_media *media) {
     const char *id = tn_chars(media->file_id, NULL);
     char uri[GEMINI_PATH_MAX];
     if (id == NULL || strstr(id, "://") != NULL) {
@@ -129,76 +130,78 @@ static void put_uri(struct contents *to, const struct model_media *media) {
     tn_put_take(to->out, "fileUri", length > 0 && length < (int)sizeof uri ? tn_text(uri) : NULL);
 }
 
-/* {inlineData} or {fileData}; false: refused. `where` is "messages[3]". */
-static bool put_media(struct contents *to, const char *role, tn_value part, const char *where) {
+/* Writes {inlineData} or {fileData}. Returns false if the call has failed. `where` is "messages[3]", for the error. */
+static bool contents_put_media(struct contents *to, const char *role, tn_value part, const char *where) {
     struct model_media media;
     if (!model_media_init(&media, part)) {
-        model_refuse(to->call, "%s: a part of type `%s` has neither url, data (base64, or bytes) nor file_id", where,
-                     tn_get_text(part, "type", ""));
+        model_fail_request(to->call, "%s: a part of type `%s` has neither url, data (base64, or bytes) nor file_id",
+                           where, tn_get_text(part, "type", ""));
         return false;
     }
     const char *type = media.media_type, *name = tn_get_text(part, "name", NULL);
-    if (type == NULL) type = type_of_name(media.url != NULL ? tn_chars(media.url, NULL) : name);
+    if (type == NULL) type = contents_type_from_extension(media.url != NULL ? tn_chars(media.url, NULL) : name);
     if (type == NULL) {
-        model_refuse(to->call, "%s: a part of type `%s` has no media_type, and its content does not tell it: say it",
-                     where, tn_get_text(part, "type", ""));
+        model_fail_request(
+            to->call, "%s: a part of type `%s` has no media_type, and it cannot be detected from its content: set it",
+            where, tn_get_text(part, "type", ""));
         model_media_finish(&media);
         return false;
     }
-    if (role != NULL) enter(to, role);
+    if (role != NULL) contents_open(to, role);
     tn.value->begin(to->out, TN_OBJECT);
     tn_put_begin(to->out, media.data != NULL ? "inlineData" : "fileData", TN_OBJECT);
     tn_put_text(to->out, "mimeType", type);
     if (media.data != NULL)
         tn_put(to->out, "data", media.data);
     else
-        put_uri(to, &media);
+        contents_put_uri(to, &media);
     tn.value->end(to->out);
-    put_signature(to, part);
+    contents_put_signature(to, part);
     tn.value->end(to->out);
     model_media_finish(&media);
     return true;
 }
 
-static bool is_media(const char *type) {
+static bool contents_is_media(const char *type) {
     return strcmp(type, "image") == 0 || strcmp(type, "file") == 0 || strcmp(type, "audio") == 0;
 }
 
-static bool put_content(struct contents *to, const char *role, tn_value content, const char *where) {
+static bool contents_put_content(struct contents *to, const char *role, tn_value content, const char *where) {
     if (tn.value->kind(content) == TN_STRING) {
-        put_text(to, role, content, NULL);
+        contents_put_text(to, role, content, NULL);
         return true;
     }
     for (uint64_t i = 0, count = tn.value->count(content); i < count; i++) {
         tn_value part = tn.value->at(content, i);
         const char *type = tn_get_text(part, "type", "");
         if (strcmp(type, "text") == 0 || strcmp(type, "refusal") == 0) {
-            put_text(to, role, tn.value->get(part, "text"), part);
+            contents_put_text(to, role, tn.value->get(part, "text"), part);
         } else if (strcmp(type, "reasoning") == 0) {
-            put_reasoning(to, role, part);
-        } else if (is_media(type)) {
-            if (!put_media(to, role, part, where)) return false;
+            contents_put_reasoning(to, role, part);
+        } else if (contents_is_media(type)) {
+            if (!contents_put_media(to, role, part, where)) return false;
         } else if (strcmp(type, "source") != 0) {
-            model_refuse(to->call,
-                         "%s: a part of type `%s` is not known; expected text, image, file, audio, reasoning, refusal "
-                         "or source",
-                         where, type);
+            model_fail_request(to->call,
+                               "%s: unknown part type `%s`; expected text, image, file, audio, reasoning, refusal "
+                               "or source",
+                               where, type);
             return false;
         }
     }
     return true;
 }
 
-/* ---- Calls and their answers ---- */
+/* ---- Calls and their results ---- */
 
-/* The id that the service gave to a call; NULL where it gave none, or another service made the call. */
-static tn_value given_id(struct contents *to, tn_value call) {
-    tn_value id = tn.value->get(model_extra_of(to->call, call), "id");
+/* Returns the id that this service created for a call. NULL if it created none, or if the call is of another service.
+ */
+static tn_value contents_get_call_id(struct contents *to, tn_value call) {
+    tn_value id = tn.value->get(model_get_extra(to->call, call), "id");
     return tn.value->kind(id) == TN_STRING ? id : NULL;
 }
 
-/* Arguments are an object, for the service; what is none was written by another model. */
-static void put_arguments(struct contents *to, tn_value call) {
+/* The service requires an object. Other arguments, of calls of other models, become the member `arguments` of one. */
+static void contents_put_arguments(struct contents *to, tn_value call) {
     tn_value arguments = tn_call_arguments(call);
     if (tn.value->kind(arguments) == TN_OBJECT) {
         tn_put(to->out, "args", arguments);
@@ -210,25 +213,25 @@ static void put_arguments(struct contents *to, tn_value call) {
     tn_release(arguments);
 }
 
-static void put_calls(struct contents *to, tn_value calls) {
+static void contents_put_calls(struct contents *to, tn_value calls) {
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++) {
-        tn_value call = tn.value->at(calls, i), id = given_id(to, call);
-        enter(to, "model");
+        tn_value call = tn.value->at(calls, i), id = contents_get_call_id(to, call);
+        contents_open(to, "model");
         tn.value->begin(to->out, TN_OBJECT);
         tn_put_begin(to->out, "functionCall", TN_OBJECT);
         if (id != NULL) tn_put(to->out, "id", id);
-        tn_put_text(to->out, "name", model_tool_name(to->call, tn_get_text(call, "name", "")));
-        put_arguments(to, call);
+        tn_put_text(to->out, "name", model_tool_name_to_service(to->call, tn_get_text(call, "name", "")));
+        contents_put_arguments(to, call);
         tn.value->end(to->out);
-        if (has_signature(to, call))
-            put_signature(to, call);
+        if (contents_part_has_signature(to, call))
+            contents_put_signature(to, call);
         else if (i == 0 && to->wants_signature)
             tn_put_text(to->out, "thoughtSignature", FOREIGN_SIGNATURE);
         tn.value->end(to->out);
     }
 }
 
-static tn_value call_of(tn_value calls, const char *id) {
+static tn_value contents_call_by_id(tn_value calls, const char *id) {
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++) {
         tn_value call = tn.value->at(calls, i);
         if (strcmp(tn_get_text(call, "id", ""), id) == 0) return call;
@@ -236,15 +239,16 @@ static tn_value call_of(tn_value calls, const char *id) {
     return NULL;
 }
 
-/* Of the newest message with calls, which it nearly always is; else of any before the answer. */
-static tn_value answered_call(struct contents *to, const char *id, uint64_t index) {
-    tn_value call = call_of(to->calls, id);
-    while (call == NULL && index-- > 0) call = call_of(tn_message_calls(tn.value->at(to->call->messages, index)), id);
+/* Finds the call of a result in the newest message with calls, or else in any earlier message. */
+static tn_value contents_lookup_call(struct contents *to, const char *id, uint64_t index) {
+    tn_value call = contents_call_by_id(to->calls, id);
+    while (call == NULL && index-- > 0)
+        call = contents_call_by_id(tn_message_calls(tn.value->at(to->call->messages, index)), id);
     return call;
 }
 
-/* Data that a tool gave as text is data for the model too: objects and arrays are taken out of it. */
-static void put_output(struct contents *to, const char *key, tn_value content) {
+/* Writes the content of a result. A text that is a JSON object or array is sent as JSON. */
+static void contents_put_output(struct contents *to, const char *key, tn_value content) {
     tn_value text = tn_content_text(content), data = NULL;
     uint64_t length = 0;
     const char *chars = tn_chars(text, &length);
@@ -257,80 +261,83 @@ static void put_output(struct contents *to, const char *key, tn_value content) {
     tn_release(text);
 }
 
-/* Pictures and files of an answer: functionResponse has parts of its own. */
-static bool put_answer_media(struct contents *to, tn_value content, const char *where) {
-    bool open = false, well = true;
+/* Writes the images and files of a result as `parts` of functionResponse. */
+static bool contents_put_result_media(struct contents *to, tn_value content, const char *where) {
+    bool open = false, ok = true;
     for (uint64_t i = 0, count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0; i < count; i++) {
         tn_value part = tn.value->at(content, i);
-        if (!is_media(tn_get_text(part, "type", ""))) continue;
+        if (!contents_is_media(tn_get_text(part, "type", ""))) continue;
         if (!open) tn_put_begin(to->out, "parts", TN_ARRAY);
         open = true;
-        well = well && put_media(to, NULL, part, where);
+        ok = ok && contents_put_media(to, NULL, part, where);
     }
     if (open) tn.value->end(to->out);
-    return well;
+    return ok;
 }
 
-static bool put_answer(struct contents *to, tn_value message, uint64_t index) {
-    const char *given = tn_get_text(message, "tool_call_id", ""), *name = tn_get_text(message, "name", "");
-    tn_value call = answered_call(to, given, index), id = call != NULL ? given_id(to, call) : NULL;
+static bool contents_put_result(struct contents *to, tn_value message, uint64_t index) {
+    const char *tool_call_id = tn_get_text(message, "tool_call_id", ""), *name = tn_get_text(message, "name", "");
+    tn_value call = contents_lookup_call(to, tool_call_id, index),
+             id = call != NULL ? contents_get_call_id(to, call) : NULL;
     tn_value content = tn.value->get(message, "content");
     char where[48];
     (void)snprintf(where, sizeof where, "messages[%llu]", (unsigned long long)index);
     if (call != NULL) name = tn_get_text(call, "name", name);
     if (name[0] == '\0') {
-        model_refuse(to->call,
-                     "%s answers the call `%s`, which the messages before it have not, and has no `name`: expected the "
-                     "message with that call, or the tool's name",
-                     where, given);
+        model_fail_request(
+            to->call,
+            "%s answers the call `%s`, which the previous messages do not contain, and has no `name`; expected the "
+            "message with that call, or the tool's name",
+            where, tool_call_id);
         return false;
     }
-    enter(to, answers_role);
+    contents_open(to, answers_role);
     tn.value->begin(to->out, TN_OBJECT);
     tn_put_begin(to->out, "functionResponse", TN_OBJECT);
     if (id != NULL) tn_put(to->out, "id", id);
-    tn_put_text(to->out, "name", model_tool_name(to->call, name));
-    put_output(to, strcmp(tn_get_text(message, "status", ""), "error") == 0 ? "error" : "output", content);
-    bool well = put_answer_media(to, content, where);
+    tn_put_text(to->out, "name", model_tool_name_to_service(to->call, name));
+    contents_put_output(to, strcmp(tn_get_text(message, "status", ""), "error") == 0 ? "error" : "output", content);
+    bool ok = contents_put_result_media(to, content, where);
     tn.value->end(to->out);
     tn.value->end(to->out);
-    return well;
+    return ok;
 }
 
-/* The answers from `first` on, one past the last given back: in the order of the calls, then those of no call. */
-static uint64_t put_answers(struct contents *to, uint64_t first, bool *well) {
+/* Writes the results from `first` on, in the order of the calls, then those without a call. Returns the index after the
+ * last result. */
+static uint64_t contents_put_results(struct contents *to, uint64_t first, bool *ok) {
     tn_value messages = to->call->messages;
     uint64_t end = first;
     while (tn_message_is(tn.value->at(messages, end), "tool")) end++;
-    for (uint64_t c = 0, calls = tn.value->count(to->calls); c < calls && *well; c++) {
+    for (uint64_t c = 0, calls = tn.value->count(to->calls); c < calls && *ok; c++) {
         const char *id = tn_get_text(tn.value->at(to->calls, c), "id", "");
-        if (call_of(to->calls, id) != tn.value->at(to->calls, c)) continue; /* two of one id */
-        for (uint64_t i = first; i < end && *well; i++)
+        if (contents_call_by_id(to->calls, id) != tn.value->at(to->calls, c)) continue; /* a duplicate id */
+        for (uint64_t i = first; i < end && *ok; i++)
             if (strcmp(tn_get_text(tn.value->at(messages, i), "tool_call_id", ""), id) == 0)
-                *well = put_answer(to, tn.value->at(messages, i), i);
+                *ok = contents_put_result(to, tn.value->at(messages, i), i);
     }
-    for (uint64_t i = first; i < end && *well; i++)
-        if (call_of(to->calls, tn_get_text(tn.value->at(messages, i), "tool_call_id", "")) == NULL)
-            *well = put_answer(to, tn.value->at(messages, i), i);
+    for (uint64_t i = first; i < end && *ok; i++)
+        if (contents_call_by_id(to->calls, tn_get_text(tn.value->at(messages, i), "tool_call_id", "")) == NULL)
+            *ok = contents_put_result(to, tn.value->at(messages, i), i);
     return end;
 }
 
-/* ---- The whole ---- */
+/* ---- Messages ---- */
 
-static bool is_system(tn_value message) {
+static bool contents_is_system(tn_value message) {
     return tn_message_is(message, "system") || tn_message_is(message, "developer");
 }
 
-static bool put_system(struct model_call *call, tn_builder *out) {
+static bool contents_put_system(struct model_call *call, tn_builder *out) {
     bool open = false;
     for (uint64_t i = 0, count = tn.value->count(call->messages); i < count; i++) {
         tn_value message = tn.value->at(call->messages, i), content = tn.value->get(message, "content");
-        if (!is_system(message)) continue;
+        if (!contents_is_system(message)) continue;
         for (uint64_t k = 0; tn.value->kind(content) == TN_ARRAY && k < tn.value->count(content); k++) {
             const char *type = tn_get_text(tn.value->at(content, k), "type", "");
             if (strcmp(type, "text") == 0) continue;
-            model_refuse(call, "messages[%llu]: a %s message takes text alone; found a part of type `%s`",
-                         (unsigned long long)i, tn_message_type(message), type);
+            model_fail_request(call, "messages[%llu]: a %s message may contain only text; found a part of type `%s`",
+                               (unsigned long long)i, tn_message_type(message), type);
             return false;
         }
         tn_value text = tn_content_text(content);
@@ -355,36 +362,36 @@ static bool put_system(struct model_call *call, tn_builder *out) {
 }
 
 bool gemini_put_contents(struct model_call *call, tn_builder *body) {
-    const struct gemini *gemini = call->model->own;
+    const struct gemini *gemini = call->model->provider_data;
     struct contents to = {.call = call, .out = body};
     uint64_t count = tn.value->count(call->messages);
-    bool well = true;
-    to.wants_signature = strncmp(gemini_short_name(gemini), "gemini-3", 8) == 0;
+    bool ok = true;
+    to.wants_signature = strncmp(gemini_get_short_name(gemini), "gemini-3", 8) == 0;
     tn_put_begin(body, "contents", TN_ARRAY);
-    for (uint64_t i = 0; i < count && well;) {
+    for (uint64_t i = 0; i < count && ok;) {
         tn_value message = tn.value->at(call->messages, i);
         char where[48];
         (void)snprintf(where, sizeof where, "messages[%llu]", (unsigned long long)i);
         if (tn_message_is(message, "tool")) {
-            i = put_answers(&to, i, &well);
+            i = contents_put_results(&to, i, &ok);
             continue;
         }
         bool model = tn_message_is(message, "ai");
-        if (!is_system(message))
-            well = put_content(&to, model ? "model" : "user", tn.value->get(message, "content"), where);
+        if (!contents_is_system(message))
+            ok = contents_put_content(&to, model ? "model" : "user", tn.value->get(message, "content"), where);
         if (model && tn_message_calls(message) != NULL) {
             to.calls = tn_message_calls(message);
-            put_calls(&to, to.calls);
+            contents_put_calls(&to, to.calls);
         }
         i++;
     }
-    leave(&to);
+    contents_close(&to);
     tn.value->end(body);
-    if (well && to.count == 0) {
-        model_refuse(call,
-                     "there is no message for the model to answer: expected one that is neither of the system nor "
-                     "empty");
-        well = false;
+    if (ok && to.count == 0) {
+        model_fail_request(
+            call, "there is no message for the model to answer; expected one that is not empty and not a system "
+                  "message");
+        ok = false;
     }
-    return well && put_system(call, body);
+    return ok && contents_put_system(call, body);
 }

@@ -1,8 +1,8 @@
 /*
- * credentials.c - the files, and the requests that they make.
+ * credentials.c - reads credentials files and builds the requests for access tokens.
  *
- * A message names files and members, and never quotes what is in them. Nothing is kept: a file is read again for every
- * token, so that one that is replaced counts from the next token on.
+ * Messages name files and members, but never quote their content. Nothing is cached: a file is read again for every
+ * token, so a replaced file takes effect with the next token.
  */
 #include "credentials.h"
 #include "sign.h"
@@ -14,20 +14,21 @@
 #include <unistd.h>
 
 #define JWT_SECONDS         3600
-#define METADATA_CONNECT_MS 3000 /* who has none finds out soon */
+#define METADATA_CONNECT_MS 3000 /* short, so that a machine without a metadata server fails quickly */
 #define TOKEN_TOTAL_MS      30000
 #define TOKEN_BYTES_MAX     65536
 
 /* ---- Files ---- */
 
-/* The first of them that is said; false: none. */
-static bool find_file(const char *file, char path[PATH_MAX], bool *chosen) {
-    const char *named = file != NULL ? file : getenv("GOOGLE_APPLICATION_CREDENTIALS");
+/* Returns the path of the credentials file. *is_explicit: the configuration or the environment names it. Returns false
+ * if there is no path. */
+static bool credentials_find_file(const char *file, char path[PATH_MAX], bool *is_explicit) {
+    const char *configured = file != NULL ? file : getenv("GOOGLE_APPLICATION_CREDENTIALS");
     const char *folder = getenv("CLOUDSDK_CONFIG"), *home = getenv("HOME");
     int length = 0;
-    *chosen = named != NULL && *named != '\0';
-    if (*chosen)
-        length = snprintf(path, PATH_MAX, "%s", named);
+    *is_explicit = configured != NULL && *configured != '\0';
+    if (*is_explicit)
+        length = snprintf(path, PATH_MAX, "%s", configured);
     else if (folder != NULL && *folder != '\0')
         length = snprintf(path, PATH_MAX, "%s/application_default_credentials.json", folder);
     else if (home != NULL && *home != '\0')
@@ -35,8 +36,9 @@ static bool find_file(const char *file, char path[PATH_MAX], bool *chosen) {
     return length > 0 && length < PATH_MAX;
 }
 
-/* The whole of a file as JSON, a new reference. NULL, and errno: 0 where it was read and is no JSON object. */
-static tn_value read_json(const char *path) {
+/* Reads a file as JSON, a new reference. On failure returns NULL and sets errno; errno is 0 if the content is not a
+ * JSON object. */
+static tn_value credentials_read_json(const char *path) {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (descriptor < 0) return NULL;
     char *text = tn.core->alloc(tn.host, CREDENTIALS_FILE_MAX);
@@ -61,33 +63,33 @@ static tn_value read_json(const char *path) {
     return json;
 }
 
-static bool is_text(tn_value object, const char *name) { return tn_get_text(object, name, "")[0] != '\0'; }
+static bool credentials_is_text(tn_value object, const char *name) { return tn_get_text(object, name, "")[0] != '\0'; }
 
-static bool check_members(tn_value json, const char *path, const char *const *names, size_t count,
-                          char message[CREDENTIALS_MESSAGE_MAX]) {
+static bool credentials_check_members(tn_value json, const char *path, const char *const *names, size_t count,
+                                      char message[CREDENTIALS_MESSAGE_MAX]) {
     for (size_t i = 0; i < count; i++) {
-        if (is_text(json, names[i])) continue;
-        (void)snprintf(message, CREDENTIALS_MESSAGE_MAX, "%.300s: `%s` is missing; get the credentials anew", path,
+        if (credentials_is_text(json, names[i])) continue;
+        (void)snprintf(message, CREDENTIALS_MESSAGE_MAX, "%.300s: `%s` is missing; create the credentials again", path,
                        names[i]);
         return false;
     }
     return true;
 }
 
-static bool check_kind(struct credentials *out, const char *path, char message[CREDENTIALS_MESSAGE_MAX]) {
+static bool credentials_check_kind(struct credentials *out, const char *path, char message[CREDENTIALS_MESSAGE_MAX]) {
     static const char *const user[] = {"client_id", "client_secret", "refresh_token"};
     static const char *const service[] = {"client_email", "private_key"};
     const char *type = tn_get_text(out->json, "type", "");
     if (strcmp(type, "authorized_user") == 0) {
         out->kind = CREDENTIALS_USER;
-        return check_members(out->json, path, user, sizeof user / sizeof *user, message);
+        return credentials_check_members(out->json, path, user, sizeof user / sizeof *user, message);
     }
     if (strcmp(type, "service_account") == 0) {
         out->kind = CREDENTIALS_SERVICE;
-        return check_members(out->json, path, service, sizeof service / sizeof *service, message);
+        return credentials_check_members(out->json, path, service, sizeof service / sizeof *service, message);
     }
     (void)snprintf(message, CREDENTIALS_MESSAGE_MAX,
-                   "%.200s: credentials of type \"%.40s\" are not known; expected authorized_user (gcloud auth "
+                   "%.200s: unknown credentials type \"%.40s\"; expected authorized_user (gcloud auth "
                    "application-default login) or service_account (a key)",
                    path, type);
     return false;
@@ -95,18 +97,18 @@ static bool check_kind(struct credentials *out, const char *path, char message[C
 
 bool credentials_find(const char *file, struct credentials *out, char message[CREDENTIALS_MESSAGE_MAX]) {
     char path[PATH_MAX];
-    bool chosen = false;
+    bool is_explicit = false;
     *out = (struct credentials){CREDENTIALS_MACHINE, NULL};
-    if (!find_file(file, path, &chosen)) return true;
-    out->json = read_json(path);
-    if (out->json == NULL && !chosen && (errno == ENOENT || errno == EACCES || errno == EPERM)) return true;
+    if (!credentials_find_file(file, path, &is_explicit)) return true;
+    out->json = credentials_read_json(path);
+    if (out->json == NULL && !is_explicit && (errno == ENOENT || errno == EACCES || errno == EPERM)) return true;
     if (out->json == NULL) {
         (void)snprintf(message, CREDENTIALS_MESSAGE_MAX, "%.300s: %s", path,
                        errno != 0 ? strerror(errno)
                                   : "expected credentials of Google Cloud, a JSON object of at most 64 KiB");
         return false;
     }
-    if (check_kind(out, path, message)) return true;
+    if (credentials_check_kind(out, path, message)) return true;
     credentials_finish(out);
     return false;
 }
@@ -118,13 +120,13 @@ void credentials_finish(struct credentials *credentials) {
 
 /* ---- Requests ---- */
 
-/* name=value of a form, percent-encoded, behind what is there. False: no room. */
-static bool put_field(char *out, size_t size, const char *name, const char *value) {
+/* Appends name=value to a form, percent-encoded. False if it does not fit. */
+static bool credentials_put_form_field(char *out, size_t size, const char *name, const char *value) {
     static const char digits[] = "0123456789ABCDEF";
     size_t used = strlen(out);
-    int wrote = snprintf(out + used, size - used, "%s%s=", used > 0 ? "&" : "", name);
-    if (wrote < 0 || (size_t)wrote >= size - used) return false;
-    for (used += (size_t)wrote; *value != '\0'; value++) {
+    int length = snprintf(out + used, size - used, "%s%s=", used > 0 ? "&" : "", name);
+    if (length < 0 || (size_t)length >= size - used) return false;
+    for (used += (size_t)length; *value != '\0'; value++) {
         unsigned char c = (unsigned char)*value;
         bool plain =
             (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || strchr("-._~", c) != NULL;
@@ -140,7 +142,7 @@ static bool put_field(char *out, size_t size, const char *name, const char *valu
     return true;
 }
 
-static tn_value assertion(tn_value json, const char *audience) {
+static tn_value credentials_sign_assertion(tn_value json, const char *audience) {
     uint64_t length = 0;
     const char *pem = tn_chars(tn.value->get(json, "private_key"), &length),
                *id = tn_get_text(json, "private_key_id", NULL);
@@ -161,33 +163,34 @@ static tn_value assertion(tn_value json, const char *audience) {
     return sign_jwt_take(tn.value->finish(header), tn.value->finish(claims), pem, length);
 }
 
-static bool form(const struct credentials *credentials, const char *url, char *out, size_t size,
-                 char message[CREDENTIALS_MESSAGE_MAX]) {
+static bool credentials_build_form(const struct credentials *credentials, const char *url, char *out, size_t size,
+                                   char message[CREDENTIALS_MESSAGE_MAX]) {
     static const char *const members[] = {"client_id", "client_secret", "refresh_token"};
     bool fits = true;
     if (credentials->kind == CREDENTIALS_USER) {
-        fits = put_field(out, size, "grant_type", "refresh_token");
+        fits = credentials_put_form_field(out, size, "grant_type", "refresh_token");
         for (size_t i = 0; fits && i < sizeof members / sizeof *members; i++)
-            fits = put_field(out, size, members[i], tn_get_text(credentials->json, members[i], ""));
+            fits = credentials_put_form_field(out, size, members[i], tn_get_text(credentials->json, members[i], ""));
     } else {
-        tn_value signed_one = assertion(credentials->json, url);
-        if (signed_one == NULL) {
+        tn_value assertion = credentials_sign_assertion(credentials->json, url);
+        if (assertion == NULL) {
             (void)snprintf(
                 message, CREDENTIALS_MESSAGE_MAX,
                 "the service account's `private_key` cannot sign; expected an RSA key of 2048 bits or more, as "
-                "PEM: get the key anew");
+                "PEM: create the key again");
             return false;
         }
-        fits = put_field(out, size, "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer") &&
-               put_field(out, size, "assertion", tn_chars(signed_one, NULL));
-        tn_release(signed_one);
+        fits = credentials_put_form_field(out, size, "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer") &&
+               credentials_put_form_field(out, size, "assertion", tn_chars(assertion, NULL));
+        tn_release(assertion);
     }
-    if (!fits) (void)snprintf(message, CREDENTIALS_MESSAGE_MAX, "the credentials are longer than any are");
+    if (!fits) (void)snprintf(message, CREDENTIALS_MESSAGE_MAX, "the credentials are too long");
     return fits;
 }
 
-/* What all kinds of credentials share; a recording of one is found again by any other, and by none. */
-static void put_limits(tn_builder *out, int64_t connect_ms) {
+/* Writes the members of the request that do not depend on the credentials, and ends the object. `private` lets a
+ * recording match requests with any credentials, or without. */
+static void credentials_put_limits(tn_builder *out, int64_t connect_ms) {
     tn_put_text(out, "private", "google-access-token");
     tn_put_begin(out, "timeout", TN_OBJECT);
     tn_put_int(out, "connect_ms", connect_ms);
@@ -197,7 +200,7 @@ static void put_limits(tn_builder *out, int64_t connect_ms) {
     tn.value->end(out);
 }
 
-static tn_value machine_request(const char *token_url) {
+static tn_value credentials_metadata_request(const char *token_url) {
     const char *host = getenv("GCE_METADATA_HOST");
     char url[512];
     (void)snprintf(url, sizeof url, "http://%.200s/computeMetadata/v1/instance/service-accounts/default/token",
@@ -208,19 +211,19 @@ static tn_value machine_request(const char *token_url) {
     tn_put_begin(out, "headers", TN_OBJECT);
     tn_put_text(out, "metadata-flavor", "Google");
     tn.value->end(out);
-    put_limits(out, METADATA_CONNECT_MS);
+    credentials_put_limits(out, METADATA_CONNECT_MS);
     return tn.value->finish(out);
 }
 
 tn_value credentials_request(const struct credentials *credentials, const char *token_url,
                              char message[CREDENTIALS_MESSAGE_MAX]) {
-    (void)snprintf(message, CREDENTIALS_MESSAGE_MAX, "there is no memory for the request of a token");
-    if (credentials->kind == CREDENTIALS_MACHINE) return machine_request(token_url);
+    (void)snprintf(message, CREDENTIALS_MESSAGE_MAX, "not enough memory for the token request");
+    if (credentials->kind == CREDENTIALS_MACHINE) return credentials_metadata_request(token_url);
     char *body = tn.core->alloc(tn.host, CREDENTIALS_FILE_MAX * 2);
     tn_value request = NULL;
     if (token_url == NULL) token_url = tn_get_text(credentials->json, "token_uri", CREDENTIALS_TOKEN_URL);
     if (body != NULL) body[0] = '\0';
-    if (body != NULL && form(credentials, token_url, body, CREDENTIALS_FILE_MAX * 2, message)) {
+    if (body != NULL && credentials_build_form(credentials, token_url, body, CREDENTIALS_FILE_MAX * 2, message)) {
         tn_builder *out = tn.value->builder();
         tn.value->begin(out, TN_OBJECT);
         tn_put_text(out, "url", token_url);
@@ -229,7 +232,7 @@ tn_value credentials_request(const struct credentials *credentials, const char *
         tn_put_text(out, "content-type", "application/x-www-form-urlencoded");
         tn.value->end(out);
         tn_put_text(out, "body", body);
-        put_limits(out, 10000);
+        credentials_put_limits(out, 10000);
         request = tn.value->finish(out);
     }
     if (body != NULL) explicit_bzero(body, CREDENTIALS_FILE_MAX * 2);

@@ -1,9 +1,9 @@
 /*
- * credentials.h - application-default credentials: who we are to Google Cloud, found where Google's own libraries look.
+ * credentials.h - application-default credentials for Google Cloud, found where Google's own libraries look.
  *
- * In this order: the file that the configuration names; GOOGLE_APPLICATION_CREDENTIALS; gcloud's
- * application_default_credentials.json (in CLOUDSDK_CONFIG, or ~/.config/gcloud); the metadata server of the machine.
- * A file is of type `authorized_user` (gcloud auth application-default login) or `service_account` (a key).
+ * The order: the file that the configuration names; GOOGLE_APPLICATION_CREDENTIALS; gcloud's
+ * application_default_credentials.json (in CLOUDSDK_CONFIG, or ~/.config/gcloud); the metadata server of the machine. A
+ * file is of type `authorized_user` (gcloud auth application-default login) or `service_account` (a key).
  */
 #ifndef TENON_PLUGINS_GEMINI_CREDENTIALS_H
 #define TENON_PLUGINS_GEMINI_CREDENTIALS_H
@@ -22,17 +22,17 @@ enum credentials_kind { CREDENTIALS_USER, CREDENTIALS_SERVICE, CREDENTIALS_MACHI
 
 struct credentials {
     enum credentials_kind kind;
-    tn_value json; /* of a file; NULL: the machine's */
+    tn_value json; /* the file's content; NULL: use the metadata server */
 };
 
-/* Reads them now. `file` may be NULL. False: why is in `message`, and nothing to finish. Does not wait for a network.
- */
+/* Reads the credentials. `file` may be NULL. On failure, returns false with the reason in `message`; there is nothing
+ * to finish. Does not use the network. */
 bool credentials_find(const char *file, struct credentials *out, char message[CREDENTIALS_MESSAGE_MAX]);
 void credentials_finish(struct credentials *credentials);
 
 /*
- * The request of tenon/http.h that gets an access token for them, a new reference. `token_url` instead of their own, or
- * NULL. NULL: why is in `message`.
+ * Returns the request of tenon/http.h that gets an access token, a new reference. `token_url` overrides the
+ * credentials' address; may be NULL. On failure, returns NULL with the reason in `message`.
  */
 tn_value credentials_request(const struct credentials *credentials, const char *token_url,
                              char message[CREDENTIALS_MESSAGE_MAX]);

@@ -1,29 +1,30 @@
 /*
- * embed.c - texts to vectors: batchEmbedContents of AI Studio; of Vertex :predict, or :embedContent, which newer models
- * have and which takes one text.
+ * embed.c - embeddings: batchEmbedContents of AI Studio; on Vertex :predict, or for newer models :embedContent, which
+ * takes one text.
  *
- * More texts than one request takes are several, one after the other; the vectors are in the order of the texts.
+ * If one request cannot contain all texts, several are sent, one after the other.
  */
 #include "gemini.h"
 
-enum way { BATCH, PREDICT, SINGLE };
+enum embed_api { BATCH, PREDICT, SINGLE };
 
-static enum way way_of(const struct model_call *call) {
-    const struct gemini *gemini = call->model->own;
-    const char *name = gemini_short_name(gemini);
+static enum embed_api embed_method(const struct model_call *call) {
+    const struct gemini *gemini = call->model->provider_data;
+    const char *name = gemini_get_short_name(gemini);
     if (gemini->project == NULL) return BATCH;
     bool newer = strstr(name, "gemini") != NULL && strcmp(name, "gemini-embedding-001") != 0;
     return newer || strstr(name, "maas") != NULL ? SINGLE : PREDICT;
 }
 
-/* Texts of one request: gemini-embedding-001 takes one by :predict, too. */
-static uint64_t most(const struct model_call *call) {
-    enum way way = way_of(call);
-    bool one = way == SINGLE || (way == PREDICT && strncmp(gemini_short_name(call->model->own), "gemini", 6) == 0);
+/* Returns the number of texts for one request. gemini-embedding-001 accepts only one, also with :predict. */
+static uint64_t embed_texts_per_request(const struct model_call *call) {
+    enum embed_api api = embed_method(call);
+    bool one = api == SINGLE ||
+               (api == PREDICT && strncmp(gemini_get_short_name(call->model->provider_data), "gemini", 6) == 0);
     return one ? 1 : GEMINI_EMBED_MAX;
 }
 
-static void put_content(tn_builder *out, tn_value text) {
+static void embed_put_content(tn_builder *out, tn_value text) {
     tn_put_begin(out, "content", TN_OBJECT);
     tn_put_begin(out, "parts", TN_ARRAY);
     tn.value->begin(out, TN_OBJECT);
@@ -33,39 +34,39 @@ static void put_content(tn_builder *out, tn_value text) {
     tn.value->end(out);
 }
 
-/* taskType and title are of each request; for :predict, of each instance. */
-static void put_about(const struct model_call *call, tn_builder *out, const char *task, const char *title) {
-    tn_value extra = model_option(call, "extra"), value = tn.value->get(extra, "taskType");
+/* Writes taskType and title, which `extra` sets once, into one request or instance. */
+static void embed_put_options(const struct model_call *call, tn_builder *out, const char *task, const char *title) {
+    tn_value extra = model_get_option(call, "extra"), value = tn.value->get(extra, "taskType");
     if (value == NULL) value = tn.value->get(extra, "task_type");
     if (tn.value->kind(value) == TN_STRING) tn_put(out, task, value);
     value = tn.value->get(extra, "title");
     if (tn.value->kind(value) == TN_STRING) tn_put(out, title, value);
 }
 
-static void put_batch(const struct model_call *call, tn_builder *out, uint64_t from, uint64_t to) {
-    const struct gemini *gemini = call->model->own;
+static void embed_put_batch(const struct model_call *call, tn_builder *out, uint64_t from, uint64_t to) {
+    const struct gemini *gemini = call->model->provider_data;
     tn_put_begin(out, "requests", TN_ARRAY);
     for (uint64_t i = from; i < to; i++) {
         tn.value->begin(out, TN_OBJECT);
         tn_put_text(out, "model", gemini->model);
-        put_content(out, tn.value->at(call->embed, i));
+        embed_put_content(out, tn.value->at(call->embed, i));
         model_put_option(call, out, "dimensions", "outputDimensionality");
-        put_about(call, out, "taskType", "title");
+        embed_put_options(call, out, "taskType", "title");
         tn.value->end(out);
     }
     tn.value->end(out);
 }
 
-static void put_instances(const struct model_call *call, tn_builder *out, uint64_t from, uint64_t to) {
+static void embed_put_instances(const struct model_call *call, tn_builder *out, uint64_t from, uint64_t to) {
     tn_put_begin(out, "instances", TN_ARRAY);
     for (uint64_t i = from; i < to; i++) {
         tn.value->begin(out, TN_OBJECT);
         tn_put(out, "content", tn.value->at(call->embed, i));
-        put_about(call, out, "task_type", "title");
+        embed_put_options(call, out, "task_type", "title");
         tn.value->end(out);
     }
     tn.value->end(out);
-    if (model_option(call, "dimensions") == NULL) return;
+    if (model_get_option(call, "dimensions") == NULL) return;
     tn_put_begin(out, "parameters", TN_OBJECT);
     model_put_option(call, out, "dimensions", "outputDimensionality");
     tn.value->end(out);
@@ -73,36 +74,36 @@ static void put_instances(const struct model_call *call, tn_builder *out, uint64
 
 tn_value gemini_embed_request(struct model_call *call, const char **method) {
     static const char *const methods[] = {"batchEmbedContents", "predict", "embedContent"};
-    struct gemini_call *own = call->own;
-    uint64_t from = own->embedded, to = from + most(call), count = tn.value->count(call->embed);
-    for (uint64_t i = 0; own->embedded == 0 && i < count; i++) {
+    struct gemini_call *state = call->provider_data;
+    uint64_t from = state->embedded, to = from + embed_texts_per_request(call), count = tn.value->count(call->embed);
+    for (uint64_t i = 0; state->embedded == 0 && i < count; i++) {
         if (tn.value->kind(tn.value->at(call->embed, i)) == TN_STRING) continue;
-        model_refuse(call, "embed[%llu] is %s; expected a text", (unsigned long long)i,
-                     tn_kind_name(tn.value->at(call->embed, i)));
+        model_fail_request(call, "embed[%llu] is %s; expected a text", (unsigned long long)i,
+                           tn_kind_name(tn.value->at(call->embed, i)));
         return NULL;
     }
     if (to > count) to = count;
-    enum way way = way_of(call);
+    enum embed_api api = embed_method(call);
     tn_builder *out = tn.value->builder();
     tn.value->begin(out, TN_OBJECT);
-    if (way == BATCH) put_batch(call, out, from, to);
-    if (way == PREDICT) put_instances(call, out, from, to);
-    if (way == SINGLE) {
-        put_content(out, tn.value->at(call->embed, from));
+    if (api == BATCH) embed_put_batch(call, out, from, to);
+    if (api == PREDICT) embed_put_instances(call, out, from, to);
+    if (api == SINGLE) {
+        embed_put_content(out, tn.value->at(call->embed, from));
         tn_put_begin(out, "embedContentConfig", TN_OBJECT);
         model_put_option(call, out, "dimensions", "outputDimensionality");
-        put_about(call, out, "taskType", "title");
+        embed_put_options(call, out, "taskType", "title");
         tn.value->end(out);
     }
     tn.value->end(out);
-    *method = methods[way];
-    own->embedded = to;
+    *method = methods[api];
+    state->embedded = to;
     return tn.value->finish(out);
 }
 
-/* One more vector; false: the call has been failed. */
-static bool add(struct model_call *call, tn_value values) {
-    struct gemini_call *own = call->own;
+/* Adds one vector. Returns false if the call has failed. */
+static bool embed_add_vector(struct model_call *call, tn_value values) {
+    struct gemini_call *state = call->provider_data;
     uint64_t count = tn.value->count(values);
     bool numbers = tn.value->kind(values) == TN_ARRAY && count > 0;
     for (uint64_t i = 0; numbers && i < count; i++) {
@@ -110,52 +111,49 @@ static bool add(struct model_call *call, tn_value values) {
         numbers = kind == TN_INT || kind == TN_DOUBLE;
     }
     if (!numbers) {
-        model_invalid(call, "an embedding that is no list of numbers");
+        model_fail_response(call, "an embedding that is not a list of numbers");
         return false;
     }
-    tn_value more = tn.value->append(own->vectors, values);
-    tn_release(own->vectors);
-    own->vectors = more;
+    tn_value longer = tn.value->append(state->vectors, values);
+    tn_release(state->vectors);
+    state->vectors = longer;
     return true;
 }
 
-static void add_usage(struct model_call *call, int64_t tokens) {
-    struct gemini_call *own = call->own;
+static void embed_add_usage(struct model_call *call, int64_t tokens) {
+    struct gemini_call *state = call->provider_data;
     struct model_usage usage = MODEL_USAGE_NONE;
     if (tokens < 0) return;
-    own->tokens = tokens < MODEL_COUNT_MAX - own->tokens ? own->tokens + tokens : MODEL_COUNT_MAX;
-    usage.input = usage.total = own->tokens;
+    state->tokens = tokens < MODEL_COUNT_MAX - state->tokens ? state->tokens + tokens : MODEL_COUNT_MAX;
+    usage.input = usage.total = state->tokens;
     usage.output = 0;
-    model_usage(call, &usage);
+    model_set_usage(call, &usage);
 }
 
 bool gemini_embed_answer(struct model_call *call, tn_value json) {
-    struct gemini_call *own = call->own;
-    enum way way = way_of(call);
-    tn_value list = tn.value->get(json, way == PREDICT ? "predictions" : "embeddings");
-    if (own->vectors == NULL) {
-        tn_builder *empty = tn.value->builder();
-        tn.value->begin(empty, TN_ARRAY);
-        tn.value->end(empty);
-        own->vectors = tn.value->finish(empty);
+    struct gemini_call *state = call->provider_data;
+    enum embed_api api = embed_method(call);
+    tn_value list = tn.value->get(json, api == PREDICT ? "predictions" : "embeddings");
+    if (state->vectors == NULL) {
+        state->vectors = tn_build("[]");
     }
-    if (way == SINGLE) {
-        if (!add(call, tn.value->get(tn.value->get(json, "embedding"), "values"))) return false;
+    if (api == SINGLE) {
+        if (!embed_add_vector(call, tn.value->get(tn.value->get(json, "embedding"), "values"))) return false;
     } else {
         for (uint64_t i = 0, count = tn.value->kind(list) == TN_ARRAY ? tn.value->count(list) : 0; i < count; i++) {
             tn_value item = tn.value->at(list, i);
-            if (way == PREDICT) item = tn.value->get(item, "embeddings");
-            if (!add(call, tn.value->get(item, "values"))) return false;
-            add_usage(call, model_count(tn.value->get(item, "statistics"), "token_count"));
+            if (api == PREDICT) item = tn.value->get(item, "embeddings");
+            if (!embed_add_vector(call, tn.value->get(item, "values"))) return false;
+            embed_add_usage(call, model_get_count(tn.value->get(item, "statistics"), "token_count"));
         }
     }
-    add_usage(call, model_count(tn.value->get(json, "usageMetadata"), "promptTokenCount"));
-    uint64_t got = tn.value->count(own->vectors), count = tn.value->count(call->embed);
-    if (got == own->embedded && got < count) return true;
-    if (got == count)
-        model_embeddings(call, own->vectors);
+    embed_add_usage(call, model_get_count(tn.value->get(json, "usageMetadata"), "promptTokenCount"));
+    uint64_t received = tn.value->count(state->vectors), count = tn.value->count(call->embed);
+    if (received == state->embedded && received < count) return true;
+    if (received == count)
+        model_finish_embeddings(call, state->vectors);
     else
-        model_invalid(call, "%llu embeddings for %llu texts", (unsigned long long)got,
-                      (unsigned long long)own->embedded);
+        model_fail_response(call, "%llu embeddings for %llu texts", (unsigned long long)received,
+                            (unsigned long long)state->embedded);
     return false;
 }

@@ -1,9 +1,9 @@
 /*
- * error.c - Google's errors: {error: {code, message, status, details: [{@type, …}]}}, alone or as the one item of an
- * array, as the body of a status or, after 200, of a chunk.
+ * error.c - reads Google's errors: {error: {code, message, status, details: [{@type, …}]}}, alone or as the only item
+ * of an array, as the body of an error response or in a chunk after status 200.
  *
- * The status word tells more than HTTP's number. A quota that is used up says when to come back in a RetryInfo, beside
- * or instead of a Retry-After.
+ * `status` is more specific than the HTTP status. If a quota is exhausted, the delay is in a RetryInfo, in a
+ * Retry-After header, or in both.
  */
 #include "gemini.h"
 
@@ -26,43 +26,46 @@ static const char *const codes[][2] = {{"UNAUTHENTICATED", "AUTH"},
                                        {"UNKNOWN", "OVERLOADED"},
                                        {"DATA_LOSS", "OVERLOADED"}};
 
-/* For a body that has a number and no word. */
+/* For a body with `code` but without `status`. */
 static const struct {
     int64_t number;
     const char *code;
 } numbers[] = {{400, "INVALID_REQUEST"}, {401, "AUTH"},       {403, "AUTH"},       {404, "INVALID_REQUEST"},
                {429, "RATE_LIMITED"},    {500, "OVERLOADED"}, {503, "OVERLOADED"}, {504, "TIMEOUT"}};
 
-/* "34.4s" in ms; -1 where it is no such thing. */
-static int64_t duration_ms(const char *text) {
+/* Parses "34.4s" to ms. Returns -1 if it is malformed. */
+static int64_t error_parse_duration_ms(const char *text) {
     char *stop = NULL;
     double seconds = text != NULL ? strtod(text, &stop) : -1;
     if (text == NULL || stop == text || strcmp(stop, "s") != 0 || !(seconds >= 0)) return -1;
     return seconds < 86400 ? (int64_t)(seconds * 1000 + 0.5) : 86400000;
 }
 
-static bool has(const char *text, const char *words) { return strstr(text, words) != NULL; }
+static bool error_text_contains(const char *text, const char *words) { return strstr(text, words) != NULL; }
 
-static bool is_too_long(const char *message) {
-    bool tokens = has(message, "token count") || has(message, "number of tokens") || has(message, "input tokens");
-    return tokens && (has(message, "exceed") || has(message, "only supports up to") || has(message, "too long"));
+static bool error_is_too_long(const char *message) {
+    bool tokens = error_text_contains(message, "token count") || error_text_contains(message, "number of tokens") ||
+                  error_text_contains(message, "input tokens");
+    return tokens && (error_text_contains(message, "exceed") || error_text_contains(message, "only supports up to") ||
+                      error_text_contains(message, "too long"));
 }
 
-static void read_details(tn_value details, struct model_failure *failure) {
+static void error_read_details(tn_value details, struct model_failure *failure) {
     for (uint64_t i = 0, count = tn.value->kind(details) == TN_ARRAY ? tn.value->count(details) : 0; i < count; i++) {
         tn_value detail = tn.value->at(details, i);
         const char *type = tn_get_text(detail, "@type", ""), *reason = tn_get_text(detail, "reason", "");
-        if (has(type, "google.rpc.RetryInfo")) {
-            int64_t wait = duration_ms(tn_get_text(detail, "retryDelay", NULL));
+        if (error_text_contains(type, "google.rpc.RetryInfo")) {
+            int64_t wait = error_parse_duration_ms(tn_get_text(detail, "retryDelay", NULL));
             if (wait >= 0) failure->retry_after_ms = wait;
         }
-        /* A key that is none is an invalid argument, for the service. */
-        if (has(type, "google.rpc.ErrorInfo") && strncmp(reason, "API_KEY_", 8) == 0) failure->code = "AUTH";
+        /* The service reports an invalid key as an invalid argument. */
+        if (error_text_contains(type, "google.rpc.ErrorInfo") && strncmp(reason, "API_KEY_", 8) == 0)
+            failure->code = "AUTH";
     }
 }
 
 void gemini_error(struct model_call *call, tn_value body, struct model_failure *failure) {
-    const struct gemini *gemini = call->model->own;
+    const struct gemini *gemini = call->model->provider_data;
     tn_value error = tn.value->get(tn.value->kind(body) == TN_ARRAY ? tn.value->at(body, 0) : body, "error");
     if (error == NULL) return;
     const char *status = tn_get_text(error, "status", NULL), *message = tn_get_text(error, "message", "");
@@ -74,11 +77,11 @@ void gemini_error(struct model_call *call, tn_value body, struct model_failure *
     if (failure->status == 0 && number >= 400 && number <= 599) failure->status = number;
     failure->type = tn.value->get(error, "status");
     failure->message = tn.value->get(error, "message");
-    read_details(tn.value->get(error, "details"), failure);
-    if (strcmp(failure->code, "INVALID_REQUEST") == 0 && is_too_long(message)) failure->code = "CONTEXT_LENGTH";
+    error_read_details(tn.value->get(error, "details"), failure);
+    if (strcmp(failure->code, "INVALID_REQUEST") == 0 && error_is_too_long(message)) failure->code = "CONTEXT_LENGTH";
     if (strcmp(failure->code, "AUTH") != 0 || gemini->project == NULL) return;
     model_fail(call, "AUTH",
-               "gemini (Vertex) does not accept who is asking (%s): look at the credentials, at the roles they have in "
+               "gemini (Vertex) does not accept the credentials (%s): check the credentials, their roles in "
                "the project `%s`, and whether the Vertex AI API is enabled there",
                status != NULL ? status : "no reason given", tn_chars(gemini->project, NULL));
 }

@@ -1,15 +1,15 @@
 /*
- * partial.h - a function call's arguments that come piece by piece, each with the place where it belongs.
+ * partial.h - assembles the arguments of a function call that is streamed in pieces, each with a path.
  *
  * Vertex streams arguments as {jsonPath: "$.recipe.steps[1]", stringValue | numberValue | boolValue | nullValue,
- * willContinue?}. Text whose piece says willContinue goes on with the next piece for the same place. Places come in the
- * order of the text that the model writes, but nothing here relies on it. What is put together is bounded: the paths
- * are the service's.
+ * willContinue?}. A text with willContinue continues with the next piece for the same path. Pieces usually come in the
+ * order of the JSON text that the model writes, but this is not required. Depth, number and size of the values are
+ * limited, because the service chooses them.
  *
- *     struct partial *partial = partial_new();                    // NULL: no memory
- *     if (!partial_put(partial, piece, &why)) …                   // a static reason
- *     tn_value text = partial_take(partial);                      // JSON text that it has added; NULL: none
- *     tn_value arguments = partial_value(partial);                // {} where nothing came
+ *     struct partial *partial = partial_new();               // NULL: allocation failed
+ *     if (!partial_add_piece(partial, piece, &reason)) …     // a static text
+ *     tn_value text = partial_take_text(partial);            // the JSON text since the last call; NULL: no new text
+ *     tn_value arguments = partial_build_value(partial);     // {} if there were no pieces
  *     partial_free(partial);
  */
 #ifndef TENON_PLUGINS_GEMINI_PARTIAL_H
@@ -28,17 +28,17 @@ struct partial;
 struct partial *partial_new(void);
 void partial_free(struct partial *partial); /* NULL does nothing */
 
-/* Takes one piece in. False: it cannot be, for a static reason, and what is there stays. */
-bool partial_put(struct partial *partial, tn_value piece, const char **why);
+/* Adds one piece. If it is malformed, returns false with a static reason, and changes nothing. */
+bool partial_add_piece(struct partial *partial, tn_value piece, const char **reason);
 
-/* What the pieces have added to the JSON text of the arguments since it was last taken, a new reference; NULL: nothing.
- */
-tn_value partial_take(struct partial *partial);
-/* They do not come in the order of such a text: what was taken is no beginning of it, and nothing more can be. */
-bool partial_lost(const struct partial *partial);
-/* No piece comes any more; `told` (may be NULL) has members that belong to it as well. The rest can be taken. */
-void partial_end(struct partial *partial, tn_value told);
-/* The whole, a new reference: an object. NULL without memory. */
-tn_value partial_value(const struct partial *partial);
+/* Returns the JSON text that was added since the last call, a new reference. NULL if nothing was added. */
+tn_value partial_take_text(struct partial *partial);
+/* True if the pieces did not come in the order of the text. The text returned so far is then not a prefix of the
+ * arguments, and no more text is returned. */
+bool partial_text_is_invalid(const struct partial *partial);
+/* Ends the arguments: writes the rest of the text. `members` (may be NULL) has additional members of the arguments. */
+void partial_end(struct partial *partial, tn_value members);
+/* Returns the arguments, an object, a new reference. NULL if allocation fails. */
+tn_value partial_build_value(const struct partial *partial);
 
 #endif

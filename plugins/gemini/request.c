@@ -1,26 +1,26 @@
 /*
- * request.c - the body of generateContent: contents, tools, and how to generate.
+ * request.c - builds the body of generateContent: contents, tools, and generation options.
  *
- * Schemas go as they are, in the members that take JSON Schema (parametersJsonSchema, responseJsonSchema); the older
- * ones take a dialect of OpenAPI that has no $ref. What our options have no word for is in `extra`, put over it all.
+ * Schemas are sent unchanged, in the members for JSON Schema (parametersJsonSchema, responseJsonSchema); the older
+ * members accept only a dialect of OpenAPI without $ref. Members of `extra` override those of the body.
  */
 #include "gemini.h"
 
 /* ---- Tools ---- */
 
-/* A schema of no arguments: the service wants none at all then. */
-static bool takes_nothing(tn_value schema) {
-    static const char *const more[] = {"$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if"};
+/* True for a schema without arguments. The service requires that it is left out. */
+static bool gemini_schema_is_empty(tn_value schema) {
+    static const char *const keywords[] = {"$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if"};
     if (tn.value->kind(schema) != TN_OBJECT) return true;
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
-        if (tn.value->get(schema, more[i]) != NULL) return false;
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (tn.value->get(schema, keywords[i]) != NULL) return false;
     int32_t open = 0;
-    tn_value others = tn.value->get(schema, "additionalProperties");
-    if (tn.value->as_bool(others, &open) != TN_OK) open = others != NULL;
+    tn_value additional = tn.value->get(schema, "additionalProperties");
+    if (tn.value->as_bool(additional, &open) != TN_OK) open = additional != NULL;
     return tn.value->count(tn.value->get(schema, "properties")) == 0 && !open;
 }
 
-static void put_tools(struct model_call *call, tn_builder *body) {
+static void gemini_put_tools(struct model_call *call, tn_builder *body) {
     uint64_t count = tn.value->count(call->tools);
     if (count == 0) return;
     tn_put_begin(body, "tools", TN_ARRAY);
@@ -30,9 +30,9 @@ static void put_tools(struct model_call *call, tn_builder *body) {
         tn_value tool = tn.value->at(call->tools, i), schema = tn.value->get(tool, "input_schema");
         tn_value description = tn.value->get(tool, "description");
         tn.value->begin(body, TN_OBJECT);
-        tn_put_text(body, "name", model_tool_name(call, tn_get_text(tool, "name", "")));
+        tn_put_text(body, "name", model_tool_name_to_service(call, tn_get_text(tool, "name", "")));
         if (tn.value->kind(description) == TN_STRING) tn_put(body, "description", description);
-        if (!takes_nothing(schema)) tn_put(body, "parametersJsonSchema", schema);
+        if (!gemini_schema_is_empty(schema)) tn_put(body, "parametersJsonSchema", schema);
         tn.value->end(body);
     }
     tn.value->end(body);
@@ -41,17 +41,17 @@ static void put_tools(struct model_call *call, tn_builder *body) {
 }
 
 /* "auto", "none", "required" or {name}. */
-static void put_tool_choice(struct model_call *call, tn_builder *body) {
+static void gemini_put_tool_choice(struct model_call *call, tn_builder *body) {
     static const char *const modes[][2] = {{"auto", "AUTO"}, {"none", "NONE"}, {"required", "ANY"}};
-    tn_value choice = model_option(call, "tool_choice");
+    tn_value choice = model_get_option(call, "tool_choice");
     const char *word = tn_chars(choice, NULL), *name = tn_get_text(choice, "name", NULL), *mode = NULL;
     if (choice == NULL || call->tools == NULL) return;
     for (size_t i = 0; word != NULL && i < sizeof modes / sizeof *modes; i++)
         if (strcmp(word, modes[i][0]) == 0) mode = modes[i][1];
     if (name != NULL) mode = "ANY";
     if (mode == NULL) {
-        model_refuse(call, "`tool_choice` is %s; expected \"auto\", \"none\", \"required\" or {name: a tool's}",
-                     word != NULL ? word : tn_kind_name(choice));
+        model_fail_request(call, "`tool_choice` is %s; expected \"auto\", \"none\", \"required\" or {name: TOOL}",
+                           word != NULL ? word : tn_kind_name(choice));
         return;
     }
     tn_put_begin(body, "toolConfig", TN_OBJECT);
@@ -59,34 +59,34 @@ static void put_tool_choice(struct model_call *call, tn_builder *body) {
     tn_put_text(body, "mode", mode);
     if (name != NULL) {
         tn_put_begin(body, "allowedFunctionNames", TN_ARRAY);
-        tn_put_text(body, NULL, model_tool_name(call, name));
+        tn_put_text(body, NULL, model_tool_name_to_service(call, name));
         tn.value->end(body);
     }
     tn.value->end(body);
     tn.value->end(body);
 }
 
-/* ---- How to generate ---- */
+/* ---- Generation options ---- */
 
 /*
- * `effort` is a level for models that have levels, a number of tokens for those before (generation 2), which know 0
- * for none. A level below "low" is "MINIMAL".
+ * `effort` becomes a level; for models of generation 2 it becomes a number of tokens, 0 for "none". As a level, "none"
+ * becomes "MINIMAL", the lowest.
  */
-static void put_thinking(struct model_call *call, tn_builder *body) {
+static void gemini_put_thinking(struct model_call *call, tn_builder *body) {
     static const struct {
         const char *effort, *level;
         int64_t budget;
     } efforts[] = {{"none", "MINIMAL", 0}, {"low", "LOW", 1024}, {"medium", "MEDIUM", 8192}, {"high", "HIGH", 24576}};
-    tn_value reasoning = model_option(call, "reasoning");
+    tn_value reasoning = model_get_option(call, "reasoning");
     const char *effort = tn_get_text(reasoning, "effort", NULL);
     int64_t budget = tn_get_int(reasoning, "max_tokens", -1), none = 0;
-    bool second = strncmp(gemini_short_name(call->model->own), "gemini-2", 8) == 0;
+    bool generation_2 = strncmp(gemini_get_short_name(call->model->provider_data), "gemini-2", 8) == 0;
     if (tn.value->kind(reasoning) != TN_OBJECT || (effort == NULL && budget < 0)) return;
     tn_put_begin(body, "thinkingConfig", TN_OBJECT);
     for (size_t i = 0; budget < 0 && i < sizeof efforts / sizeof *efforts; i++) {
         if (strcmp(effort, efforts[i].effort) != 0) continue;
         none = i == 0;
-        if (second)
+        if (generation_2)
             tn_put_int(body, "thinkingBudget", efforts[i].budget);
         else
             tn_put_text(body, "thinkingLevel", efforts[i].level);
@@ -96,8 +96,8 @@ static void put_thinking(struct model_call *call, tn_builder *body) {
     tn.value->end(body);
 }
 
-static void put_modalities(struct model_call *call, tn_builder *body) {
-    tn_value modalities = model_option(call, "modalities");
+static void gemini_put_modalities(struct model_call *call, tn_builder *body) {
+    tn_value modalities = model_get_option(call, "modalities");
     if (tn.value->kind(modalities) != TN_ARRAY || tn.value->count(modalities) == 0) return;
     tn_put_begin(body, "responseModalities", TN_ARRAY);
     for (uint64_t i = 0; i < tn.value->count(modalities); i++) {
@@ -112,9 +112,9 @@ static void put_modalities(struct model_call *call, tn_builder *body) {
     tn.value->end(body);
 }
 
-/* One text, or several. */
-static void put_stop(struct model_call *call, tn_builder *body) {
-    tn_value stop = model_option(call, "stop");
+/* `stop` is one text, or a list. */
+static void gemini_put_stop(struct model_call *call, tn_builder *body) {
+    tn_value stop = model_get_option(call, "stop");
     if (tn.value->kind(stop) == TN_ARRAY) {
         if (tn.value->count(stop) > 0) tn_put(body, "stopSequences", stop);
     } else if (stop != NULL) {
@@ -124,15 +124,15 @@ static void put_stop(struct model_call *call, tn_builder *body) {
     }
 }
 
-static tn_value generation(struct model_call *call) {
+static tn_value gemini_put_generation(struct model_call *call) {
     static const char *const names[][2] = {
         {"temperature", "temperature"}, {"top_p", "topP"}, {"max_tokens", "maxOutputTokens"}, {"seed", "seed"}};
     tn_builder *body = tn.value->builder();
     tn.value->begin(body, TN_OBJECT);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) model_put_option(call, body, names[i][0], names[i][1]);
-    put_stop(call, body);
-    put_modalities(call, body);
-    put_thinking(call, body);
+    gemini_put_stop(call, body);
+    gemini_put_modalities(call, body);
+    gemini_put_thinking(call, body);
     if (call->schema != NULL) {
         tn_put_text(body, "responseMimeType", "application/json");
         if (tn.value->kind(call->schema) == TN_OBJECT) tn_put(body, "responseJsonSchema", call->schema);
@@ -143,21 +143,21 @@ static tn_value generation(struct model_call *call) {
 
 /* ---- Extra ---- */
 
-/* "safety_settings" is "safetySettings". False: the name is longer than any of them. */
-static bool camel(const char *name, char *out, size_t size) {
+/* Converts "safety_settings" to "safetySettings". False if the name is too long. */
+static bool extra_to_camel_case(const char *name, char *out, size_t size) {
     size_t length = 0;
     for (; *name != '\0'; name++) {
         if (length + 1 >= size) return false;
-        bool joint = *name == '_' && length > 0 && name[1] >= 'a' && name[1] <= 'z';
-        if (joint) name++;
-        out[length++] = joint ? (char)(*name - 'a' + 'A') : *name;
+        bool upper = *name == '_' && length > 0 && name[1] >= 'a' && name[1] <= 'z';
+        if (upper) name++;
+        out[length++] = upper ? (char)(*name - 'a' + 'A') : *name;
     }
     out[length] = '\0';
     return true;
 }
 
-/* Members whose own members have names of the service's, too. All else is data. */
-static bool is_settings(const char *name) {
+/* True for members that contain names of the service's API. All other members are data. */
+static bool extra_member_has_api_names(const char *name) {
     static const char *const settings[] = {"generationConfig", "toolConfig",   "functionCallingConfig",
                                            "thinkingConfig",   "imageConfig",  "speechConfig",
                                            "retrievalConfig",  "googleSearch", "embedContentConfig"};
@@ -166,23 +166,24 @@ static bool is_settings(const char *name) {
     return false;
 }
 
-#define MERGE_DEPTH_MAX 8 /* below, what is there is replaced */
+#define MERGE_DEPTH_MAX 8 /* at deeper levels, the value of `extra` replaces the other */
 
-static tn_value merge_take(tn_value under, tn_value over, int depth);
+static tn_value extra_merge_take(tn_value under, tn_value over, int depth);
 
-static tn_value empty(int32_t kind) {
+static tn_value empty_value_new(int32_t kind) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, kind);
     tn.value->end(builder);
     return tn.value->finish(builder);
 }
 
-/* Our tools, and behind them those that `extra` has: what the service has built in. */
-static tn_value add_tools(tn_value tools, tn_value more) {
-    tn_value all = tools != NULL ? tn_retain(tools) : empty(TN_ARRAY);
+/* Appends the tools of `extra`, which are built into the service, to our tools. */
+static tn_value extra_concat_tools(tn_value tools, tn_value more) {
+    tn_value all = tools != NULL ? tn_retain(tools) : empty_value_new(TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(more); i < count; i++) {
         tn_value item = tn.value->at(more, i), next;
-        item = tn.value->kind(item) == TN_OBJECT ? merge_take(empty(TN_OBJECT), item, 1) : tn_retain(item);
+        item =
+            tn.value->kind(item) == TN_OBJECT ? extra_merge_take(empty_value_new(TN_OBJECT), item, 1) : tn_retain(item);
         next = tn.value->append(all, item);
         tn_release(item);
         tn_release(all);
@@ -191,46 +192,51 @@ static tn_value add_tools(tn_value tools, tn_value more) {
     return all;
 }
 
-static tn_value merge_member(tn_value under, const char *name, tn_value value, int depth) {
-    tn_value old = tn.value->get(under, name);
-    if (depth == 0 && strcmp(name, "tools") == 0 && tn.value->kind(value) == TN_ARRAY) return add_tools(old, value);
-    bool both = tn.value->kind(old) == TN_OBJECT || is_settings(name);
+static tn_value extra_merge_member(tn_value base, const char *name, tn_value value, int depth) {
+    tn_value old = tn.value->get(base, name);
+    if (depth == 0 && strcmp(name, "tools") == 0 && tn.value->kind(value) == TN_ARRAY)
+        return extra_concat_tools(old, value);
+    bool both = tn.value->kind(old) == TN_OBJECT || extra_member_has_api_names(name);
     if (tn.value->kind(value) != TN_OBJECT || !both || depth + 1 >= MERGE_DEPTH_MAX) return tn_retain(value);
-    return merge_take(tn.value->kind(old) == TN_OBJECT ? tn_retain(old) : empty(TN_OBJECT), value, depth + 1);
+    return extra_merge_take(tn.value->kind(old) == TN_OBJECT ? tn_retain(old) : empty_value_new(TN_OBJECT), value,
+                            depth + 1);
 }
 
-static tn_value merge_take(tn_value under, tn_value over, int depth) {
-    for (uint64_t i = 0, count = tn.value->count(over); i < count; i++) {
+static tn_value extra_merge_take(tn_value base, tn_value overrides, int depth) {
+    for (uint64_t i = 0, count = tn.value->count(overrides); i < count; i++) {
         tn_value key, value, member, next;
         char name[128];
-        if (tn.value->entry(over, i, &key, &value) != TN_OK) break;
-        const char *given = tn_chars(key, NULL), *as = camel(given, name, sizeof name) ? name : given;
-        member = merge_member(under, as, value, depth);
-        next = tn.value->set(under, as, member);
+        if (tn.value->entry(overrides, i, &key, &value) != TN_OK) break;
+        const char *given = tn_chars(key, NULL),
+                   *member_name = extra_to_camel_case(given, name, sizeof name) ? name : given;
+        member = extra_merge_member(base, member_name, value, depth);
+        next = tn.value->set(base, member_name, member);
         tn_release(member);
-        tn_release(under);
-        under = next;
+        tn_release(base);
+        base = next;
     }
-    return under;
+    return base;
 }
 
-tn_value gemini_merge_take(tn_value body, tn_value over) { return merge_take(body, over, 0); }
+/* Merges `over` into `body`: objects member by member, `tools` by concatenation, anything else by replacement. Names in
+ * snake_case, which Google's libraries accept, are converted to camelCase. Takes `body`. */
+static tn_value gemini_merge_extra_take(tn_value body, tn_value over) { return extra_merge_take(body, over, 0); }
 
-/* ---- The whole ---- */
+/* ---- Body ---- */
 
 tn_value gemini_request(struct model_call *call) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     if (gemini_put_contents(call, builder)) {
-        put_tools(call, builder);
-        put_tool_choice(call, builder);
-        tn_value how = generation(call);
-        if (tn.value->count(how) > 0 || how == NULL) tn_put(builder, "generationConfig", how);
-        tn_release(how);
+        gemini_put_tools(call, builder);
+        gemini_put_tool_choice(call, builder);
+        tn_value generation = gemini_put_generation(call);
+        if (tn.value->count(generation) > 0 || generation == NULL) tn_put(builder, "generationConfig", generation);
+        tn_release(generation);
     }
     tn.value->end(builder);
     tn_value body = tn.value->finish(builder);
-    if (!call->over) return gemini_merge_take(body, model_option(call, "extra"));
+    if (!call->ended) return gemini_merge_extra_take(body, model_get_option(call, "extra"));
     tn_release(body);
     return NULL;
 }

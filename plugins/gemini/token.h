@@ -1,14 +1,13 @@
 /*
- * token.h - access tokens of Google Cloud: got once for however many calls want one, kept until shortly before they
- * end.
+ * token.h - access tokens of Google Cloud: fetched once for all calls, and cached until shortly before they expire.
  *
- * A source is shared by all models with the same credentials. Invariant: at most one request of a source is on its way;
- * a wait is called exactly once, never inside token_wait, or it is cancelled. Everything is [loop].
+ * Models with the same credentials share a source. Invariant: a source has at most one request in progress. A wait is
+ * notified exactly once, never inside token_wait, unless it is cancelled. Thread: the loop.
  *
- *     struct token_source *source = token_source_new(file, token_url, http);      // or the one that is there
- *     tn_value header = token_now(source);                                        // "Bearer …", or NULL:
- *     if (header == NULL) token_wait(source, &wait);                              // wait.ready(&wait, header, NULL)
- *     token_forget(source, header);                                               // the service did not take it
+ *     struct token_source *source = token_source_new(file, token_url, http);   // new, or shared
+ *     tn_value header = token_get_cached(source);                              // "Bearer …", or NULL:
+ *     if (header == NULL) token_wait(source, &wait);                           // calls wait.ready(&wait, header, NULL)
+ *     token_discard(source, header);                                           // the service refused it
  *     token_source_free(source);
  */
 #ifndef TENON_PLUGINS_GEMINI_TOKEN_H
@@ -18,10 +17,12 @@
 #include <tenon/easy.h>
 #include <tenon/http.h>
 
-#define TOKEN_EARLY_S      240 /* before its end, a token counts as ended: the machine's are renewed so early as well */
-#define TOKEN_LIFE_S       3600 /* where the answer does not say */
-#define TOKEN_LIFE_MAX_S   604800
-#define TOKEN_SOURCES_KEPT 16 /* with a good token, for models that will be made anew */
+/* A token counts as expired this long before its end. Metadata servers renew tokens that early. */
+#define TOKEN_EARLY_S    240
+#define TOKEN_LIFE_S     3600 /* lifetime if the answer has no expires_in */
+#define TOKEN_LIFE_MAX_S 604800
+/* Number of unused sources with a valid token that are kept, because models are often recreated. */
+#define TOKEN_SOURCES_KEPT 16
 
 struct token_source;
 
@@ -31,25 +32,26 @@ struct token_failure {
 };
 
 struct token_wait {
-    /* One of both is NULL; borrowed, both. */
+    /* One of the two is NULL; both are borrowed. */
     void (*ready)(struct token_wait *wait, tn_value header, const struct token_failure *failure);
     struct token_wait *next;
     bool waiting;
 };
 
-/* The texts are copied, and may be NULL. NULL: no memory. */
+/* The texts are copied, and may be NULL. Returns NULL if allocation fails. */
 struct token_source *token_source_new(const char *file, const char *token_url, const tn_http_draft *http);
 void token_source_free(struct token_source *source); /* NULL does nothing */
-/* Lets go of those that are kept. */
-void token_sources_end(void);
+/* Frees the unused sources. */
+void token_sources_free_unused(void);
 
-/* The header's value, borrowed; NULL: there is none that is good for now. */
-tn_value token_now(struct token_source *source);
+/* Returns the header's value, borrowed. NULL if there is no valid token. */
+tn_value token_get_cached(struct token_source *source);
 void token_wait(struct token_source *source, struct token_wait *wait);
 void token_cancel(struct token_source *source, struct token_wait *wait);
-/* `header` was not accepted; where it still is the newest, it is thrown away. */
-void token_forget(struct token_source *source, tn_value header);
-/* Who pays, where the credentials say so (quota_project_id); borrowed, or NULL. As of the newest token. */
-tn_value token_payer(const struct token_source *source);
+/* The service refused `header`: discards it if it is still the newest. */
+void token_discard(struct token_source *source, tn_value header);
+/* Returns the project that is billed (quota_project_id), if the credentials name one; borrowed, or NULL. It belongs to
+ * the newest token. */
+tn_value token_get_billing_project(const struct token_source *source);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * base.c - failures and texts.
+ * base.c - failures and strings.
  */
 #include "base.h"
-#include "utf8.h"
 #include <stdarg.h>
 
 TN_EASY_HIDDEN struct tn_easy tn;
@@ -10,17 +9,18 @@ TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 
 #define MESSAGE_MAX 500
 
-int64_t now_ms(void) { return tn.core->monotonic_ns(tn.host) / 1000000; }
+int64_t http_now_ms(void) { return tn.core->monotonic_ns(tn.host) / 1000000; }
 
 tn_value text_lossy(const char *data, size_t length) {
     tn_value text = tn_text_n(data != NULL ? data : "", length);
-    struct bytes replaced = BYTES_INIT;
-    if (text == NULL && utf8_replace(data, length, &replaced)) text = tn_text_n(replaced.data, replaced.length);
-    bytes_finish(&replaced);
+    struct tn_text_buffer replaced = {0};
+    if (text == NULL && tn_text_append_lossy(&replaced, data, length) == TN_OK)
+        text = tn_text_n(replaced.bytes, replaced.length);
+    tn_text_free(&replaced);
     return text;
 }
 
-static tn_value make(const char *code, tn_value message, const char *phase) {
+static tn_value make_failure(const char *code, tn_value message, const char *phase) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "code", code);
@@ -34,24 +34,26 @@ static tn_value make(const char *code, tn_value message, const char *phase) {
     return tn.value->finish(builder);
 }
 
-tn_value failure(const char *code, const char *format, ...) {
+tn_value http_failure(const char *code, const char *format, ...) {
     char message[MESSAGE_MAX];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    return make(code, text_lossy(message, strlen(message)), NULL);
+    return make_failure(code, text_lossy(message, strlen(message)), NULL);
 }
 
-tn_value failure_memory(void) { return failure("LIMIT", "there is no memory left for this; ask for less at once"); }
+tn_value http_failure_memory(void) {
+    return http_failure("LIMIT", "not enough memory; send smaller requests or fewer at a time");
+}
 
-tn_value failure_timeout(const char *phase, const char *what, int64_t ms) {
+tn_value http_failure_timeout(const char *phase, const char *what, int64_t ms) {
     char message[MESSAGE_MAX];
     (void)snprintf(message, sizeof message, "%s within %lld ms", what, (long long)ms);
-    return failure_retryable_take(make("TIMEOUT", text_lossy(message, strlen(message)), phase));
+    return http_failure_retryable_take(make_failure("TIMEOUT", text_lossy(message, strlen(message)), phase));
 }
 
-tn_value failure_retryable_take(tn_value failure) {
+tn_value http_failure_retryable_take(tn_value failure) {
     tn_value truth = tn_bool(1), changed = tn.value->set(failure, "retryable", truth);
     tn_release(truth);
     if (changed == NULL) return failure;

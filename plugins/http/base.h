@@ -1,40 +1,41 @@
 /*
- * base.h - what every file of this plugin leans on: the operator's settings, failures, texts.
+ * base.h - settings of the operator, failures and strings, for every file of this plugin.
  *
- * A failure is the error object of tenon/http.h, made where it is found; who gets one owns it. Nothing of what a
- * request carries is ever in one, or in a log: no value of a header, no query, no body.
+ * A failure is the error object of tenon/http.h; the receiver owns it. Failures and log messages never contain
+ * data of a request: no header values, no query, no body.
  *
- *     return failure("INVALID_INPUT", "`url` is text, and %s was found", tn_kind_name(url));
+ *     return http_failure("INVALID_INPUT", "`url` must be a string; found %s", tn_kind_name(url));
  */
 #ifndef TENON_PLUGINS_HTTP_BASE_H
 #define TENON_PLUGINS_HTTP_BASE_H
 
-#include "bytes.h"
 #include <stdbool.h>
 #include <tenon/easy.h>
 #include <tenon/http.h>
 #include <tenon/poll.h>
+#include <tenon/util/build.h>
+#include <tenon/util/text.h>
 
-/* From tenon.yaml; http.json says what each is. NULL where it is left to libcurl. */
+/* From tenon.yaml; http.json documents each. NULL: libcurl's default. */
 struct settings {
     const char *proxy, *no_proxy, *ca_bundle, *user_agent;
     uint32_t per_origin, connections;
     bool http2;
-    tn_value section; /* what the texts are borrowed from */
+    tn_value section; /* owns the strings */
 };
 extern struct settings settings;
 extern const tn_poll_draft *poll_draft;
 
-int64_t now_ms(void); /* monotonic */
+int64_t http_now_ms(void); /* monotonic clock */
 
-tn_value failure(const char *code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-tn_value failure_memory(void);
-/* `phase`: connect, idle or total. Retryable, but for the last. */
-tn_value failure_timeout(const char *phase, const char *what, int64_t ms);
-/* The same, taken, with `retryable: true`. */
-tn_value failure_retryable_take(tn_value failure);
+tn_value http_failure(const char *code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+tn_value http_failure_memory(void);
+/* `phase` is connect, idle or total. The failure is retryable unless the phase is total. */
+tn_value http_failure_timeout(const char *phase, const char *what, int64_t ms);
+/* Takes `failure`; returns it with `retryable: true`. */
+tn_value http_failure_retryable_take(tn_value failure);
 
-/* A string, with U+FFFD for what is not UTF-8; NULL where there is no memory. */
+/* Returns a string in which U+FFFD replaces what is not UTF-8; NULL if memory runs out. */
 tn_value text_lossy(const char *data, size_t length);
 
 #endif

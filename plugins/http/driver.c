@@ -1,8 +1,8 @@
 /*
- * driver.c - what libcurl wants watched is, and what is ready it is told; one posted call is its timer.
+ * driver.c - watches the sockets of libcurl on the host's loop; one posted call is libcurl's timer.
  *
- * The number of a watch is kept as libcurl's pointer for the socket. The timer is lazy: where libcurl wants to be
- * called later than the call that is posted, that one comes, finds it too early, and is posted again.
+ * libcurl's pointer for a socket holds the number of its watch. The timer is lazy: if libcurl postpones its timeout,
+ * the posted call stays; when it runs too early it is posted again.
  */
 #include "driver.h"
 #include "transfer.h"
@@ -10,55 +10,55 @@
 static struct {
     CURLM *multi;
     void (*settle)(void);
-    uint64_t timer, wake;   /* posted calls, 0: none */
-    int64_t timer_due, due; /* when it comes, and when libcurl wants it; -1: not at all */
+    uint64_t timer, wake;   /* posted calls; 0: not posted */
+    int64_t timer_due, due; /* when the posted call runs; when libcurl wants to be called, -1: never */
 } driver;
 
 /* ---- The timer ---- */
 
-static void post_timer(int64_t now);
+static void post_driver_timer(int64_t now);
 
-/* One more: our now has lost up to a millisecond. */
-static int64_t due_in(int64_t now, long timeout_ms) {
+/* Adds 1 ms because http_now_ms() rounds down. */
+static int64_t due_time(int64_t now, long timeout_ms) {
     if (timeout_ms < 0) return -1;
     return now + timeout_ms + (timeout_ms > 0 ? 1 : 0);
 }
 
-static void ask_timer(void) {
+static void update_due_time(void) {
     long timeout_ms = -1;
     (void)curl_multi_timeout(driver.multi, &timeout_ms);
-    driver.due = due_in(now_ms(), timeout_ms);
+    driver.due = due_time(http_now_ms(), timeout_ms);
 }
 
-static void on_time(void *argument) {
+static void on_driver_timer(void *argument) {
     int running, late;
     (void)argument;
-    int64_t now = now_ms();
+    int64_t now = http_now_ms();
     driver.timer = 0;
     late = driver.due >= 0 && now >= driver.due;
     if (late) {
         driver.due = -1;
         (void)curl_multi_socket_action(driver.multi, CURL_SOCKET_TIMEOUT, 0, &running);
-        /* What it found too early it does not ask for again by itself. */
-        if (driver.due < 0) ask_timer();
+        /* libcurl does not report a timeout again if it was called too early. */
+        if (driver.due < 0) update_due_time();
     }
-    if (driver.due >= 0) post_timer(now);
+    if (driver.due >= 0) post_driver_timer(now);
     if (late) driver.settle();
 }
 
-static void post_timer(int64_t now) {
+static void post_driver_timer(int64_t now) {
     if (driver.timer != 0 && driver.timer_due <= driver.due) return;
     if (driver.timer != 0) (void)tn.core->unpost(tn.host, driver.timer);
     driver.timer_due = driver.due;
-    driver.timer = tn.core->post(tn.host, driver.due > now ? (uint64_t)(driver.due - now) : 0, on_time, NULL);
+    driver.timer = tn.core->post(tn.host, driver.due > now ? (uint64_t)(driver.due - now) : 0, on_driver_timer, NULL);
 }
 
-static int on_timer(CURLM *multi, long timeout_ms, void *user) {
+static int on_curl_timer(CURLM *multi, long timeout_ms, void *user) {
     (void)multi, (void)user;
-    int64_t now = now_ms();
-    driver.due = due_in(now, timeout_ms);
+    int64_t now = http_now_ms();
+    driver.due = due_time(now, timeout_ms);
     if (driver.due >= 0) {
-        post_timer(now);
+        post_driver_timer(now);
     } else if (driver.timer != 0) {
         (void)tn.core->unpost(tn.host, driver.timer);
         driver.timer = 0;
@@ -68,22 +68,22 @@ static int on_timer(CURLM *multi, long timeout_ms, void *user) {
 
 /* ---- Sockets ---- */
 
-static void on_ready(void *user, int32_t events) {
+static void on_socket_ready(void *user, int32_t events) {
     int running, bits = 0;
     if ((events & TN_POLL_READ) != 0) bits |= CURL_CSELECT_IN;
     if ((events & TN_POLL_WRITE) != 0) bits |= CURL_CSELECT_OUT;
-    if (bits == 0) bits = CURL_CSELECT_IN; /* reading says what has happened */
+    if (bits == 0) bits = CURL_CSELECT_IN; /* a read reports the error */
     (void)curl_multi_socket_action(driver.multi, (curl_socket_t)(intptr_t)user, bits, &running);
     driver.settle();
 }
 
-static void cannot_watch(CURL *easy, int32_t status) {
+static void fail_unwatched(CURL *easy, int32_t status) {
     void *transfer = NULL;
     if (easy != NULL) (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
-    if (transfer != NULL) transfer_break(transfer, status);
+    if (transfer != NULL) transfer_set_watch_failed(transfer, status);
 }
 
-static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, void *watched) {
+static int on_curl_socket(CURL *easy, curl_socket_t socket, int what, void *user, void *watched) {
     uint64_t watch = (uint64_t)(uintptr_t)watched;
     (void)user;
     if (what == CURL_POLL_REMOVE) {
@@ -96,11 +96,11 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, voi
         (void)poll_draft->change(tn.host, watch, events);
         return 0;
     }
-    int32_t status = poll_draft->watch(tn.host, socket, events, on_ready, (void *)(intptr_t)socket, &watch);
+    int32_t status = poll_draft->watch(tn.host, socket, events, on_socket_ready, (void *)(intptr_t)socket, &watch);
     if (status == TN_OK)
         (void)curl_multi_assign(driver.multi, socket, (void *)(uintptr_t)watch);
     else
-        cannot_watch(easy, status);
+        fail_unwatched(easy, status);
     return 0;
 }
 
@@ -111,8 +111,8 @@ bool driver_open(void (*settle)(void)) {
     driver.due = -1;
     driver.multi = curl_multi_init();
     if (driver.multi == NULL) return false;
-    (void)curl_multi_setopt(driver.multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-    (void)curl_multi_setopt(driver.multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    (void)curl_multi_setopt(driver.multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
+    (void)curl_multi_setopt(driver.multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
     (void)curl_multi_setopt(driver.multi, CURLMOPT_MAXCONNECTS, (long)settings.connections);
     (void)curl_multi_setopt(driver.multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
     return true;
@@ -130,17 +130,17 @@ bool driver_add(CURL *easy) { return curl_multi_add_handle(driver.multi, easy) =
 
 void driver_remove(CURL *easy) { (void)curl_multi_remove_handle(driver.multi, easy); }
 
-static void on_wake(void *argument) {
+static void on_driver_wake(void *argument) {
     (void)argument;
     driver.wake = 0;
     driver.settle();
 }
 
 void driver_wake(void) {
-    if (driver.wake == 0) driver.wake = tn.core->post(tn.host, 0, on_wake, NULL);
+    if (driver.wake == 0) driver.wake = tn.core->post(tn.host, 0, on_driver_wake, NULL);
 }
 
-CURL *driver_ended(CURLcode *code) {
+CURL *driver_next_ended(CURLcode *code) {
     int left;
     const CURLMsg *message;
     while ((message = curl_multi_info_read(driver.multi, &left)) != NULL)

@@ -1,12 +1,12 @@
 /*
- * driver.h - libcurl's multi handle on the host's loop: sockets are tenon.poll's, its timer is tenon.core's.
+ * driver.h - libcurl's multi handle on the host's loop: sockets use tenon.poll, the timer uses tenon.core.
  *
- * What libcurl calls back only takes down what has come; handlers are called when it has returned, from `settle`: they
- * may then do anything, and libcurl may be called again.
+ * The callbacks of libcurl only store what arrived. Handlers are called from `settle`, after libcurl has returned; they
+ * may call any function, also libcurl's.
  *
- *     driver_open(settle);                 // settle: called after each time that libcurl has done something
+ *     driver_open(settle);                 // settle is called whenever libcurl has made progress
  *     driver_add(easy); … driver_remove(easy);
- *     driver_wake();                       // settle, soon, though nothing has come
+ *     driver_wake();                       // calls settle soon, without progress
  *     driver_close();
  */
 #ifndef TENON_PLUGINS_HTTP_DRIVER_H
@@ -16,11 +16,11 @@
 #include <curl/curl.h>
 
 bool driver_open(void (*settle)(void));
-void driver_close(void); /* no handle may be left in it */
+void driver_close(void); /* all handles must have been removed */
 bool driver_add(CURL *easy);
 void driver_remove(CURL *easy);
 void driver_wake(void);
-/* The next that has ended, and how; NULL: none. It is still to be removed. */
-CURL *driver_ended(CURLcode *code);
+/* Returns the next handle whose transfer has ended, and its code; NULL if there is none. The caller removes it. */
+CURL *driver_next_ended(CURLcode *code);
 
 #endif

@@ -1,24 +1,25 @@
 /*
- * exchange.h - a request from its being sent to its END or FAILED: attempts, redirects, waiting, what is given on.
+ * exchange.h - a request from its start to its END or FAILED: attempts, waiting, and delivery to the handler.
  *
- * An exchange waits for its place, is on the wire, waits to try again, or is over and still being given on: to who has
- * paused, nothing is given until it resumes. Handlers are called from exchanges_settle and from posted calls alone.
+ * An exchange waits in the queue, is being transferred, waits for the next attempt, or has ended and still delivers
+ * data. While the handler has paused it, nothing is delivered. Handlers are called only from exchanges_settle and from
+ * posted calls.
  *
  *     int32_t status = exchange_send(request, handler, user, &number);
- *     exchange_pause(number); exchange_resume(number); exchange_cancel(number);    // TN_STALE where it is over
+ *     exchange_pause(number); exchange_resume(number); exchange_cancel(number);    // TN_STALE if it has ended
  */
 #ifndef TENON_PLUGINS_HTTP_EXCHANGE_H
 #define TENON_PLUGINS_HTTP_EXCHANGE_H
 
 #include "base.h"
 
-#define EXCHANGES_MAX 65536 /* at once, those that wait among them; beyond: TN_LIMIT */
+#define EXCHANGES_MAX 65536 /* waiting ones included; beyond this: TN_LIMIT */
 
 int32_t exchange_send(tn_value request, tn_http_handler handler, void *user, uint64_t *number);
 int32_t exchange_pause(uint64_t number);
 int32_t exchange_resume(uint64_t number);
 int32_t exchange_cancel(uint64_t number);
-void exchanges_settle(void); /* what libcurl has ended, and what has something to give */
-void exchanges_close(void);  /* all are cancelled */
+void exchanges_settle(void); /* processes ended transfers and delivers data */
+void exchanges_close(void);  /* cancels all */
 
 #endif

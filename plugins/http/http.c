@@ -1,9 +1,9 @@
 /*
- * http.c - the plugin `tenon.http`: HTTP for the host and, through it, for plugins.
+ * http.c - the plugin `tenon.http`: HTTP for the host and, through the host, for plugins.
  *
- * What an operator wants to know is in the manifest, http.json; what a request is, in tenon/http.h. The host stands
- * before this plugin: requests come with secrets as plain texts, from plugins that may make them. An exchange's life is
- * in exchange.c, what is given of it in give.c, libcurl's side in transfer.c and driver.c.
+ * The manifest http.json documents the settings, tenon/http.h the requests. The host checks requests before they arrive
+ * here: a plugin's effects are verified and secrets are replaced by their values. exchange.c has the life of an
+ * exchange, delivery.c the delivery of its events, transfer.c and driver.c use libcurl.
  */
 #include "driver.h"
 #include "exchange.h"
@@ -13,7 +13,7 @@
 struct settings settings;
 const tn_poll_draft *poll_draft;
 
-static void read_settings(tn_value section) {
+static void http_read_settings(tn_value section) {
     int32_t http2 = 1;
     settings.section = tn_retain(section);
     settings.proxy = tn_get_text(section, "proxy", NULL);
@@ -24,25 +24,25 @@ static void read_settings(tn_value section) {
     settings.connections = (uint32_t)tn_get_int(section, "connections", 16384);
     (void)tn.value->as_bool(tn.value->get(section, "http2"), &http2);
     settings.http2 = http2 != 0;
-    queue_limits(settings.per_origin, settings.connections);
+    queue_set_limits(settings.per_origin, settings.connections);
 }
 
-static int32_t init(void *self, tn_value config) {
+static int32_t http_init(void *self, tn_value config) {
     (void)self;
     poll_draft = tn_easy_interface(tn.host, TN_POLL_DRAFT, sizeof *poll_draft);
     if (poll_draft == NULL) return TN_UNSUPPORTED;
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return TN_ERROR;
     if ((curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_ASYNCHDNS) == 0)
         tn.core->log(tn.host, TN_LOG_WARN,
-                     "this libcurl holds everything up while it resolves a name; use another build");
-    read_settings(config);
+                     "this libcurl blocks while it resolves names; use a build with an asynchronous resolver");
+    http_read_settings(config);
     if (driver_open(exchanges_settle)) return TN_OK;
     tn_release(settings.section);
     curl_global_cleanup();
     return TN_NO_MEMORY;
 }
 
-static void deinit(void *self) {
+static void http_deinit(void *self) {
     (void)self;
     exchanges_close();
     transfers_close();
@@ -51,36 +51,38 @@ static void deinit(void *self) {
     curl_global_cleanup();
 }
 
-static int32_t http_send(const void *self, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange) {
+static int32_t interface_http_send(const void *self, tn_value request, tn_http_handler handler, void *user,
+                                   uint64_t *exchange) {
     (void)self;
     return exchange_send(request, handler, user, exchange);
 }
 
-static int32_t http_pause(const void *self, uint64_t exchange) {
+static int32_t interface_http_pause(const void *self, uint64_t exchange) {
     (void)self;
     return exchange_pause(exchange);
 }
 
-static int32_t http_resume(const void *self, uint64_t exchange) {
+static int32_t interface_http_resume(const void *self, uint64_t exchange) {
     (void)self;
     return exchange_resume(exchange);
 }
 
-static int32_t http_cancel(const void *self, uint64_t exchange) {
+static int32_t interface_http_cancel(const void *self, uint64_t exchange) {
     (void)self;
     return exchange_cancel(exchange);
 }
 
-static const void *offer(void *self, const char *id) {
-    static const tn_http_draft http = {sizeof http, 0, http_send, http_pause, http_resume, http_cancel, NULL};
-    static const tn_lifecycle_1 lifecycle = {sizeof lifecycle, 0, init, NULL, deinit};
+static const void *http_get_interface(void *self, const char *id) {
+    static const tn_http_draft http = {
+        sizeof http, 0, interface_http_send, interface_http_pause, interface_http_resume, interface_http_cancel, NULL};
+    static const tn_lifecycle_1 lifecycle = {sizeof lifecycle, 0, http_init, NULL, http_deinit};
     (void)self;
     if (strcmp(id, TN_HTTP_DRAFT) == 0) return &http;
     return strcmp(id, TN_LIFECYCLE_1) == 0 ? &lifecycle : NULL;
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof plugin, 0, NULL, offer};
+    static const tn_plugin plugin = {sizeof plugin, 0, NULL, http_get_interface};
     tn.host = host;
     tn.value = tn_easy_interface(host, TN_VALUE_1, sizeof(tn_value_1));
     tn.core = tn_easy_interface(host, TN_CORE_1, sizeof(tn_core_1));

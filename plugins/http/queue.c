@@ -1,6 +1,5 @@
 /*
- * queue.c - origins by name in a hash table, as long as anybody is there; those with somebody who could begin in a
- * ring.
+ * queue.c - a hash table of the origins that have exchanges. Origins with an exchange that could start are in a ring.
  */
 #include "queue.h"
 #include <stdlib.h>
@@ -9,22 +8,22 @@
 #define BUCKETS 256u
 
 struct origin {
-    struct origin *next; /* in its bucket */
+    struct origin *next; /* in the same bucket */
     char *name;
-    struct place *first, *last; /* who waits */
+    struct queue_entry *first, *last; /* waiting */
     uint32_t active;
     struct origin *ring_next, *ring_before; /* NULL: not in the ring */
 };
 
 static struct {
     struct origin *buckets[BUCKETS];
-    struct origin *turn; /* of the ring: whose it is */
-    uint32_t per_origin, in_all, active;
+    struct origin *turn; /* the origin whose turn it is */
+    uint32_t per_origin, in_total, active;
 } queue;
 
-void queue_limits(uint32_t per_origin, uint32_t in_all) {
+void queue_set_limits(uint32_t per_origin, uint32_t in_total) {
     queue.per_origin = per_origin;
-    queue.in_all = in_all;
+    queue.in_total = in_total;
 }
 
 /* ---- The ring ---- */
@@ -36,7 +35,7 @@ static void ring_add(struct origin *origin) {
         queue.turn = origin->ring_next = origin->ring_before = origin;
         return;
     }
-    origin->ring_next = turn; /* last */
+    origin->ring_next = turn; /* as the last */
     origin->ring_before = turn->ring_before;
     turn->ring_before->ring_next = origin;
     turn->ring_before = origin;
@@ -50,7 +49,7 @@ static void ring_remove(struct origin *origin) {
     origin->ring_next = origin->ring_before = NULL;
 }
 
-static void look(struct origin *origin) {
+static void update_ring(struct origin *origin) {
     if (origin->first != NULL && origin->active < queue.per_origin)
         ring_add(origin);
     else
@@ -59,88 +58,88 @@ static void look(struct origin *origin) {
 
 /* ---- Origins ---- */
 
-static struct origin **bucket_of(const char *name) {
+static struct origin **origin_get_bucket(const char *name) {
     uint32_t hash = 2166136261u;
     for (const char *c = name; *c != '\0'; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
     return &queue.buckets[hash % BUCKETS];
 }
 
-static struct origin *find_or_make(const char *name) {
-    struct origin **bucket = bucket_of(name);
+static struct origin *origin_lookup_or_add(const char *name) {
+    struct origin **bucket = origin_get_bucket(name);
     for (struct origin *origin = *bucket; origin != NULL; origin = origin->next)
         if (strcmp(origin->name, name) == 0) return origin;
-    struct origin *made = calloc(1, sizeof *made);
-    if (made == NULL) return NULL;
-    made->name = strdup(name);
-    if (made->name == NULL) {
-        free(made);
+    struct origin *origin = calloc(1, sizeof *origin);
+    if (origin == NULL) return NULL;
+    origin->name = strdup(name);
+    if (origin->name == NULL) {
+        free(origin);
         return NULL;
     }
-    made->next = *bucket;
-    *bucket = made;
-    return made;
+    origin->next = *bucket;
+    *bucket = origin;
+    return origin;
 }
 
-static void drop_if_empty(struct origin *origin) {
+static void origin_free_if_unused(struct origin *origin) {
     if (origin->active > 0 || origin->first != NULL) return;
-    struct origin **at = bucket_of(origin->name);
+    struct origin **at = origin_get_bucket(origin->name);
     while (*at != origin) at = &(*at)->next;
     *at = origin->next;
     free(origin->name);
     free(origin);
 }
 
-/* ---- Places ---- */
+/* ---- Entries ---- */
 
-bool queue_enter(struct place *place, const char *name) {
-    struct origin *origin = find_or_make(name);
+bool queue_add(struct queue_entry *entry, const char *name) {
+    struct origin *origin = origin_lookup_or_add(name);
     if (origin == NULL) return false;
-    *place = (struct place){.origin = origin, .before = origin->last};
+    *entry = (struct queue_entry){.origin = origin, .before = origin->last};
     if (origin->last != NULL)
-        origin->last->next = place;
+        origin->last->next = entry;
     else
-        origin->first = place;
-    origin->last = place;
-    look(origin);
+        origin->first = entry;
+    origin->last = entry;
+    update_ring(origin);
     return true;
 }
 
-static void unlink_place(struct place *place) {
-    struct origin *origin = place->origin;
-    if (place->before != NULL)
-        place->before->next = place->next;
+static void queue_unlink(struct queue_entry *entry) {
+    struct origin *origin = entry->origin;
+    if (entry->before != NULL)
+        entry->before->next = entry->next;
     else
-        origin->first = place->next;
-    if (place->next != NULL)
-        place->next->before = place->before;
+        origin->first = entry->next;
+    if (entry->next != NULL)
+        entry->next->before = entry->before;
     else
-        origin->last = place->before;
-    place->next = place->before = NULL;
+        origin->last = entry->before;
+    entry->next = entry->before = NULL;
 }
 
-void queue_leave(struct place *place) {
-    struct origin *origin = place->origin;
+void queue_remove(struct queue_entry *entry) {
+    struct origin *origin = entry->origin;
     if (origin == NULL) return;
-    if (place->begun) {
+    if (entry->started) {
         origin->active--;
         queue.active--;
     } else {
-        unlink_place(place);
+        queue_unlink(entry);
     }
-    *place = (struct place){0};
-    look(origin);
-    drop_if_empty(origin);
+    *entry = (struct queue_entry){0};
+    update_ring(origin);
+    origin_free_if_unused(origin);
 }
 
-struct place *queue_next(void) {
+struct queue_entry *queue_start_next(void) {
     struct origin *origin = queue.turn;
-    if (origin == NULL || queue.active >= queue.in_all) return NULL;
-    struct place *place = origin->first;
-    unlink_place(place);
-    place->begun = true;
+    if (origin == NULL || queue.active >= queue.in_total) return NULL;
+    struct queue_entry *entry = origin->first;
+    queue_unlink(entry);
+    entry->started = true;
     origin->active++;
     queue.active++;
     queue.turn = origin->ring_next;
-    look(origin);
-    return place;
+    update_ring(origin);
+    return entry;
 }

@@ -1,12 +1,14 @@
 /*
- * queue.h - who may begin: so many exchanges at once to one origin, so many in all; the rest waits its turn.
+ * queue.h - limits the exchanges at one time, to one origin and in all; the others wait.
  *
- * Those of one origin begin in the order they came; where all there are is the bound, the origins take turns, so that
- * one that is asked a lot does not keep the others waiting.
+ * Exchanges of one origin start in the order of their arrival. If the limit of all exchanges is reached, the origins
+ * take turns, so that one busy origin does not block the others.
  *
- *     queue_enter(&exchange->place, "https://api.example.com:443");    // false: no memory
- *     while ((place = queue_next())) begin(place);                     // each may begin now
- *     queue_leave(&exchange->place);                                   // in any state; then queue_next again
+ *     queue_add(&exchange->queue_entry, "https://api.example.com:443");    // false: memory ran out
+ *     while ((entry = queue_start_next())) start(entry);                   // each may start now
+ *     queue_remove(&exchange->queue_entry);                                // in any state
+ *
+ * After queue_remove, call queue_start_next again.
  */
 #ifndef TENON_PLUGINS_HTTP_QUEUE_H
 #define TENON_PLUGINS_HTTP_QUEUE_H
@@ -16,15 +18,15 @@
 
 struct origin;
 
-struct place {
-    struct origin *origin; /* NULL: neither waits nor has begun */
-    struct place *next, *before;
-    bool begun;
+struct queue_entry {
+    struct origin *origin; /* NULL: neither waiting nor started */
+    struct queue_entry *next, *before;
+    bool started;
 };
 
-void queue_limits(uint32_t per_origin, uint32_t in_all);
-bool queue_enter(struct place *place, const char *origin);
-void queue_leave(struct place *place); /* not in it: nothing */
-struct place *queue_next(void);        /* NULL: nobody may begin */
+void queue_set_limits(uint32_t per_origin, uint32_t in_total);
+bool queue_add(struct queue_entry *entry, const char *origin);
+void queue_remove(struct queue_entry *entry); /* does nothing if the entry is not in the queue */
+struct queue_entry *queue_start_next(void);   /* NULL: no exchange may start */
 
 #endif

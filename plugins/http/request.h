@@ -1,8 +1,8 @@
 /*
- * request.h - a request as tenon/http.h describes it, checked, and turned into what libcurl takes.
+ * request.h - a request of tenon/http.h, checked and converted to what libcurl needs.
  *
  *     struct request request;
- *     tn_value why = request_read(value, &request);          // NULL: it is right; else the failure, to be released
+ *     tn_value why = request_read(value, &request);          // NULL on success, else a failure to release
  *     request_finish(&request);                              // in either case
  */
 #ifndef TENON_PLUGINS_HTTP_REQUEST_H
@@ -11,37 +11,29 @@
 #include "base.h"
 #include <curl/curl.h>
 
-/* Beyond these: LIMIT. */
-#define REQUEST_URL_MAX     65536  /* bytes, the query with it */
-#define REQUEST_HEADERS_MAX 256    /* headers, and as many in an answer */
-#define REQUEST_HEADER_MAX  262144 /* bytes of all of them */
+/* Beyond these limits: LIMIT. */
+#define REQUEST_URL_MAX     65536  /* bytes, query included */
+#define REQUEST_HEADERS_MAX 256    /* headers of a request, and also of an answer */
+#define REQUEST_HEADER_MAX  262144 /* bytes of all headers */
 
 enum receive { RECEIVE_WHOLE, RECEIVE_BYTES, RECEIVE_EVENTS, RECEIVE_LINES };
 
 struct request {
     char method[24];
-    char *url;    /* with the query */
-    char *origin; /* "https://host:port", what connections and limits go by; shown in messages */
+    char *url;    /* query included */
+    char *origin; /* "https://host:port": connections and limits are per origin; shown in messages */
     bool https;
     struct curl_slist *headers;
-    const void *body; /* NULL: none; points into `holds` */
+    const void *body; /* NULL: no body; points into `body_owner` */
     uint64_t body_length;
-    tn_value holds;
+    tn_value body_owner;
     enum receive receive;
-    int64_t connect_ms, idle_ms, total_ms; /* total: 0 is none */
-    int64_t attempts, initial_ms, max_ms;  /* attempts: 1 where nothing is said */
-    int64_t redirects, max_bytes;
+    int64_t connect_ms, idle_ms, total_ms; /* total: 0 means unlimited */
+    int64_t attempts, initial_ms, max_ms;  /* attempts: the default is 1 */
+    int64_t max_bytes;
 };
 
 tn_value request_read(tn_value value, struct request *out);
 void request_finish(struct request *request);
-
-/*
- * What a redirect leads to: a request of its own in *out, made of `from`. The body goes where the status says so; where
- * the origin changes, only headers that can have no secret do. *follow is false where it must not be followed: a body
- * would leave its origin, or encryption would end. A failure where `location` is no URL.
- */
-tn_value request_redirect(const struct request *from, int64_t status, const char *location, struct request *out,
-                          bool *follow);
 
 #endif

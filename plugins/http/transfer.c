@@ -1,35 +1,36 @@
 /*
- * transfer.c - options, callbacks, codes.
+ * transfer.c - libcurl's options, callbacks and codes.
  *
- * Handles are kept for the next transfer: making one costs more than all the rest. Time limits are the owner's, which
- * knows of pauses; libcurl is told of the one for connecting as well, so that it tries all addresses within it.
+ * Easy handles are kept for later transfers, because making one is the most expensive part. The exchange enforces the
+ * time limits, because it knows about pauses; libcurl also gets the connect timeout, so that it tries all addresses
+ * within it.
  */
 #include "transfer.h"
 #include "driver.h"
 
-#define KEPT_MAX     64
-#define READ_BYTES   16384 /* at once, of a body that is wanted whole or as bytes */
-#define STREAM_BYTES 4096  /* of events and lines: there may be thousands of streams */
+#define IDLE_MAX     64
+#define READ_BYTES   16384 /* bytes per read, if the body is received whole or as bytes */
+#define STREAM_BYTES 4096  /* for events and lines, because there may be thousands of streams */
 
-static CURL *kept[KEPT_MAX];
-static uint32_t kept_count;
+static CURL *idle_handles[IDLE_MAX];
+static uint32_t idle_count;
 
-/* ---- What comes ---- */
+/* ---- Received data ---- */
 
-static size_t stop(struct transfer *transfer, tn_value why) {
+static size_t transfer_stop(struct transfer *transfer, tn_value why) {
     if (transfer->why == NULL)
         transfer->why = why;
     else
         tn_release(why);
-    return 0; /* not all of it: libcurl ends the transfer */
+    return 0; /* fewer bytes than given: libcurl ends the transfer */
 }
 
-static size_t on_header(char *data, size_t size, size_t count, void *user) {
+static size_t on_curl_header(char *data, size_t size, size_t count, void *user) {
     struct transfer *transfer = user;
     size_t length = size * count;
     long status = 0;
-    transfer->active_ms = now_ms();
-    if (transfer->headed) return length; /* trailers */
+    transfer->active_ms = http_now_ms();
+    if (transfer->has_head) return length; /* trailers */
     if (length > 5 && memcmp(data, "HTTP/", 5) == 0) {
         transfer->head.length = 0;
         transfer->head_lines = 0;
@@ -39,43 +40,45 @@ static size_t on_header(char *data, size_t size, size_t count, void *user) {
     if (length == 0) {
         (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
         transfer->status = status;
-        transfer->headed = status >= 200;
-        if (transfer->headed) transfer->noticed(transfer);
+        transfer->has_head = status >= 200;
+        if (transfer->has_head) transfer->on_progress(transfer);
         return size * count;
     }
     if (++transfer->head_lines > REQUEST_HEADERS_MAX || transfer->head.length + length > REQUEST_HEADER_MAX)
-        return stop(transfer, failure("LIMIT", "%s: the answer has more than %d headers, or %d bytes of them",
-                                      transfer->request->origin, REQUEST_HEADERS_MAX, REQUEST_HEADER_MAX));
-    if (!bytes_add(&transfer->head, data, length) || !bytes_add(&transfer->head, "\n", 1))
-        return stop(transfer, failure_memory());
+        return transfer_stop(
+            transfer, http_failure("LIMIT", "%s: the headers of the answer exceed the limit of %d headers or %d bytes",
+                                   transfer->request->origin, REQUEST_HEADERS_MAX, REQUEST_HEADER_MAX));
+    if (tn_text_append_n(&transfer->head, data, length) != TN_OK || tn_text_append_n(&transfer->head, "\n", 1) != TN_OK)
+        return transfer_stop(transfer, http_failure_memory());
     return size * count;
 }
 
-static size_t on_body(char *data, size_t size, size_t count, void *user) {
+static size_t on_curl_body(char *data, size_t size, size_t count, void *user) {
     struct transfer *transfer = user;
     size_t length = size * count;
-    bool full = (transfer->piecemeal || !transfer->judged) && transfer->body.length - transfer->taken >= TRANSFER_HELD;
-    if (transfer->hold || full) {
-        transfer->held = true;
+    bool full = (transfer->streamed || !transfer->head_read) &&
+                transfer->body.length - transfer->consumed >= TRANSFER_UNREAD_MAX;
+    if (transfer->pause_requested || full) {
+        transfer->paused = true;
         return CURL_WRITEFUNC_PAUSE;
     }
-    transfer->active_ms = now_ms();
+    transfer->active_ms = http_now_ms();
     transfer->received += length;
-    if (transfer->discard) return transfer->received <= DISCARD_MAX ? length : 0;
     if (transfer->received > (uint64_t)transfer->request->max_bytes)
-        return stop(transfer, failure("LIMIT", "%s: the body has more than the %lld bytes of `max_bytes`",
-                                      transfer->request->origin, (long long)transfer->request->max_bytes));
-    if (!bytes_add(&transfer->body, data, length)) return stop(transfer, failure_memory());
-    if (transfer->piecemeal) transfer->noticed(transfer);
+        return transfer_stop(transfer,
+                             http_failure("LIMIT", "%s: the body exceeds the %lld bytes of `max_bytes`",
+                                          transfer->request->origin, (long long)transfer->request->max_bytes));
+    if (tn_text_append_n(&transfer->body, data, length) != TN_OK) return transfer_stop(transfer, http_failure_memory());
+    if (transfer->streamed) transfer->on_progress(transfer);
     return length;
 }
 
-static int on_connected(void *user, char *ip, char *own_ip, int port, int own_port) {
+static int on_curl_connected(void *user, char *ip, char *own_ip, int port, int own_port) {
     struct transfer *transfer = user;
     (void)ip, (void)own_ip, (void)port, (void)own_port;
     transfer->connected = true;
-    transfer->active_ms = now_ms();
-    transfer->noticed(transfer);
+    transfer->active_ms = http_now_ms();
+    transfer->on_progress(transfer);
     return CURL_PREREQFUNC_OK;
 }
 
@@ -87,18 +90,20 @@ bool transfer_is_sending(struct transfer *transfer) {
     return more;
 }
 
-void transfer_break(struct transfer *transfer, int32_t status) {
+void transfer_set_watch_failed(struct transfer *transfer, int32_t status) {
     transfer->broken = true;
-    (void)stop(transfer, failure("LIMIT", "%s: its connection cannot be watched (status %d); there are too many",
-                                 transfer->request->origin, (int)status));
-    transfer->noticed(transfer);
+    (void)transfer_stop(
+        transfer,
+        http_failure("LIMIT", "%s: the connection cannot be watched (status %d); too many descriptors are watched",
+                     transfer->request->origin, (int)status));
+    transfer->on_progress(transfer);
 }
 
 /* ---- Options ---- */
 
 #define SET(option, value) (void)curl_easy_setopt(easy, option, value)
 
-static void set_body(CURL *easy, const struct request *request) {
+static void transfer_set_body(CURL *easy, const struct request *request) {
     bool head = strcmp(request->method, "HEAD") == 0;
     if (head) SET(CURLOPT_NOBODY, 1L);
     if (!head) SET(CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)request->max_bytes);
@@ -110,7 +115,7 @@ static void set_body(CURL *easy, const struct request *request) {
         SET(CURLOPT_CUSTOMREQUEST, request->method);
 }
 
-static void set_connection(CURL *easy, const struct request *request) {
+static void transfer_set_connection(CURL *easy, const struct request *request) {
     bool http2 = settings.http2 && request->https;
     SET(CURLOPT_HTTP_VERSION, http2 ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_PIPEWAIT, http2 ? 1L : 0L);
@@ -120,7 +125,7 @@ static void set_connection(CURL *easy, const struct request *request) {
     SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
-    SET(CURLOPT_QUICK_EXIT, 1L); /* a name that is being resolved is not waited for */
+    SET(CURLOPT_QUICK_EXIT, 1L); /* do not wait for a name that is being resolved */
 #endif
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)request->connect_ms);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -136,39 +141,39 @@ static void set_connection(CURL *easy, const struct request *request) {
     if (settings.user_agent != NULL) SET(CURLOPT_USERAGENT, settings.user_agent);
 }
 
-static void set_callbacks(CURL *easy, struct transfer *transfer) {
+static void transfer_set_callbacks(CURL *easy, struct transfer *transfer) {
     bool stream = transfer->request->receive == RECEIVE_EVENTS || transfer->request->receive == RECEIVE_LINES;
     SET(CURLOPT_PRIVATE, transfer);
     SET(CURLOPT_ERRORBUFFER, transfer->message);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    SET(CURLOPT_NOSIGNAL, 1L); /* since then nothing it sends raises SIGPIPE; before, it sees to that itself */
+    SET(CURLOPT_NOSIGNAL, 1L); /* libcurl must not change signal handlers; nothing that it sends raises SIGPIPE */
 #endif
     SET(CURLOPT_BUFFERSIZE, stream ? (long)STREAM_BYTES : (long)READ_BYTES);
     SET(CURLOPT_ACCEPT_ENCODING, "");
-    SET(CURLOPT_HEADERFUNCTION, on_header);
+    SET(CURLOPT_HEADERFUNCTION, on_curl_header);
     SET(CURLOPT_HEADERDATA, transfer);
-    SET(CURLOPT_WRITEFUNCTION, on_body);
+    SET(CURLOPT_WRITEFUNCTION, on_curl_body);
     SET(CURLOPT_WRITEDATA, transfer);
-    SET(CURLOPT_PREREQFUNCTION, on_connected);
+    SET(CURLOPT_PREREQFUNCTION, on_curl_connected);
     SET(CURLOPT_PREREQDATA, transfer);
 }
 
-/* ---- Beginning and ending ---- */
+/* ---- Start and end ---- */
 
 tn_value transfer_begin(struct transfer *transfer) {
-    CURL *easy = kept_count > 0 ? kept[--kept_count] : curl_easy_init();
-    if (easy == NULL) return failure_memory();
+    CURL *easy = idle_count > 0 ? idle_handles[--idle_count] : curl_easy_init();
+    if (easy == NULL) return http_failure_memory();
     transfer->easy = easy;
-    transfer->began_ms = transfer->active_ms = now_ms();
+    transfer->started_ms = transfer->active_ms = http_now_ms();
     SET(CURLOPT_URL, transfer->request->url);
     SET(CURLOPT_HTTPHEADER, transfer->request->headers);
-    set_callbacks(easy, transfer);
-    set_connection(easy, transfer->request);
-    set_body(easy, transfer->request);
+    transfer_set_callbacks(easy, transfer);
+    transfer_set_connection(easy, transfer->request);
+    transfer_set_body(easy, transfer->request);
     if (driver_add(easy)) return NULL;
     curl_easy_cleanup(easy);
     transfer->easy = NULL;
-    return failure_memory();
+    return http_failure_memory();
 }
 
 void transfer_end(struct transfer *transfer) {
@@ -176,39 +181,39 @@ void transfer_end(struct transfer *transfer) {
     if (easy == NULL) return;
     driver_remove(easy);
     transfer->easy = NULL;
-    transfer->held = false;
-    if (kept_count == KEPT_MAX) {
+    transfer->paused = false;
+    if (idle_count == IDLE_MAX) {
         curl_easy_cleanup(easy);
         return;
     }
     curl_easy_reset(easy);
-    kept[kept_count++] = easy;
+    idle_handles[idle_count++] = easy;
 }
 
 void transfer_finish(struct transfer *transfer) {
     transfer_end(transfer);
-    bytes_finish(&transfer->head);
-    bytes_finish(&transfer->body);
+    tn_text_free(&transfer->head);
+    tn_text_free(&transfer->body);
     tn_release(transfer->why);
-    *transfer = (struct transfer){.request = transfer->request, .noticed = transfer->noticed};
+    *transfer = (struct transfer){.request = transfer->request, .on_progress = transfer->on_progress};
 }
 
-CURLcode transfer_go_on(struct transfer *transfer) {
-    if (!transfer->held || transfer->easy == NULL) return CURLE_OK;
-    transfer->held = false;
-    transfer->active_ms = now_ms();
-    /* What libcurl had kept comes at once; that it was not taken is said here alone. */
+CURLcode transfer_resume(struct transfer *transfer) {
+    if (!transfer->paused || transfer->easy == NULL) return CURLE_OK;
+    transfer->paused = false;
+    transfer->active_ms = http_now_ms();
+    /* libcurl delivers kept data now; only this call reports that the data was not accepted */
     return curl_easy_pause(transfer->easy, CURLPAUSE_CONT);
 }
 
-struct transfer *transfer_of(CURL *easy) {
+struct transfer *transfer_from_handle(CURL *easy) {
     void *transfer = NULL;
     (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
     return transfer;
 }
 
 void transfers_close(void) {
-    while (kept_count > 0) curl_easy_cleanup(kept[--kept_count]);
+    while (idle_count > 0) curl_easy_cleanup(idle_handles[--idle_count]);
 }
 
 /* ---- Codes ---- */
@@ -220,11 +225,12 @@ void transfers_close(void) {
 #define LOSES(code)                                                                                                    \
     { code, "CONNECTION_LOST", true, false }
 
-/* `said`: libcurl's own text goes into the message: it names addresses and certificates, and nothing of a request. */
+/* `use_curl_text`: add libcurl's own text to the message. It contains addresses and certificates, and no data of the
+ * request. */
 static const struct {
     CURLcode code;
     const char *name;
-    bool retryable, said;
+    bool retryable, use_curl_text;
 } codes[] = {
     CONNECTS(CURLE_COULDNT_RESOLVE_PROXY),
     CONNECTS(CURLE_COULDNT_RESOLVE_HOST),
@@ -254,33 +260,33 @@ static const struct {
 };
 
 tn_value transfer_failure(struct transfer *transfer, CURLcode code) {
-    const char *name = "PROTOCOL", *said = curl_easy_strerror(code), *origin = transfer->request->origin;
+    const char *name = "PROTOCOL", *curl_text = curl_easy_strerror(code), *origin = transfer->request->origin;
     bool retryable = false;
     if (transfer->why != NULL) return tn_retain(transfer->why);
     if (code == CURLE_OPERATION_TIMEDOUT)
-        return failure_timeout("connect", "no connection could be made", transfer->request->connect_ms);
+        return http_failure_timeout("connect", "no connection was established", transfer->request->connect_ms);
     if (code == CURLE_FILESIZE_EXCEEDED)
-        return failure("LIMIT", "%s: the body has more than the %lld bytes of `max_bytes`", origin,
-                       (long long)transfer->request->max_bytes);
+        return http_failure("LIMIT", "%s: the body exceeds the %lld bytes of `max_bytes`", origin,
+                            (long long)transfer->request->max_bytes);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         if (codes[i].code != code) continue;
         name = codes[i].name;
         retryable = codes[i].retryable;
-        if (codes[i].said && transfer->message[0] != '\0') said = transfer->message;
+        if (codes[i].use_curl_text && transfer->message[0] != '\0') curl_text = transfer->message;
     }
-    /* What libcurl cannot read it calls a failure to receive. */
+    /* libcurl reports a body that it cannot decode as a receive error. */
     if (code == CURLE_RECV_ERROR && strstr(transfer->message, "chunked") != NULL) {
         name = "PROTOCOL";
         retryable = false;
-        said = "the body is not encoded as its headers say";
+        curl_text = "the body is not encoded as its headers say";
     }
-    tn_value made = failure(name, "%s: %s", origin, said);
-    return retryable ? failure_retryable_take(made) : made;
+    tn_value result = http_failure(name, "%s: %s", origin, curl_text);
+    return retryable ? http_failure_retryable_take(result) : result;
 }
 
 /* ---- Headers ---- */
 
-static tn_value with_header(tn_value headers, const char *line, size_t length) {
+static tn_value add_header_line(tn_value headers, const char *line, size_t length) {
     char name[256];
     const char *colon = memchr(line, ':', length);
     size_t name_length = colon != NULL ? (size_t)(colon - line) : 0;
@@ -293,27 +299,27 @@ static tn_value with_header(tn_value headers, const char *line, size_t length) {
     while (from < end && (*from == ' ' || *from == '\t')) from++;
     while (end > from && (end[-1] == ' ' || end[-1] == '\t')) end--;
     tn_value before = tn.value->get(headers, name), text, longer;
-    struct bytes joined = BYTES_INIT;
+    struct tn_text_buffer joined = {0};
     uint64_t before_length = 0;
     const char *before_text = tn_chars(before, &before_length);
-    bool fits = before_text == NULL || (bytes_add(&joined, before_text, before_length) && bytes_text(&joined, ", "));
-    fits = fits && bytes_add(&joined, from, (size_t)(end - from));
-    text = fits ? text_lossy(joined.data, joined.length) : NULL;
+    if (before_text != NULL) {
+        tn_text_append_n(&joined, before_text, before_length);
+        tn_text_append(&joined, ", ");
+    }
+    tn_text_append_n(&joined, from, (uint64_t)(end - from));
+    text = joined.status == TN_OK ? text_lossy(joined.bytes, joined.length) : NULL;
     longer = text != NULL ? tn.value->set(headers, name, text) : NULL;
     tn_release(text);
-    bytes_finish(&joined);
-    return longer != NULL ? longer : tn_retain(headers); /* its name is no text */
+    tn_text_free(&joined);
+    return longer != NULL ? longer : tn_retain(headers); /* the name is not UTF-8 */
 }
 
 tn_value transfer_headers(const struct transfer *transfer) {
-    tn_builder *builder = tn.value->builder();
-    tn.value->begin(builder, TN_OBJECT);
-    tn.value->end(builder);
-    tn_value headers = tn.value->finish(builder);
-    const char *at = transfer->head.data, *end = at != NULL ? at + transfer->head.length : at;
+    tn_value headers = tn_build("{}");
+    const char *at = transfer->head.bytes, *end = at != NULL ? at + transfer->head.length : at;
     while (headers != NULL && at < end) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        tn_value longer = with_header(headers, at, (size_t)(line_end - at));
+        tn_value longer = add_header_line(headers, at, (size_t)(line_end - at));
         tn_release(headers);
         headers = longer;
         at = line_end + 1;

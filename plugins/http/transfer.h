@@ -1,54 +1,54 @@
 /*
- * transfer.h - one request on the wire, as libcurl has it: its options, and what has come of its answer so far.
+ * transfer.h - one HTTP transfer with libcurl: its options, and what has arrived of the answer.
  *
- * A transfer takes down and says so (transfer_noticed); it calls nobody. What it holds for those who take slowly is
- * bounded: beyond TRANSFER_HELD bytes, or where its owner has said so, libcurl reads no more.
+ * A transfer stores what arrives and calls `on_progress`; it calls no handlers. The unread data is bounded: libcurl
+ * stops reading at TRANSFER_UNREAD_MAX bytes, or when the owner sets `pause_requested`.
  */
 #ifndef TENON_PLUGINS_HTTP_TRANSFER_H
 #define TENON_PLUGINS_HTTP_TRANSFER_H
 
 #include "request.h"
 
-#define TRANSFER_HELD 131072 /* bytes that have come and were not taken, of a body that is given on piece by piece */
-#define DISCARD_MAX   65536  /* bytes of a redirect's body that are read to keep the connection */
+#define TRANSFER_UNREAD_MAX 131072 /* unread bytes of a body that is delivered piece by piece */
 
 struct transfer {
-    CURL *easy; /* NULL: not begun, or over */
+    CURL *easy; /* NULL: not started, or ended */
     const struct request *request;
-    void (*noticed)(struct transfer *transfer);
-    bool hold; /* the owner's: read no more */
-    bool held; /* libcurl waits for transfer_go_on */
-    /* The owner's, once it has looked at the head: until then no more than TRANSFER_HELD is read behind it. */
-    bool judged;
-    bool piecemeal; /* the body is taken piece by piece */
-    bool discard;   /* nobody wants the body */
-    bool connected, headed, broken;
-    int64_t began_ms, active_ms; /* active: when the last byte went or came */
+    void (*on_progress)(struct transfer *transfer);
+    bool pause_requested; /* set by the owner: stop reading */
+    bool paused;          /* libcurl is paused until transfer_resume */
+    /* Set by the owner after it has read the headers. Before that, at most TRANSFER_UNREAD_MAX bytes of the body are
+     * read. */
+    bool head_read;
+    bool streamed; /* the body is delivered piece by piece */
+    bool connected, has_head, broken;
+    int64_t started_ms, active_ms; /* active: when the last byte was sent or received */
     int64_t status, uploaded;
-    struct bytes head; /* header lines, as they came */
+    struct tn_text_buffer head; /* header lines, unchanged */
     uint32_t head_lines;
-    struct bytes body;
-    size_t taken;      /* bytes of it that the owner has had */
+    struct tn_text_buffer body;
+    size_t consumed;   /* bytes that the owner has read */
     uint64_t received; /* bytes of the body in all */
-    tn_value why;      /* why it was ended from here; NULL */
+    tn_value why;      /* why the transfer was ended locally, or NULL */
     char message[CURL_ERROR_SIZE];
 };
 
-/* A failure, or NULL: it has begun, and will be noticed. `noticed`, `request` are set; the rest is zero. */
+/* Starts the transfer; later events are reported to `on_progress`. The caller has set `on_progress` and `request`; the
+ * rest is zero. Returns NULL or a failure. */
 tn_value transfer_begin(struct transfer *transfer);
-/* Ends what has begun; what has come stays until transfer_finish. */
+/* Ends a started transfer. The received data stays until transfer_finish. */
 void transfer_end(struct transfer *transfer);
 void transfer_finish(struct transfer *transfer);
-/* Reads again, where it was held. Not CURLE_OK: it has ended so. */
-CURLcode transfer_go_on(struct transfer *transfer);
-void transfer_break(struct transfer *transfer, int32_t status); /* the host does not watch its socket */
-/* Bytes have gone since it was last asked. */
+/* Resumes a paused transfer. A result other than CURLE_OK means that the transfer has ended with it. */
+CURLcode transfer_resume(struct transfer *transfer);
+void transfer_set_watch_failed(struct transfer *transfer, int32_t status); /* the host cannot watch the socket */
+/* Returns true if bytes were sent since the last call. */
 bool transfer_is_sending(struct transfer *transfer);
-/* The failure that a code of libcurl's is; a new reference. */
+/* Returns the failure for a libcurl code, a new reference. */
 tn_value transfer_failure(struct transfer *transfer, CURLcode code);
-/* {lower-case name: text}; those that came twice are joined by ", ". NULL: no memory. */
+/* Returns {lower-case name: text}; repeated headers are joined by ", ". NULL if memory runs out. */
 tn_value transfer_headers(const struct transfer *transfer);
-struct transfer *transfer_of(CURL *easy);
-void transfers_close(void); /* handles that were kept for the next */
+struct transfer *transfer_from_handle(CURL *easy);
+void transfers_close(void); /* frees the handles that were kept */
 
 #endif

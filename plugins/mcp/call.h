@@ -1,34 +1,35 @@
 /*
- * call.h - one call of a server's tool: a task here, one request or several there.
+ * call.h - one call of a server's tool: a task in the host, and one or more requests to the server.
  *
- * It ends with its task, but for one case: where the server asks a person while it works (as servers before 2026-07-28
- * do), the task ends by its interrupt and the call stays, without a task, until the answer brings one. Its continuation
- * says enough to make the call anew where it is gone by then: asked the same again, the server gets the same answer.
+ * A call ends with its task, with one exception: if a server before 2026-07-28 asks a person during the call, the task
+ * ends with an interrupt, and the call stays without a task until the answer brings a new one. The continuation
+ * contains enough to repeat the call if it no longer exists: the server gets the same answer when it asks the same
+ * question again.
  *
- *     call_start(tool, task, input, model);      // the task is ended, now or later
- *     call_cancel(server, task);
+ *     mcp_call_start(tool, task, input, model);      // ends the task, now or later
+ *     mcp_call_cancel(server, task);
  */
 #ifndef MCP_CALL_H
 #define MCP_CALL_H
 
 #include "server.h"
 
-/* `model`: what bind_call gave for the server's role; TN_UNBOUND where it has none. */
-int32_t call_start(struct tool *tool, tn_task task, tn_value input, uint32_t model);
-void call_cancel(struct server *server, tn_task task);
+/* `model` is what bind_call returned for the server's role, or TN_UNBOUND if it has no role. */
+int32_t mcp_call_start(struct tool *tool, tn_task task, tn_value input, uint32_t model);
+void mcp_call_cancel(struct server *server, tn_task task);
 
-const struct call *call_after(const struct call *call);
-bool call_waits(const struct call *call);   /* for the server to be ready */
-bool call_is_open(const struct call *call); /* it has a task */
-uint32_t calls_of(const struct server *server, const struct tool *tool);
+const struct call *mcp_call_next(const struct call *call);
+bool mcp_call_is_waiting(const struct call *call); /* until the server is ready */
+bool mcp_call_has_task(const struct call *call);
+uint32_t calls_count_for_tool(const struct server *server, const struct tool *tool);
 
-/* From the server: */
-void calls_ready(struct server *server);                                   /* those that waited begin */
-void calls_fail(struct server *server, const char *code, const char *why); /* all of them */
+/* Events of the server: */
+void calls_start_waiting(struct server *server);                                   /* starts the waiting calls */
+void calls_fail_waiting(struct server *server, const char *code, const char *why); /* fails the waiting calls */
 void calls_progress(struct server *server, int64_t request, tn_value params);
-void calls_asked(struct server *server, tn_value id, const char *method, tn_value params, int64_t origin);
-void calls_withdrawn(struct server *server, tn_value id);
-void calls_lost(struct server *server); /* the session is over: after session_fail_all */
+void calls_add_question(struct server *server, tn_value id, const char *method, tn_value params, int64_t origin);
+void calls_withdraw_question(struct server *server, tn_value id);
+void calls_handle_session_end(struct server *server); /* the session has ended; call it after session_fail_all */
 void calls_free(struct server *server);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * child.c - posix_spawn, a pidfd, and the way to an end.
+ * child.c - posix_spawn, a pidfd, and the termination of children.
  *
- * The children that are to end are on a list; a timer takes each to the next step: SIGTERM, SIGKILL. Signals go to the
- * process group, which has the child's number as long as the child is not waited for. Where this process is gone before
- * that, orphans.c's sends them.
+ * Children that must end are in a list; a timer takes each to the next step: SIGTERM, SIGKILL. Signals go to the
+ * process group, whose number is valid until the child is reaped. If this process ends earlier, orphans.c sends the
+ * signals.
  */
 #include "child.h"
 #include "orphans.h"
@@ -18,38 +18,38 @@
 #include <unistd.h>
 
 struct child {
-    struct child *next; /* of those that are to end */
+    struct child *next; /* in the list of children that must end */
     pid_t pid;
     int pidfd;
     uint64_t watch, timer;
-    int step; /* signals sent */
-    bool ending, gone;
+    int step; /* number of signals sent */
+    bool ending, reaped;
     child_ended ended;
     void *user;
 };
 
 static struct child *ending;
-static bool last_ones; /* no timers any more */
+static bool no_more_timers; /* start no timers */
 
 /* ---- The end ---- */
 
-static void describe(const siginfo_t *info, char *how, size_t size) {
+static void describe_exit(const siginfo_t *info, char *how, size_t size) {
     if (info->si_code == CLD_EXITED)
         (void)snprintf(how, size, "it ended with status %d", info->si_status);
     else
         (void)snprintf(how, size, "it was killed by signal %d (%s)", info->si_status, strsignal(info->si_status));
 }
 
-static bool reap(struct child *child, char *how, size_t size) {
+static bool child_reap(struct child *child, char *how, size_t size) {
     siginfo_t info = {0};
-    if (child->gone) return true;
+    if (child->reaped) return true;
     if (waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0) return false;
     orphans_remove(child->pid);
     if (waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED | WNOHANG) == 0)
-        describe(&info, how, size);
+        describe_exit(&info, how, size);
     else
-        (void)snprintf(how, size, "it has ended"); /* somebody else waited for it */
-    child->gone = true;
+        (void)snprintf(how, size, "it has ended"); /* another waitpid reaped it */
+    child->reaped = true;
     return true;
 }
 
@@ -57,23 +57,23 @@ static void child_free(struct child *child) {
     if (child->watch != 0) (void)mcp_poll->unwatch(tn.host, child->watch);
     if (child->timer != 0) (void)tn.core->unpost(tn.host, child->timer);
     if (child->pidfd >= 0) (void)close(child->pidfd);
-    give(child);
+    mcp_free(child);
 }
 
-static void leave(struct child *child) {
+static void child_release(struct child *child) {
     struct child **at = &ending;
     while (*at != child) at = &(*at)->next;
     *at = child->next;
     child_free(child);
 }
 
-static void on_pidfd(void *user, int32_t events) {
+static void on_child_exit(void *user, int32_t events) {
     struct child *child = user;
     char how[96];
     (void)events;
-    if (!reap(child, how, sizeof how)) return;
+    if (!child_reap(child, how, sizeof how)) return;
     if (child->ending) {
-        leave(child);
+        child_release(child);
         return;
     }
     (void)mcp_poll->unwatch(tn.host, child->watch);
@@ -81,72 +81,72 @@ static void on_pidfd(void *user, int32_t events) {
     child->ended(child->user, how);
 }
 
-static void send_next_signal(struct child *child) {
+static void child_send_next_signal(struct child *child) {
     int signal_number = child->step++ == 0 ? SIGTERM : SIGKILL;
     (void)kill(-child->pid, signal_number);
     (void)kill(child->pid, signal_number);
 }
 
-static void next_step(void *argument) {
+static void child_next_step(void *argument) {
     struct child *child = argument;
     child->timer = 0;
-    send_next_signal(child);
-    if (child->step < 2) child->timer = tn.core->post(tn.host, MCP_GRACE_MS, next_step, child);
+    child_send_next_signal(child);
+    if (child->step < 2) child->timer = tn.core->post(tn.host, MCP_GRACE_MS, child_next_step, child);
 }
 
-void child_end(struct child *child, bool heard) {
+void child_end(struct child *child, bool has_output) {
     if (child == NULL) return;
-    if (child->gone) {
+    if (child->reaped) {
         child_free(child);
         return;
     }
     child->ending = true;
     child->next = ending;
     ending = child;
-    if (!heard) send_next_signal(child);
-    if (!last_ones) child->timer = tn.core->post(tn.host, MCP_GRACE_MS, next_step, child);
+    if (!has_output) child_send_next_signal(child);
+    if (!no_more_timers) child->timer = tn.core->post(tn.host, MCP_GRACE_MS, child_next_step, child);
 }
 
-void child_last(void) { last_ones = true; }
+void child_stop_timers(void) { no_more_timers = true; }
 
-static int64_t now_ms(void) { return tn.core->monotonic_ns(tn.host) / 1000000; }
+static int64_t child_now_ms(void) { return tn.core->monotonic_ns(tn.host) / 1000000; }
 
 void child_end_all(void) {
     char how[96];
     for (int step = 0; ending != NULL && step < 3; step++) {
-        int64_t until = now_ms() + MCP_GRACE_MS;
+        int64_t until = child_now_ms() + MCP_GRACE_MS;
         while (ending != NULL) {
             struct pollfd item = {.fd = ending->pidfd, .events = POLLIN};
-            int64_t left = until - now_ms();
+            int64_t left = until - child_now_ms();
             if (poll(&item, 1, left > 0 ? (int)left : 0) <= 0 && left <= 0) break;
-            if (reap(ending, how, sizeof how)) leave(ending);
+            if (child_reap(ending, how, sizeof how)) child_release(ending);
         }
         if (step < 2)
-            for (struct child *child = ending; child != NULL; child = child->next) send_next_signal(child);
+            for (struct child *child = ending; child != NULL; child = child->next) child_send_next_signal(child);
     }
-    while (ending != NULL) leave(ending); /* not even SIGKILL: it hangs in the kernel */
+    while (ending != NULL) child_release(ending); /* not even SIGKILL ended it: it hangs in the kernel */
 }
 
 /* ---- The start ---- */
 
-static void free_words(char **words) {
-    for (char **word = words; word != NULL && *word != NULL; word++) give(*word);
-    give(words);
+static void child_free_words(char **words) {
+    for (char **word = words; word != NULL && *word != NULL; word++) mcp_free(*word);
+    mcp_free(words);
 }
 
-static char **read_command(tn_value command) {
+static char **child_read_command(tn_value command) {
     uint64_t count = tn.value->count(command);
-    char **words = take((count + 1) * sizeof *words);
+    char **words = mcp_alloc((count + 1) * sizeof *words);
     for (uint64_t i = 0; words != NULL && i < count; i++) {
         words[i] = copy_text(tn_chars(tn.value->at(command, i), NULL));
         if (words[i] != NULL) continue;
-        free_words(words);
+        child_free_words(words);
         return NULL;
     }
     return words;
 }
 
-static bool overridden(tn_value env, const char *entry) {
+static bool is_overridden(tn_value env, const char *entry) {
     char name[256];
     size_t length = strcspn(entry, "=");
     if (length >= sizeof name) return false;
@@ -155,51 +155,51 @@ static bool overridden(tn_value env, const char *entry) {
     return tn.value->get(env, name) != NULL;
 }
 
-/* NAME=VALUE, or NULL. */
-static char *join(const char *name, const char *value) {
+/* Returns NAME=VALUE, or NULL if memory runs out. */
+static char *make_environment_entry(const char *name, const char *value) {
     size_t size = strlen(name) + strlen(value) + 2;
-    char *made = take(size);
-    if (made != NULL) (void)snprintf(made, size, "%s=%s", name, value);
-    return made;
+    char *result = mcp_alloc(size);
+    if (result != NULL) (void)snprintf(result, size, "%s=%s", name, value);
+    return result;
 }
 
-static char **read_environment(tn_value env) {
+static char **child_read_environment(tn_value env) {
     uint64_t count = 0, more = tn.value->count(env), used = 0;
     while (environ != NULL && environ[count] != NULL) count++;
-    char **words = take((count + more + 1) * sizeof *words);
+    char **words = mcp_alloc((count + more + 1) * sizeof *words);
     bool good = words != NULL;
     for (uint64_t i = 0; good && i < count; i++) {
-        if (overridden(env, environ[i])) continue;
+        if (is_overridden(env, environ[i])) continue;
         words[used] = copy_text(environ[i]);
         good = words[used++] != NULL;
     }
     for (uint64_t i = 0; good && i < more; i++) {
         tn_value key, value;
         good = tn.value->entry(env, i, &key, &value) == TN_OK && tn_chars(value, NULL) != NULL;
-        if (good) words[used] = join(tn_chars(key, NULL), tn_chars(value, NULL));
+        if (good) words[used] = make_environment_entry(tn_chars(key, NULL), tn_chars(value, NULL));
         good = good && words[used++] != NULL;
     }
     if (good) return words;
-    free_words(words);
+    child_free_words(words);
     return NULL;
 }
 
-/* All pipes are close-on-exec; spawn's dup2 makes the child's ends survive. */
-static bool open_pipes(int pipes[3][2]) {
+/* All pipes are close-on-exec; the dup2 of spawn makes the child's ends inheritable. */
+static bool child_open_pipes(int pipes[3][2]) {
     for (int i = 0; i < 3; i++) pipes[i][0] = pipes[i][1] = -1;
     for (int i = 0; i < 3; i++)
         if (pipe2(pipes[i], O_CLOEXEC) != 0) return false;
     return true;
 }
 
-static void close_pipes(int pipes[3][2]) {
+static void child_close_pipes(int pipes[3][2]) {
     for (int i = 0; i < 3; i++) {
         if (pipes[i][0] >= 0) (void)close(pipes[i][0]);
         if (pipes[i][1] >= 0) (void)close(pipes[i][1]);
     }
 }
 
-static int run(pid_t *pid, char **words, char **environment, const char *cwd, int pipes[3][2], short group) {
+static int child_spawn(pid_t *pid, char **words, char **environment, const char *cwd, int pipes[3][2], short group) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -221,30 +221,30 @@ static int run(pid_t *pid, char **words, char **environment, const char *cwd, in
     return error;
 }
 
-static bool watch(struct child *child) {
+static bool child_watch(struct child *child) {
     child->pidfd = pidfd_open(child->pid, 0);
     return child->pidfd >= 0 &&
-           mcp_poll->watch(tn.host, child->pidfd, TN_POLL_READ, on_pidfd, child, &child->watch) == TN_OK;
+           mcp_poll->watch(tn.host, child->pidfd, TN_POLL_READ, on_child_exit, child, &child->watch) == TN_OK;
 }
 
-static void keep_ours(int pipes[3][2], int ends[3]) {
+static void keep_parent_ends(int pipes[3][2], int ends[3]) {
     for (int i = 0; i < 3; i++) {
-        int ours = i == 0 ? 1 : 0;
-        ends[i] = pipes[i][ours];
-        pipes[i][ours] = -1;
+        int parent_end = i == 0 ? 1 : 0;
+        ends[i] = pipes[i][parent_end];
+        pipes[i][parent_end] = -1;
         (void)fcntl(ends[i], F_SETFL, O_NONBLOCK);
     }
 }
 
 struct child *child_new(const struct child_options *options, child_ended ended, void *user, int ends[3], char *why,
                         size_t size) {
-    struct child *child = take(sizeof *child);
-    char **words = read_command(options->command), **environment = read_environment(options->env);
+    struct child *child = mcp_alloc(sizeof *child);
+    char **words = child_read_command(options->command), **environment = child_read_environment(options->env);
     int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
     bool good = child != NULL && words != NULL && environment != NULL;
-    if (!good) (void)snprintf(why, size, "there is no memory left");
-    if (good && !open_pipes(pipes)) {
-        (void)snprintf(why, size, "no pipe can be opened: %s", strerror(errno));
+    if (!good) (void)snprintf(why, size, "not enough memory");
+    if (good && !child_open_pipes(pipes)) {
+        (void)snprintf(why, size, "cannot open a pipe: %s", strerror(errno));
         good = false;
     }
     if (good) {
@@ -252,14 +252,15 @@ struct child *child_new(const struct child_options *options, child_ended ended, 
         child->ended = ended;
         child->user = user;
         orphans_begin();
-        int error = run(&child->pid, words, environment, options->cwd, pipes, POSIX_SPAWN_SETPGROUP);
-        /* A sandbox may not have groups: what it starts is then told one by one, and ends with the sandbox. */
-        if (error == EPERM) error = run(&child->pid, words, environment, options->cwd, pipes, 0);
+        int error = child_spawn(&child->pid, words, environment, options->cwd, pipes, POSIX_SPAWN_SETPGROUP);
+        /* A sandbox may forbid process groups: then only the child gets signals, and its children end with the sandbox.
+         */
+        if (error == EPERM) error = child_spawn(&child->pid, words, environment, options->cwd, pipes, 0);
         if (error != 0)
             (void)snprintf(why, size, "`%s` cannot be started%s%s: %s", words[0], options->cwd != NULL ? " in " : "",
                            options->cwd != NULL ? options->cwd : "", strerror(error));
         good = error == 0;
-        if (good && !watch(child)) {
+        if (good && !child_watch(child)) {
             (void)snprintf(why, size, "`%s` cannot be watched: %s", words[0], strerror(errno));
             (void)kill(-child->pid, SIGKILL);
             (void)kill(child->pid, SIGKILL);
@@ -268,10 +269,10 @@ struct child *child_new(const struct child_options *options, child_ended ended, 
         }
     }
     if (good) orphans_add(child->pid);
-    if (good) keep_ours(pipes, ends);
-    close_pipes(pipes);
-    free_words(words);
-    free_words(environment);
+    if (good) keep_parent_ends(pipes, ends);
+    child_close_pipes(pipes);
+    child_free_words(words);
+    child_free_words(environment);
     if (good) return child;
     if (child != NULL) child_free(child);
     return NULL;

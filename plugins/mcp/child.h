@@ -1,8 +1,8 @@
 /*
- * child.h - starting a program, and seeing it end: by a pidfd on the loop, without a SIGCHLD of anybody's.
+ * child.h - starts a program and reports its end, with a pidfd on the loop instead of SIGCHLD.
  *
- * Invariant: a child that was started is waited for exactly once, here. child_end tells it to end and gives it up:
- * from then on it lives on a list of its own, until it is gone.
+ * Invariant: a started child is reaped exactly once, here. child_end takes the child and ends it; the child
+ * then stays in an internal list until it is gone.
  */
 #ifndef MCP_CHILD_H
 #define MCP_CHILD_H
@@ -16,19 +16,21 @@ struct child_options {
     const char *cwd;
 };
 
-/* [loop] It has ended; how, for people: "it ended with status 1". `child` must be given to child_end still. */
+/* The child has ended; `how` describes it for people: "it ended with status 1". The owner must still call child_end.
+ * Thread: loop. */
 typedef void (*child_ended)(void *user, const char *how);
 
-/* `ends` are ours of its input, output and error: non-blocking, the caller's to close. NULL: `why` says why. */
+/* `ends` are our ends of the child's input, output and error: non-blocking, closed by the caller. Returns NULL with the
+ * reason in `why` on failure. */
 struct child *child_new(const struct child_options *options, child_ended ended, void *user, int ends[3], char *why,
                         size_t size);
 /*
- * Its input has been closed by the caller: waits, sends SIGTERM, then SIGKILL. NULL is allowed. `heard`: it has said
- * something; one that has not is sent SIGTERM at once.
+ * Ends a child whose input the caller has closed: waits, sends SIGTERM, then SIGKILL. NULL is allowed. If the child
+ * never sent anything (`has_output` is false), SIGTERM is sent at once.
  */
-void child_end(struct child *child, bool heard);
-/* From now on nothing is begun for later: what a child does not heed is child_end_all's. The plugin is about to end. */
-void child_last(void);
-void child_end_all(void); /* the same, now, for all: it blocks for a few seconds at most */
+void child_end(struct child *child, bool has_output);
+/* The plugin is about to end: start no more timers. child_end_all ends the remaining children. */
+void child_stop_timers(void);
+void child_end_all(void); /* ends all children now; blocks for a few seconds at most */
 
 #endif

@@ -1,82 +1,82 @@
 /*
- * content.c - blocks of the protocol to parts of a message, and resources and prompts with them.
+ * content.c - converts blocks of the protocol, resources and prompts to parts of messages.
  */
 #include "content.h"
 
-static void put_member(tn_builder *builder, const char *key, tn_value from, const char *name) {
+static void copy_member(tn_builder *builder, const char *key, tn_value from, const char *name) {
     tn_value value = tn.value->get(from, name);
     if (value != NULL) tn_put(builder, key, value);
 }
 
-static tn_value end_object(tn_builder *builder) {
+static tn_value finish_object(tn_builder *builder) {
     tn.value->end(builder);
     return tn.value->finish(builder);
 }
 
-static tn_builder *begin_part(const char *type) {
+static tn_builder *start_part(const char *type) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", type);
     return builder;
 }
 
-static tn_value media_part(const char *type, tn_value block) {
-    tn_builder *builder = begin_part(type);
-    put_member(builder, "media_type", block, "mimeType");
-    put_member(builder, "data", block, "data");
-    return end_object(builder);
+static tn_value make_media_part(const char *type, tn_value block) {
+    tn_builder *builder = start_part(type);
+    copy_member(builder, "media_type", block, "mimeType");
+    copy_member(builder, "data", block, "data");
+    return finish_object(builder);
 }
 
-static void put_origin(tn_builder *builder, tn_value from) {
+static void put_resource_origin(tn_builder *builder, tn_value from) {
     static const char *const names[] = {"uri", "mimeType", "description", "size", "annotations"};
     tn_put_begin(builder, "extra", TN_OBJECT);
     tn_put_begin(builder, "mcp", TN_OBJECT);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) put_member(builder, names[i], from, names[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) copy_member(builder, names[i], from, names[i]);
     tn.value->end(builder);
     tn.value->end(builder);
 }
 
-static tn_value resource_part(tn_value resource) {
+static tn_value make_resource_part(tn_value resource) {
     tn_value text = tn.value->get(resource, "text");
     const char *type = tn_get_text(resource, "mimeType", "application/octet-stream");
     if (tn_chars(text, NULL) != NULL) {
-        tn_builder *builder = begin_part("text");
+        tn_builder *builder = start_part("text");
         tn_put(builder, "text", text);
-        put_origin(builder, resource);
-        return end_object(builder);
+        put_resource_origin(builder, resource);
+        return finish_object(builder);
     }
     bool image = strncmp(type, "image/", 6) == 0;
-    tn_builder *builder = begin_part(image ? "image" : "file");
+    tn_builder *builder = start_part(image ? "image" : "file");
     tn_put_text(builder, "media_type", type);
-    if (!image) put_member(builder, "name", resource, "uri");
-    put_member(builder, "data", resource, "blob");
-    put_origin(builder, resource);
-    return end_object(builder);
+    if (!image) copy_member(builder, "name", resource, "uri");
+    copy_member(builder, "data", resource, "blob");
+    put_resource_origin(builder, resource);
+    return finish_object(builder);
 }
 
-static tn_value link_part(tn_value link) {
-    tn_builder *builder = begin_part("source");
+static tn_value make_link_part(tn_value link) {
+    tn_builder *builder = start_part("source");
     tn_value title = tn.value->get(link, "title");
-    put_member(builder, "url", link, "uri");
-    put_member(builder, "title", link, title != NULL ? "title" : "name");
-    put_origin(builder, link);
-    return end_object(builder);
+    copy_member(builder, "url", link, "uri");
+    copy_member(builder, "title", link, title != NULL ? "title" : "name");
+    put_resource_origin(builder, link);
+    return finish_object(builder);
 }
 
-static tn_value text_part(tn_value text) {
-    tn_builder *builder = begin_part("text");
+static tn_value make_text_part(tn_value text) {
+    tn_builder *builder = start_part("text");
     tn_put(builder, "text", text);
-    return end_object(builder);
+    return finish_object(builder);
 }
 
 tn_value content_part(tn_value block) {
     const char *type = tn_get_text(block, "type", "");
     tn_value text = tn.value->get(block, "text");
-    if (strcmp(type, "text") == 0 && tn_chars(text, NULL) != NULL) return text_part(text);
-    if (strcmp(type, "image") == 0 || strcmp(type, "audio") == 0) return media_part(type, block);
-    if (strcmp(type, "resource") == 0) return resource_part(tn.value->get(block, "resource"));
-    if (strcmp(type, "resource_link") == 0) return link_part(block);
-    tn_value json = tn.value->to_json(block), part = text_part(json);
+    if (strcmp(type, "text") == 0 && tn_chars(text, NULL) != NULL) return make_text_part(text);
+    if (strcmp(type, "image") == 0 || strcmp(type, "audio") == 0) return make_media_part(type, block);
+    if (strcmp(type, "resource") == 0) return make_resource_part(tn.value->get(block, "resource"));
+    if (strcmp(type, "resource_link") == 0) return make_link_part(block);
+    tn_value json = tn.value->to_json(block), part = make_text_part(json);
     tn_release(json);
     return part;
 }
@@ -87,7 +87,7 @@ bool content_only_text(tn_value blocks) {
     return true;
 }
 
-static tn_value parts_of(tn_value list, tn_value (*part)(tn_value)) {
+static tn_value make_parts(tn_value list, tn_value (*part)(tn_value)) {
     uint64_t count = tn.value->count(list);
     tn_value text = count == 1 ? tn.value->get(tn.value->at(list, 0), "text") : NULL;
     if (count == 0) return tn_text("");
@@ -99,8 +99,8 @@ static tn_value parts_of(tn_value list, tn_value (*part)(tn_value)) {
     return tn.value->finish(builder);
 }
 
-tn_value content_of(tn_value blocks) { return parts_of(blocks, content_part); }
-tn_value content_resources(tn_value contents) { return parts_of(contents, resource_part); }
+tn_value content_from_blocks(tn_value blocks) { return make_parts(blocks, content_part); }
+tn_value content_resources(tn_value contents) { return make_parts(contents, make_resource_part); }
 
 tn_value content_messages(tn_value messages) {
     tn_builder *builder = tn.value->builder();

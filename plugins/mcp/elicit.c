@@ -1,23 +1,26 @@
 /*
  * elicit.c - questions of a server, and their answers.
  *
- * The schema is the server's own, or null: who declines answers nothing. It goes to the host as it is; where it does
- * not compile, the host refuses the interrupt, and the task fails with that.
+ * The answer's schema is the server's schema or null, because a person may decline. The schema is passed to the host
+ * unchanged: if it does not compile, the host refuses the interrupt and the task fails.
  */
 #include "elicit.h"
 
 bool elicit_authorizes(tn_value params) { return tn.value->get(params, "authorization") != NULL; }
 
-static bool is_url(tn_value params) { return value_is(tn.value->get(params, "mode"), "url"); }
+static bool is_url_question(tn_value params) { return value_is(tn.value->get(params, "mode"), "url"); }
 
 tn_value elicit_payload(tn_value params, const char *server, const char *tool) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
-    tn_put_text(builder, "question", tn_get_text(params, "message", "The server asks for something."));
+    tn_put_text(builder, "question", tn_get_text(params, "message", "The server asks a question."));
     tn_put_text(builder, "server", server);
     tn_put_text(builder, "tool", tool);
-    tn_put_text(builder, "mode", elicit_authorizes(params) ? "authorization" : is_url(params) ? "url" : "form");
-    if (is_url(params))
+    tn_put_text(builder, "mode",
+                elicit_authorizes(params) ? "authorization"
+                : is_url_question(params) ? "url"
+                                          : "form");
+    if (is_url_question(params))
         tn_put(builder, "url", tn.value->get(params, "url"));
     else if (tn.value->get(params, "requestedSchema") != NULL)
         tn_put(builder, "schema", tn.value->get(params, "requestedSchema"));
@@ -30,13 +33,13 @@ tn_value elicit_schema(tn_value params) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "anyOf", TN_ARRAY);
-    if (!is_url(params) && tn.value->kind(form) == TN_OBJECT) {
+    if (!is_url_question(params) && tn.value->kind(form) == TN_OBJECT) {
         tn_put(builder, NULL, form);
     } else {
         tn_put_begin(builder, NULL, TN_OBJECT);
         tn_put_bool(builder, "const", 1);
         tn.value->end(builder);
-        if (elicit_authorizes(params)) { /* the address that it ended at */
+        if (elicit_authorizes(params)) { /* the URL of the last redirect */
             tn_put_begin(builder, NULL, TN_OBJECT);
             tn_put_text(builder, "type", "string");
             tn_put_text(builder, "pattern", "^https?://");
@@ -62,8 +65,8 @@ bool elicit_ask_take(tn_task task, tn_value params, const char *server, const ch
     return status == TN_OK;
 }
 
-static void put_content(tn_builder *builder, tn_value params, tn_value answer) {
-    tn_value properties = value_in(params, "requestedSchema", "properties");
+static void put_form_content(tn_builder *builder, tn_value params, tn_value answer) {
+    tn_value properties = value_get_nested(params, "requestedSchema", "properties");
     tn_put_begin(builder, "content", TN_OBJECT);
     for (uint64_t i = 0, count = tn.value->count(properties); i < count; i++) {
         tn_value key, schema;
@@ -82,13 +85,13 @@ static void put_content(tn_builder *builder, tn_value params, tn_value answer) {
 }
 
 tn_value elicit_result(tn_value params, tn_value answer) {
-    bool form = !is_url(params) && tn.value->kind(answer) == TN_OBJECT;
-    bool back = elicit_authorizes(params) && tn.value->kind(answer) == TN_STRING;
-    bool accepted = form || back || (is_url(params) && value_true(answer));
+    bool form = !is_url_question(params) && tn.value->kind(answer) == TN_OBJECT;
+    bool returned_url = elicit_authorizes(params) && tn.value->kind(answer) == TN_STRING;
+    bool accepted = form || returned_url || (is_url_question(params) && value_is_true(answer));
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "action", accepted ? "accept" : "decline");
-    if (form) put_content(builder, params, answer);
+    if (form) put_form_content(builder, params, answer);
     tn.value->end(builder);
     return tn.value->finish(builder);
 }

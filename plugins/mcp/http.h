@@ -1,9 +1,9 @@
 /*
- * http.h - a server behind a URL: every message is a POST, answered by one JSON object or a stream of events.
+ * http.h - a server at a URL: every message is a POST, answered by a JSON object or a stream of events.
  *
- * Of the older era it keeps the session's id, a stream of the server's own (GET), and resumes a stream that broke off
- * by the last event's id; at its end it tells the server (DELETE). Of the newer one it has none of these, and repeats
- * in headers what the message says. It makes use of tenon.http: no socket here.
+ * For versions before 2026-07-28 it stores the session id, opens the server's stream (GET), resumes broken streams with
+ * the last event id, and ends the session (DELETE). Later versions have none of these, and repeat parts of the message
+ * in headers. It uses tenon.http and opens no sockets.
  *
  *     struct http_options options = {.name = "web", .url = "https://mcp.example/mcp", .headers = headers};
  *     struct transport *post = http_new(&options, &events, why, sizeof why);
@@ -16,13 +16,14 @@
 
 struct http_options {
     const char *name, *url;
-    tn_value headers;    /* {name: TEXT}, sent with everything; may be NULL */
-    struct oauth *oauth; /* whose token goes with everything; NULL: none does. It outlives the transport */
+    tn_value headers;    /* {name: STRING}, sent with each request; may be NULL */
+    struct oauth *oauth; /* adds its token to each request; NULL: no token. It outlives the transport */
 };
 
 struct transport *http_new(const struct http_options *options, const struct transport_events *events, char *why,
                            size_t size);
-/* The host of a URL, with its port where it has one, as effects have it. False: it is no http or https URL. */
-bool http_host(const char *url, char *host, size_t size);
+/* Copies the host of a URL, with its port if it has one, as effects need it. Returns false if it is not an http or
+ * https URL. */
+bool http_copy_host(const char *url, char *host, size_t size);
 
 #endif

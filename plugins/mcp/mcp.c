@@ -1,5 +1,5 @@
 /*
- * mcp.c - the plugin `tenon.mcp`: servers of the Model Context Protocol, whose tools are tools of Tenon.
+ * mcp.c - the plugin `tenon.mcp`: servers of the Model Context Protocol, whose tools become tools of Tenon.
  *
  *     plugins:
  *       config:
@@ -8,8 +8,8 @@
  *             files: {command: [npx, -y, "@modelcontextprotocol/server-filesystem", /data]}
  *             web: {url: "https://mcp.example/mcp", headers: {authorization: ["Bearer ", {secret: EXAMPLE_KEY}]}}
  *
- * init starts the servers, on the loop, and says that more components are coming until each has told what it has, or
- * has failed. One component is always there: `mcp.servers`, which says how they all are.
+ * init starts the servers on the loop. The plugin expects more components until each server has listed its tools or has
+ * failed. The component `mcp.servers` always exists; it reports the state of all servers.
  */
 #include "call.h"
 #include "elicit.h"
@@ -22,18 +22,18 @@ TN_EASY_HIDDEN const tn_poll_draft *mcp_poll;
 TN_EASY_HIDDEN const tn_http_draft *mcp_http;
 TN_EASY_HIDDEN const tn_registry_draft *mcp_registry;
 
-static const tn_expect_draft *expecting; /* NULL where the host cannot wait */
+static const tn_expect_draft *expecting; /* NULL if the host does not offer it */
 static struct server *servers;
 static uint32_t unsettled; /* servers whose tools are not known yet */
 
 /* ---- Servers ---- */
 
-void servers_settled(struct server *server) {
+void servers_report_settled(struct server *server) {
     (void)server;
     if (unsettled > 0 && --unsettled == 0 && expecting != NULL) (void)expecting->expect(tn.host, 0);
 }
 
-bool servers_have(const char *id, const struct server *besides) {
+bool servers_have_tool_id(const char *id, const struct server *besides) {
     for (const struct server *server = servers; server != NULL; server = server->next) {
         if (server == besides) continue;
         for (const struct tool *tool = server->tools; tool != NULL; tool = tool->next)
@@ -42,22 +42,22 @@ bool servers_have(const char *id, const struct server *besides) {
     return false;
 }
 
-static void forget(void) {
-    struct server *leaving = servers;
+static void mcp_free_servers(void) {
+    struct server *remaining = servers;
     servers = NULL;
     unsettled = 0;
-    while (leaving != NULL) {
-        struct server *server = leaving;
-        leaving = server->next;
+    while (remaining != NULL) {
+        struct server *server = remaining;
+        remaining = server->next;
         server_free(server);
     }
 }
 
-static bool is_eager(const struct server *server) {
+static bool connects_at_start(const struct server *server) {
     return !value_is(tn.value->get(server->config, "connect"), "on_demand");
 }
 
-static int32_t init(void *self, tn_value config) {
+static int32_t mcp_init(void *self, tn_value config) {
     tn_value list = tn.value->get(config, "servers");
     struct server **last = &servers;
     const char *folder = tn_get_text(config, "tokens", NULL);
@@ -67,13 +67,13 @@ static int32_t init(void *self, tn_value config) {
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
         tn_value name, entry;
         if (tn.value->entry(list, i, &name, &entry) != TN_OK) break;
-        if (tn.value->kind(entry) == TN_NULL) continue; /* left out by the host, which has said so */
+        if (tn.value->kind(entry) == TN_NULL) continue; /* the host has logged it and left it out */
         *last = server_new(tn_chars(name, NULL), entry, folder, keeps);
         if (*last == NULL) {
-            forget();
+            mcp_free_servers();
             return TN_NO_MEMORY;
         }
-        if (is_eager(*last))
+        if (connects_at_start(*last))
             unsettled++;
         else
             (*last)->settled = true;
@@ -81,90 +81,91 @@ static int32_t init(void *self, tn_value config) {
     }
     if (unsettled > 0 && expecting != NULL) (void)expecting->expect(tn.host, 1);
     for (struct server *server = servers; server != NULL; server = server->next)
-        if (is_eager(server)) server_connect(server);
+        if (connects_at_start(server)) server_connect(server);
     return TN_OK;
 }
 
-/* ---- Leaving: servers behind a URL that keep a session are told, where nobody uses them any more ---- */
+/* ---- Shutdown: sessions over HTTP are ended at the server ---- */
 
-static uint32_t goodbyes;
-static uint64_t patience; /* a posted call */
+static uint32_t sessions_ending;
+static uint64_t quiesce_timer; /* a posted call */
 
-static void done_leaving(void) {
-    if (patience != 0) (void)tn.core->unpost(tn.host, patience);
-    patience = 0;
-    goodbyes = 0;
+static void mcp_finish_quiesce(void) {
+    if (quiesce_timer != 0) (void)tn.core->unpost(tn.host, quiesce_timer);
+    quiesce_timer = 0;
+    sessions_ending = 0;
     for (struct server *server = servers; server != NULL; server = server->next)
         if (!server_in_use(server)) server_stop(server);
     if (expecting != NULL) (void)expecting->expect(tn.host, 0);
 }
 
-static void out_of_patience(void *argument) {
+static void on_quiesce_timeout(void *argument) {
     (void)argument;
-    patience = 0;
-    done_leaving();
+    quiesce_timer = 0;
+    mcp_finish_quiesce();
 }
 
-static void left(void) {
-    if (goodbyes > 0 && --goodbyes == 0 && patience != 0) {
-        (void)tn.core->unpost(tn.host, patience); /* not from inside what a transport says */
-        patience = tn.core->post(tn.host, 0, out_of_patience, NULL);
+static void on_server_session_ended(void) {
+    if (sessions_ending > 0 && --sessions_ending == 0 && quiesce_timer != 0) {
+        (void)tn.core->unpost(tn.host, quiesce_timer); /* not from inside a transport's callback */
+        quiesce_timer = tn.core->post(tn.host, 0, on_quiesce_timeout, NULL);
     }
 }
 
-static void quiesce(void *self) {
+static void mcp_quiesce(void *self) {
     (void)self;
-    stdio_last();
+    stdio_stop_timers();
     for (struct server *server = servers; expecting != NULL && server != NULL; server = server->next)
-        if (server->session != NULL && !server_in_use(server)) goodbyes += session_leave(server->session, left);
-    if (goodbyes > 0) patience = tn.core->post(tn.host, MCP_LEAVE_MS, out_of_patience, NULL);
-    if (patience != 0 && expecting != NULL)
+        if (server->session != NULL && !server_in_use(server))
+            sessions_ending += session_end_at_server(server->session, on_server_session_ended);
+    if (sessions_ending > 0) quiesce_timer = tn.core->post(tn.host, MCP_END_SESSION_MS, on_quiesce_timeout, NULL);
+    if (quiesce_timer != 0 && expecting != NULL)
         (void)expecting->expect(tn.host, 1);
     else
-        done_leaving();
+        mcp_finish_quiesce();
 }
 
-static void deinit(void *self) {
+static void mcp_deinit(void *self) {
     (void)self;
-    if (patience != 0) (void)tn.core->unpost(tn.host, patience);
-    patience = 0;
-    forget();
+    if (quiesce_timer != 0) (void)tn.core->unpost(tn.host, quiesce_timer);
+    quiesce_timer = 0;
+    mcp_free_servers();
     stdio_end_all();
     orphans_finish();
 }
 
 /* ---- mcp.servers ---- */
 
-static void complete_about(tn_task task) {
+static void complete_servers_task(tn_task task) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "servers", TN_ARRAY);
     for (const struct server *server = servers; server != NULL; server = server->next)
-        tn_put_take(builder, NULL, server_about(server));
+        tn_put_take(builder, NULL, server_describe(server));
     tn.value->end(builder);
     tn.value->end(builder);
     tn_value about = tn.value->finish(builder);
     if (about != NULL)
         (void)tn.task->complete(task, about);
     else
-        (void)tn_fail(task, "NO_MEMORY", "there is no memory left");
+        (void)tn_fail(task, "NO_MEMORY", "not enough memory");
     tn_release(about);
 }
 
-/* Somebody who has asked for a server, and is told once it is there, or cannot be. */
+/* A task that waits until a server is ready or has failed. */
 struct waiter {
     struct waiter *next;
     struct server *server;
     tn_task task;
-    int64_t asked; /* times that a person was asked for it */
+    int64_t asked; /* how often a person was asked for permission */
 };
 static struct waiter *waiters;
 
 #define OURS "tenon.mcp"
 
-/* The person's permission, by the way that all questions take. False: nobody needs to be asked, or can be. */
-static bool ask_person(const struct waiter *waiter) {
-    tn_value question = waiter->asked < OAUTH_ASKS_MAX ? server_question(waiter->server) : NULL;
+/* Asks a person for permission with an interrupt. Returns false if it is not necessary or not possible. */
+static bool waiter_request_permission(const struct waiter *waiter) {
+    tn_value question = waiter->asked < OAUTH_QUESTIONS_MAX ? server_question(waiter->server) : NULL;
     if (question == NULL) return false;
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
@@ -180,7 +181,7 @@ static bool ask_person(const struct waiter *waiter) {
     return asked;
 }
 
-void servers_arrived(const struct server *server) {
+void servers_notify_waiters(const struct server *server) {
     for (struct waiter **at = &waiters; *at != NULL;) {
         struct waiter *waiter = *at;
         if (waiter->server != server) {
@@ -188,90 +189,92 @@ void servers_arrived(const struct server *server) {
             continue;
         }
         *at = waiter->next;
-        if (server->state == SERVER_READY || !ask_person(waiter)) complete_about(waiter->task);
-        give(waiter);
-        at = &waiters; /* whoever was told may have asked again */
+        if (server->state == SERVER_READY || !waiter_request_permission(waiter)) complete_servers_task(waiter->task);
+        mcp_free(waiter);
+        at = &waiters; /* a notified waiter may have started another wait */
     }
 }
 
-static void stop_waiting(tn_task task) {
+static void waiter_cancel(tn_task task) {
     for (struct waiter **at = &waiters; *at != NULL; at = &(*at)->next) {
         struct waiter *waiter = *at;
         if (waiter->task != task) continue;
         *at = waiter->next;
-        give(waiter);
+        mcp_free(waiter);
         (void)tn_fail(task, "CANCELLED", "cancelled");
         return;
     }
 }
 
-/* `server` NULL: for nothing. */
-static int32_t wait_for(struct server *server, tn_task task, int64_t asked) {
+/* `server` may be NULL: then the task completes at once. */
+static int32_t wait_for_server(struct server *server, tn_task task, int64_t asked) {
     if (server == NULL || server->state == SERVER_READY) {
-        complete_about(task);
+        complete_servers_task(task);
         return TN_OK;
     }
-    struct waiter *waiter = take(sizeof *waiter);
+    struct waiter *waiter = mcp_alloc(sizeof *waiter);
     if (waiter == NULL) return TN_NO_MEMORY;
     *waiter = (struct waiter){waiters, server, task, asked};
     waiters = waiter;
-    if (server->state == SERVER_IDLE) server->failures = 0; /* somebody asks for it: no rest first */
+    if (server->state == SERVER_IDLE) server->failures = 0; /* connect at once, without the delay after failures */
     server_connect(server);
     return TN_OK;
 }
 
 /* A person has answered. */
-static int32_t go_on(struct server *server, tn_task task, tn_value ours, tn_value answer) {
+static int32_t resume_server_task(struct server *server, tn_task task, tn_value continuation, tn_value answer) {
     char why[OAUTH_WHY_MAX];
     if (tn.value->kind(answer) == TN_NULL) {
         if (server->oauth != NULL) oauth_decline(server->oauth);
         return tn_fail(task, "AUTH", "the permission was declined");
     }
-    if (server->oauth == NULL || oauth_answer(server->oauth, tn.value->get(ours, "question"), answer, why, sizeof why))
-        return wait_for(server, task, tn_get_int(ours, "asked", OAUTH_ASKS_MAX));
+    if (server->oauth == NULL ||
+        oauth_answer(server->oauth, tn.value->get(continuation, "question"), answer, why, sizeof why))
+        return wait_for_server(server, task, tn_get_int(continuation, "asked", OAUTH_QUESTIONS_MAX));
     tn_value message = format_value("server `%s`: %s", server->name, why);
-    (void)tn.task->fail(task, "AUTH", message != NULL ? tn_chars(message, NULL) : "no permission has come", NULL);
+    (void)tn.task->fail(task, "AUTH", message != NULL ? tn_chars(message, NULL) : "no permission was given", NULL);
     tn_release(message);
     return TN_FAILED;
 }
 
-static int32_t start_servers(tn_task task, tn_value input) {
-    tn_value ours = value_in(input, "continuation", OURS);
-    const char *name = ours != NULL ? tn_get_text(ours, "server", "") : tn_get_text(input, "connect", NULL);
+static int32_t start_servers_task(tn_task task, tn_value input) {
+    tn_value continuation = value_get_nested(input, "continuation", OURS);
+    const char *name =
+        continuation != NULL ? tn_get_text(continuation, "server", "") : tn_get_text(input, "connect", NULL);
     struct server *server = servers;
     while (name != NULL && server != NULL && strcmp(server->name, name) != 0) server = server->next;
     if (name != NULL && server == NULL)
         return tn_fail(task, "NOT_FOUND", "`connect`: no server of this name is configured");
-    if (ours != NULL) return go_on(server, task, ours, tn.value->get(input, "answer"));
-    return wait_for(name != NULL ? server : NULL, task, 0);
+    if (continuation != NULL) return resume_server_task(server, task, continuation, tn.value->get(input, "answer"));
+    return wait_for_server(name != NULL ? server : NULL, task, 0);
 }
 
-/* ---- Components: an instance is a tool, and what its server's questions to a model go to ---- */
+/* ---- Components: an instance is a tool, and the model for questions of its server ---- */
 
 struct instance {
     struct tool *tool; /* NULL: mcp.servers */
     uint32_t model;
 };
 
-static struct tool *find_tool(const char *id) {
+static struct tool *find_registered_tool(const char *id) {
     for (struct server *server = servers; server != NULL; server = server->next)
         for (struct tool *tool = server->tools; tool != NULL; tool = tool->next)
             if (strcmp(tool->id, id) == 0) return tool;
     return NULL;
 }
 
-static int32_t create(void *self, const char *id, tn_value config, tn_binder *binder, void **out) {
-    struct tool *tool = strcmp(id, "mcp.servers") != 0 ? find_tool(id) : NULL;
+static int32_t mcp_create(void *self, const char *id, tn_value config, tn_binder *binder, void **out) {
+    struct tool *tool = strcmp(id, "mcp.servers") != 0 ? find_registered_tool(id) : NULL;
     uint32_t model = TN_UNBOUND;
     (void)self, (void)config;
     if (tool == NULL && strcmp(id, "mcp.servers") != 0)
-        return tn.task->refuse(binder, "NOT_FOUND", "its server does not have this tool any more");
-    const char *role = tool != NULL ? server_sampling(tool->server) : NULL;
+        return tn.task->refuse(binder, "NOT_FOUND", "the server no longer has this tool");
+    const char *role = tool != NULL ? server_sampling_role(tool->server) : NULL;
     if (role != NULL) {
         int32_t status = tn.task->bind_call(binder, "model", role, NULL, &model);
         if (status != TN_OK) return status;
     }
-    struct instance *instance = take(sizeof *instance);
+    struct instance *instance = mcp_alloc(sizeof *instance);
     if (instance == NULL) return TN_NO_MEMORY;
     instance->tool = tool != NULL ? tool_ref(tool) : NULL;
     instance->model = model;
@@ -279,41 +282,42 @@ static int32_t create(void *self, const char *id, tn_value config, tn_binder *bi
     return TN_OK;
 }
 
-static int32_t start(void *self, tn_task task, tn_value input) {
+static int32_t mcp_start(void *self, tn_task task, tn_value input) {
     const struct instance *instance = self;
-    int32_t status =
-        instance->tool != NULL ? call_start(instance->tool, task, input, instance->model) : start_servers(task, input);
-    return status == TN_FAILED ? TN_OK : status; /* the task has been ended */
+    int32_t status = instance->tool != NULL ? mcp_call_start(instance->tool, task, input, instance->model)
+                                            : start_servers_task(task, input);
+    return status == TN_FAILED ? TN_OK : status; /* the task has already ended */
 }
 
-static void cancel(void *self, tn_task task) {
+static void mcp_cancel(void *self, tn_task task) {
     const struct instance *instance = self;
     if (instance->tool != NULL)
-        call_cancel(instance->tool->server, task);
+        mcp_call_cancel(instance->tool->server, task);
     else
-        stop_waiting(task);
+        waiter_cancel(task);
 }
 
-static void destroy(void *self) {
+static void mcp_destroy(void *self) {
     struct instance *instance = self;
     tool_unref(instance->tool);
-    give(instance);
+    mcp_free(instance);
 }
 
-static const tn_component_1 components = {sizeof(tn_component_1), 0, create, start, cancel, NULL, destroy};
-static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, init, quiesce, deinit};
+static const tn_component_1 components = {
+    sizeof(tn_component_1), 0, mcp_create, mcp_start, mcp_cancel, NULL, mcp_destroy};
+static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, mcp_init, mcp_quiesce, mcp_deinit};
 
 /* ---- Entry ---- */
 
-static const void *get(void *self, const char *id) {
+static const void *mcp_get_interface(void *self, const char *id) {
     (void)self;
     if (strcmp(id, TN_COMPONENT_1) == 0) return &components;
     return strcmp(id, TN_LIFECYCLE_1) == 0 ? &lifecycle : NULL;
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, get};
-    if (tn_easy_entry(host) == NULL) return NULL; /* it fills `tn` */
+    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, mcp_get_interface};
+    if (tn_easy_entry(host) == NULL) return NULL; /* also fills `tn` */
     mcp_poll = tn_easy_interface(host, TN_POLL_DRAFT, sizeof *mcp_poll);
     mcp_http = tn_easy_interface(host, TN_HTTP_DRAFT, sizeof *mcp_http);
     mcp_registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof *mcp_registry);

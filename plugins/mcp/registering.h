@@ -1,23 +1,23 @@
 /*
- * registering.h - a server's tools and the host's registry, kept the same.
+ * registering.h - keeps the registry in line with a server's list of tools.
  *
- * Between begin and end come the pages of one list; what stays is left alone, so that nobody who uses it notices.
+ * The pages of one list come between begin and end. Unchanged tools stay registered, so their users are not affected.
  *
  *     registering_begin(server);
  *     while (registering_page(server, tools)) tools = next_page();
- *     registering_end(server);                            // what did not come is gone
+ *     registering_end(server);                            // removes tools that were not listed
  */
 #ifndef MCP_REGISTERING_H
 #define MCP_REGISTERING_H
 
 #include "server.h"
 
-void registering_methods(struct server *server); /* resources and prompts, where the server has them */
+void registering_methods(struct server *server); /* adds resources and prompts if the server has them */
 void registering_begin(struct server *server);
-/* False: the server has too many, and that has been said. */
+/* Returns false if the server has too many tools; that has been logged. */
 bool registering_page(struct server *server, tn_value tools);
 void registering_end(struct server *server);
-void registering_keep_all(struct server *server); /* the list did not come: what there was stays */
-void registering_forget(struct server *server);   /* all of them, without the registry: the plugin ends */
+void registering_keep_all(struct server *server); /* the list could not be read: keep the old tools */
+void registering_clear(struct server *server);    /* frees all without the registry, because the plugin ends */
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * sample.c - a server asks for a model: its request as a model's input, the model's output as its result.
+ * sample.c - a server's request for a model: converted to a model's input, and the model's output to its result.
  *
- * A message of the protocol may hold several things at once: text, calls of tools, results of tools. A model's messages
- * have the calls beside the content, and each result as a message of its own, so one may become several.
+ * A message of the protocol may contain text, tool calls and tool results together. A model's message has the calls
+ * beside its content, and each result is a separate message, so one message may become several.
  */
 #include "content.h"
 
-/* One block, or a list: as if it always were a list. */
+/* The content may be one block or a list of blocks; these functions treat both as a list. */
 static uint64_t block_count(tn_value content) {
     return tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : content != NULL;
 }
@@ -15,14 +15,14 @@ static tn_value block_at(tn_value content, uint64_t index) {
 }
 static bool block_is(tn_value block, const char *type) { return value_is(tn.value->get(block, "type"), type); }
 
-static void put_result(tn_builder *builder, tn_value block) {
-    tn_value content = content_of(tn.value->get(block, "content"));
+static void put_tool_result(tn_builder *builder, tn_value block) {
+    tn_value content = content_from_blocks(tn.value->get(block, "content"));
     const char *id = tn_get_text(block, "toolUseId", "");
-    tn_put_take(builder, NULL, tn_message_tool(content, id, NULL, value_true(tn.value->get(block, "isError"))));
+    tn_put_take(builder, NULL, tn_message_tool(content, id, NULL, value_is_true(tn.value->get(block, "isError"))));
     tn_release(content);
 }
 
-static void put_call(tn_builder *builder, tn_value block) {
+static void put_tool_use(tn_builder *builder, tn_value block) {
     tn_put_begin(builder, NULL, TN_OBJECT);
     tn_put(builder, "id", tn.value->get(block, "id"));
     tn_put(builder, "name", tn.value->get(block, "name"));
@@ -30,14 +30,14 @@ static void put_call(tn_builder *builder, tn_value block) {
     tn.value->end(builder);
 }
 
-/* The results first: they answer calls of the message before. */
-static void put_message(tn_builder *builder, tn_value message) {
+/* The results come first: they answer calls of the previous message. */
+static void put_sample_message(tn_builder *builder, tn_value message) {
     tn_value content = tn.value->get(message, "content");
     uint64_t count = block_count(content), calls = 0, parts = 0;
     for (uint64_t i = 0; i < count; i++) {
         tn_value block = block_at(content, i);
         if (block_is(block, "tool_result"))
-            put_result(builder, block);
+            put_tool_result(builder, block);
         else if (block_is(block, "tool_use"))
             calls++;
         else
@@ -55,15 +55,15 @@ static void put_message(tn_builder *builder, tn_value message) {
     tn.value->end(builder);
     if (calls > 0) tn_put_begin(builder, "tool_calls", TN_ARRAY);
     for (uint64_t i = 0; calls > 0 && i < count; i++)
-        if (block_is(block_at(content, i), "tool_use")) put_call(builder, block_at(content, i));
+        if (block_is(block_at(content, i), "tool_use")) put_tool_use(builder, block_at(content, i));
     if (calls > 0) tn.value->end(builder);
     tn.value->end(builder);
 }
 
-static void put_options(tn_builder *builder, tn_value params) {
+static void put_sample_options(tn_builder *builder, tn_value params) {
     static const char *const names[][2] = {
         {"maxTokens", "max_tokens"}, {"temperature", "temperature"}, {"stopSequences", "stop"}};
-    tn_value choice = value_in(params, "toolChoice", "mode");
+    tn_value choice = value_get_nested(params, "toolChoice", "mode");
     tn_put_begin(builder, "options", TN_OBJECT);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tn_value value = tn.value->get(params, names[i][0]);
@@ -73,7 +73,7 @@ static void put_options(tn_builder *builder, tn_value params) {
     tn.value->end(builder);
 }
 
-static void put_tools(tn_builder *builder, tn_value tools) {
+static void put_sample_tools(tn_builder *builder, tn_value tools) {
     if (tn.value->count(tools) == 0) return;
     tn_put_begin(builder, "tools", TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(tools); i < count; i++) {
@@ -89,18 +89,18 @@ static void put_tools(tn_builder *builder, tn_value tools) {
 
 tn_value sample_input(tn_value params, const char **why) {
     tn_value messages = tn.value->get(params, "messages"), prompt = tn.value->get(params, "systemPrompt");
-    *why = "`messages` must be a list that is not empty";
+    *why = "`messages` must be a list with at least one item";
     if (tn.value->kind(messages) != TN_ARRAY || tn.value->count(messages) == 0) return NULL;
-    *why = "its messages or tools are not as the protocol has them";
+    *why = "`messages` or `tools` does not follow the protocol";
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "messages", TN_ARRAY);
     if (tn_chars(prompt, NULL) != NULL) tn_put_take(builder, NULL, tn_message("system", prompt));
     for (uint64_t i = 0, count = tn.value->count(messages); i < count; i++)
-        put_message(builder, tn.value->at(messages, i));
+        put_sample_message(builder, tn.value->at(messages, i));
     tn.value->end(builder);
-    put_options(builder, params);
-    put_tools(builder, tn.value->get(params, "tools"));
+    put_sample_options(builder, params);
+    put_sample_tools(builder, tn.value->get(params, "tools"));
     tn.value->end(builder);
     return tn.value->finish(builder);
 }
@@ -120,7 +120,7 @@ static void put_block(tn_builder *builder, const char *key, const char *type, tn
     tn.value->end(builder);
 }
 
-/* The protocol's type of a part; NULL for what it has no word for. */
+/* Returns the protocol's type of a part, or NULL if it has none. */
 static const char *block_type(tn_value part) {
     const char *type = tn_get_text(part, "type", "");
     if (strcmp(type, "text") == 0) return "text";
@@ -129,7 +129,7 @@ static const char *block_type(tn_value part) {
     return strcmp(type, "audio") == 0 && data ? "audio" : NULL;
 }
 
-static void put_list(tn_builder *builder, tn_value content, tn_value calls) {
+static void put_content_list(tn_builder *builder, tn_value content, tn_value calls) {
     tn_put_begin(builder, "content", TN_ARRAY);
     if (tn.value->kind(content) == TN_STRING && (*tn_chars(content, NULL) != '\0' || calls == NULL))
         put_block(builder, NULL, "text", content);
@@ -164,7 +164,7 @@ tn_value sample_result(tn_value output, bool list) {
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "role", "assistant");
     if (list && !one_text) {
-        put_list(builder, content, calls);
+        put_content_list(builder, content, calls);
     } else {
         tn_value text = tn_content_text(content);
         put_block(builder, "content", "text", text);

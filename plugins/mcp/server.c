@@ -1,11 +1,11 @@
 /*
- * server.c - the life of a server, and the list of its tools.
+ * server.c - the life of a server, and its list of tools.
  *
  *     idle --connect--> starting --ready--> listing --> ready --lost--> idle
- *                          \__failed__> idle, or resting, where calls wait, until it is started again
+ *                          \__failed__> idle, or resting: calls wait until it is restarted
  *
- * Tools are kept by the server's own names: one that comes again as it was stays as it is, one that has changed is
- * taken out and put in anew, and what a new list does not have is gone.
+ * Tools are identified by the server's names. A tool that is unchanged in a new list stays registered; a changed one is
+ * removed and added again; a missing one is removed.
  */
 #include "server.h"
 #include "call.h"
@@ -16,31 +16,31 @@
 
 #define TIMEOUT_MS         60000
 #define CONNECT_TIMEOUT_MS 60000
-#define STEADY_MS          10000 /* it ran so long: the next death is not the same trouble */
+#define STEADY_MS          10000 /* after this time without failure, the next failure counts as the first */
 
-static void start(struct server *server);
-static void begin(struct server *server);
+static void server_start(struct server *server);
+static void server_start_session(struct server *server);
 
-static int64_t now_ms(void) { return tn.core->monotonic_ns(tn.host) / 1000000; }
+static int64_t server_now_ms(void) { return tn.core->monotonic_ns(tn.host) / 1000000; }
 
-/* ---- What the configuration says ---- */
+/* ---- Configuration ---- */
 
 const char *server_prefix(const struct server *server) { return tn_get_text(server->config, "prefix", server->name); }
 int64_t server_timeout_ms(const struct server *server) { return tn_get_int(server->config, "timeout_ms", TIMEOUT_MS); }
-const char *server_sampling(const struct server *server) { return tn_get_text(server->config, "sampling", NULL); }
+const char *server_sampling_role(const struct server *server) { return tn_get_text(server->config, "sampling", NULL); }
 tn_value server_roots(const struct server *server) { return server->roots; }
 
 static int64_t connect_timeout_ms(const struct server *server) {
     return tn_get_int(server->config, "connect_timeout_ms", CONNECT_TIMEOUT_MS);
 }
 
-static bool is_http(const struct server *server) { return tn.value->get(server->config, "url") != NULL; }
+static bool server_is_http(const struct server *server) { return tn.value->get(server->config, "url") != NULL; }
 
 static bool needs_escape(unsigned char c) {
     return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("/-._~", c) != NULL);
 }
 
-/* A path as a file URI; what is one already stays. */
+/* Returns a path as a file URI; a file URI is returned unchanged. */
 static tn_value root_uri(const char *root) {
     char resolved[PATH_MAX], uri[3 * PATH_MAX + 8] = "file://";
     size_t used = 7;
@@ -55,7 +55,7 @@ static tn_value root_uri(const char *root) {
     return tn_text_n(uri, used);
 }
 
-static tn_value read_roots(tn_value list) {
+static tn_value server_read_roots(tn_value list) {
     if (tn.value->count(list) == 0) return NULL;
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_ARRAY);
@@ -72,18 +72,18 @@ static tn_value read_roots(tn_value list) {
     return tn.value->finish(builder);
 }
 
-/* The operator's own header is all that is sent, and `oauth: false` means what it says. */
-static bool authorizes(const struct server *server) {
+/* An authorization header of the operator, or `oauth: false`, disables OAuth. */
+static bool server_uses_oauth(const struct server *server) {
     tn_value headers = tn.value->get(server->config, "headers"), oauth = tn.value->get(server->config, "oauth");
     for (uint64_t i = 0, count = tn.value->count(headers); i < count; i++) {
         tn_value key, value;
         if (tn.value->entry(headers, i, &key, &value) != TN_OK) break;
         if (strcasecmp(tn_chars(key, NULL), "authorization") == 0) return false;
     }
-    return is_http(server) && mcp_http != NULL && tn.value->kind(oauth) != TN_BOOL;
+    return server_is_http(server) && mcp_http != NULL && tn.value->kind(oauth) != TN_BOOL;
 }
 
-static struct oauth *open_oauth(const struct server *server, const char *folder, bool keeps) {
+static struct oauth *server_open_oauth(const struct server *server, const char *folder, bool keeps) {
     const struct oauth_options options = {.name = server->name,
                                           .url = tn_get_text(server->config, "url", ""),
                                           .config = tn.value->get(server->config, "oauth"),
@@ -98,39 +98,39 @@ tn_value server_question(const struct server *server) {
 }
 
 struct server *server_new(const char *name, tn_value config, const char *folder, bool keeps) {
-    struct server *server = take(sizeof *server);
+    struct server *server = mcp_alloc(sizeof *server);
     char host[200];
     if (server == NULL) return NULL;
     server->name = copy_text(name);
     server->config = tn_retain(config);
-    server->roots = read_roots(tn.value->get(config, "roots"));
-    if (!is_http(server))
+    server->roots = server_read_roots(tn.value->get(config, "roots"));
+    if (!server_is_http(server))
         (void)snprintf(server->effect, sizeof server->effect, "process.spawn");
-    else if (http_host(tn_get_text(config, "url", ""), host, sizeof host))
+    else if (http_copy_host(tn_get_text(config, "url", ""), host, sizeof host))
         (void)snprintf(server->effect, sizeof server->effect, "network.http:%s", host);
     else
         (void)snprintf(server->effect, sizeof server->effect, "network.http");
-    bool authorized = server->name != NULL && authorizes(server);
-    if (authorized) server->oauth = open_oauth(server, folder, keeps);
+    bool authorized = server->name != NULL && server_uses_oauth(server);
+    if (authorized) server->oauth = server_open_oauth(server, folder, keeps);
     if (server->name != NULL && (!authorized || server->oauth != NULL)) return server;
     server_free(server);
     return NULL;
 }
 
-/* ---- The end of a connection ---- */
+/* ---- End of a connection ---- */
 
-static void set_why(struct server *server, const char *why) {
-    give(server->why);
+static void server_set_error(struct server *server, const char *why) {
+    mcp_free(server->why);
     server->why = copy_text(why);
 }
 
-static void settle(struct server *server) {
+static void server_settle(struct server *server) {
     if (server->settled) return;
     server->settled = true;
-    servers_settled(server);
+    servers_report_settled(server);
 }
 
-static void drop_session(struct server *server) {
+static void server_drop_session(struct server *server) {
     struct session *session = server->session;
     server->session = NULL;
     tn_release(server->cursor);
@@ -138,52 +138,52 @@ static void drop_session(struct server *server) {
     session_free(session);
 }
 
-static bool calls_wait(const struct server *server) {
-    for (const struct call *call = server->calls; call != NULL; call = call_after(call))
-        if (call_waits(call)) return true;
+static bool server_has_waiting_calls(const struct server *server) {
+    for (const struct call *call = server->calls; call != NULL; call = mcp_call_next(call))
+        if (mcp_call_is_waiting(call)) return true;
     return false;
 }
 
-static void rested(void *argument) {
+static void on_server_restart_delay_over(void *argument) {
     struct server *server = argument;
     server->timer = 0;
     server->state = SERVER_IDLE;
-    if (calls_wait(server)) start(server);
+    if (server_has_waiting_calls(server)) server_start(server);
 }
 
-/* It did not come up: whoever waits is told. */
-static void give_up(struct server *server, const char *code, const char *why) {
-    bool asks = strcmp(code, OAUTH_NEEDED) == 0; /* which is no trouble of the server's: it need not rest */
+/* The server could not be started: notify all waiters. */
+static void server_fail_start(struct server *server, const char *code, const char *why) {
+    bool asks = strcmp(code, OAUTH_NEEDED) == 0; /* needs a person, but the server works: it need not rest */
     server->state = SERVER_IDLE;
     if (!asks) server->failures++;
-    set_why(server, why);
-    say(asks ? TN_LOG_WARN : TN_LOG_ERROR, "server `%s`: %s", server->name, why);
-    calls_fail(server, code, why);
-    settle(server);
-    servers_arrived(server);
+    server_set_error(server, why);
+    log_format(asks ? TN_LOG_WARN : TN_LOG_ERROR, "server `%s`: %s", server->name, why);
+    calls_fail_waiting(server, code, why);
+    server_settle(server);
+    servers_notify_waiters(server);
 }
 
-static void on_failed(void *user, const char *code, const char *why) {
+static void on_session_failed(void *user, const char *code, const char *why) {
     struct server *server = user;
     bool was_ready = server->state == SERVER_READY || server->state == SERVER_LISTING;
-    bool old_one = !was_ready && !server->legacy && !is_http(server) && strcmp(code, "SERVER_LOST") == 0 &&
-                   session_probing(server->session) && value_is(tn.value->get(server->config, "era"), "auto");
-    server->state = SERVER_STARTING; /* nothing begins meanwhile */
+    bool maybe_legacy = !was_ready && !server->legacy && !server_is_http(server) && strcmp(code, "SERVER_LOST") == 0 &&
+                        session_is_probing(server->session) && value_is(tn.value->get(server->config, "era"), "auto");
+    server->state = SERVER_STARTING; /* nothing may start during the callbacks */
     session_fail_all(server->session, "SERVER_LOST", why);
-    calls_lost(server);
-    drop_session(server);
-    if (old_one) { /* perhaps it cannot bear to be asked anything before `initialize` */
+    calls_handle_session_end(server);
+    server_drop_session(server);
+    if (maybe_legacy) { /* an old server may end at any request before `initialize` */
         server->legacy = true;
-        begin(server); /* in the time that it has */
+        server_start_session(server); /* within the remaining time */
     } else if (!was_ready) {
-        give_up(server, code, why);
+        server_fail_start(server, code, why);
     } else {
         server->state = SERVER_IDLE;
-        server->failures = now_ms() - server->ready_ms > STEADY_MS ? 0 : server->failures + 1;
-        set_why(server, why);
-        say(TN_LOG_WARN, "server `%s`: %s; it is started again when it is needed", server->name, why);
-        if (calls_wait(server)) server_connect(server);
-        settle(server);
+        server->failures = server_now_ms() - server->ready_ms > STEADY_MS ? 0 : server->failures + 1;
+        server_set_error(server, why);
+        log_format(TN_LOG_WARN, "server `%s`: %s; it is restarted when it is needed", server->name, why);
+        if (server_has_waiting_calls(server)) server_connect(server);
+        server_settle(server);
     }
 }
 
@@ -191,16 +191,16 @@ void server_stop(struct server *server) {
     if (server->timer != 0) (void)tn.core->unpost(tn.host, server->timer);
     server->timer = 0;
     server->state = SERVER_IDLE;
-    drop_session(server);
-    calls_lost(server);
-    if (server->oauth != NULL) oauth_rest(server->oauth);
+    server_drop_session(server);
+    calls_handle_session_end(server);
+    if (server->oauth != NULL) oauth_stop_listening(server->oauth);
 }
 
 bool server_in_use(const struct server *server) {
-    for (const struct call *call = server->calls; call != NULL; call = call_after(call))
-        if (call_is_open(call)) return true;
+    for (const struct call *call = server->calls; call != NULL; call = mcp_call_next(call))
+        if (mcp_call_has_task(call)) return true;
     for (const struct tool *tool = server->tools; tool != NULL; tool = tool->next)
-        if (tool->references > 1 + calls_of(server, tool)) return true;
+        if (tool->references > 1 + calls_count_for_tool(server, tool)) return true;
     return false;
 }
 
@@ -208,36 +208,36 @@ void server_free(struct server *server) {
     if (server == NULL) return;
     server_stop(server);
     calls_free(server);
-    registering_forget(server);
+    registering_clear(server);
     oauth_free(server->oauth);
     tn_release(server->config);
     tn_release(server->roots);
-    give(server->why);
-    give(server->name);
-    give(server);
+    mcp_free(server->why);
+    mcp_free(server->name);
+    mcp_free(server);
 }
 
 /* ---- The list of tools ---- */
 
-static void list_page(struct server *server);
+static void server_request_list_page(struct server *server);
 
-static void on_listed(struct server *server) {
+static void on_tools_listed(struct server *server) {
     registering_end(server);
-    if (server->again) {
-        server->again = false;
-        if (server->settled) server->until_ms = now_ms() + connect_timeout_ms(server);
-        list_page(server);
+    if (server->list_changed) {
+        server->list_changed = false;
+        if (server->settled) server->until_ms = server_now_ms() + connect_timeout_ms(server);
+        server_request_list_page(server);
         return;
     }
     server->listing = false;
     server->state = SERVER_READY;
-    settle(server);
-    servers_arrived(server);
-    calls_ready(server);
+    server_settle(server);
+    servers_notify_waiters(server);
+    calls_start_waiting(server);
 }
 
-/* It says who it is to anybody, and what it has to none that it does not know. */
-static void locked(struct server *server, const char *message) {
+/* The server answers `initialize` without a token, but lists its tools only with one. */
+static void server_fail_unauthorized(struct server *server, const char *message) {
     char why[OAUTH_WHY_MAX];
     (void)snprintf(why, sizeof why, "%s", message);
     registering_keep_all(server);
@@ -245,98 +245,96 @@ static void locked(struct server *server, const char *message) {
     server->listing = false;
     server->state = SERVER_STARTING;
     session_fail_all(server->session, OAUTH_NEEDED, why);
-    calls_lost(server);
-    drop_session(server);
-    give_up(server, OAUTH_NEEDED, why);
+    calls_handle_session_end(server);
+    server_drop_session(server);
+    server_fail_start(server, OAUTH_NEEDED, why);
 }
 
-static void listed(void *user, const struct rpc_answer *answer) {
+static void on_list_page(void *user, const struct rpc_answer *answer) {
     struct server *server = user;
     tn_value cursor = tn.value->get(answer->result, "nextCursor"), tools = tn.value->get(answer->result, "tools");
     bool more = tn.value->kind(cursor) == TN_STRING;
     if (answer->result == NULL) {
-        if (answer->failure != NULL && strcmp(answer->failure, "SERVER_LOST") == 0) return; /* on_failed says it */
+        if (answer->failure != NULL && strcmp(answer->failure, "SERVER_LOST") == 0)
+            return; /* on_session_failed reports it */
         if (answer->failure != NULL && strcmp(answer->failure, OAUTH_NEEDED) == 0) {
-            locked(server, answer->message);
+            server_fail_unauthorized(server, answer->message);
             return;
         }
-        say(TN_LOG_ERROR, "server `%s`: its tools cannot be listed: %s", server->name, answer->message);
+        log_format(TN_LOG_ERROR, "server `%s`: cannot list its tools: %s", server->name, answer->message);
         registering_keep_all(server);
-        on_listed(server);
+        on_tools_listed(server);
         return;
     }
     bool room = registering_page(server, tools);
-    if (more && server->cursor != NULL && tn.value->equal(cursor, server->cursor)) more = false; /* in circles */
+    if (more && server->cursor != NULL && tn.value->equal(cursor, server->cursor))
+        more = false; /* the cursor repeats */
     tn_release(server->cursor);
     server->cursor = more ? tn_retain(cursor) : NULL;
     if (more && room && ++server->pages < MCP_PAGES_MAX)
-        list_page(server);
+        server_request_list_page(server);
     else
-        on_listed(server);
+        on_tools_listed(server);
 }
 
-static void list_page(struct server *server) {
+static void server_request_list_page(struct server *server) {
     tn_value params = NULL;
     if (server->cursor == NULL) {
         server->pages = 0;
         registering_begin(server);
     } else {
-        tn_builder *builder = tn.value->builder();
-        tn.value->begin(builder, TN_OBJECT);
-        tn_put(builder, "cursor", server->cursor);
-        tn.value->end(builder);
-        params = tn.value->finish(builder);
+        params = tn_build("{s:v}", "cursor", server->cursor);
     }
-    int64_t left_ms = server->until_ms - now_ms();
-    if (session_request(server->session, "tools/list", params, NULL, false, left_ms > 0 ? left_ms : 1, listed,
+    int64_t left_ms = server->until_ms - server_now_ms();
+    if (session_request(server->session, "tools/list", params, NULL, false, left_ms > 0 ? left_ms : 1, on_list_page,
                         server) == 0) {
         registering_keep_all(server);
-        on_listed(server);
+        on_tools_listed(server);
     }
     tn_release(params);
 }
 
-static void on_ready(void *user) {
+static void on_session_ready(void *user) {
     struct server *server = user;
     tn_value info = session_info(server->session);
-    say(TN_LOG_INFO, "server `%s`: %s %s, version %s of the protocol", server->name, tn_get_text(info, "name", "?"),
-        tn_get_text(info, "version", ""), session_version(server->session));
-    server->ready_ms = now_ms();
+    log_format(TN_LOG_INFO, "server `%s`: %s %s, version %s of the protocol", server->name,
+               tn_get_text(info, "name", "?"), tn_get_text(info, "version", ""), session_version(server->session));
+    server->ready_ms = server_now_ms();
     server->failures = 0;
     server->lists = 0;
-    set_why(server, NULL);
+    server_set_error(server, NULL);
     server->state = SERVER_LISTING;
     registering_methods(server);
-    server->listing = session_can(server->session, "tools");
+    server->listing = session_has_capability(server->session, "tools");
     if (server->listing)
-        list_page(server);
+        server_request_list_page(server);
     else
-        on_listed(server);
+        on_tools_listed(server);
 }
 
-static void on_changed(void *user, enum session_list list) {
+static void on_server_list_changed(void *user, enum session_list list) {
     struct server *server = user;
-    if (list != LIST_TOOLS || ++server->lists > MCP_LISTS_MAX) return; /* others are asked for each time */
+    if (list != LIST_TOOLS || ++server->lists > MCP_LISTS_MAX) return; /* other lists are not stored */
     if (server->listing) {
-        server->again = true;
+        server->list_changed = true;
     } else {
         server->listing = true;
-        server->until_ms = now_ms() + connect_timeout_ms(server);
-        list_page(server);
+        server->until_ms = server_now_ms() + connect_timeout_ms(server);
+        server_request_list_page(server);
     }
 }
 
-static void on_progress(void *user, int64_t request, tn_value params) { calls_progress(user, request, params); }
-static void on_withdrawn(void *user, tn_value id) { calls_withdrawn(user, id); }
-static void on_asked(void *user, tn_value id, const char *method, tn_value params, int64_t origin) {
-    calls_asked(user, id, method, params, origin);
+static void on_server_progress(void *user, int64_t request, tn_value params) { calls_progress(user, request, params); }
+static void on_server_withdrawn(void *user, tn_value id) { calls_withdraw_question(user, id); }
+static void on_server_request(void *user, tn_value id, const char *method, tn_value params, int64_t origin) {
+    calls_add_question(user, id, method, params, origin);
 }
 
-/* ---- The beginning of one ---- */
+/* ---- Start of a connection ---- */
 
-static struct transport *open_transport(struct server *server, char *why, size_t size) {
+static struct transport *server_open_transport(struct server *server, char *why, size_t size) {
     const struct transport_events events = session_transport_events(server->session);
-    if (is_http(server)) {
+    if (server_is_http(server)) {
         const struct http_options options = {server->name, tn_get_text(server->config, "url", ""),
                                              tn.value->get(server->config, "headers"), server->oauth};
         return http_new(&options, &events, why, size);
@@ -347,53 +345,59 @@ static struct transport *open_transport(struct server *server, char *why, size_t
     return stdio_new(&options, &events, why, size);
 }
 
-static void begin(struct server *server) {
+static void server_start_session(struct server *server) {
     const struct session_options options = {.name = server->name,
                                             .era = tn_get_text(server->config, "era", "auto"),
                                             .log_level = tn_get_text(server->config, "log", "warning"),
                                             .roots = server->roots,
-                                            .sampling = server_sampling(server) != NULL,
+                                            .sampling = server_sampling_role(server) != NULL,
                                             .legacy = server->legacy,
-                                            .http = is_http(server),
+                                            .http = server_is_http(server),
                                             .until_ms = server->until_ms,
                                             .connect_timeout_ms = connect_timeout_ms(server)};
-    const struct session_events events = {server,      on_ready, on_failed,    on_changed,
-                                          on_progress, on_asked, on_withdrawn, NULL};
-    char why[400] = "there is no memory left";
+    const struct session_events events = {server,
+                                          on_session_ready,
+                                          on_session_failed,
+                                          on_server_list_changed,
+                                          on_server_progress,
+                                          on_server_request,
+                                          on_server_withdrawn,
+                                          NULL};
+    char why[400] = "not enough memory";
     server->state = SERVER_STARTING;
-    server->again = server->listing = false;
+    server->list_changed = server->listing = false;
     server->session = session_new(&options, &events);
-    struct transport *transport = server->session != NULL ? open_transport(server, why, sizeof why) : NULL;
+    struct transport *transport = server->session != NULL ? server_open_transport(server, why, sizeof why) : NULL;
     if (transport != NULL) {
         session_start(server->session, transport);
         return;
     }
-    drop_session(server);
-    give_up(server, "CONNECT", why);
+    server_drop_session(server);
+    server_fail_start(server, "CONNECT", why);
 }
 
-static void start(struct server *server) {
-    server->until_ms = now_ms() + connect_timeout_ms(server);
-    begin(server);
+static void server_start(struct server *server) {
+    server->until_ms = server_now_ms() + connect_timeout_ms(server);
+    server_start_session(server);
 }
 
 void server_connect(struct server *server) {
     if (server->state != SERVER_IDLE) return;
     if (server->failures == 0) {
-        start(server);
+        server_start(server);
         return;
     }
     uint32_t doublings = server->failures < 10 ? server->failures - 1 : 9;
     int64_t delay = (int64_t)MCP_RESTART_MS << doublings;
     if (delay > MCP_RESTART_MAX_MS) delay = MCP_RESTART_MAX_MS;
     server->state = SERVER_RESTING;
-    server->timer = tn.core->post(tn.host, (uint64_t)delay, rested, server);
-    if (server->timer == 0) start(server);
+    server->timer = tn.core->post(tn.host, (uint64_t)delay, on_server_restart_delay_over, server);
+    if (server->timer == 0) server_start(server);
 }
 
-/* ---- For people ---- */
+/* ---- Status ---- */
 
-static const char *state_name(const struct server *server) {
+static const char *server_state_name(const struct server *server) {
     switch (server->state) {
     case SERVER_STARTING:
     case SERVER_LISTING: return "starting";
@@ -407,12 +411,12 @@ static const char *state_name(const struct server *server) {
     return asks ? "unauthorized" : server->why != NULL ? "failed" : "idle";
 }
 
-tn_value server_about(const struct server *server) {
+tn_value server_describe(const struct server *server) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "name", server->name);
-    tn_put_text(builder, "transport", is_http(server) ? "http" : "stdio");
-    tn_put_text(builder, "state", state_name(server));
+    tn_put_text(builder, "transport", server_is_http(server) ? "http" : "stdio");
+    tn_put_text(builder, "state", server_state_name(server));
     if (server->why != NULL) tn_put_text(builder, "why", server->why);
     if (server->session != NULL && server->state == SERVER_READY) {
         tn_value info = session_info(server->session), instructions = session_instructions(server->session);

@@ -1,10 +1,10 @@
 /*
- * session.h - a conversation with one server: which era it is of, what it can do, and requests in that era's form.
+ * session.h - a conversation with one server: its era, its capabilities, and requests in the form of that era.
  *
- * It begins with `server/discover`, as the versions from 2026-07-28 on have it, and falls back to `initialize` where
- * the server is older: its answer is an error that no modern server gives, it does not answer, or HTTP says 4xx with
- * no modern error in it. Afterwards `ready` comes, or `failed`; once failed, at any time, it can only be freed. No
- * event comes from inside a function that is called here, but for those that a transport gives.
+ * It starts with `server/discover` (versions from 2026-07-28 on) and falls back to `initialize` for older servers:
+ * those that answer with an error that no modern server sends, do not answer, or answer with HTTP 4xx without a modern
+ * error. Then `ready` or `failed` is called. A failed session can only be freed. No event is called from inside these
+ * functions, except by a transport.
  *
  *     struct session *session = session_new(&options, &events);
  *     session_start(session, transport);                          // takes the transport
@@ -20,60 +20,60 @@
 enum session_list { LIST_TOOLS, LIST_PROMPTS, LIST_RESOURCES };
 
 struct session_options {
-    const char *name;           /* the server's, for the log; borrowed for the session's life, as all of these */
-    const char *era;            /* "auto", or a version: then no other is tried */
-    const char *log_level;      /* of what the server is to log: the protocol's words */
+    const char *name;           /* for the log; borrowed while the session lives, as are all members */
+    const char *era;            /* "auto", or the only version to try */
+    const char *log_level;      /* the protocol's word for the lowest level that the server logs */
     tn_value roots;             /* an array of {uri, name}, or NULL */
-    bool sampling;              /* a model stands ready */
-    bool legacy;                /* it did not survive server/discover before */
-    bool http;                  /* parameters that are sent as headers matter */
-    int64_t until_ms;           /* of the monotonic clock: the handshake has ended by then */
-    int64_t connect_timeout_ms; /* for what is asked besides, once it has */
+    bool sampling;              /* a model is available */
+    bool legacy;                /* the server ended after server/discover before */
+    bool http;                  /* parameters may be sent as headers */
+    int64_t until_ms;           /* monotonic clock: limit for the handshake */
+    int64_t connect_timeout_ms; /* for requests of the session after the handshake */
 };
 
 struct session_events {
     void *user;
     void (*ready)(void *user);
-    /* It cannot begin, or the other end is gone: session_fail_all what waits, and free it. */
+    /* The handshake failed or the server is gone: call session_fail_all and free the session. */
     void (*failed)(void *user, const char *code, const char *why);
     void (*changed)(void *user, enum session_list list);
     void (*progress)(void *user, int64_t request, tn_value params);
     /* The server asks for a model or a person: answer with session_reply or session_refuse. */
-    void (*asked)(void *user, tn_value id, const char *method, tn_value params, int64_t origin);
+    void (*question)(void *user, tn_value id, const char *method, tn_value params, int64_t origin);
     void (*withdrawn)(void *user, tn_value id);
-    /* A page that the server sent a person to has done its work. */
+    /* A page that the server sent a person to is done. */
     void (*elicited)(void *user, const char *elicitation_id);
 };
 
 struct session;
 
 struct session *session_new(const struct session_options *options, const struct session_events *events);
-void session_free(struct session *session); /* NULL is allowed; requests are forgotten, the transport is closed */
-/* As the transport's leave. */
-bool session_leave(struct session *session, void (*left)(void));
-/* What a transport's events are to be. */
+void session_free(struct session *session); /* NULL is allowed; discards requests and closes the transport */
+/* As transport_class.end_session. */
+bool session_end_at_server(struct session *session, void (*ended)(void));
+/* Returns the events for the session's transport. */
 struct transport_events session_transport_events(struct session *session);
 void session_start(struct session *session, struct transport *transport);
 
 /*
- * As rpc_call, with what the era wants in `_meta` added to `params`, which are an object or NULL. `progress`: the
- * server may tell how it gets on.
+ * Like rpc_call, with the era's `_meta` added to `params`, which are an object or NULL. `progress`: the server may
+ * report progress.
  */
 int64_t session_request(struct session *session, const char *method, tn_value params, tn_value headers, bool progress,
                         int64_t timeout_ms, rpc_done done, void *user);
-/* Nobody waits for it any more, and the server is told; its `done` is not called. */
+/* Cancels a request here and at the server; its `done` is not called. */
 void session_cancel(struct session *session, int64_t id, const char *reason);
-/* While a person is asked, no time runs out. */
-void session_hold(struct session *session, int64_t id, bool held);
+/* Stops the timeout while a person is asked. */
+void session_pause_timeout(struct session *session, int64_t id, bool paused);
 void session_fail_all(struct session *session, const char *code, const char *why); /* every request, now */
 void session_reply(struct session *session, tn_value id, tn_value result);
 void session_refuse(struct session *session, tn_value id, int64_t code, const char *message);
 
-bool session_probing(const struct session *session); /* nothing is known of its era yet: server/discover was sent */
-bool session_modern(const struct session *session);
-bool session_can(const struct session *session, const char *capability); /* "tools", "resources", … */
-const char *session_version(const struct session *session);              /* "" before it is known */
-tn_value session_info(const struct session *session);                    /* the server's name and version, or NULL */
-tn_value session_instructions(const struct session *session);            /* or NULL; both borrowed */
+bool session_is_probing(const struct session *session); /* server/discover was sent and the era is unknown */
+bool session_is_modern(const struct session *session);
+bool session_has_capability(const struct session *session, const char *capability); /* "tools", "resources", … */
+const char *session_version(const struct session *session);                         /* "" before it is known */
+tn_value session_info(const struct session *session);         /* the server's name and version, or NULL */
+tn_value session_instructions(const struct session *session); /* or NULL; both borrowed */
 
 #endif

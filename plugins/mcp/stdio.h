@@ -1,12 +1,12 @@
 /*
- * stdio.h - a server that is a child of ours: a message a line, in through its standard input, out of its output.
+ * stdio.h - a server that is a child process: one message per line on its standard input and output.
  *
- * Its standard error goes to the log. It has a process group of its own, so that what it starts goes with it. It ends
- * by the end of its input; where that is not heeded, by SIGTERM, and then by SIGKILL, MCP_GRACE_MS apart.
+ * Its standard error goes to the log. It has its own process group, so that its children end with it. It is stopped by
+ * the end of its input, then by SIGTERM, then by SIGKILL, with MCP_GRACE_MS between them.
  *
  *     struct stdio_options options = {.name = "files", .command = command};
  *     struct transport *pipe = stdio_new(&options, &events, why, sizeof why);
- *     if (pipe == NULL) say(TN_LOG_ERROR, "server `files`: %s", why);
+ *     if (pipe == NULL) log_format(TN_LOG_ERROR, "server `files`: %s", why);
  */
 #ifndef MCP_STDIO_H
 #define MCP_STDIO_H
@@ -14,18 +14,18 @@
 #include "transport.h"
 
 struct stdio_options {
-    const char *name; /* the server's, for the log */
+    const char *name; /* the server's name, for the log */
     tn_value command; /* [program, argument…] */
-    tn_value env;     /* {name: text}, added to our own; may be NULL */
-    const char *cwd;  /* NULL: ours */
+    tn_value env;     /* {name: string}, added to our environment; may be NULL */
+    const char *cwd;  /* NULL: our folder */
 };
 
-/* NULL: it could not be started, and `why` says so. The options are not kept. */
+/* Returns NULL with the reason in `why` on failure. The options are not kept. */
 struct transport *stdio_new(const struct stdio_options *options, const struct transport_events *events, char *why,
                             size_t size);
-/* Children that are told to end from now on are only waited for by stdio_end_all. */
-void stdio_last(void);
-/* Waits for all children that have been told to end, harder and harder. Before the plugin ends. */
+/* From now on, children that are ended are only waited for by stdio_end_all. */
+void stdio_stop_timers(void);
+/* Waits for all children that must end, and kills them if necessary. Call it before the plugin ends. */
 void stdio_end_all(void);
 
 #endif

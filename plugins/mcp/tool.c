@@ -1,13 +1,14 @@
 /*
- * tool.c - definitions of the protocol as components of Tenon.
+ * tool.c - converts definitions of the protocol to components of Tenon.
  *
- * What a server says of a tool's effects are hints, which it may get wrong; what it does not say is taken at its worst,
- * as the protocol has it: a tool destroys, and reaches the world. Ids keep what letters they can; the ones that two
- * names would share get a number, in the order of the server's list.
+ * A server's statements about a tool's effects are only hints. If a hint is missing, the worst case holds, as the
+ * protocol defines: the tool is destructive and reaches the world. Ids keep the valid characters of names; if two names
+ * result in the same id, one gets a number, in the order of the server's list.
  */
 #include "tool.h"
 #include "content.h"
 #include "header.h"
+#include <tenon/util/utf8.h>
 
 #define TITLE_MAX         160
 #define DOCUMENTATION_MAX 65536
@@ -21,8 +22,8 @@ void tool_unref(struct tool *tool) {
     if (tool == NULL || --tool->references > 0) return;
     tn_release(tool->definition);
     tn_release(tool->component);
-    give(tool->name);
-    give(tool);
+    mcp_free(tool->name);
+    mcp_free(tool);
 }
 
 /* ---- Ids ---- */
@@ -31,8 +32,8 @@ static bool is_alphanumeric(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Letters that ids have not become `_`; a part between dots begins with a letter or digit. */
-static size_t put_part(char *out, size_t room, const char *name) {
+/* Replaces characters that ids cannot have by `_`; a part between dots starts with a letter or digit. */
+static size_t append_id_part(char *out, size_t room, const char *name) {
     size_t used = 0;
     for (const char *at = name; *at != '\0'; at++) {
         bool first = at == name || at[-1] == '.';
@@ -53,7 +54,7 @@ bool tool_id(char id[MCP_ID_MAX + 1], const char *prefix, const char *name, unsi
     int start = snprintf(id, MCP_ID_MAX + 1, "%s.", prefix);
     if (start <= 1 || start >= MCP_ID_MAX - 8 || *name == '\0') return false;
     size_t used = (size_t)start, room = MCP_ID_MAX - 8 - used;
-    size_t length = put_part(id + used, room, name);
+    size_t length = append_id_part(id + used, room, name);
     if (length == room) return false;
     used += length;
     id[used] = '\0';
@@ -61,7 +62,7 @@ bool tool_id(char id[MCP_ID_MAX + 1], const char *prefix, const char *name, unsi
     return true;
 }
 
-static bool choose_id(const struct tool_naming *naming, const char *name, char *id) {
+static bool choose_tool_id(const struct tool_naming *naming, const char *name, char *id) {
     for (unsigned number = 1; number <= MCP_TOOLS_MAX + 1; number++) {
         if (!tool_id(id, naming->prefix, name, number)) return false;
         if (!naming->taken(naming->user, id, name)) return true;
@@ -71,52 +72,45 @@ static bool choose_id(const struct tool_naming *naming, const char *name, char *
 
 /* ---- Components ---- */
 
-/* The hint, or what the protocol says where there is none. */
-static bool hint(tn_value annotations, const char *name, bool otherwise) {
+/* Returns the hint, or the protocol's default. */
+static bool read_hint(tn_value annotations, const char *name, bool otherwise) {
     tn_value value = tn.value->get(annotations, name);
-    return tn.value->kind(value) == TN_BOOL ? value_true(value) : otherwise;
+    return tn.value->kind(value) == TN_BOOL ? value_is_true(value) : otherwise;
 }
 
-static void put_effects(tn_builder *builder, const struct tool_naming *naming, tn_value annotations, bool reads) {
-    bool read_only = reads || hint(annotations, "readOnlyHint", false);
+static void put_tool_effects(tn_builder *builder, const struct tool_naming *naming, tn_value annotations, bool reads) {
+    bool read_only = reads || read_hint(annotations, "readOnlyHint", false);
     tn_put_begin(builder, "effects", TN_ARRAY);
     tn_put_text(builder, NULL, naming->effect);
     if (!read_only)
-        tn_put_text(builder, NULL, hint(annotations, "destructiveHint", true) ? "destructive" : "mcp.write");
-    if (!naming->http && hint(annotations, "openWorldHint", !reads)) tn_put_text(builder, NULL, "network.http");
+        tn_put_text(builder, NULL, read_hint(annotations, "destructiveHint", true) ? "destructive" : "mcp.write");
+    if (!naming->http && read_hint(annotations, "openWorldHint", !reads)) tn_put_text(builder, NULL, "network.http");
     tn.value->end(builder);
 }
 
-/* The first line of a text, or its first sentence, short enough for a title; NULL where there is none. */
-static tn_value first_line(const char *text) {
+/* Returns the first line or sentence of a text if it is short enough for a title, else NULL. */
+static tn_value make_title_line(const char *text) {
     while (*text == ' ' || *text == '\n' || *text == '\r' || *text == '\t') text++;
     size_t length = strcspn(text, "\r\n");
     const char *stop = strstr(text, ". ");
     if (stop != NULL && (size_t)(stop - text) < length) length = (size_t)(stop - text) + 1;
-    if (length > TITLE_MAX) {
-        length = TITLE_MAX;
-        while (length > 0 && ((unsigned char)text[length] & 0xC0u) == 0x80u) length--;
-    }
+    length = tn_utf8_cut(text, length, TITLE_MAX);
     return length > 0 ? tn_text_n(text, length) : NULL;
 }
 
-static void put_words(tn_builder *builder, tn_value definition, const char *name) {
+static void put_tool_texts(tn_builder *builder, tn_value definition, const char *name) {
     const char *title = tn_get_text(tn.value->get(definition, "annotations"), "title", NULL);
     const char *description = tn_get_text(definition, "description", "");
     if (title == NULL || *title == '\0') title = tn_get_text(definition, "title", description);
-    tn_value line = first_line(title);
-    if (line == NULL) line = first_line(name);
+    tn_value line = make_title_line(title);
+    if (line == NULL) line = make_title_line(name);
     tn_put_take(builder, "title", line != NULL ? line : tn_text("A tool"));
     if (*description == '\0') return;
-    size_t length = strlen(description);
-    if (length > DOCUMENTATION_MAX) {
-        length = DOCUMENTATION_MAX;
-        while (length > 0 && ((unsigned char)description[length] & 0xC0u) == 0x80u) length--;
-    }
+    uint64_t length = tn_utf8_cut(description, strlen(description), DOCUMENTATION_MAX);
     tn_put_take(builder, "documentation", tn_text_n(description, length));
 }
 
-static tn_builder *begin_component(const char *id) {
+static tn_builder *start_tool_component(const char *id) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "kind", "tool");
@@ -125,13 +119,13 @@ static tn_builder *begin_component(const char *id) {
     return builder;
 }
 
-static tn_value component_of(const struct tool_naming *naming, const struct tool *tool) {
+static tn_value make_component(const struct tool_naming *naming, const struct tool *tool) {
     tn_value annotations = tn.value->get(tool->definition, "annotations");
     tn_value output = tn.value->get(tool->definition, "outputSchema");
-    tn_builder *builder = begin_component(tool->id);
-    put_words(builder, tool->definition, tool->name);
-    put_effects(builder, naming, annotations, false);
-    if (hint(annotations, "idempotentHint", false)) tn_put_bool(builder, "idempotent", 1);
+    tn_builder *builder = start_tool_component(tool->id);
+    put_tool_texts(builder, tool->definition, tool->name);
+    put_tool_effects(builder, naming, annotations, false);
+    if (read_hint(annotations, "idempotentHint", false)) tn_put_bool(builder, "idempotent", 1);
     tn_put(builder, "input", tn.value->get(tool->definition, "inputSchema"));
     if (tool->structured) tn_put(builder, "output", output);
     tn_put_text(builder, "x-mcp-name", tool->name);
@@ -139,12 +133,12 @@ static tn_value component_of(const struct tool_naming *naming, const struct tool
     return tn.value->finish(builder);
 }
 
-static struct tool *tool_begin(const struct tool_naming *naming, const char *name) {
-    struct tool *tool = take(sizeof *tool);
+static struct tool *tool_alloc(const struct tool_naming *naming, const char *name) {
+    struct tool *tool = mcp_alloc(sizeof *tool);
     if (tool == NULL) return NULL;
     tool->references = 1;
     tool->name = copy_text(name);
-    if (tool->name != NULL && choose_id(naming, name, tool->id)) return tool;
+    if (tool->name != NULL && choose_tool_id(naming, name, tool->id)) return tool;
     tool_unref(tool);
     return NULL;
 }
@@ -155,26 +149,26 @@ struct tool *tool_new(const struct tool_naming *naming, tn_value definition, cha
     tn_value input = tn.value->get(definition, "inputSchema");
     char reason[160];
     if (name == NULL || length == 0 || length > MCP_NAME_MAX || strlen(name) != length) {
-        (void)snprintf(why, size, "its name is none, expected a text of 1 to %d bytes", MCP_NAME_MAX);
+        (void)snprintf(why, size, "the name must be a string of 1 to %d bytes", MCP_NAME_MAX);
         return NULL;
     }
     if (tn.value->kind(input) != TN_OBJECT || !value_is(tn.value->get(input, "type"), "object")) {
-        (void)snprintf(why, size, "its inputSchema is none of an object");
+        (void)snprintf(why, size, "its inputSchema must have the type `object`");
         return NULL;
     }
-    if (naming->http && !headers_check(input, reason, sizeof reason)) {
+    if (naming->http && !header_check_schema(input, reason, sizeof reason)) {
         (void)snprintf(why, size, "%s", reason);
         return NULL;
     }
-    struct tool *tool = tool_begin(naming, name);
+    struct tool *tool = tool_alloc(naming, name);
     if (tool != NULL) {
         tn_value output = tn.value->get(definition, "outputSchema");
         tool->definition = tn_retain(definition);
         tool->structured = tn.value->kind(output) == TN_OBJECT && tn.value->count(output) > 0;
-        tool->component = component_of(naming, tool);
+        tool->component = make_component(naming, tool);
         if (tool->component != NULL) return tool;
     }
-    (void)snprintf(why, size, tool == NULL ? "its name makes no id of at most %d bytes" : "there is no memory left",
+    (void)snprintf(why, size, tool == NULL ? "no id of at most %d bytes can be made of its name" : "not enough memory",
                    MCP_ID_MAX);
     tool_unref(tool);
     return NULL;
@@ -187,7 +181,7 @@ static tn_value json_value(const char *json) {
     return tn.value->from_json(json, strlen(json), &value) == TN_OK ? value : NULL;
 }
 
-static tn_value list_result(tn_value result, const char *member) {
+static tn_value make_list_result(tn_value result, const char *member) {
     tn_value items = tn.value->get(result, member), cursor = tn.value->get(result, "nextCursor");
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
@@ -199,10 +193,10 @@ static tn_value list_result(tn_value result, const char *member) {
     return tn.value->finish(builder);
 }
 
-static tn_value resources_result(tn_value result) { return list_result(result, "resources"); }
-static tn_value templates_result(tn_value result) { return list_result(result, "resourceTemplates"); }
-static tn_value prompts_result(tn_value result) { return list_result(result, "prompts"); }
-static tn_value read_result(tn_value result) { return content_resources(tn.value->get(result, "contents")); }
+static tn_value resources_result(tn_value result) { return make_list_result(result, "resources"); }
+static tn_value templates_result(tn_value result) { return make_list_result(result, "resourceTemplates"); }
+static tn_value prompts_result(tn_value result) { return make_list_result(result, "prompts"); }
+static tn_value make_read_result(tn_value result) { return content_resources(tn.value->get(result, "contents")); }
 
 static tn_value prompt_result(tn_value result) {
     const char *description = tn_get_text(result, "description", NULL);
@@ -224,21 +218,22 @@ static tn_value prompt_result(tn_value result) {
 
 const struct tool_method tool_methods[] = {
     {"resources.list", "resources", "resources/list", "Lists the server's resources",
-     "Each has a `uri`, for `resources.read`, and a name. `cursor` of the result, where there is one, gives the next "
+     "Each has a `uri` for `resources.read` and a name. A `cursor` in the result is for the next "
      "page.",
      PAGE, LIST("resources"), resources_result},
     {"resources.templates", "resources", "resources/templates/list", "Lists the server's templates of resources",
-     "Each has a `uriTemplate` as of RFC 6570: filled in, it is a `uri` for `resources.read`.", PAGE,
-     LIST("resourceTemplates"), templates_result},
+     "Each has a `uriTemplate` (RFC 6570). Expand it to a `uri` for `resources.read`.", PAGE, LIST("resourceTemplates"),
+     templates_result},
     {"resources.read", "resources", "resources/read", "Reads a resource of the server",
-     "A text, or parts of a message: texts, images, files.",
-     "{\"type\":\"object\",\"properties\":{\"uri\":{\"type\":\"string\",\"description\":\"Which, as of "
+     "Returns a text, or parts of a message: texts, images, files.",
+     "{\"type\":\"object\",\"properties\":{\"uri\":{\"type\":\"string\",\"description\":\"As in "
      "`resources.list`.\",\"minLength\":1}},\"required\":[\"uri\"],\"additionalProperties\":false}",
-     "{\"description\":\"A text, or parts of a message.\"}", read_result},
+     "{\"description\":\"A text, or parts of a message.\"}", make_read_result},
     {"prompts.list", "prompts", "prompts/list", "Lists the server's prompts",
      "Each has a `name`, for `prompts.get`, and the arguments that it takes.", PAGE, LIST("prompts"), prompts_result},
-    {"prompts.get", "prompts", "prompts/get", "Gives a prompt of the server, filled in", "Its messages.",
-     "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"description\":\"Which, as of "
+    {"prompts.get", "prompts", "prompts/get", "Returns a prompt of the server with its arguments filled in",
+     "Returns the prompt's messages.",
+     "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"description\":\"As in "
      "`prompts.list`.\",\"minLength\":1},\"arguments\":{\"type\":\"object\",\"description\":\"What it is filled in "
      "with.\",\"additionalProperties\":{\"type\":\"string\"}}},\"required\":[\"name\"],\"additionalProperties\":false}",
      "{\"type\":\"object\",\"properties\":{\"description\":{\"type\":\"string\"},\"messages\":{\"type\":\"array\"}},"
@@ -247,13 +242,13 @@ const struct tool_method tool_methods[] = {
 const size_t tool_method_count = sizeof tool_methods / sizeof *tool_methods;
 
 struct tool *tool_new_method(const struct tool_naming *naming, const struct tool_method *method) {
-    struct tool *tool = tool_begin(naming, method->suffix);
+    struct tool *tool = tool_alloc(naming, method->suffix);
     if (tool == NULL) return NULL;
     tool->method = method;
-    tn_builder *builder = begin_component(tool->id);
+    tn_builder *builder = start_tool_component(tool->id);
     tn_put_text(builder, "title", method->title);
     tn_put_text(builder, "documentation", method->documentation);
-    put_effects(builder, naming, NULL, true);
+    put_tool_effects(builder, naming, NULL, true);
     tn_put_take(builder, "input", json_value(method->input));
     tn_put_take(builder, "output", json_value(method->output));
     tn.value->end(builder);

@@ -1,8 +1,9 @@
 /*
  * transport.h - how messages travel: through the pipes of a child, or over HTTP.
  *
- * A transport gives what arrives to its events, never from inside send. `closed` comes once at most, when nothing can
- * travel any more; transport_close ends it in any state, and after that no event comes. Owned by its session.
+ * A transport reports what arrives to its events, but never from inside send. `closed` is reported at most once, when
+ * no more messages can be exchanged. transport_close is allowed in any state; afterwards there are no events. The
+ * session owns its transport.
  *
  *     struct transport *pipe = stdio_new(&options, &events);
  *     pipe->class->send(pipe, message, id, NULL);
@@ -15,11 +16,11 @@
 
 struct transport_events {
     void *user;
-    /* `origin`: the request to whose stream the message belongs; 0 where the transport has one stream for all. Where
-     * the message is too long, or no JSON, `message` is NULL and `why` says so. */
+    /* `origin` is the request to whose stream the message belongs; 0 if all messages share one stream. If the message
+     * is too long or is not JSON, `message` is NULL and `why` is the reason. */
     void (*message)(void *user, tn_value message, int64_t origin, const char *why);
-    /* One request failed on its way: `status` is HTTP's (0: it did not get that far), `body` what came, as JSON, or
-     * NULL; `code` and `why` as of an error. */
+    /* One request failed: `status` is the HTTP status (0: none was received), `body` the answer as JSON or NULL; `code`
+     * and `why` are the error's. */
     void (*failed)(void *user, int64_t id, int64_t status, tn_value body, const char *code, const char *why);
     void (*closed)(void *user, const char *why);
 };
@@ -28,15 +29,16 @@ struct transport;
 
 struct transport_class {
     const char *name; /* "stdio", "http" */
-    /* `id`: of a request, 0 for all else; `extra`: headers, for those that have any. Not TN_OK: it was not taken. */
+    /* `id` is a request's, 0 for other messages; `extra` are headers, for HTTP. A result other than TN_OK: not sent. */
     int32_t (*send)(struct transport *transport, tn_value message, int64_t id, tn_value extra);
-    /* Stops waiting for a request's answer. True: the other end is told by that alone. */
+    /* Stops waiting for a request's answer. Returns true if that also informs the other end. */
     bool (*abort)(struct transport *transport, int64_t id, bool modern);
-    /* The version has been agreed on: what is sent from now on says so. Old ones may open a stream of the server's. */
-    void (*agreed)(struct transport *transport, const char *version, bool modern);
-    /* The other end is told that nobody comes back; `left` is called once that has been said. False: there is nothing
-     * to say, and it is not called. */
-    bool (*leave)(struct transport *transport, void (*left)(void));
+    /* The handshake has chosen the version: later messages state it. For older versions, the server's stream may be
+     * opened. */
+    void (*set_version)(struct transport *transport, const char *version, bool modern);
+    /* Ends the session at the other end; `ended` is called when that is done. Returns false, without calling it, if
+     * nothing needs to be sent. */
+    bool (*end_session)(struct transport *transport, void (*ended)(void));
     void (*close)(struct transport *transport);
 };
 

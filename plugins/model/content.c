@@ -1,22 +1,22 @@
 /*
- * content.c - parts that hold something: images, files, audio, as base64 or by their address.
+ * content.c - reads parts with media (images, files, audio) that contain base64, bytes or a URL.
  *
- * What a document gives may be a url, a data: url, base64 or bytes; services want one or the other. A media type that
- * is not told is read off the first bytes.
+ * Services accept only some of these forms, so a data: URL and bytes are converted to base64. If the part has no media
+ * type, the type is detected by the first bytes.
  */
-#include "inside.h"
+#include "internal.h"
 #include <tenon/base64.h>
 
-static tn_value to_base64(const void *bytes, uint64_t length) {
+static tn_value media_to_base64(const void *bytes, uint64_t length) {
     if (length > (uint64_t)TN_HTTP_BODY_MAX) return NULL;
-    char *text = inside_alloc(TN_BASE64_SIZE(length) + 1);
+    char *text = model_memory_alloc(TN_BASE64_SIZE(length) + 1);
     if (text == NULL) return NULL;
-    tn_value made = tn_text_n(text, (uint64_t)(tn_base64_put(text, bytes, length) - text));
-    inside_free(text);
-    return made;
+    tn_value value = tn_text_n(text, (uint64_t)(tn_base64_put(text, bytes, length) - text));
+    model_memory_free(text);
+    return value;
 }
 
-static const char *type_of(const unsigned char *bytes, uint64_t length) {
+static const char *media_detect_type(const unsigned char *bytes, uint64_t length) {
     static const struct {
         uint64_t at, length;
         const char *bytes, *type;
@@ -36,8 +36,8 @@ static const char *type_of(const unsigned char *bytes, uint64_t length) {
     return NULL;
 }
 
-/* "data:image/png;base64,…" taken apart. False where it is a data: url of another kind. */
-static bool take_data_url(struct model_media *media, const char *url, uint64_t length) {
+/* Decodes "data:image/png;base64,…". Returns false for any other form of a data: URL. */
+static bool media_read_data_url(struct model_media *media, const char *url, uint64_t length) {
     const char *comma = memchr(url, ',', length);
     if (comma == NULL || comma - url < 12 || strncmp(comma - 7, ";base64", 7) != 0) return false;
     uint64_t type = strcspn(url + 5, ";,"), left = length - (uint64_t)(comma + 1 - url);
@@ -58,17 +58,17 @@ bool model_media_init(struct model_media *media, tn_value part) {
     media->media_type = tn_get_text(part, "media_type", NULL);
     const char *text = tn_chars(url, &length);
     if (text != NULL && strncmp(text, "data:", 5) == 0) {
-        if (!take_data_url(media, text, length)) return false;
+        if (!media_read_data_url(media, text, length)) return false;
     } else if (text != NULL && length > 0)
         media->url = url;
     if (tn.value->kind(id) == TN_STRING) media->file_id = id;
     if (tn.value->kind(data) == TN_BYTES) {
         const void *bytes = tn.value->as_bytes(data, &length);
-        media->data = to_base64(bytes, length);
+        media->data = media_to_base64(bytes, length);
     } else if (tn.value->kind(data) == TN_STRING) {
         text = tn_chars(data, &length);
         if (length > 5 && strncmp(text, "data:", 5) == 0) {
-            if (!take_data_url(media, text, length)) return false;
+            if (!media_read_data_url(media, text, length)) return false;
         } else if (!tn_is_base64(text, length))
             return false;
         else
@@ -77,7 +77,7 @@ bool model_media_init(struct model_media *media, tn_value part) {
     if (media->media_type == NULL && media->data != NULL) {
         unsigned char first[16];
         text = tn_chars(media->data, &length);
-        media->media_type = type_of(first, tn_base64_take(text, length, first, sizeof first));
+        media->media_type = media_detect_type(first, tn_base64_take(text, length, first, sizeof first));
     }
     return media->url != NULL || media->data != NULL || media->file_id != NULL;
 }
@@ -87,19 +87,19 @@ void model_media_finish(struct model_media *media) {
     media->data = NULL;
 }
 
-tn_value model_media_url(const struct model_media *media) {
+tn_value model_media_to_data_url(const struct model_media *media) {
     uint64_t length = 0;
     const char *data = tn_chars(media->data, &length);
     const char *type = media->media_type != NULL ? media->media_type : "application/octet-stream";
     if (data == NULL) return NULL;
     uint64_t room = length + strlen(type) + sizeof "data:;base64,";
-    char *text = inside_alloc(room);
+    char *text = model_memory_alloc(room);
     if (text == NULL) return NULL;
     int head = snprintf(text, room, "data:%s;base64,", type);
     memcpy(text + head, data, length);
-    tn_value made = tn_text_n(text, (uint64_t)head + length);
-    inside_free(text);
-    return made;
+    tn_value value = tn_text_n(text, (uint64_t)head + length);
+    model_memory_free(text);
+    return value;
 }
 
 tn_value model_arguments_text(tn_value call) {

@@ -1,101 +1,101 @@
 /*
- * model.c - the life of one task: its input made ready, its request sent, its exchange followed to the end.
+ * model.c - runs one task: prepares the input, sends the request, and handles the events of the exchange.
  *
- * A call is freed when its task has ended and nobody is inside it any more: `busy` counts who is, as a provider may end
- * the call in the middle of an event that the exchange gave. An instance finds its calls by their tasks, in a small
- * hash table: thousands of streams may be open at once.
+ * A provider may end the call while it handles an event of the exchange. Therefore `busy` counts the functions that use
+ * the call, and the call is freed when its task has ended and `busy` is 0. An instance looks up its calls by task in a
+ * small hash table, because thousands of streams may be open at the same time.
  */
-#include "inside.h"
+#include "internal.h"
 
 #define BUCKETS (sizeof(((struct model *)0)->calls) / sizeof(struct model_call *))
 
-static struct model_call **bucket_of(struct model *model, tn_task task) {
+static struct model_call **model_call_bucket(struct model *model, tn_task task) {
     return &model->calls[((task ^ (task >> 32)) * 0x9e3779b97f4a7c15u >> 32) % BUCKETS];
 }
 
 /* ---- Instances ---- */
 
-static uint64_t origin_length(const char *url) {
+static uint64_t url_origin_length(const char *url) {
     const char *host = strstr(url, "://");
     if (host == NULL) return strlen(url);
     return (uint64_t)(host + 3 - url) + strcspn(host + 3, "/?#");
 }
 
-static bool same_origin(const char *a, const char *b) {
-    uint64_t length = origin_length(a);
-    return length == origin_length(b) && strncmp(a, b, length) == 0;
+static bool url_has_same_origin(const char *a, const char *b) {
+    uint64_t length = url_origin_length(a);
+    return length == url_origin_length(b) && strncmp(a, b, length) == 0;
 }
 
-static char *copy_url(const char *url) {
+static char *url_copy_trimmed(const char *url) {
     uint64_t length = strlen(url);
     while (length > 0 && url[length - 1] == '/') length--;
-    char *copy = inside_alloc(length + 1);
-    if (copy != NULL) (void)snprintf(copy, length + 1, "%s", url); /* without what was taken off its end */
+    char *copy = model_memory_alloc(length + 1);
+    if (copy != NULL) (void)snprintf(copy, length + 1, "%s", url);
     return copy;
 }
 
-int32_t model_create(const struct model_provider *provider, tn_value config, tn_binder *binder, void **self) {
+int32_t model_component_create(const struct model_provider *provider, tn_value config, tn_binder *binder, void **self) {
     const tn_http_draft *http = tn_easy_interface(tn.host, TN_HTTP_DRAFT, sizeof(*http));
     const char *base_url = tn_get_text(config, "base_url", provider->base_url);
     if (http == NULL)
         return tn.task->refuse(binder, "UNSUPPORTED",
-                               "this host has no HTTP for plugins (" TN_HTTP_DRAFT
-                               "), which this model needs: use a host that offers it, with the plugin tenon.http");
-    struct model *model = inside_alloc(sizeof *model);
-    char *url = copy_url(base_url);
+                               "this host does not provide HTTP to plugins (" TN_HTTP_DRAFT
+                               "), which this model needs; use a host with the plugin tenon.http");
+    struct model *model = model_memory_alloc(sizeof *model);
+    char *url = url_copy_trimmed(base_url);
     if (model == NULL || url == NULL) {
-        inside_free(model);
-        inside_free(url);
+        model_memory_free(model);
+        model_memory_free(url);
         return TN_NO_MEMORY;
     }
     model->provider = provider;
     model->config = tn_retain(config);
     model->name = tn_get_text(config, "model", "");
     model->base_url = url;
-    model->own_host = same_origin(url, provider->base_url);
+    model->is_default_host = url_has_same_origin(url, provider->base_url);
     model->http = http;
     int32_t status = provider->create != NULL ? provider->create(model, binder) : TN_OK;
     if (status == TN_OK)
         *self = model;
     else {
-        model->own = NULL;
-        model_destroy(model);
+        model->provider_data = NULL;
+        model_component_destroy(model);
     }
     return status;
 }
 
-void model_destroy(void *self) {
+void model_component_destroy(void *self) {
     struct model *model = self;
-    if (model->own != NULL && model->provider->destroy != NULL) model->provider->destroy(model);
+    if (model->provider_data != NULL && model->provider->destroy != NULL) model->provider->destroy(model);
     tn_release(model->config);
-    inside_free((void *)(uintptr_t)model->base_url);
-    inside_free(model);
+    model_memory_free((void *)(uintptr_t)model->base_url);
+    model_memory_free(model);
 }
 
 /* ---- Calls ---- */
 
-static void call_free(struct model_call *call) {
-    if (call->own != NULL && call->model->provider->release != NULL) call->model->provider->release(call);
-    inside_answer_free(call->answer);
-    inside_names_free(call->names);
+static void model_call_destroy(struct model_call *call) {
+    if (call->provider_data != NULL && call->model->provider->release != NULL) call->model->provider->release(call);
+    model_answer_free(call->answer);
+    model_names_free(call->names);
     tn_release(call->input);
     tn_release(call->messages);
     tn_release(call->options);
     tn_release(call->head);
-    inside_free(call->own);
-    inside_free(call);
+    model_memory_free(call->provider_data);
+    model_memory_free(call);
 }
 
-void inside_enter(struct model_call *call) { call->busy++; }
+void model_call_enter(struct model_call *call) { call->busy++; }
 
-void inside_leave(struct model_call *call) {
-    if (--call->busy == 0 && call->over) call_free(call);
+void model_call_leave(struct model_call *call) {
+    if (--call->busy == 0 && call->ended) model_call_destroy(call);
 }
 
-void inside_over(struct model_call *call) {
-    if (call->over) return;
-    call->over = true;
-    struct model_call **at = bucket_of(call->model, call->task);
+void model_call_end(struct model_call *call) {
+    if (call->ended) return;
+    call->ended = true;
+    struct model_call **at = model_call_bucket(call->model, call->task);
     while (*at != NULL && *at != call) at = &(*at)->next;
     if (*at == call) *at = call->next;
     if (call->exchange != 0) (void)call->model->http->cancel(tn.host, call->exchange);
@@ -104,21 +104,21 @@ void inside_over(struct model_call *call) {
     call->grace = 0;
 }
 
-static struct model_call *call_find(struct model *model, tn_task task) {
-    struct model_call *call = *bucket_of(model, task);
+static struct model_call *model_call_find(struct model *model, tn_task task) {
+    struct model_call *call = *model_call_bucket(model, task);
     while (call != NULL && call->task != task) call = call->next;
     return call;
 }
 
-static struct model_call *call_new(struct model *model, tn_task task, tn_value input) {
-    struct model_call *call = inside_alloc(sizeof *call), **bucket = bucket_of(model, task);
+static struct model_call *model_call_new(struct model *model, tn_task task, tn_value input) {
+    struct model_call *call = model_memory_alloc(sizeof *call), **bucket = model_call_bucket(model, task);
     if (call == NULL) return NULL;
     call->model = model;
     call->task = task;
     call->input = tn_retain(input);
-    call->own = inside_alloc(model->provider->call_size + 1);
-    if (call->own == NULL || !inside_answer_init(call) || !inside_names_init(call)) {
-        call_free(call);
+    call->provider_data = model_memory_alloc(model->provider->call_size + 1);
+    if (call->provider_data == NULL || !model_answer_init(call) || !model_names_init(call)) {
+        model_call_destroy(call);
         return NULL;
     }
     call->next = *bucket;
@@ -126,22 +126,23 @@ static struct model_call *call_new(struct model *model, tn_task task, tn_value i
     return call;
 }
 
-static void call_messages(struct model_call *call) {
+static void model_call_read_messages(struct model_call *call) {
     tn_value given = tn.value->get(call->input, "messages");
     int32_t kind = tn.value->kind(given);
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_ARRAY);
-    if (kind == TN_STRING) /* a text alone is a user's message */
+    if (kind == TN_STRING) /* a text is one user's message */
         tn_put_take(builder, NULL, tn_message_normal(given));
     else if (kind != TN_ARRAY)
-        model_refuse(call, "`messages` is %s; expected an array of messages, or a text", tn_kind_name(given));
-    for (uint64_t i = 0, count = kind == TN_ARRAY ? tn.value->count(given) : 0; i < count && !call->over; i++) {
+        model_fail_request(call, "`messages` is %s; expected an array of messages or a text", tn_kind_name(given));
+    for (uint64_t i = 0, count = kind == TN_ARRAY ? tn.value->count(given) : 0; i < count && !call->ended; i++) {
         tn_value message = tn_message_normal(tn.value->at(given, i));
         if (message == NULL)
-            model_refuse(call,
-                         "messages[%llu] is no message: expected {type: system, developer, user, ai, tool or error, "
-                         "content: a text or parts}, or a text",
-                         (unsigned long long)i);
+            model_fail_request(
+                call,
+                "messages[%llu] is not a message: expected {type: system, developer, user, ai, tool or error, "
+                "content: a text or parts}, or a text",
+                (unsigned long long)i);
         else if (!tn_message_is(message, "error"))
             tn_put(builder, NULL, message);
         tn_release(message);
@@ -154,12 +155,12 @@ static const char *const option_names[] = {"temperature", "top_p",       "max_to
                                            "seed",        "tool_choice", "parallel_tool_calls", "reasoning",
                                            "modalities",  "dimensions"};
 
-/* The members of both objects, `over` winning. A new reference. */
-static tn_value merged(tn_value under, tn_value over) {
-    tn_value result = tn.value->kind(under) == TN_OBJECT ? tn_retain(under) : inside_object();
-    for (uint64_t i = 0, count = tn.value->count(over); i < count; i++) {
+/* Returns the members of both objects; those of `overrides` take precedence. A new reference. */
+static tn_value object_merge_members(tn_value base, tn_value overrides) {
+    tn_value result = tn.value->kind(base) == TN_OBJECT ? tn_retain(base) : tn_build("{}");
+    for (uint64_t i = 0, count = tn.value->count(overrides); i < count; i++) {
         tn_value key, value, next;
-        if (tn.value->entry(over, i, &key, &value) != TN_OK) break;
+        if (tn.value->entry(overrides, i, &key, &value) != TN_OK) break;
         next = tn.value->set(result, tn_chars(key, NULL), value);
         tn_release(result);
         result = next;
@@ -167,7 +168,7 @@ static tn_value merged(tn_value under, tn_value over) {
     return result;
 }
 
-static void call_options(struct model_call *call) {
+static void model_call_read_options(struct model_call *call) {
     tn_value given = tn.value->get(call->input, "options"), config = call->model->config;
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
@@ -176,198 +177,200 @@ static void call_options(struct model_call *call) {
         if (value == NULL) value = tn.value->get(config, option_names[i]);
         if (tn.value->kind(value) > TN_NULL) tn_put(builder, option_names[i], value);
     }
-    tn_put_take(builder, "extra", merged(tn.value->get(config, "extra"), tn.value->get(given, "extra")));
+    tn_put_take(builder, "extra", object_merge_members(tn.value->get(config, "extra"), tn.value->get(given, "extra")));
     tn.value->end(builder);
     call->options = tn.value->finish(builder);
 }
 
-static void call_tools(struct model_call *call) {
+static void model_call_read_tools(struct model_call *call) {
     tn_value tools = tn.value->get(call->input, "tools");
     uint64_t count = tn.value->kind(tools) == TN_ARRAY ? tn.value->count(tools) : 0;
     if (count > MODEL_TOOLS_MAX)
-        model_refuse(call, "there are %llu tools; %d are the most a request may have: offer fewer",
-                     (unsigned long long)count, MODEL_TOOLS_MAX);
-    for (uint64_t i = 0; i < count && !call->over; i++)
+        model_fail_request(call, "found %llu tools; a request may have at most %d: offer fewer tools",
+                           (unsigned long long)count, MODEL_TOOLS_MAX);
+    for (uint64_t i = 0; i < count && !call->ended; i++)
         if (tn_get_text(tn.value->at(tools, i), "name", "")[0] == '\0')
-            model_refuse(call, "tools[%llu] has no name: expected {name, description?, input_schema}",
-                         (unsigned long long)i);
+            model_fail_request(call, "tools[%llu] has no name: expected {name, description?, input_schema}",
+                               (unsigned long long)i);
     call->tools = count > 0 ? tools : NULL;
 }
 
-/* False: the task has been failed. */
-static bool call_prepare(struct model_call *call) {
+/* Returns false if the task has failed. */
+static bool model_call_prepare(struct model_call *call) {
     call->embed = tn.value->get(call->input, "embed");
     if (tn.value->kind(call->embed) <= TN_NULL) call->embed = NULL;
     tn_value schema = tn.value->get(call->input, "response_schema");
     call->schema = tn.value->kind(schema) > TN_NULL ? schema : NULL;
-    call_options(call);
+    model_call_read_options(call);
     if (call->embed == NULL) {
-        call_messages(call);
-        if (!call->over) call_tools(call);
-    } else if (!call->model->provider->embeds)
-        model_fail(call, "UNSUPPORTED", "%s makes no embeddings: ask a model that does", call->model->provider->name);
+        model_call_read_messages(call);
+        if (!call->ended) model_call_read_tools(call);
+    } else if (!call->model->provider->has_embeddings)
+        model_fail(call, "UNSUPPORTED", "%s does not support embeddings: use a model that does",
+                   call->model->provider->name);
     else if (tn.value->kind(call->embed) != TN_ARRAY || tn.value->count(call->embed) == 0)
-        model_refuse(call, "`embed` is %s; expected an array of texts that is not empty", tn_kind_name(call->embed));
-    return !call->over;
+        model_fail_request(call, "`embed` is %s; expected a non-empty array of texts", tn_kind_name(call->embed));
+    return !call->ended;
 }
 
-int32_t model_start(void *self, tn_task task, tn_value input) {
-    struct model_call *call = call_new(self, task, input);
+int32_t model_component_start(void *self, tn_task task, tn_value input) {
+    struct model_call *call = model_call_new(self, task, input);
     if (call == NULL) return TN_NO_MEMORY;
-    inside_enter(call);
-    if (call_prepare(call)) call->model->provider->start(call);
-    inside_leave(call);
+    model_call_enter(call);
+    if (model_call_prepare(call)) call->model->provider->start(call);
+    model_call_leave(call);
     return TN_OK;
 }
 
-void model_cancel(void *self, tn_task task) {
-    struct model_call *call = call_find(self, task);
+void model_component_cancel(void *self, tn_task task) {
+    struct model_call *call = model_call_find(self, task);
     if (call == NULL) return;
-    inside_enter(call);
+    model_call_enter(call);
     model_fail(call, "CANCELLED", "cancelled");
-    inside_leave(call);
+    model_call_leave(call);
 }
 
-void model_ready(void *self, tn_task task) {
-    struct model_call *call = call_find(self, task);
+void model_component_ready(void *self, tn_task task) {
+    struct model_call *call = model_call_find(self, task);
     if (call == NULL) return;
-    inside_enter(call);
-    if (inside_answer_flush(call) && !call->over && !inside_answer_ended(call) && call->exchange != 0)
+    model_call_enter(call);
+    if (model_answer_flush(call) && !call->ended && !model_answer_has_ended(call) && call->exchange != 0)
         (void)call->model->http->resume(tn.host, call->exchange);
-    inside_leave(call);
+    model_call_leave(call);
 }
 
 /* ---- The exchange ---- */
 
-static void got_event(struct model_call *call, tn_value event) {
+static void model_on_event(struct model_call *call, tn_value event) {
     uint64_t length = 0;
     const char *data = tn_chars(tn.value->get(event, "data"), &length), *name = tn_get_text(event, "event", "");
     const struct model_provider *provider = call->model->provider;
     tn_value json = NULL;
-    if (data == NULL || length == 0) return; /* kept alive */
-    call->eventful = true;
+    if (data == NULL || length == 0) return; /* a keep-alive event */
+    call->received_event = true;
     if (strcmp(data, "[DONE]") == 0)
         provider->event(call, name, NULL);
     else if (tn.value->from_json(data, length, &json) == TN_OK)
         provider->event(call, name, json);
     else
-        model_invalid(call, "an event whose data is no JSON (%llu bytes)", (unsigned long long)length);
+        model_fail_response(call, "an event whose data is not JSON (%llu bytes)", (unsigned long long)length);
     tn_release(json);
 }
 
-/* Its body as JSON, a new reference; NULL where it is none. */
-static tn_value body_json(tn_value end, uint64_t *length) {
+/* Returns the body as JSON, a new reference. NULL if it is not JSON. */
+static tn_value model_parse_body(tn_value end, uint64_t *length) {
     tn_value body = tn.value->get(end, "body"), json = NULL;
     const char *text = tn.value->as_bytes(body, length);
     if (text == NULL) text = tn_chars(body, length);
     return text != NULL && tn.value->from_json(text, *length, &json) == TN_OK ? json : NULL;
 }
 
-static void got_whole(struct model_call *call, tn_value end) {
+static void model_on_whole_body(struct model_call *call, tn_value end) {
     uint64_t length = 0;
-    tn_value json = body_json(end, &length);
+    tn_value json = model_parse_body(end, &length);
     if (json != NULL)
         call->model->provider->answer(call, json);
     else
-        model_invalid(call, "an answer that is no JSON (%llu bytes of %s)", (unsigned long long)length,
-                      tn_get_text(tn.value->get(call->head, "headers"), "content-type", "an unknown type"));
+        model_fail_response(call, "an answer that is not JSON (%llu bytes of %s)", (unsigned long long)length,
+                            tn_get_text(tn.value->get(call->head, "headers"), "content-type", "an unknown type"));
     tn_release(json);
 }
 
-/* A stream was asked for, and an answer in one piece came, or an error with 200: that is as good. */
-static void got_unstreamed(struct model_call *call, tn_value end) {
+/* A stream was requested, but the service sent an answer in one piece, or an error with status 200. Both are read. */
+static void model_on_body_instead_of_stream(struct model_call *call, tn_value end) {
     uint64_t length = 0;
-    tn_value json = body_json(end, &length);
+    tn_value json = model_parse_body(end, &length);
     call->whole = tn.value->kind(json) == TN_OBJECT || tn.value->kind(json) == TN_ARRAY;
     if (call->whole) call->model->provider->answer(call, json);
     tn_release(json);
 }
 
-static bool sent_again(struct model_call *call, int64_t status, const char *code) {
-    bool fresh = !call->over && !call->eventful && (status != 0 || call->status == 0);
-    return fresh && call->model->provider->again != NULL && call->model->provider->again(call, status, code);
+static bool model_retry_request(struct model_call *call, int64_t status, const char *code) {
+    bool allowed = !call->ended && !call->received_event && (status != 0 || call->status == 0);
+    return allowed && call->model->provider->retry != NULL && call->model->provider->retry(call, status, code);
 }
 
-static void got_end(struct model_call *call, tn_value end) {
+static void model_on_end(struct model_call *call, tn_value end) {
     int64_t status = tn_get_int(end, "status", call->status);
     call->status = status;
     if (call->head == NULL) call->head = tn_retain(end);
     if (status < 200 || status > 299) {
-        if (sent_again(call, status, "")) return;
-        inside_fail_status(call, end);
+        if (model_retry_request(call, status, "")) return;
+        model_fail_http_status(call, end);
         return;
     }
     if (call->whole)
-        got_whole(call, end);
-    else if (!call->eventful && call->head_wrong)
-        got_unstreamed(call, end);
-    if (call->over || call->exchange != 0) return; /* it asks for more */
-    if (model_finished(call))
-        inside_answer_end(call);
+        model_on_whole_body(call, end);
+    else if (!call->received_event && call->head_not_events)
+        model_on_body_instead_of_stream(call, end);
+    if (call->ended || call->exchange != 0) return; /* the provider sent another request */
+    if (model_is_finished(call))
+        model_answer_end(call);
     else if (call->whole)
-        model_invalid(call, "an answer without an end: it says not why it stopped");
-    else if (!call->eventful && call->head_wrong)
-        model_invalid(
+        model_fail_response(call, "an answer without a finish reason");
+    else if (!call->received_event && call->head_not_events)
+        model_fail_response(
             call,
-            "no stream of events but `%s`; where the service cannot stream, say `stream: false`, and where it "
-            "is another service, look at `base_url`",
+            "`%s` instead of a stream of events; if the service cannot stream, set `stream: false`; if it "
+            "is another service, check `base_url`",
             tn_get_text(tn.value->get(call->head, "headers"), "content-type", "nothing"));
     else
-        model_invalid(call, "a stream that stopped before its end");
+        model_fail_response(call, "a stream that stopped before its end");
 }
 
-static void on_http(void *user, int32_t event, tn_value value) {
+static void model_on_http(void *user, int32_t event, tn_value value) {
     struct model_call *call = user;
-    inside_enter(call);
+    model_call_enter(call);
     if (event == TN_HTTP_HEAD) {
         tn_release(call->head);
         call->head = tn_retain(value);
         call->status = tn_get_int(value, "status", 0);
-        call->head_wrong =
+        call->head_not_events =
             strstr(tn_get_text(tn.value->get(value, "headers"), "content-type", ""), "event-stream") == NULL;
     } else if (event == TN_HTTP_DATA)
-        got_event(call, value);
+        model_on_event(call, value);
     else {
-        call->exchange = 0; /* it has ended, and is not ours to cancel */
+        call->exchange = 0; /* the exchange has ended; do not cancel it */
         if (event == TN_HTTP_END)
-            got_end(call, value);
-        else if (model_finished(call) && !call->whole)
-            inside_answer_end(call); /* what was lost came after all that counts */
-        else if (!sent_again(call, 0, tn_get_text(value, "code", "")))
-            inside_fail_http(call, value);
+            model_on_end(call, value);
+        else if (model_is_finished(call) && !call->whole)
+            model_answer_end(call); /* the connection was lost after the complete answer */
+        else if (!model_retry_request(call, 0, tn_get_text(value, "code", "")))
+            model_fail_exchange(call, value);
     }
-    inside_leave(call);
+    model_call_leave(call);
 }
 
-/* It left its stream open: what it said was all. */
-static void grace_over(void *argument) {
+/* The service did not close the stream after its end: completes the answer with what was received. */
+static void model_on_grace_timer(void *argument) {
     struct model_call *call = argument;
-    inside_enter(call);
+    model_call_enter(call);
     call->grace = 0;
     if (call->exchange != 0) (void)call->model->http->cancel(tn.host, call->exchange);
     call->exchange = 0;
-    inside_answer_end(call);
-    inside_leave(call);
+    model_answer_end(call);
+    model_call_leave(call);
 }
 
-void model_done(struct model_call *call) {
-    if (call->over || call->exchange == 0 || call->grace != 0 || !model_finished(call)) return;
-    call->grace = tn.core->post(tn.host, MODEL_GRACE_MS, grace_over, call);
+void model_end_stream(struct model_call *call) {
+    if (call->ended || call->exchange == 0 || call->grace != 0 || !model_is_finished(call)) return;
+    call->grace = tn.core->post(tn.host, MODEL_GRACE_MS, model_on_grace_timer, call);
 }
 
 /* ---- Requests ---- */
 
-static void put_headers(struct model_call *call, tn_builder *builder, const struct model_request *request) {
+static void model_request_put_headers(struct model_call *call, tn_builder *builder,
+                                      const struct model_request *request) {
     const struct model_provider *provider = call->model->provider;
-    tn_value mine = model_config(call, "headers"), key = model_config(call, "api_key");
+    tn_value configured = model_get_config(call, "headers"), key = model_get_config(call, "api_key");
     tn_put_begin(builder, "headers", TN_OBJECT);
     for (uint64_t i = 0; i < tn.value->count(request->headers); i++) {
         tn_value name, value;
         if (tn.value->entry(request->headers, i, &name, &value) != TN_OK) break;
-        if (tn.value->get(mine, tn_chars(name, NULL)) == NULL) tn_put(builder, tn_chars(name, NULL), value);
+        if (tn.value->get(configured, tn_chars(name, NULL)) == NULL) tn_put(builder, tn_chars(name, NULL), value);
     }
-    bool ours = key == NULL && provider->secret != NULL && call->model->own_host;
-    if (!request->keyless && (key != NULL || ours) && tn.value->get(mine, provider->key_header) == NULL) {
+    bool default_key = key == NULL && provider->secret != NULL && call->model->is_default_host;
+    if (!request->keyless && (key != NULL || default_key) && tn.value->get(configured, provider->key_header) == NULL) {
         tn_put_begin(builder, provider->key_header, TN_ARRAY);
         if (provider->key_prefix[0] != '\0') tn_put_text(builder, NULL, provider->key_prefix);
         if (key != NULL)
@@ -379,95 +382,97 @@ static void put_headers(struct model_call *call, tn_builder *builder, const stru
         }
         tn.value->end(builder);
     }
-    for (uint64_t i = 0; i < tn.value->count(mine); i++) {
+    for (uint64_t i = 0; i < tn.value->count(configured); i++) {
         tn_value name, value;
-        if (tn.value->entry(mine, i, &name, &value) != TN_OK) break;
+        if (tn.value->entry(configured, i, &name, &value) != TN_OK) break;
         tn_put(builder, tn_chars(name, NULL), value);
     }
     tn.value->end(builder);
 }
 
-static void put_url(const struct model_call *call, tn_builder *builder, const char *path) {
+static void model_request_put_url(const struct model_call *call, tn_builder *builder, const char *path) {
     const char *base =
         strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0 ? "" : call->model->base_url;
     uint64_t length = strlen(base) + strlen(path);
-    char *url = inside_alloc(length + 1);
+    char *url = model_memory_alloc(length + 1);
     if (url != NULL) (void)snprintf(url, length + 1, "%s%s", base, path);
     tn_put_take(builder, "url", url != NULL ? tn_text_n(url, length) : NULL);
-    inside_free(url);
+    model_memory_free(url);
 }
 
 void model_send(struct model_call *call, const struct model_request *request) {
-    static const char *const waits[][2] = {{"connect", "connect_ms"}, {"idle", "idle_ms"}, {"total", "total_ms"}};
-    if (call->over) return;
-    inside_enter(call);
-    tn_value timeout = model_config(call, "timeout_ms");
+    static const char *const timeouts[][2] = {{"connect", "connect_ms"}, {"idle", "idle_ms"}, {"total", "total_ms"}};
+    if (call->ended) return;
+    model_call_enter(call);
+    tn_value timeout = model_get_config(call, "timeout_ms");
     tn_builder *builder = tn.value->builder();
     call->whole = request->whole;
     call->status = 0;
     tn.value->begin(builder, TN_OBJECT);
-    put_url(call, builder, request->path);
+    model_request_put_url(call, builder, request->path);
     tn_put_text(builder, "method", "POST");
     if (request->query != NULL) tn_put(builder, "query", request->query);
-    put_headers(call, builder, request);
-    tn_put_take(builder, "json", merged(request->body, request->merged ? NULL : model_option(call, "extra")));
+    model_request_put_headers(call, builder, request);
+    tn_put_take(builder, "json",
+                object_merge_members(request->body, request->merged ? NULL : model_get_option(call, "extra")));
     tn_put_text(builder, "receive", request->whole ? "whole" : "events");
     tn_put_begin(builder, "timeout", TN_OBJECT);
-    for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
-        int64_t ms = tn_get_int(timeout, waits[i][0], i == 1 ? MODEL_IDLE_MS : 0);
-        if (ms > 0) tn_put_int(builder, waits[i][1], ms);
+    for (size_t i = 0; i < sizeof(timeouts) / sizeof(timeouts[0]); i++) {
+        int64_t ms = tn_get_int(timeout, timeouts[i][0], i == 1 ? MODEL_IDLE_MS : 0);
+        if (ms > 0) tn_put_int(builder, timeouts[i][1], ms);
     }
     tn.value->end(builder);
     tn.value->end(builder);
-    tn_value made = tn.value->finish(builder);
-    int32_t status = made != NULL ? call->model->http->send(tn.host, made, on_http, call, &call->exchange) : TN_INVALID;
-    tn_release(made);
+    tn_value message = tn.value->finish(builder);
+    int32_t status =
+        message != NULL ? call->model->http->send(tn.host, message, model_on_http, call, &call->exchange) : TN_INVALID;
+    tn_release(message);
     if (status != TN_OK)
         model_fail(call, status == TN_UNSUPPORTED ? "UNSUPPORTED" : "INVALID_REQUEST",
-                   "the request to %s could not be sent (status %d): expected values that JSON can hold, and a host "
-                   "that has HTTP",
+                   "cannot send the request to %s (status %d); check that all values can be represented in JSON and "
+                   "that the host provides HTTP",
                    call->model->provider->name, (int)status);
-    inside_leave(call);
+    model_call_leave(call);
 }
 
-/* ---- What providers read ---- */
+/* ---- Values for providers ---- */
 
-static tn_value present(tn_value value) { return tn.value->kind(value) > TN_NULL ? value : NULL; }
+static tn_value value_or_null(tn_value value) { return tn.value->kind(value) > TN_NULL ? value : NULL; }
 
-tn_value model_option(const struct model_call *call, const char *name) {
-    return present(tn.value->get(call->options, name));
+tn_value model_get_option(const struct model_call *call, const char *name) {
+    return value_or_null(tn.value->get(call->options, name));
 }
 
 void model_put_option(const struct model_call *call, tn_builder *builder, const char *name, const char *as) {
-    tn_value value = model_option(call, name);
+    tn_value value = model_get_option(call, name);
     if (value != NULL) tn_put(builder, as, value);
 }
 
-tn_value model_config(const struct model_call *call, const char *name) {
-    return present(tn.value->get(call->model->config, name));
+tn_value model_get_config(const struct model_call *call, const char *name) {
+    return value_or_null(tn.value->get(call->model->config, name));
 }
 
-bool model_streams(const struct model_call *call) {
+bool model_is_streaming(const struct model_call *call) {
     int32_t truth = 1;
-    (void)tn.value->as_bool(model_config(call, "stream"), &truth);
+    (void)tn.value->as_bool(model_get_config(call, "stream"), &truth);
     return truth != 0;
 }
 
-tn_value model_extra_of(const struct model_call *call, tn_value holder) {
-    return present(tn.value->get(tn.value->get(holder, "extra"), call->model->provider->name));
+tn_value model_get_extra(const struct model_call *call, tn_value holder) {
+    return value_or_null(tn.value->get(tn.value->get(holder, "extra"), call->model->provider->name));
 }
 
-/* ---- Small things of all files ---- */
+/* ---- Shared helpers ---- */
 
-void *inside_alloc(uint64_t size) {
+void *model_memory_alloc(uint64_t size) {
     void *memory = tn.core->alloc(tn.host, size);
     if (memory != NULL) memset(memory, 0, size);
     return memory;
 }
 
-void inside_free(void *memory) { tn.core->release(tn.host, memory); }
+void model_memory_free(void *memory) { tn.core->release(tn.host, memory); }
 
-bool inside_room(void **items, uint64_t count, uint64_t *room, uint64_t item) {
+bool model_memory_reserve(void **items, uint64_t count, uint64_t *room, uint64_t item) {
     if (count < *room) return true;
     uint64_t wanted = *room > 0 ? *room * 2 : 8;
     void *larger = tn.core->resize(tn.host, *items, wanted * item);
@@ -477,25 +482,12 @@ bool inside_room(void **items, uint64_t count, uint64_t *room, uint64_t item) {
     return true;
 }
 
-uint64_t inside_cut(const char *text, uint64_t length, uint64_t most) {
-    if (length <= most) return length;
-    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80) most--;
-    return most;
-}
-
-tn_value inside_object(void) {
-    tn_builder *builder = tn.value->builder();
-    tn.value->begin(builder, TN_OBJECT);
-    tn.value->end(builder);
-    return tn.value->finish(builder);
-}
-
-tn_value inside_extra_take(tn_value extra, const char *provider, const char *key, tn_value value) {
-    tn_value empty = inside_object(), old = tn.value->get(extra, provider);
-    tn_value mine = tn.value->set(old != NULL ? old : empty, key, value);
-    tn_value made = tn.value->set(extra != NULL ? extra : empty, provider, mine);
-    tn_release(mine);
+tn_value model_extra_set_take(tn_value extra, const char *provider, const char *key, tn_value value) {
+    tn_value empty = tn_build("{}"), previous = tn.value->get(extra, provider);
+    tn_value members = tn.value->set(previous != NULL ? previous : empty, key, value);
+    tn_value result = tn.value->set(extra != NULL ? extra : empty, provider, members);
+    tn_release(members);
     tn_release(empty);
     tn_release(extra);
-    return made;
+    return result;
 }

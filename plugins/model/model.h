@@ -1,25 +1,26 @@
 /*
- * model.h - what every model over HTTP shares: the life of one task, and the message that its answer makes.
+ * model.h - the part that all models over HTTP share: the states of a task, and building the message of an answer.
  *
- * A provider is a table of functions. The library takes the configuration and the input, hands the provider a call with
- * messages in their normal form, sends what it asks to be sent, gives it the service's events, and does the rest:
- * deltas with back-pressure, the message, usage, errors in the classes of tenon/message.h, cancelling.
+ * A provider is a table of functions. The library reads the configuration and the input, and passes the provider a call
+ * with normalised messages. It sends the provider's requests and passes the service's events to the provider. It also
+ * emits deltas with back-pressure, builds the message, sums up usage, maps errors to the classes of tenon/message.h,
+ * and handles cancellation.
  *
  *     static void acme_event(struct model_call *call, const char *name, tn_value json) {
- *         model_text(call, tn.value->get(json, "text"));                       // a delta, and a piece of the message
- *         if (strcmp(name, "end") == 0) model_finish(call, "stop");            // the answer is whole
+ *         model_add_text(call, tn.value->get(json, "text"));                   // emits a delta and extends the message
+ *         if (strcmp(name, "end") == 0) model_finish(call, "stop");            // the answer is complete
  *     }
  *     static const struct model_provider acme = {.name = "acme", …, .start = acme_start, .event = acme_event, …};
  *     MODEL_COMPONENT(acme, "acme", &acme)
  *
- * Invariant: a task ends once, and nothing is called for it afterwards. It completes only where the provider said
- * model_finish: a stream that ends before is INVALID_RESPONSE, however it ends. After a failure every function here
- * given the call does nothing, so providers need not look at results. Everything is [loop].
+ * Invariant: a task ends once, and no provider function is called for it afterwards. It completes only after the
+ * provider called model_finish: a stream that ends before that is INVALID_RESPONSE. After a failure, every function
+ * that takes the call does nothing, so providers do not check results. Thread: the loop.
  *
- * The configuration that all share (a manifest repeats it): model, api_key, base_url, headers, timeout_ms {connect,
- * idle, total}, stream, and the options of tenon/message.h. api_key   a text, or {secret: NAME}. Not given, it is the
- * provider's own secret, but only for the provider's own base_url: a key does not go to another host because a document
- * says so. stream    false asks for the answer in one piece; it is emitted as deltas all the same.
+ * The configuration that all providers share (each manifest repeats it): model, api_key, base_url, headers, timeout_ms
+ * {connect, idle, total}, stream, and the options of tenon/message.h. api_key is a text or {secret: NAME}. Its default
+ * is the provider's secret, but only for the provider's own base_url, so that a document cannot send a key to another
+ * host. If stream is false, the answer is requested in one piece. It is still emitted as deltas.
  */
 #ifndef TENON_PLUGINS_MODEL_H
 #define TENON_PLUGINS_MODEL_H
@@ -27,16 +28,18 @@
 #include <stdbool.h>
 #include <tenon/http.h>
 #include <tenon/message.h>
+#include <tenon/util/build.h>
 
-#define MODEL_CALLS_MAX   1024               /* tool calls of one answer; more is INVALID_RESPONSE */
-#define MODEL_PARTS_MAX   65536              /* parts of its content */
-#define MODEL_TEXT_MAX    67108864           /* bytes of one part, or of one call's arguments */
-#define MODEL_NAME_MAX    64                 /* bytes of a tool's name, as services see it */
-#define MODEL_IDLE_MS     300000             /* without a byte: models think for minutes */
-#define MODEL_GRACE_MS    1000               /* for a stream to close that has said its last word */
-#define MODEL_TOOLS_MAX   1024               /* of one request; more is INVALID_REQUEST */
-#define MODEL_COUNT_MAX   (INT64_C(1) << 50) /* tokens that a service may tell: so that sums of them fit */
-#define MODEL_MESSAGE_MAX 400                /* bytes of the service's own words in an error */
+#define MODEL_CALLS_MAX 1024     /* tool calls of one answer; more are INVALID_RESPONSE */
+#define MODEL_PARTS_MAX 65536    /* content parts of one answer */
+#define MODEL_TEXT_MAX  67108864 /* bytes of one part, or of one call's arguments */
+#define MODEL_NAME_MAX  64       /* bytes of a tool's name in requests */
+#define MODEL_IDLE_MS   300000   /* default idle timeout; models can reason for minutes without sending a byte */
+#define MODEL_GRACE_MS  1000     /* the stream may stay open this long after the service reported its end */
+#define MODEL_TOOLS_MAX 1024     /* tools of one request; more are INVALID_REQUEST */
+/* The largest token count accepted from a service, so that sums do not overflow. */
+#define MODEL_COUNT_MAX   (INT64_C(1) << 50)
+#define MODEL_MESSAGE_MAX 400 /* bytes of the service's message that an error quotes */
 
 struct model_call;
 struct model_failure;
@@ -44,195 +47,209 @@ struct model_failure;
 struct model {
     const struct model_provider *provider;
     tn_value config;
-    const char *name;     /* config.model; "" where it has none */
-    const char *base_url; /* without a slash at its end */
-    bool own_host;        /* base_url is the provider's own */
+    const char *name;     /* config.model; "" if absent */
+    const char *base_url; /* without a trailing slash */
+    bool is_default_host; /* base_url has the origin of the provider's default */
     const tn_http_draft *http;
-    void *own; /* the provider's, from its create */
+    void *provider_data; /* from the provider's create; NULL if it has no create */
     struct model_call *calls[64];
 };
 
 struct model_provider {
-    const char *name;       /* "openai": in errors, and the member of `extra` that is ours */
+    const char *name;       /* "openai": used in errors, and as the provider's member of `extra` */
     const char *base_url;   /* "https://api.openai.com/v1" */
-    const char *secret;     /* "OPENAI_API_KEY"; NULL: no key unless the configuration has one */
+    const char *secret;     /* "OPENAI_API_KEY"; NULL: no key unless it is configured */
     const char *key_header; /* "authorization" */
     const char *key_prefix; /* "Bearer "; may be "" */
-    size_t call_size;       /* of what a call has in `own`, zeroed; 0: nothing */
-    /* [create] Makes model->own. TN_OK, or what refuse gave. May be NULL. */
+    size_t call_size;       /* bytes of a call's `provider_data`, which is zeroed; 0: no data */
+    /* Called in create. Sets model->provider_data. Returns TN_OK, or the status of the refusal. May be NULL. */
     int32_t (*create)(struct model *model, tn_binder *binder);
     void (*destroy)(struct model *model); /* may be NULL */
-    /* Makes the request and gives it to model_send, now or later. call->embed says which kind. */
+    /* Builds the request and passes it to model_send, now or later. call->embed selects the kind of request. */
     void (*start)(struct model_call *call);
-    /* One event of the stream. `name` is "" where it has none; json is NULL for the data "[DONE]". */
+    /* Handles one event of the stream. `name` is "" if the event has no name. json is NULL for the data "[DONE]". */
     void (*event)(struct model_call *call, const char *name, tn_value json);
-    /* The answer in one piece, of a request that was `whole`; it says model_finish, or model_embeddings;
-     * or sends the next request. */
-    void (*answer)(struct model_call *call, tn_value json);
-    /* Reads the service's error body (NULL where it was not JSON): type, message, and a code that fits better. */
-    void (*error)(struct model_call *call, tn_value body, struct model_failure *failure);
-    void (*release)(struct model_call *call); /* frees what `own` holds; may be NULL */
-    /*
-     * The exchange failed before anything was answered: by HTTP's status, or, where that is 0, by a code of
-     * tenon/http.h. True: it has been sent again, or will be, as with another token. May be NULL.
+    /* Handles the answer to a request with `whole`. Calls model_finish or model_finish_embeddings, or sends the next
+     * request.
      */
-    bool (*again)(struct model_call *call, int64_t status, const char *code);
-    bool embeds; /* else {embed} is UNSUPPORTED */
+    void (*answer)(struct model_call *call, tn_value json);
+    /* Reads the service's error body (NULL if it was not JSON) into type, message, and a more specific code. */
+    void (*error)(struct model_call *call, tn_value body, struct model_failure *failure);
+    void (*release)(struct model_call *call); /* releases the members of `provider_data`; may be NULL */
+    /*
+     * The exchange failed before the first event of an answer. `status` is the HTTP status; if it is 0, `code` is a
+     * code of tenon/http.h. Returns true if the request was or will be sent again, for example with another token. May
+     * be NULL.
+     */
+    bool (*retry)(struct model_call *call, int64_t status, const char *code);
+    bool has_embeddings; /* if false, {embed} is UNSUPPORTED */
 };
 
-/* One task. Providers read it; what is below `own` is the library's. */
+/* One task. Providers read it; the members below `provider_data` are private to the library. */
 struct model_call {
     struct model *model;
     tn_task task;
     tn_value input;
-    tn_value messages; /* an array, each as tn_message_normal makes it, without those of type "error" */
-    tn_value options;  /* those that it was created with, and over them the input's */
-    tn_value tools;    /* an array that is not empty, or NULL */
+    tn_value messages; /* an array in the form of tn_message_normal, without messages of type "error" */
+    tn_value options;  /* the options of the configuration, overridden by those of the input */
+    tn_value tools;    /* a non-empty array, or NULL */
     tn_value schema;   /* response_schema, or NULL */
-    tn_value embed;    /* an array of texts, or NULL: then there are messages */
-    void *own;
-    struct model_call *next;
-    uint64_t exchange;
-    uint64_t grace; /* a posted call; 0: none */
-    int64_t status; /* of HTTP; 0 before there is one */
-    tn_value head;
+    tn_value embed;    /* an array of texts; NULL: answer `messages` */
+    void *provider_data;
+    struct model_call *next; /* in the hash bucket */
+    uint64_t exchange;       /* 0: no exchange in progress */
+    uint64_t grace;          /* the posted timer of model_end_stream; 0: not posted */
+    int64_t status;          /* the HTTP status; 0 before the response starts */
+    tn_value head;           /* the response's status and headers; NULL before it starts */
     struct model_names *names;
     struct model_answer *answer;
-    uint32_t busy; /* calls into it that have not returned */
-    bool over, whole, head_wrong, eventful;
+    uint32_t busy;        /* number of functions that currently use the call */
+    bool ended;           /* the task has ended; every function ignores the call */
+    bool whole;           /* the body is received in one piece instead of as events */
+    bool head_not_events; /* the response is not of type text/event-stream */
+    bool received_event;
 };
 
 #define MODEL_COMPONENT(symbol, id, provider)                                                                          \
-    static int32_t symbol##_make(tn_value config, tn_binder *binder, void **self) {                                    \
-        return model_create(provider, config, binder, self);                                                           \
+    static int32_t symbol##_create(tn_value config, tn_binder *binder, void **self) {                                  \
+        return model_component_create(provider, config, binder, self);                                                 \
     }                                                                                                                  \
-    TN_COMPONENT(symbol, id, symbol##_make, model_start, model_cancel, model_ready, model_destroy)
+    TN_COMPONENT(symbol, id, symbol##_create, model_component_start, model_component_cancel, model_component_ready,    \
+                 model_component_destroy)
 
-int32_t model_create(const struct model_provider *provider, tn_value config, tn_binder *binder, void **self);
-int32_t model_start(void *self, tn_task task, tn_value input);
-void model_cancel(void *self, tn_task task);
-void model_ready(void *self, tn_task task);
-void model_destroy(void *self);
+int32_t model_component_create(const struct model_provider *provider, tn_value config, tn_binder *binder, void **self);
+int32_t model_component_start(void *self, tn_task task, tn_value input);
+void model_component_cancel(void *self, tn_task task);
+void model_component_ready(void *self, tn_task task);
+void model_component_destroy(void *self);
 
-/* ---- Asking --------------------------------------------------------------------------------------------------- */
+/* ---- Requests ------------------------------------------------------------------------------------------------- */
 
 struct model_request {
-    const char *path; /* after the base_url; or a whole url. Borrowed, as all here. */
-    tn_value body;    /* sent as JSON; `extra` of the options is put over its members */
-    tn_value headers; /* {name: TEXT}, or NULL; the configuration's `headers` win */
+    const char *path; /* appended to base_url, or a complete URL; borrowed, as all members */
+    tn_value body;    /* sent as JSON, after `extra` of the options was merged into it */
+    tn_value headers; /* {name: TEXT}, or NULL; the configuration's `headers` override them */
     tn_value query;   /* or NULL */
-    bool whole;       /* the answer in one piece, not events */
-    bool keyless;     /* without the key: headers say who we are */
-    bool merged;      /* the body has `extra` in it already */
+    bool whole;       /* expect the answer in one piece instead of a stream of events */
+    bool keyless;     /* send without the key: `headers` authenticate the request */
+    bool merged;      /* `extra` is already merged into the body */
 };
 void model_send(struct model_call *call, const struct model_request *request);
 
-/* A member of the merged options; NULL where it is absent or null. Borrowed. */
-tn_value model_option(const struct model_call *call, const char *name);
-/* options.max_tokens and the like into a request, under the service's name for it, where there is one. */
+/* Returns a member of the merged options. NULL if it is absent or null. Borrowed. */
+tn_value model_get_option(const struct model_call *call, const char *name);
+/* Copies an option, such as max_tokens, into a request under the service's name `as`, if the option is set. */
 void model_put_option(const struct model_call *call, tn_builder *builder, const char *name, const char *as);
-/* A member of the configuration; NULL where it is absent or null. Borrowed. */
-tn_value model_config(const struct model_call *call, const char *name);
-/* The answer may be streamed: `stream` of the configuration is not false. */
-bool model_streams(const struct model_call *call);
+/* Returns a member of the configuration. NULL if it is absent or null. Borrowed. */
+tn_value model_get_config(const struct model_call *call, const char *name);
+/* True unless the configuration has `stream: false`. */
+bool model_is_streaming(const struct model_call *call);
 
 /*
- * The name under which the service knows a tool: letters, digits, _ and -, at most MODEL_NAME_MAX, beginning with a
- * letter or _. Names that are so already stay; no two tools of a call share one. Borrowed, until the call ends; any
- * Tenon name will do, also one that only the history has. Names that come back are mapped back by model_tool_call.
+ * Returns the name of a tool for the service: letters, digits, _ and -, at most MODEL_NAME_MAX, starting with a letter
+ * or _. Names that already comply stay unchanged. No two tools of a call share a name. `name` may be any Tenon name,
+ * including one that only the history contains. Borrowed until the call ends. model_add_tool_call maps the names in the
+ * answer back.
  */
-const char *model_tool_name(struct model_call *call, const char *name);
-/* The other way; a name that was never given out is itself. Borrowed. */
-const char *model_tool_name_back(struct model_call *call, const char *name);
+const char *model_tool_name_to_service(struct model_call *call, const char *name);
+/* Maps a name back. An unknown name is returned unchanged. Borrowed. */
+const char *model_tool_name_from_service(struct model_call *call, const char *name);
 
-/* A call's arguments as JSON text, as services want it that take text. A new reference; broken JSON stays as it is. */
+/* Returns a call's arguments as JSON text. Invalid JSON stays unchanged. A new reference. */
 tn_value model_arguments_text(tn_value call);
-/* This provider's member of an `extra`: of a message, a part or a tool call. Borrowed; NULL where there is none. */
-tn_value model_extra_of(const struct model_call *call, tn_value holder);
+/* Returns this provider's member of the `extra` of a message, a part or a tool call. Borrowed; NULL if absent. */
+tn_value model_get_extra(const struct model_call *call, tn_value holder);
 
-/* A part with something in it: an image, a file, audio. Each NULL where the part has not got it. */
+/* The media of a part: an image, a file or audio. A member is NULL if the part does not have it. */
 struct model_media {
-    tn_value url;           /* borrowed; not of the data: kind, which are taken apart */
+    tn_value url;           /* borrowed; never a data: url, which is decoded to `data` */
     tn_value file_id;       /* borrowed */
-    tn_value data;          /* base64, a new reference: model_media_finish */
-    const char *media_type; /* as the part says, or by its first bytes; NULL where neither tells */
+    tn_value data;          /* base64, a new reference; released by model_media_finish */
+    const char *media_type; /* from the part, or detected by the first bytes; NULL if unknown */
     char type_text[96];
 };
-/* False where the part has none of the three, or what is no base64: say so with model_refuse. */
+/* Returns false if the part has no media, or if its data is not base64: report it with model_fail_request. */
 bool model_media_init(struct model_media *media, tn_value part);
 void model_media_finish(struct model_media *media);
-/* "data:TYPE;base64,…", of one that has data. A new reference. */
-tn_value model_media_url(const struct model_media *media);
+/* Returns "data:TYPE;base64,…" for media with `data`. A new reference. */
+tn_value model_media_to_data_url(const struct model_media *media);
 
-/* ---- Answering ------------------------------------------------------------------------------------------------ */
+/* ---- Answers -------------------------------------------------------------------------------------------------- */
 
-/* More of the open part of that kind, which begins with it; values that are no text, or empty, are nothing. */
-void model_text(struct model_call *call, tn_value text);
-void model_reasoning(struct model_call *call, tn_value text);
-void model_refusal(struct model_call *call, tn_value text);
-/* Into the `extra` of the open part, or of the last one; without any, a reasoning part without text begins. */
-void model_part_extra(struct model_call *call, const char *key, tn_value value);
-/* The open part is whole; what comes begins another. */
-void model_part_end(struct model_call *call);
-/* A part in one piece, as it is. */
-void model_part(struct model_call *call, tn_value part);
+/* Appends text to the open part of that kind; opens one if necessary. Values that are not text, or are empty, are
+ * ignored. */
+void model_add_text(struct model_call *call, tn_value text);
+void model_add_reasoning(struct model_call *call, tn_value text);
+void model_add_refusal(struct model_call *call, tn_value text);
+/* Sets a member of the `extra` of the open part, or of the last part. If there is no part, adds a reasoning part
+ * without text. */
+void model_set_part_extra(struct model_call *call, const char *key, tn_value value);
+/* Closes the open part. The next piece opens another. */
+void model_end_part(struct model_call *call);
+/* Adds a complete part, unchanged. */
+void model_add_part(struct model_call *call, tn_value part);
 
 /*
- * A piece of the tool call that the service numbers `index`, whatever its numbers are. Each value may be NULL. `name`
- * is the service's; `arguments` a piece of JSON text, or the arguments themselves. Without an id one is made. At the
- * end the text is read as JSON; what is no JSON stays text in the message (and nothing at all is {}): what the model
- * wrote badly is for the model to hear about, and no reason to lose the rest of its answer.
+ * Adds a piece of the tool call that has the number `index` in the service's answer. Numbers need not be consecutive.
+ * Each value may be NULL. `name` is the service's name; `arguments` is a piece of JSON text, or the complete arguments.
+ * If the service sends no id, one is generated. At the end of the answer the text is parsed as JSON; an empty text
+ * becomes {}. Invalid JSON stays text in the message: the model then receives an error for this call, and the rest of
+ * the answer remains valid.
  */
-void model_tool_call(struct model_call *call, int64_t index, tn_value id, tn_value name, tn_value arguments);
-/* Bytes of arguments that it has by now. */
-uint64_t model_tool_call_length(const struct model_call *call, int64_t index);
-void model_tool_call_extra(struct model_call *call, int64_t index, const char *key, tn_value value);
-uint64_t model_tool_calls(const struct model_call *call); /* how many there are */
+void model_add_tool_call(struct model_call *call, int64_t index, tn_value id, tn_value name, tn_value arguments);
+/* Returns the number of bytes of arguments received so far. */
+uint64_t model_get_arguments_length(const struct model_call *call, int64_t index);
+void model_set_tool_call_extra(struct model_call *call, int64_t index, const char *key, tn_value value);
+uint64_t model_count_tool_calls(const struct model_call *call);
 
-/* Into the message's `extra`, under the provider's name. */
-void model_extra(struct model_call *call, const char *key, tn_value value);
-/* The model, as the service names what answered. */
-void model_model(struct model_call *call, tn_value name);
+/* Sets a member of the message's `extra`, under the provider's name. */
+void model_set_extra(struct model_call *call, const char *key, tn_value value);
+/* Sets the name that the service reports for the model that answered. */
+void model_set_model_name(struct model_call *call, tn_value name);
 
 #define MODEL_USAGE_NONE ((struct model_usage){-1, -1, -1, -1, -1, -1})
-struct model_usage { /* -1: not told; what was told before stays */
+struct model_usage { /* -1: not reported; an earlier value stays */
     int64_t input, output, total, cached, cache_write, reasoning;
 };
-void model_usage(struct model_call *call, const struct model_usage *usage);
-/* A count in a service's object; -1 where it is none, or larger than MODEL_COUNT_MAX. */
-int64_t model_count(tn_value object, const char *key);
+void model_set_usage(struct model_call *call, const struct model_usage *usage);
+/* Returns the count in the member `key`. -1 if it is not an integer of 0 to MODEL_COUNT_MAX. */
+int64_t model_get_count(tn_value object, const char *key);
 
 /*
- * The answer is whole, apart from what may still be told about it; `reason` is one of tenon/message.h's. Said again,
- * the last counts. Where there are tool calls "stop" is "tool_calls", and with a refusal it is "content_filter".
+ * The answer is complete, except for metadata that may follow. `reason` is one of tenon/message.h's. If called again,
+ * the last reason is used. With tool calls "stop" becomes "tool_calls"; with a refusal it becomes "content_filter".
  */
 void model_finish(struct model_call *call, const char *reason);
-bool model_finished(const struct model_call *call);
-/* And nothing more will come, as the service says: the exchange may still end by itself, for MODEL_GRACE_MS. */
-void model_done(struct model_call *call);
-/* The service begins its answer anew: all that it told is as if it had not been. The delta {reset: {code}} says so. */
-void model_reset(struct model_call *call, const char *code);
-/* Ends a call that embeds: an array of arrays of numbers. */
-void model_embeddings(struct model_call *call, tn_value embeddings);
+bool model_is_finished(const struct model_call *call);
+/* The service reported the end of the stream. If it does not close the exchange within MODEL_GRACE_MS, the exchange is
+ * cancelled and the answer is completed. */
+void model_end_stream(struct model_call *call);
+/* The service restarts its answer: everything received so far is discarded. The delta {reset: {code}} reports this. */
+void model_restart(struct model_call *call, const char *code);
+/* Completes a call with `embed`: an array of arrays of numbers. */
+void model_finish_embeddings(struct model_call *call, tn_value embeddings);
 
-/* ---- Failing -------------------------------------------------------------------------------------------------- */
+/* ---- Failures ------------------------------------------------------------------------------------------------- */
 
 struct model_failure {
     const char *code;       /* of tenon/message.h */
-    int64_t status;         /* of HTTP; 0: none */
-    tn_value type;          /* the service's word for it, a string; borrowed, or NULL */
-    tn_value message;       /* its own words; the same */
-    int64_t retry_after_ms; /* -1: not told */
-    int32_t retryable;      /* -1: as of the code */
+    int64_t status;         /* the HTTP status; 0: unknown */
+    tn_value type;          /* the service's error type, a string; borrowed, or NULL */
+    tn_value message;       /* the service's message; borrowed, or NULL */
+    int64_t retry_after_ms; /* -1: not reported */
+    int32_t retryable;      /* -1: the default of the code */
 };
-/* An error that came in the stream, or as an answer: provider.error reads `body`, of no HTTP status. */
-void model_error(struct model_call *call, tn_value body);
-/* Ends the task with an error. `format` says what was found, what was expected, what to do; never a secret. */
+/* Fails the task with an error from the stream or from a successful response. provider.error reads `body`; the HTTP
+ * status is 0. */
+void model_fail_service(struct model_call *call, tn_value body);
+/* Ends the task with an error. The message must state what was found, what was expected and what to do, and must not
+ * contain a secret. */
 void model_fail(struct model_call *call, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same: the service sent what nobody could have sent who keeps to its protocol. `format` says what. */
-void model_invalid(struct model_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same: the request cannot be made: INVALID_REQUEST. */
-void model_refuse(struct model_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Fails the task with INVALID_RESPONSE because the service violated its protocol. `format` describes what it sent: the
+ * message is "PROVIDER sent …; try again". */
+void model_fail_response(struct model_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Fails the task with INVALID_REQUEST because the request cannot be built. */
+void model_fail_request(struct model_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

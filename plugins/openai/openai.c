@@ -1,14 +1,14 @@
 /*
  * openai.c - the plugin `tenon.openai`: the model `openai`, over Chat Completions or Responses, and embeddings.
  *
- * `api` chooses the interface. Chat is the default everywhere: it has every option of tenon/message.h, and each
- * compatible server (Ollama, vLLM, llama.cpp, xAI, …) speaks it, by `base_url`. Responses keeps what a model reasoned
- * between turns, has the service's own tools (through `extra`), and gives images. Nothing is stored at the service
- * unless `extra` says so.
+ * `api` selects the interface. Chat is the default: it has every option of tenon/message.h, and compatible servers
+ * (Ollama, vLLM, llama.cpp, xAI, …) implement it, with `base_url`. Responses keeps reasoning between turns, has the
+ * service's own tools (through `extra`), and returns images. Nothing is stored at the service unless `extra` requests
+ * it.
  */
 #include "openai.h"
 
-TN_PLUGIN("tenon.openai", "0.1.0", "Models of OpenAI, and of every server that speaks its interface")
+TN_PLUGIN("tenon.openai", "0.1.0", "Models of OpenAI, and of every server with a compatible API")
 
 /* ---- For both interfaces ---- */
 
@@ -17,14 +17,14 @@ bool openai_is_text(tn_value value) {
     return tn_chars(value, &length) != NULL && length > 0;
 }
 
-void openai_begin(tn_builder *builder, const char *key, const char *type) {
+void openai_begin_item(tn_builder *builder, const char *key, const char *type) {
     tn_put_begin(builder, key, TN_OBJECT);
     tn_put_text(builder, "type", type);
 }
 
-tn_value openai_text(tn_value content) { return openai_text_of(content, "text", "refusal"); }
+tn_value openai_join_text(tn_value content) { return openai_join_parts(content, "text", "refusal"); }
 
-tn_value openai_text_of(tn_value content, const char *first, const char *second) {
+tn_value openai_join_parts(tn_value content, const char *first, const char *second) {
     uint64_t length = 0, used = 0, size;
     if (tn.value->kind(content) == TN_STRING) return tn_retain(content);
     for (int pass = 0; pass < 2; pass++) {
@@ -43,32 +43,32 @@ tn_value openai_text_of(tn_value content, const char *first, const char *second)
             }
         }
         if (joined == NULL) continue;
-        tn_value made = tn_text_n(joined, used);
+        tn_value text_value = tn_text_n(joined, used);
         tn.core->release(tn.host, joined);
-        return made;
+        return text_value;
     }
     return NULL;
 }
 
-tn_value openai_parameters(tn_value tool) {
+tn_value openai_get_parameters(tn_value tool) {
     tn_value schema = tn.value->get(tool, "input_schema");
     if (tn.value->kind(schema) == TN_OBJECT) return tn_retain(schema);
     tn_builder *builder = tn.value->builder();
-    openai_begin(builder, NULL, "object");
+    openai_begin_item(builder, NULL, "object");
     tn_put_begin(builder, "properties", TN_OBJECT);
     tn.value->end(builder);
     tn.value->end(builder);
     return tn.value->finish(builder);
 }
 
-tn_value openai_source(tn_value annotation) {
+tn_value openai_build_source(tn_value annotation) {
     const char *type = tn_get_text(annotation, "type", "");
     tn_value inner = tn.value->get(annotation, type), from = tn.value->kind(inner) == TN_OBJECT ? inner : annotation;
     tn_value url = tn.value->get(from, "url"), title = tn.value->get(from, "title");
     if (tn.value->kind(annotation) != TN_OBJECT) return NULL;
     if (!openai_is_text(title)) title = tn.value->get(from, "filename");
     tn_builder *builder = tn.value->builder();
-    openai_begin(builder, NULL, "source");
+    openai_begin_item(builder, NULL, "source");
     if (openai_is_text(url)) tn_put(builder, "url", url);
     if (openai_is_text(title)) tn_put(builder, "title", title);
     tn_put_begin(builder, "extra", TN_OBJECT);
@@ -79,25 +79,14 @@ tn_value openai_source(tn_value annotation) {
 }
 
 void openai_append_all(tn_value *array, tn_value items) {
-    if (tn.value->kind(items) != TN_ARRAY) return;
-    for (uint64_t i = 0, count = tn.value->count(items); i < count; i++) {
-        if (*array == NULL) {
-            tn_builder *builder = tn.value->builder();
-            tn.value->begin(builder, TN_ARRAY);
-            tn.value->end(builder);
-            *array = tn.value->finish(builder);
-        }
-        tn_value longer = tn.value->append(*array, tn.value->at(items, i));
-        if (longer == NULL) return;
-        tn_release(*array);
-        *array = longer;
-    }
+    for (uint64_t i = 0, count = tn.value->kind(items) == TN_ARRAY ? tn.value->count(items) : 0; i < count; i++)
+        if (tn_append_take(array, tn_retain(tn.value->at(items, i))) != TN_OK) return;
 }
 
 /* ---- Errors ---- */
 
-/* The service's own words, and those of compatible servers, in our classes. */
-static const char *code_of(const char *word) {
+/* Maps error codes of the service, and of compatible servers, to our classes. */
+static const char *openai_code_from_word(const char *word) {
     static const char *const codes[][2] = {{"context_length_exceeded", "CONTEXT_LENGTH"},
                                            {"exceed_context_size_error", "CONTEXT_LENGTH"},
                                            {"insufficient_quota", "RATE_LIMITED"},
@@ -121,7 +110,7 @@ static const char *code_of(const char *word) {
     return strstr(word, "image") != NULL ? "INVALID_REQUEST" : NULL;
 }
 
-static const char *code_of_status(int64_t status) {
+static const char *openai_code_from_status(int64_t status) {
     if (status == 401 || status == 403) return "AUTH";
     if (status == 429) return "RATE_LIMITED";
     if (status >= 500) return "OVERLOADED";
@@ -129,8 +118,8 @@ static const char *code_of_status(int64_t status) {
 }
 
 /*
- * {error: {message, type, code}}, {error: "message", code?}, or the inner object by itself; `code` may be a number. A
- * status decides before the type does, but not before the code.
+ * Reads {error: {message, type, code}}, {error: "message", code?}, or the inner object alone; `code` may be a number. A
+ * code takes precedence over the status, the status over the type.
  */
 static void openai_error(struct model_call *call, tn_value body, struct model_failure *failure) {
     tn_value inner = tn.value->get(body, "error"), from = tn.value->kind(inner) == TN_OBJECT ? inner : body;
@@ -140,26 +129,27 @@ static void openai_error(struct model_call *call, tn_value body, struct model_fa
     failure->message = tn.value->kind(inner) == TN_STRING ? inner : tn.value->get(from, "message");
     if (!openai_is_text(failure->message)) failure->message = tn.value->get(from, "detail");
     failure->type = openai_is_text(code) ? code : type;
-    const char *by_code = openai_is_text(code) ? code_of(tn_chars(code, NULL)) : NULL;
-    const char *by_type = openai_is_text(type) ? code_of(tn_chars(type, NULL)) : NULL;
+    const char *by_code = openai_is_text(code) ? openai_code_from_word(tn_chars(code, NULL)) : NULL;
+    const char *by_type = openai_is_text(type) ? openai_code_from_word(tn_chars(type, NULL)) : NULL;
     if (by_code == NULL && failure->status == 0 && tn.value->as_int(code, &number) == TN_OK)
-        by_code = code_of_status(number);
-    /* Servers without a code for it: vLLM, and those of its kind. */
-    const char *said = openai_is_text(failure->message) ? tn_chars(failure->message, NULL) : "";
-    if (by_code == NULL && (strstr(said, "maximum context length") != NULL || strstr(said, "context window") != NULL))
+        by_code = openai_code_from_status(number);
+    /* Some servers, such as vLLM, report it only in the message. */
+    const char *message = openai_is_text(failure->message) ? tn_chars(failure->message, NULL) : "";
+    if (by_code == NULL &&
+        (strstr(message, "maximum context length") != NULL || strstr(message, "context window") != NULL))
         by_code = "CONTEXT_LENGTH";
     if (by_code == NULL && by_type != NULL && (failure->status == 0 || strcmp(by_type, "CONTEXT_LENGTH") == 0))
         by_code = by_type;
     if (by_code != NULL && (failure->status < 500 || strcmp(by_code, "CONTEXT_LENGTH") == 0)) failure->code = by_code;
     if (openai_is_text(failure->type) && strcmp(tn_chars(failure->type, NULL), "insufficient_quota") == 0) {
         failure->code = "RATE_LIMITED";
-        failure->retryable = 0; /* until somebody pays */
+        failure->retryable = 0; /* a retry fails until the account is paid */
     }
 }
 
 /* ---- Embeddings ---- */
 
-static void embed_start(struct model_call *call) {
+static void openai_embed_start(struct model_call *call) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "model", call->model->name);
@@ -172,67 +162,70 @@ static void embed_start(struct model_call *call) {
     tn_release(body);
 }
 
-/* In the order of the texts, whatever order they came in. */
-static void embed_answer(struct model_call *call, tn_value json) {
+/* Reads the embeddings and sorts them into the order of the texts. */
+static void openai_embed_answer(struct model_call *call, tn_value json) {
     tn_value data = tn.value->get(json, "data");
-    uint64_t count = tn.value->count(call->embed), given = tn.value->kind(data) == TN_ARRAY ? tn.value->count(data) : 0;
+    uint64_t count = tn.value->count(call->embed),
+             received = tn.value->kind(data) == TN_ARRAY ? tn.value->count(data) : 0;
     struct model_usage usage = MODEL_USAGE_NONE;
-    if (given != count) {
-        model_invalid(call, "%llu embeddings for %llu texts", (unsigned long long)given, (unsigned long long)count);
+    if (received != count) {
+        model_fail_response(call, "%llu embeddings for %llu texts", (unsigned long long)received,
+                            (unsigned long long)count);
         return;
     }
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_ARRAY);
-    for (uint64_t i = 0; i < count && !call->over; i++) {
+    for (uint64_t i = 0; i < count && !call->ended; i++) {
         tn_value found = tn.value->at(data, i);
         if (tn_get_int(found, "index", (int64_t)i) != (int64_t)i)
             for (uint64_t k = 0; k < count; k++)
                 if (tn_get_int(tn.value->at(data, k), "index", -1) == (int64_t)i) found = tn.value->at(data, k);
         tn_value embedding = tn.value->get(found, "embedding");
         if (tn.value->kind(embedding) != TN_ARRAY || tn_get_int(found, "index", (int64_t)i) != (int64_t)i)
-            model_invalid(call, "no embedding of text %llu that is an array of numbers", (unsigned long long)i);
+            model_fail_response(call, "no embedding for text %llu, or one that is not an array of numbers",
+                                (unsigned long long)i);
         else
             tn.value->add(builder, embedding);
     }
     tn.value->end(builder);
     tn_value embeddings = tn.value->finish(builder);
-    usage.input = model_count(tn.value->get(json, "usage"), "prompt_tokens");
-    usage.total = model_count(tn.value->get(json, "usage"), "total_tokens");
-    model_usage(call, &usage);
-    if (embeddings != NULL) model_embeddings(call, embeddings);
+    usage.input = model_get_count(tn.value->get(json, "usage"), "prompt_tokens");
+    usage.total = model_get_count(tn.value->get(json, "usage"), "total_tokens");
+    model_set_usage(call, &usage);
+    if (embeddings != NULL) model_finish_embeddings(call, embeddings);
     tn_release(embeddings);
 }
 
 /* ---- The provider ---- */
 
-static bool responses(const struct model_call *call) {
+static bool openai_uses_responses(const struct model_call *call) {
     return strcmp(tn_get_text(call->model->config, "api", "chat"), "responses") == 0;
 }
 
 static void openai_start(struct model_call *call) {
     if (call->embed != NULL)
-        embed_start(call);
-    else if (responses(call))
-        responses_start(call);
+        openai_embed_start(call);
+    else if (openai_uses_responses(call))
+        openai_responses_start(call);
     else
-        chat_start(call);
+        openai_chat_start(call);
 }
 
 static void openai_event(struct model_call *call, const char *name, tn_value json) {
-    (responses(call) ? responses_event : chat_event)(call, name, json);
+    (openai_uses_responses(call) ? openai_responses_event : openai_chat_event)(call, name, json);
 }
 
 static void openai_answer(struct model_call *call, tn_value json) {
     if (call->embed != NULL)
-        embed_answer(call, json);
+        openai_embed_answer(call, json);
     else
-        (responses(call) ? responses_answer : chat_answer)(call, json);
+        (openai_uses_responses(call) ? openai_responses_answer : openai_chat_answer)(call, json);
 }
 
 static void openai_release(struct model_call *call) {
-    struct openai_call *own = call->own;
-    tn_release(own->items);
-    tn_release(own->logprobs);
+    struct openai_call *state = call->provider_data;
+    tn_release(state->items);
+    tn_release(state->logprobs);
 }
 
 static const struct model_provider openai = {
@@ -247,7 +240,7 @@ static const struct model_provider openai = {
     .answer = openai_answer,
     .error = openai_error,
     .release = openai_release,
-    .embeds = true,
+    .has_embeddings = true,
 };
 
 MODEL_COMPONENT(openai, "openai", &openai)

@@ -1,63 +1,62 @@
 /*
- * openai.h - what the two interfaces of this provider share: Chat Completions, which compatible servers speak, and
- * Responses.
+ * openai.h - declarations that the two interfaces of this provider share: Chat Completions, which compatible servers
+ * implement, and Responses.
  *
- * Each has a file that makes requests and one that reads answers. An event's reader says what it found with the
- * functions of model.h, and keeps in `struct openai_call` only what has to wait for a later event.
+ * Each interface has a file that builds requests and one that reads answers. A reader passes texts, parts and tool
+ * calls to the functions of model.h, and stores in `struct openai_call` only the data that later events need.
  */
 #ifndef TENON_PLUGINS_OPENAI_H
 #define TENON_PLUGINS_OPENAI_H
 
 #include <model.h>
 
-/* Of one call. */
+/* The state of one call. */
 struct openai_call {
-    tn_value items;    /* of Responses: what `extra` will have, in the service's order; NULL: nothing */
-    tn_value logprobs; /* an array, or NULL */
-    int64_t sequence;  /* the last event's number, where there are any */
-    int64_t text_at;   /* the item whose text came in pieces, + 1; 0: none */
-    int64_t reasoning_at;
-    int64_t wrapper; /* the item that is one, see below, while it comes, + 1 */
-    bool keep;       /* items has more than the message itself tells */
-    bool said;       /* anything at all came */
+    tn_value items;         /* of Responses: the items for `extra`, in the service's order; an array, or NULL */
+    tn_value logprobs;      /* an array, or NULL */
+    int64_t sequence;       /* the last event's number, if events are numbered */
+    int64_t text_at;        /* output_index + 1 of the item whose text was streamed; 0: no such item */
+    int64_t reasoning_at;   /* the same, for reasoning */
+    int64_t parallel_index; /* output_index + 1 of the open call of "parallel" (see below); 0: no such call */
+    bool keep_items;        /* `items` contains data that the message does not */
+    bool received;          /* a part of the answer was received */
 };
 
-void chat_start(struct model_call *call);
-void chat_event(struct model_call *call, const char *name, tn_value json);
-void chat_answer(struct model_call *call, tn_value json);
+void openai_chat_start(struct model_call *call);
+void openai_chat_event(struct model_call *call, const char *name, tn_value json);
+void openai_chat_answer(struct model_call *call, tn_value json);
 
-void responses_start(struct model_call *call);
-void responses_event(struct model_call *call, const char *name, tn_value json);
-void responses_answer(struct model_call *call, tn_value json);
+void openai_responses_start(struct model_call *call);
+void openai_responses_event(struct model_call *call, const char *name, tn_value json);
+void openai_responses_answer(struct model_call *call, tn_value json);
 
-/* ---- For both ---- */
+/* ---- For both interfaces ---- */
 
-/* A text that is not empty. */
+/* True for a non-empty text. */
 bool openai_is_text(tn_value value);
-/* The text and refusal parts of a content, joined; a new reference, of "" where there are none. */
-tn_value openai_text(tn_value content);
-/* The same of parts of these types; `second` may be NULL. */
-tn_value openai_text_of(tn_value content, const char *first, const char *second);
-/* Builds {"type": type, …} as the next item; the caller ends it. */
-void openai_begin(tn_builder *builder, const char *key, const char *type);
-/* tools[].input_schema, or one that takes nothing. A new reference. */
-tn_value openai_parameters(tn_value tool);
-/* {type: "source", …} of a citation, however the interface wraps it; a new reference, or NULL. */
-tn_value openai_source(tn_value annotation);
-/* Appends to *array, which is NULL at first, the items of another array. */
+/* Returns the concatenated texts of the text and refusal parts of a content, a new reference; "" if it has none. */
+tn_value openai_join_text(tn_value content);
+/* The same for parts of the types `first` and `second`, which may be NULL. */
+tn_value openai_join_parts(tn_value content, const char *first, const char *second);
+/* Starts the next item, {"type": type, …}. The caller ends it. */
+void openai_begin_item(tn_builder *builder, const char *key, const char *type);
+/* Returns tools[].input_schema, or a schema without arguments. A new reference. */
+tn_value openai_get_parameters(tn_value tool);
+/* Returns {type: "source", …} for a citation in the form of either interface; a new reference, or NULL. */
+tn_value openai_build_source(tn_value annotation);
+/* Appends the items of another array to *array, which is NULL at first. */
 void openai_append_all(tn_value *array, tn_value items);
 
 /*
- * A call of "parallel" (or "multi_tool_use.parallel"), which nobody offered: what models were taught to ask for several
- * tools by, and sometimes still do. Where everything in it is a tool that was offered, these are called instead; else
- * it is a call like others, and the model will hear that there is no such tool.
+ * True for a call of "parallel" (or "multi_tool_use.parallel") if no such tool was offered. Some models were trained to
+ * call several tools through it and sometimes still do. If all tools that it names were offered, it is replaced by
+ * calls of these tools. Otherwise it stays a call, and the model receives the error that the tool does not exist.
  */
-bool openai_is_wrapper(struct model_call *call, tn_value item);
-void openai_unwrap(struct model_call *call, int64_t place, tn_value item);
+bool openai_is_parallel_call(struct model_call *call, tn_value item);
+/* Adds the calls inside such a call, or the call itself. `index` is its output_index. */
+void openai_expand_parallel_call(struct model_call *call, int64_t index, tn_value item);
 
-/* The members name, schema, strict of a structured output's format, into an object that has begun. */
+/* Writes the members name, schema, strict of a structured output's format into an open object. */
 void openai_put_format(const struct model_call *call, tn_builder *builder);
-/* Structured output can be held to the schema: its every object is closed and has all members required. */
-bool openai_schema_strict(tn_value schema);
 
 #endif

@@ -1,22 +1,22 @@
 /*
- * responses.c - requests of the Responses interface.
+ * responses.c - builds requests of the Responses interface.
  *
- * A message of the model's goes back as the items it came as: those that its content and tool calls tell are made of
- * these, so that who edits a message is heard; the others (reasoning, and what the service's own tools did) are in
- * extra.openai.items as they were, and there in the order of all. Nothing is stored at the service, so that reasoning
- * comes back encrypted, which has to be asked for where models reason.
+ * A message of the model is sent back as the items of the answer that it was read from. Items for content and tool
+ * calls are rebuilt from the message, so that edits take effect. Other items (reasoning, and the results of the
+ * service's tools) are stored unchanged in extra.openai.items, which also has the order of all items. The service
+ * stores nothing, so for models that reason, the request asks for encrypted reasoning.
  */
 #include "openai.h"
 
-static void put_media(struct model_call *call, tn_builder *builder, tn_value part, bool image) {
+static void responses_put_media(struct model_call *call, tn_builder *builder, tn_value part, bool image) {
     struct model_media media;
     if (!model_media_init(&media, part)) {
-        model_refuse(call,
-                     "a part of type `%.40s` holds nothing: expected `url`, `data` (base64, or bytes) or `file_id`",
-                     tn_get_text(part, "type", ""));
+        model_fail_request(call,
+                           "a part of type `%.40s` is empty: expected `url`, `data` (base64, or bytes) or `file_id`",
+                           tn_get_text(part, "type", ""));
         return;
     }
-    openai_begin(builder, NULL, image ? "input_image" : "input_file");
+    openai_begin_item(builder, NULL, image ? "input_image" : "input_file");
     if (image) tn_put_text(builder, "detail", "auto");
     if (media.file_id != NULL)
         tn_put(builder, "file_id", media.file_id);
@@ -24,49 +24,50 @@ static void put_media(struct model_call *call, tn_builder *builder, tn_value par
         tn_put(builder, image ? "image_url" : "file_url", media.url);
     else {
         if (!image) tn_put_text(builder, "filename", tn_get_text(part, "name", "file"));
-        tn_put_take(builder, image ? "image_url" : "file_data", model_media_url(&media));
+        tn_put_take(builder, image ? "image_url" : "file_data", model_media_to_data_url(&media));
     }
     tn.value->end(builder);
     model_media_finish(&media);
 }
 
-static void put_part(struct model_call *call, tn_builder *builder, tn_value part) {
+static void responses_put_part(struct model_call *call, tn_builder *builder, tn_value part) {
     const char *type = tn_get_text(part, "type", "");
     bool image = strcmp(type, "image") == 0;
     if (strcmp(type, "text") == 0) {
-        openai_begin(builder, NULL, "input_text");
+        openai_begin_item(builder, NULL, "input_text");
         tn_put_text(builder, "text", tn_get_text(part, "text", ""));
         tn.value->end(builder);
     } else if (image || strcmp(type, "file") == 0)
-        put_media(call, builder, part, image);
+        responses_put_media(call, builder, part, image);
     else if (strcmp(type, "audio") == 0)
-        model_fail(call, "UNSUPPORTED", "`api: responses` takes no audio: say `api: chat`, with a model that hears");
+        model_fail(call, "UNSUPPORTED",
+                   "`api: responses` does not accept audio: set `api: chat`, with a model for audio");
     else if (strcmp(type, "reasoning") != 0 && strcmp(type, "source") != 0 && strcmp(type, "refusal") != 0)
-        model_refuse(call, "a part of type `%.40s`: expected text, image or file", type);
+        model_fail_request(call, "a part of type `%.40s`: expected text, image or file", type);
 }
 
-static void put_content(struct model_call *call, tn_builder *builder, const char *key, tn_value content) {
+static void responses_put_content(struct model_call *call, tn_builder *builder, const char *key, tn_value content) {
     if (tn.value->kind(content) != TN_ARRAY) {
-        tn_put_take(builder, key, openai_text(content));
+        tn_put_take(builder, key, openai_join_text(content));
         return;
     }
     tn_put_begin(builder, key, TN_ARRAY);
-    for (uint64_t i = 0, count = tn.value->count(content); i < count && !call->over; i++)
-        put_part(call, builder, tn.value->at(content, i));
+    for (uint64_t i = 0, count = tn.value->count(content); i < count && !call->ended; i++)
+        responses_put_part(call, builder, tn.value->at(content, i));
     tn.value->end(builder);
 }
 
-/* ---- What the model said ---- */
+/* ---- Messages of the model ---- */
 
-/* One message of the model's, walked through as it is put back together. */
-struct putting {
+/* The state of sending one message of the model. */
+struct writer {
     struct model_call *call;
     tn_builder *builder;
     tn_value content, calls, items;
-    uint64_t next_part; /* of content, from here on not sent */
+    uint64_t next_part; /* of the content: the next part to send */
 };
 
-static void put_assistant(tn_builder *builder, tn_value text, const char *phase) {
+static void responses_put_assistant(tn_builder *builder, tn_value text, const char *phase) {
     if (openai_is_text(text)) {
         tn.value->begin(builder, TN_OBJECT);
         tn_put_text(builder, "role", "assistant");
@@ -76,141 +77,142 @@ static void put_assistant(tn_builder *builder, tn_value text, const char *phase)
     }
 }
 
-static bool speaks(tn_value part) {
+static bool responses_is_answer_text(tn_value part) {
     const char *type = tn_get_text(part, "type", "");
     return strcmp(type, "text") == 0 || strcmp(type, "refusal") == 0;
 }
 
-/* The next text, or with `all` every one that is left. */
-static void put_texts(struct putting *putting, const char *phase, bool all) {
-    uint64_t count = tn.value->kind(putting->content) == TN_ARRAY ? tn.value->count(putting->content) : 1;
-    for (bool more = true; more && putting->next_part < count; putting->next_part++) {
+/* Writes the next text, or with `all` all remaining texts. */
+static void responses_put_texts(struct writer *writer, const char *phase, bool all) {
+    uint64_t count = tn.value->kind(writer->content) == TN_ARRAY ? tn.value->count(writer->content) : 1;
+    for (bool more = true; more && writer->next_part < count; writer->next_part++) {
         tn_value part =
-            tn.value->kind(putting->content) == TN_ARRAY ? tn.value->at(putting->content, putting->next_part) : NULL;
+            tn.value->kind(writer->content) == TN_ARRAY ? tn.value->at(writer->content, writer->next_part) : NULL;
         if (part == NULL)
-            put_assistant(putting->builder, putting->content, phase);
-        else if (speaks(part)) {
-            put_assistant(putting->builder, tn.value->get(part, "text"), phase);
+            responses_put_assistant(writer->builder, writer->content, phase);
+        else if (responses_is_answer_text(part)) {
+            responses_put_assistant(writer->builder, tn.value->get(part, "text"), phase);
             more = all;
         }
     }
 }
 
-static void put_call(struct putting *putting, tn_value made) {
+static void responses_put_call(struct writer *writer, tn_value tool_call) {
     static const char *const members[] = {"namespace", "caller"};
-    tn_value extra = model_extra_of(putting->call, made);
+    tn_value extra = model_get_extra(writer->call, tool_call);
     bool custom = strcmp(tn_get_text(extra, "type", ""), "custom") == 0;
-    openai_begin(putting->builder, NULL, custom ? "custom_tool_call" : "function_call");
-    tn_put_text(putting->builder, "call_id", tn_get_text(made, "id", ""));
-    tn_put_text(putting->builder, "name", model_tool_name(putting->call, tn_get_text(made, "name", "")));
+    openai_begin_item(writer->builder, NULL, custom ? "custom_tool_call" : "function_call");
+    tn_put_text(writer->builder, "call_id", tn_get_text(tool_call, "id", ""));
+    tn_put_text(writer->builder, "name", model_tool_name_to_service(writer->call, tn_get_text(tool_call, "name", "")));
     if (custom)
-        tn_put_text(putting->builder, "input", tn_get_text(tn.value->get(made, "arguments"), "input", ""));
+        tn_put_text(writer->builder, "input", tn_get_text(tn.value->get(tool_call, "arguments"), "input", ""));
     else
-        tn_put_take(putting->builder, "arguments", model_arguments_text(made));
+        tn_put_take(writer->builder, "arguments", model_arguments_text(tool_call));
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
         if (tn.value->kind(tn.value->get(extra, members[i])) > TN_NULL)
-            tn_put(putting->builder, members[i], tn.value->get(extra, members[i]));
-    tn.value->end(putting->builder);
+            tn_put(writer->builder, members[i], tn.value->get(extra, members[i]));
+    tn.value->end(writer->builder);
 }
 
-static tn_value call_of(tn_value calls, const char *id) {
+static tn_value responses_call_by_id(tn_value calls, const char *id) {
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++)
         if (strcmp(tn_get_text(tn.value->at(calls, i), "id", ""), id) == 0) return tn.value->at(calls, i);
     return NULL;
 }
 
-static bool listed(tn_value items, const char *id) {
+static bool responses_is_listed(tn_value items, const char *id) {
     for (uint64_t i = 0, count = tn.value->count(items); i < count; i++)
         if (strcmp(tn_get_text(tn.value->at(items, i), "call_id", ""), id) == 0) return true;
     return false;
 }
 
-/* An image that was made goes back with its data, which is in the content alone. */
-static void put_image(struct putting *putting, tn_value item) {
+/* Writes the item of a generated image with the data from the image part; the stored item has no data. */
+static void responses_put_image(struct writer *writer, tn_value item) {
     const char *id = tn_get_text(item, "id", "");
-    for (uint64_t i = 0, count = tn.value->count(putting->content); i < count; i++) {
-        tn_value part = tn.value->at(putting->content, i);
-        if (strcmp(tn_get_text(model_extra_of(putting->call, part), "id", ""), id) != 0) continue;
-        tn_value whole = tn.value->set(item, "result", tn.value->get(part, "data"));
-        if (whole != NULL) tn.value->add(putting->builder, whole);
-        tn_release(whole);
+    for (uint64_t i = 0, count = tn.value->count(writer->content); i < count; i++) {
+        tn_value part = tn.value->at(writer->content, i);
+        if (strcmp(tn_get_text(model_get_extra(writer->call, part), "id", ""), id) != 0) continue;
+        tn_value with_data = tn.value->set(item, "result", tn.value->get(part, "data"));
+        if (with_data != NULL) tn.value->add(writer->builder, with_data);
+        tn_release(with_data);
         return;
     }
 }
 
-static void put_item(struct putting *putting, tn_value item, bool last_message) {
+static void responses_put_item(struct writer *writer, tn_value item, bool last_message) {
     const char *type = tn_get_text(item, "type", "");
     if (strcmp(type, "message") == 0)
-        put_texts(putting, tn_get_text(item, "phase", NULL), last_message);
+        responses_put_texts(writer, tn_get_text(item, "phase", NULL), last_message);
     else if (strcmp(type, "function_call") == 0 || strcmp(type, "custom_tool_call") == 0) {
-        tn_value made = call_of(putting->calls, tn_get_text(item, "call_id", ""));
-        if (made != NULL) put_call(putting, made);
+        tn_value tool_call = responses_call_by_id(writer->calls, tn_get_text(item, "call_id", ""));
+        if (tool_call != NULL) responses_put_call(writer, tool_call);
     } else if (strcmp(type, "image_generation_call") == 0)
-        put_image(putting, item);
+        responses_put_image(writer, item);
     else
-        tn.value->add(putting->builder, item);
+        tn.value->add(writer->builder, item);
 }
 
-static void put_ai(struct model_call *call, tn_builder *builder, tn_value message) {
-    struct putting putting = {call,
-                              builder,
-                              tn.value->get(message, "content"),
-                              tn_message_calls(message),
-                              tn.value->get(model_extra_of(call, message), "items"),
-                              0};
-    uint64_t count = tn.value->kind(putting.items) == TN_ARRAY ? tn.value->count(putting.items) : 0, last = count;
+static void responses_put_ai(struct model_call *call, tn_builder *builder, tn_value message) {
+    struct writer writer = {call,
+                            builder,
+                            tn.value->get(message, "content"),
+                            tn_message_calls(message),
+                            tn.value->get(model_get_extra(call, message), "items"),
+                            0};
+    uint64_t count = tn.value->kind(writer.items) == TN_ARRAY ? tn.value->count(writer.items) : 0, last = count;
     for (uint64_t i = 0; i < count; i++)
-        if (strcmp(tn_get_text(tn.value->at(putting.items, i), "type", ""), "message") == 0) last = i;
-    for (uint64_t i = 0; i < count; i++) put_item(&putting, tn.value->at(putting.items, i), i == last);
-    put_texts(&putting, NULL, true);
-    for (uint64_t i = 0; i < tn.value->count(putting.calls); i++)
-        if (count == 0 || !listed(putting.items, tn_get_text(tn.value->at(putting.calls, i), "id", "")))
-            put_call(&putting, tn.value->at(putting.calls, i));
+        if (strcmp(tn_get_text(tn.value->at(writer.items, i), "type", ""), "message") == 0) last = i;
+    for (uint64_t i = 0; i < count; i++) responses_put_item(&writer, tn.value->at(writer.items, i), i == last);
+    responses_put_texts(&writer, NULL, true);
+    for (uint64_t i = 0; i < tn.value->count(writer.calls); i++)
+        if (count == 0 || !responses_is_listed(writer.items, tn_get_text(tn.value->at(writer.calls, i), "id", "")))
+            responses_put_call(&writer, tn.value->at(writer.calls, i));
 }
 
-/* ---- The rest of the input ---- */
+/* ---- Other messages ---- */
 
-/* What the service said about the call that this answers: its last one of that id before message `before`. */
-static tn_value asked_by(const struct model_call *call, const char *id, uint64_t before) {
+/* Returns the extra.openai of the last tool call with this id before message `before`. NULL if there is no such call.
+ */
+static tn_value responses_lookup_call_extra(const struct model_call *call, const char *id, uint64_t before) {
     for (uint64_t i = before; i > 0; i--) {
-        tn_value made = call_of(tn_message_calls(tn.value->at(call->messages, i - 1)), id);
-        if (made != NULL) return model_extra_of(call, made);
+        tn_value tool_call = responses_call_by_id(tn_message_calls(tn.value->at(call->messages, i - 1)), id);
+        if (tool_call != NULL) return model_get_extra(call, tool_call);
     }
     return NULL;
 }
 
-static void put_output(struct model_call *call, tn_builder *builder, tn_value message, uint64_t place) {
+static void responses_put_output(struct model_call *call, tn_builder *builder, tn_value message, uint64_t index) {
     const char *id = tn_get_text(message, "tool_call_id", "");
-    tn_value extra = asked_by(call, id, place), caller = tn.value->get(extra, "caller");
+    tn_value extra = responses_lookup_call_extra(call, id, index), caller = tn.value->get(extra, "caller");
     bool custom = strcmp(tn_get_text(extra, "type", ""), "custom") == 0;
-    openai_begin(builder, NULL, custom ? "custom_tool_call_output" : "function_call_output");
+    openai_begin_item(builder, NULL, custom ? "custom_tool_call_output" : "function_call_output");
     tn_put_text(builder, "call_id", id);
-    put_content(call, builder, "output", tn.value->get(message, "content"));
+    responses_put_content(call, builder, "output", tn.value->get(message, "content"));
     if (tn.value->kind(caller) == TN_OBJECT) tn_put(builder, "caller", caller);
     tn.value->end(builder);
 }
 
-static void put_input(struct model_call *call, tn_builder *builder) {
+static void responses_put_input(struct model_call *call, tn_builder *builder) {
     tn_put_begin(builder, "input", TN_ARRAY);
-    for (uint64_t i = 0, count = tn.value->count(call->messages); i < count && !call->over; i++) {
+    for (uint64_t i = 0, count = tn.value->count(call->messages); i < count && !call->ended; i++) {
         tn_value message = tn.value->at(call->messages, i);
         if (tn_message_is(message, "ai"))
-            put_ai(call, builder, message);
+            responses_put_ai(call, builder, message);
         else if (tn_message_is(message, "tool"))
-            put_output(call, builder, message, i);
+            responses_put_output(call, builder, message, i);
         else {
             tn.value->begin(builder, TN_OBJECT);
             tn_put_text(builder, "role", tn_message_type(message));
-            put_content(call, builder, "content", tn.value->get(message, "content"));
+            responses_put_content(call, builder, "content", tn.value->get(message, "content"));
             tn.value->end(builder);
         }
     }
     tn.value->end(builder);
 }
 
-/* Images are made by a tool of the service's. */
-static bool wants_images(const struct model_call *call) {
-    tn_value modalities = model_option(call, "modalities");
+/* True if `modalities` has "image". Images are generated by a tool of the service. */
+static bool responses_wants_images(const struct model_call *call) {
+    tn_value modalities = model_get_option(call, "modalities");
     for (uint64_t i = 0, count = tn.value->count(modalities); i < count; i++) {
         const char *word = tn_chars(tn.value->at(modalities, i), NULL);
         if (word != NULL && strcmp(word, "image") == 0) return true;
@@ -218,22 +220,22 @@ static bool wants_images(const struct model_call *call) {
     return false;
 }
 
-static void put_tools(struct model_call *call, tn_builder *builder) {
-    tn_value choice = model_option(call, "tool_choice");
-    if (call->tools == NULL && !wants_images(call)) return;
+static void responses_put_tools(struct model_call *call, tn_builder *builder) {
+    tn_value choice = model_get_option(call, "tool_choice");
+    if (call->tools == NULL && !responses_wants_images(call)) return;
     tn_put_begin(builder, "tools", TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(call->tools); i < count; i++) {
         tn_value tool = tn.value->at(call->tools, i);
         const char *about = tn_get_text(tool, "description", NULL);
-        openai_begin(builder, NULL, "function");
-        tn_put_text(builder, "name", model_tool_name(call, tn_get_text(tool, "name", "")));
+        openai_begin_item(builder, NULL, "function");
+        tn_put_text(builder, "name", model_tool_name_to_service(call, tn_get_text(tool, "name", "")));
         if (about != NULL) tn_put_text(builder, "description", about);
-        tn_put_take(builder, "parameters", openai_parameters(tool));
+        tn_put_take(builder, "parameters", openai_get_parameters(tool));
         tn_put_bool(builder, "strict", 0);
         tn.value->end(builder);
     }
-    if (wants_images(call)) {
-        openai_begin(builder, NULL, "image_generation");
+    if (responses_wants_images(call)) {
+        openai_begin_item(builder, NULL, "image_generation");
         tn.value->end(builder);
     }
     tn.value->end(builder);
@@ -241,22 +243,23 @@ static void put_tools(struct model_call *call, tn_builder *builder) {
     if (tn.value->kind(choice) == TN_STRING)
         tn_put(builder, "tool_choice", choice);
     else if (choice != NULL) {
-        openai_begin(builder, "tool_choice", "function");
-        tn_put_text(builder, "name", model_tool_name(call, tn_get_text(choice, "name", "")));
+        openai_begin_item(builder, "tool_choice", "function");
+        tn_put_text(builder, "name", model_tool_name_to_service(call, tn_get_text(choice, "name", "")));
         tn.value->end(builder);
     }
 }
 
-/* By their names: others refuse to be asked for encrypted reasoning. `extra: {include: []}` takes it back. */
-static bool reasons(const struct model_call *call) {
+/* Guesses by its name whether the model reasons. Other models refuse a request for encrypted reasoning; `extra:
+ * {include: []}` removes it from the request. */
+static bool responses_model_reasons(const struct model_call *call) {
     const char *name = call->model->name;
-    if (model_option(call, "reasoning") != NULL) return true;
+    if (model_get_option(call, "reasoning") != NULL) return true;
     if (name[0] == 'o' && name[1] >= '1' && name[1] <= '9') return true;
     return (strncmp(name, "gpt-5", 5) == 0 && strstr(name, "chat") == NULL) || strstr(name, "codex") != NULL;
 }
 
-static void put_options(struct model_call *call, tn_builder *builder) {
-    const char *effort = tn_get_text(model_option(call, "reasoning"), "effort", NULL);
+static void responses_put_options(struct model_call *call, tn_builder *builder) {
+    const char *effort = tn_get_text(model_get_option(call, "reasoning"), "effort", NULL);
     const char *summary = tn_get_text(call->model->config, "reasoning_summary", NULL);
     model_put_option(call, builder, "temperature", "temperature");
     model_put_option(call, builder, "top_p", "top_p");
@@ -269,13 +272,13 @@ static void put_options(struct model_call *call, tn_builder *builder) {
     }
     if (call->schema != NULL) {
         tn_put_begin(builder, "text", TN_OBJECT);
-        openai_begin(builder, "format", "json_schema");
+        openai_begin_item(builder, "format", "json_schema");
         openai_put_format(call, builder);
         tn.value->end(builder);
         tn.value->end(builder);
     }
     tn_put_bool(builder, "store", 0);
-    if (!reasons(call)) return;
+    if (!responses_model_reasons(call)) return;
     tn_value include = tn_text("reasoning.encrypted_content");
     tn_put_begin(builder, "include", TN_ARRAY);
     tn.value->add(builder, include);
@@ -283,18 +286,18 @@ static void put_options(struct model_call *call, tn_builder *builder) {
     tn_release(include);
 }
 
-void responses_start(struct model_call *call) {
-    bool stream = model_streams(call);
-    if (model_option(call, "stop") != NULL) {
-        model_fail(call, "UNSUPPORTED", "`api: responses` knows no `stop`: say `api: chat`, or leave it out");
+void openai_responses_start(struct model_call *call) {
+    bool stream = model_is_streaming(call);
+    if (model_get_option(call, "stop") != NULL) {
+        model_fail(call, "UNSUPPORTED", "`api: responses` does not support `stop`: set `api: chat`, or remove it");
         return;
     }
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "model", call->model->name);
-    put_input(call, builder);
-    put_tools(call, builder);
-    put_options(call, builder);
+    responses_put_input(call, builder);
+    responses_put_tools(call, builder);
+    responses_put_options(call, builder);
     if (stream) tn_put_bool(builder, "stream", 1);
     tn.value->end(builder);
     tn_value body = tn.value->finish(builder);

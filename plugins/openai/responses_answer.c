@@ -1,286 +1,282 @@
 /*
- * responses_answer.c - answers of the Responses interface, as events or whole.
+ * responses_answer.c - reads answers of the Responses interface, as events or in one piece.
  *
- * Items are told apart by output_index: ids change from event to event behind some gateways. Text, reasoning and
- * arguments are given on as they come; what an item is as a whole (its citations, an image, reasoning's encrypted
- * content) is read when it is done. The answer is whole with response.completed or response.incomplete, and these alone
- * say why and what it cost.
+ * Items are identified by output_index, because some gateways change the ids between events. Text, reasoning and
+ * arguments are emitted as they arrive. Other data of an item (citations, an image, encrypted reasoning) is read when
+ * the item is done. response.completed or response.incomplete completes the answer; only these events have the finish
+ * reason and the usage.
  */
 #include "openai.h"
 
-/* In bounds that can be counted in. */
-static int64_t place_of(tn_value event) {
-    int64_t place = tn_get_int(event, "output_index", 0);
-    return place >= 0 && place < INT32_MAX ? place : INT32_MAX;
+/* Returns the event's output_index; INT32_MAX if it is out of range. */
+static int64_t responses_event_index(tn_value event) {
+    int64_t index = tn_get_int(event, "output_index", 0);
+    return index >= 0 && index < INT32_MAX ? index : INT32_MAX;
 }
 
 /* ---- Items that are done ---- */
 
-/* Keeps an item for the next request: whole, or only that it was here. */
-static void keep_take(struct openai_call *own, tn_value item, bool counts) {
-    tn_builder *builder = tn.value->builder();
-    tn.value->begin(builder, TN_ARRAY);
-    tn_put_take(builder, NULL, item);
-    tn.value->end(builder);
-    tn_value one = tn.value->finish(builder);
-    openai_append_all(&own->items, one);
-    tn_release(one);
-    own->keep = own->keep || counts;
+/* Stores an item, or a placeholder that has only its position, for the next request. `required`: the next request needs
+ * the item itself. */
+static void responses_keep_item_take(struct openai_call *state, tn_value item, bool required) {
+    tn_value list = tn_build("[V]", item);
+    openai_append_all(&state->items, list);
+    tn_release(list);
+    state->keep_items = state->keep_items || required;
 }
 
-static tn_value place_holder(tn_value item, const char *member) {
+static tn_value responses_item_placeholder(tn_value item, const char *member) {
     const char *type = tn_get_text(item, "type", ""), *text = tn_get_text(item, member, NULL);
     tn_builder *builder = tn.value->builder();
-    openai_begin(builder, NULL, type);
+    openai_begin_item(builder, NULL, type);
     if (text != NULL) tn_put_text(builder, member, text);
     tn.value->end(builder);
     return tn.value->finish(builder);
 }
 
-static void read_message(struct model_call *call, int64_t place, tn_value item) {
-    struct openai_call *own = call->own;
+static void responses_read_message_item(struct model_call *call, int64_t index, tn_value item) {
+    struct openai_call *state = call->provider_data;
     tn_value content = tn.value->get(item, "content");
     uint64_t count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0;
-    for (uint64_t i = 0; i < count && own->text_at != place + 1; i++) {
+    for (uint64_t i = 0; i < count && state->text_at != index + 1; i++) {
         tn_value part = tn.value->at(content, i);
         bool refusal = strcmp(tn_get_text(part, "type", ""), "refusal") == 0;
         if (refusal)
-            model_refusal(call, tn.value->get(part, "refusal"));
+            model_add_refusal(call, tn.value->get(part, "refusal"));
         else
-            model_text(call, tn.value->get(part, "text"));
-        model_part_end(call);
+            model_add_text(call, tn.value->get(part, "text"));
+        model_end_part(call);
     }
-    model_part_end(call);
+    model_end_part(call);
     for (uint64_t i = 0; i < count; i++) {
         tn_value part = tn.value->at(content, i), notes = tn.value->get(part, "annotations");
         for (uint64_t k = 0; k < (tn.value->kind(notes) == TN_ARRAY ? tn.value->count(notes) : 0); k++) {
-            tn_value source = openai_source(tn.value->at(notes, k));
-            model_part(call, source);
+            tn_value source = openai_build_source(tn.value->at(notes, k));
+            model_add_part(call, source);
             tn_release(source);
         }
-        openai_append_all(&own->logprobs, tn.value->get(part, "logprobs"));
+        openai_append_all(&state->logprobs, tn.value->get(part, "logprobs"));
     }
-    keep_take(own, place_holder(item, "phase"), tn.value->kind(tn.value->get(item, "phase")) == TN_STRING);
+    responses_keep_item_take(state, responses_item_placeholder(item, "phase"),
+                             tn.value->kind(tn.value->get(item, "phase")) == TN_STRING);
 }
 
-static void read_reasoning(struct model_call *call, int64_t place, tn_value item) {
+static void responses_read_reasoning_item(struct model_call *call, int64_t index, tn_value item) {
     static const char *const members[] = {"summary", "content"};
-    struct openai_call *own = call->own;
-    for (size_t m = 0; m < 2 && own->reasoning_at != place + 1; m++) {
+    struct openai_call *state = call->provider_data;
+    for (size_t m = 0; m < 2 && state->reasoning_at != index + 1; m++) {
         tn_value texts = tn.value->get(item, members[m]);
         for (uint64_t i = 0; i < (tn.value->kind(texts) == TN_ARRAY ? tn.value->count(texts) : 0); i++) {
-            model_part_end(call);
-            model_reasoning(call, tn.value->get(tn.value->at(texts, i), "text"));
+            model_end_part(call);
+            model_add_reasoning(call, tn.value->get(tn.value->at(texts, i), "text"));
         }
     }
-    model_part_end(call);
-    /* Without its content it could not be looked up at the service, which stores nothing. */
-    if (openai_is_text(tn.value->get(item, "encrypted_content"))) keep_take(own, tn_retain(item), true);
+    model_end_part(call);
+    /* The service stores nothing, so an item without encrypted content cannot be sent back. */
+    if (openai_is_text(tn.value->get(item, "encrypted_content")))
+        responses_keep_item_take(state, tn_retain(item), true);
 }
 
-static void read_call(struct model_call *call, int64_t place, tn_value item, bool done) {
+static void responses_read_call_item(struct model_call *call, int64_t index, tn_value item, bool done) {
     static const char *const members[] = {"namespace", "caller"};
-    struct openai_call *own = call->own;
-    if (openai_is_wrapper(call, item)) { /* not told before it is known what it holds */
-        own->wrapper = done ? 0 : place + 1;
-        if (done) openai_unwrap(call, place, item);
+    struct openai_call *state = call->provider_data;
+    if (openai_is_parallel_call(call, item)) { /* not emitted before its arguments are complete */
+        state->parallel_index = done ? 0 : index + 1;
+        if (done) openai_expand_parallel_call(call, index, item);
         return;
     }
-    tn_value arguments = model_tool_call_length(call, place) == 0 ? tn.value->get(item, "arguments") : NULL;
-    model_tool_call(call, place, tn.value->get(item, "call_id"), tn.value->get(item, "name"), arguments);
+    tn_value arguments = model_get_arguments_length(call, index) == 0 ? tn.value->get(item, "arguments") : NULL;
+    model_add_tool_call(call, index, tn.value->get(item, "call_id"), tn.value->get(item, "name"), arguments);
     if (!done) return;
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         tn_value value = tn.value->get(item, members[i]);
-        if (tn.value->kind(value) > TN_NULL) model_tool_call_extra(call, place, members[i], value);
+        if (tn.value->kind(value) > TN_NULL) model_set_tool_call_extra(call, index, members[i], value);
     }
-    keep_take(own, place_holder(item, "call_id"), false);
+    responses_keep_item_take(state, responses_item_placeholder(item, "call_id"), false);
 }
 
-/* A tool that takes a text instead of JSON: the text is its argument `input`. */
-static void read_custom(struct model_call *call, int64_t place, tn_value item) {
+/* Reads a call of a tool with text input: the text becomes the argument `input`. */
+static void responses_read_custom_item(struct model_call *call, int64_t index, tn_value item) {
     tn_value type = tn_text("custom");
-    tn_builder *builder = tn.value->builder();
-    tn.value->begin(builder, TN_OBJECT);
-    tn_put_text(builder, "input", tn_get_text(item, "input", ""));
-    tn.value->end(builder);
-    tn_value arguments = tn.value->finish(builder);
-    model_tool_call(call, place, tn.value->get(item, "call_id"), tn.value->get(item, "name"), arguments);
-    model_tool_call_extra(call, place, "type", type);
-    keep_take(call->own, place_holder(item, "call_id"), false);
+    tn_value arguments = tn_build("{s:s}", "input", tn_get_text(item, "input", ""));
+    model_add_tool_call(call, index, tn.value->get(item, "call_id"), tn.value->get(item, "name"), arguments);
+    model_set_tool_call_extra(call, index, "type", type);
+    responses_keep_item_take(call->provider_data, responses_item_placeholder(item, "call_id"), false);
     tn_release(arguments);
     tn_release(type);
 }
 
-static void read_image(struct model_call *call, tn_value item) {
+static void responses_read_image_item(struct model_call *call, tn_value item) {
     tn_value result = tn.value->get(item, "result"), id = tn.value->get(item, "id");
     char type[32];
     if (openai_is_text(result)) {
         (void)snprintf(type, sizeof type, "image/%.20s", tn_get_text(item, "output_format", "png"));
         tn_builder *builder = tn.value->builder();
-        openai_begin(builder, NULL, "image");
+        openai_begin_item(builder, NULL, "image");
         tn_put_text(builder, "media_type", type);
         tn_put(builder, "data", result);
         tn.value->end(builder);
         tn_value part = tn.value->finish(builder);
-        model_part(call, part);
-        model_part_extra(call, "id", id);
+        model_add_part(call, part);
+        model_set_part_extra(call, "id", id);
         tn_release(part);
     }
     tn_builder *builder = tn.value->builder();
-    openai_begin(builder, NULL, "image_generation_call");
+    openai_begin_item(builder, NULL, "image_generation_call");
     tn_put_text(builder, "id", tn_get_text(item, "id", ""));
     tn_put_text(builder, "status", tn_get_text(item, "status", "completed"));
     tn.value->end(builder);
-    keep_take(call->own, tn.value->finish(builder), true);
+    responses_keep_item_take(call->provider_data, tn.value->finish(builder), true);
 }
 
-static void read_item(struct model_call *call, int64_t place, tn_value item) {
+static void responses_read_item(struct model_call *call, int64_t index, tn_value item) {
     const char *type = tn_get_text(item, "type", "");
-    ((struct openai_call *)call->own)->said = true;
+    ((struct openai_call *)call->provider_data)->received = true;
     if (strcmp(type, "message") == 0)
-        read_message(call, place, item);
+        responses_read_message_item(call, index, item);
     else if (strcmp(type, "reasoning") == 0)
-        read_reasoning(call, place, item);
+        responses_read_reasoning_item(call, index, item);
     else if (strcmp(type, "function_call") == 0)
-        read_call(call, place, item, true);
+        responses_read_call_item(call, index, item, true);
     else if (strcmp(type, "custom_tool_call") == 0)
-        read_custom(call, place, item);
+        responses_read_custom_item(call, index, item);
     else if (strcmp(type, "image_generation_call") == 0)
-        read_image(call, item);
+        responses_read_image_item(call, item);
     else if (tn.value->kind(item) == TN_OBJECT)
-        keep_take(call->own, tn_retain(item), true);
+        responses_keep_item_take(call->provider_data, tn_retain(item), true);
 }
 
 /* ---- The answer's end ---- */
 
-static void read_usage(struct model_call *call, tn_value usage) {
+static void responses_read_usage(struct model_call *call, tn_value usage) {
     struct model_usage counts = MODEL_USAGE_NONE;
     if (tn.value->kind(usage) != TN_OBJECT) return;
-    counts.input = model_count(usage, "input_tokens");
-    counts.output = model_count(usage, "output_tokens");
-    counts.total = model_count(usage, "total_tokens");
-    counts.cached = model_count(tn.value->get(usage, "input_tokens_details"), "cached_tokens");
-    counts.cache_write = model_count(tn.value->get(usage, "input_tokens_details"), "cache_write_tokens");
-    counts.reasoning = model_count(tn.value->get(usage, "output_tokens_details"), "reasoning_tokens");
-    model_usage(call, &counts);
+    counts.input = model_get_count(usage, "input_tokens");
+    counts.output = model_get_count(usage, "output_tokens");
+    counts.total = model_get_count(usage, "total_tokens");
+    counts.cached = model_get_count(tn.value->get(usage, "input_tokens_details"), "cached_tokens");
+    counts.cache_write = model_get_count(tn.value->get(usage, "input_tokens_details"), "cache_write_tokens");
+    counts.reasoning = model_get_count(tn.value->get(usage, "output_tokens_details"), "reasoning_tokens");
+    model_set_usage(call, &counts);
 }
 
-/* A response that is whole; its items are read unless events have told them. */
-static void read_response(struct model_call *call, tn_value response) {
-    const struct openai_call *own = call->own;
+/* Reads a complete response. Its items are skipped if events have already reported them. */
+static void responses_read(struct model_call *call, tn_value response) {
+    const struct openai_call *state = call->provider_data;
     const char *status = tn_get_text(response, "status", "completed");
-    const char *why = tn_get_text(tn.value->get(response, "incomplete_details"), "reason", "");
+    const char *reason = tn_get_text(tn.value->get(response, "incomplete_details"), "reason", "");
     tn_value output = tn.value->get(response, "output");
-    bool told = own->said;
+    bool already_read = state->received;
     if (strcmp(status, "failed") == 0 || strcmp(status, "cancelled") == 0) {
-        model_error(call, response);
+        model_fail_service(call, response);
         return;
     }
-    for (uint64_t i = 0; i < (tn.value->kind(output) == TN_ARRAY && !told ? tn.value->count(output) : 0); i++)
-        read_item(call, (int64_t)i, tn.value->at(output, i));
-    model_model(call, tn.value->get(response, "model"));
-    read_usage(call, tn.value->get(response, "usage"));
-    if (own->keep) model_extra(call, "items", own->items);
-    model_extra(call, "logprobs", own->logprobs);
+    for (uint64_t i = 0; i < (tn.value->kind(output) == TN_ARRAY && !already_read ? tn.value->count(output) : 0); i++)
+        responses_read_item(call, (int64_t)i, tn.value->at(output, i));
+    model_set_model_name(call, tn.value->get(response, "model"));
+    responses_read_usage(call, tn.value->get(response, "usage"));
+    if (state->keep_items) model_set_extra(call, "items", state->items);
+    model_set_extra(call, "logprobs", state->logprobs);
     if (strcmp(status, "incomplete") != 0)
         model_finish(call, "stop");
     else
-        model_finish(call, strcmp(why, "max_output_tokens") == 0 ? "length"
-                           : strcmp(why, "content_filter") == 0  ? "content_filter"
-                                                                 : "other");
+        model_finish(call, strcmp(reason, "max_output_tokens") == 0 ? "length"
+                           : strcmp(reason, "content_filter") == 0  ? "content_filter"
+                                                                    : "other");
 }
 
-void responses_answer(struct model_call *call, tn_value json) {
+void openai_responses_answer(struct model_call *call, tn_value json) {
     if (tn.value->kind(json) != TN_OBJECT || tn.value->kind(tn.value->get(json, "output")) != TN_ARRAY) {
         if (tn.value->kind(tn.value->get(json, "error")) > TN_NULL)
-            model_error(call, json);
+            model_fail_service(call, json);
         else
-            model_invalid(call, "an answer without `output`");
+            model_fail_response(call, "an answer without `output`");
         return;
     }
-    read_response(call, json);
+    responses_read(call, json);
 }
 
 /* ---- Events ---- */
 
-static void on_added(struct model_call *call, tn_value event) {
+static void responses_on_added(struct model_call *call, tn_value event) {
     tn_value item = tn.value->get(event, "item");
-    ((struct openai_call *)call->own)->said = true;
-    model_part_end(call);
-    if (strcmp(tn_get_text(item, "type", ""), "function_call") == 0) read_call(call, place_of(event), item, false);
+    ((struct openai_call *)call->provider_data)->received = true;
+    model_end_part(call);
+    if (strcmp(tn_get_text(item, "type", ""), "function_call") == 0)
+        responses_read_call_item(call, responses_event_index(event), item, false);
 }
 
-static void on_done(struct model_call *call, tn_value event) {
-    read_item(call, place_of(event), tn.value->get(event, "item"));
+static void responses_on_done(struct model_call *call, tn_value event) {
+    responses_read_item(call, responses_event_index(event), tn.value->get(event, "item"));
 }
 
-static void on_text(struct model_call *call, tn_value event) {
-    ((struct openai_call *)call->own)->text_at = place_of(event) + 1;
-    model_text(call, tn.value->get(event, "delta"));
+static void responses_on_text(struct model_call *call, tn_value event) {
+    ((struct openai_call *)call->provider_data)->text_at = responses_event_index(event) + 1;
+    model_add_text(call, tn.value->get(event, "delta"));
 }
 
-static void on_refusal(struct model_call *call, tn_value event) {
-    ((struct openai_call *)call->own)->text_at = place_of(event) + 1;
-    model_refusal(call, tn.value->get(event, "delta"));
+static void responses_on_refusal(struct model_call *call, tn_value event) {
+    ((struct openai_call *)call->provider_data)->text_at = responses_event_index(event) + 1;
+    model_add_refusal(call, tn.value->get(event, "delta"));
 }
 
-static void on_reasoning(struct model_call *call, tn_value event) {
-    ((struct openai_call *)call->own)->reasoning_at = place_of(event) + 1;
-    model_reasoning(call, tn.value->get(event, "delta"));
+static void responses_on_reasoning(struct model_call *call, tn_value event) {
+    ((struct openai_call *)call->provider_data)->reasoning_at = responses_event_index(event) + 1;
+    model_add_reasoning(call, tn.value->get(event, "delta"));
 }
 
-static void on_part(struct model_call *call, tn_value event) {
+static void responses_on_part(struct model_call *call, tn_value event) {
     (void)event;
-    model_part_end(call);
+    model_end_part(call);
 }
 
-static void on_arguments(struct model_call *call, tn_value event) {
-    int64_t place = place_of(event);
-    uint64_t before = model_tool_calls(call);
-    if (((struct openai_call *)call->own)->wrapper == place + 1) return;
-    model_tool_call(call, place, NULL, NULL, tn.value->get(event, "delta"));
-    if (model_tool_calls(call) != before)
-        model_invalid(call, "arguments of a tool call that has not begun (output %lld)", (long long)place);
+static void responses_on_arguments(struct model_call *call, tn_value event) {
+    int64_t index = responses_event_index(event);
+    uint64_t before = model_count_tool_calls(call);
+    if (((struct openai_call *)call->provider_data)->parallel_index == index + 1) return;
+    model_add_tool_call(call, index, NULL, NULL, tn.value->get(event, "delta"));
+    if (model_count_tool_calls(call) != before)
+        model_fail_response(call, "arguments of a tool call that has not started (output %lld)", (long long)index);
 }
 
-static void on_response(struct model_call *call, tn_value event) {
-    read_response(call, tn.value->get(event, "response"));
-    model_done(call);
+static void responses_on_response(struct model_call *call, tn_value event) {
+    responses_read(call, tn.value->get(event, "response"));
+    model_end_stream(call);
 }
 
-static void on_error(struct model_call *call, tn_value event) { model_error(call, event); }
+static void responses_on_error(struct model_call *call, tn_value event) { model_fail_service(call, event); }
 
 static const struct {
     const char *type;
     void (*read)(struct model_call *call, tn_value event);
 } events[] = {
-    {"response.output_item.added", on_added},
-    {"response.output_item.done", on_done},
-    {"response.content_part.added", on_part},
-    {"response.content_part.done", on_part},
-    {"response.output_text.delta", on_text},
-    {"response.refusal.delta", on_refusal},
-    {"response.reasoning_summary_part.added", on_part},
-    {"response.reasoning_summary_text.delta", on_reasoning},
-    {"response.reasoning_text.delta", on_reasoning},
-    {"response.function_call_arguments.delta", on_arguments},
-    {"response.completed", on_response},
-    {"response.incomplete", on_response},
-    {"response.failed", on_response},
-    {"error", on_error},
+    {"response.output_item.added", responses_on_added},
+    {"response.output_item.done", responses_on_done},
+    {"response.content_part.added", responses_on_part},
+    {"response.content_part.done", responses_on_part},
+    {"response.output_text.delta", responses_on_text},
+    {"response.refusal.delta", responses_on_refusal},
+    {"response.reasoning_summary_part.added", responses_on_part},
+    {"response.reasoning_summary_text.delta", responses_on_reasoning},
+    {"response.reasoning_text.delta", responses_on_reasoning},
+    {"response.function_call_arguments.delta", responses_on_arguments},
+    {"response.completed", responses_on_response},
+    {"response.incomplete", responses_on_response},
+    {"response.failed", responses_on_response},
+    {"error", responses_on_error},
 };
 
-void responses_event(struct model_call *call, const char *name, tn_value json) {
-    struct openai_call *own = call->own;
-    if (json == NULL) return; /* "[DONE]", of some gateways */
+void openai_responses_event(struct model_call *call, const char *name, tn_value json) {
+    struct openai_call *state = call->provider_data;
+    if (json == NULL) return; /* "[DONE]", which some gateways send */
     const char *type = tn_get_text(json, "type", name);
-    int64_t number = tn_get_int(json, "sequence_number", own->sequence);
-    if (number < own->sequence) {
-        model_invalid(call, "event %lld after event %lld", (long long)number, (long long)own->sequence);
+    int64_t number = tn_get_int(json, "sequence_number", state->sequence);
+    if (number < state->sequence) {
+        model_fail_response(call, "event %lld after event %lld", (long long)number, (long long)state->sequence);
         return;
     }
-    own->sequence = number;
-    if (model_finished(call)) return;
+    state->sequence = number;
+    if (model_is_finished(call)) return;
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
         if (strcmp(events[i].type, type) == 0) events[i].read(call, json);
 }

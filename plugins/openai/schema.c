@@ -1,23 +1,23 @@
 /*
- * schema.c - structured output: which JSON Schemas the service can hold its answer to.
+ * schema.c - structured output: decides whether the service can enforce a JSON Schema.
  *
- * "strict" output is made with a grammar, which knows a part of JSON Schema: closed objects whose members are all
- * required, and no combinations but anyOf. A schema outside of that is sent without strict: the model then tries to fit
- * it, and whoever asked validates.
+ * "strict" output uses a grammar that supports a subset of JSON Schema: objects with `additionalProperties: false`
+ * whose members are all required, and no combinations except anyOf. Other schemas are sent without strict: the model
+ * tries to follow them, and the caller validates the answer.
  */
 #include "openai.h"
 
-#define DEPTH_MAX    10 /* the service's bounds */
-#define PROPERTY_MAX 5000
+#define SCHEMA_DEPTH_MAX      10 /* limits of the service */
+#define SCHEMA_PROPERTIES_MAX 5000
 
-struct looked {
+struct totals {
     uint32_t depth;
     uint64_t properties;
 };
 
-static bool fits(tn_value schema, struct looked *looked);
+static bool schema_check_strict(tn_value schema, struct totals *totals);
 
-static bool known(const char *keyword) {
+static bool schema_keyword_is_known(const char *keyword) {
     static const char *const words[] = {"type",
                                         "properties",
                                         "required",
@@ -48,17 +48,17 @@ static bool known(const char *keyword) {
     return false;
 }
 
-static bool all_fit(tn_value schemas, struct looked *looked) {
+static bool schema_check_list_strict(tn_value schemas, struct totals *totals) {
     bool object = tn.value->kind(schemas) == TN_OBJECT;
     for (uint64_t i = 0, count = tn.value->count(schemas); i < count; i++) {
         tn_value key = NULL, schema = tn.value->at(schemas, i);
         if (object) (void)tn.value->entry(schemas, i, &key, &schema);
-        if (!fits(schema, looked)) return false;
+        if (!schema_check_strict(schema, totals)) return false;
     }
     return true;
 }
 
-static bool is_object(tn_value schema) {
+static bool schema_is_object(tn_value schema) {
     tn_value type = tn.value->get(schema, "type");
     for (uint64_t i = 0; i < tn.value->count(type); i++)
         if (strcmp(tn_chars(tn.value->at(type, i), NULL) != NULL ? tn_chars(tn.value->at(type, i), NULL) : "",
@@ -67,8 +67,8 @@ static bool is_object(tn_value schema) {
     return strcmp(tn_get_text(schema, "type", ""), "object") == 0 || tn.value->get(schema, "properties") != NULL;
 }
 
-/* Closed, and every member required. */
-static bool closed(tn_value schema) {
+/* True if the object is closed and every member is required. */
+static bool schema_is_closed(tn_value schema) {
     tn_value properties = tn.value->get(schema, "properties"), required = tn.value->get(schema, "required");
     int32_t more = 1;
     if (tn.value->as_bool(tn.value->get(schema, "additionalProperties"), &more) != TN_OK || more) return false;
@@ -83,27 +83,31 @@ static bool closed(tn_value schema) {
     return true;
 }
 
-static bool fits(tn_value schema, struct looked *looked) {
-    if (tn.value->kind(schema) != TN_OBJECT || looked->depth >= DEPTH_MAX) return false;
-    looked->properties += tn.value->count(tn.value->get(schema, "properties"));
-    if (looked->properties > PROPERTY_MAX) return false;
+static bool schema_check_strict(tn_value schema, struct totals *totals) {
+    if (tn.value->kind(schema) != TN_OBJECT || totals->depth >= SCHEMA_DEPTH_MAX) return false;
+    totals->properties += tn.value->count(tn.value->get(schema, "properties"));
+    if (totals->properties > SCHEMA_PROPERTIES_MAX) return false;
     for (uint64_t i = 0, count = tn.value->count(schema); i < count; i++) {
         tn_value key, value;
-        if (tn.value->entry(schema, i, &key, &value) != TN_OK || !known(tn_chars(key, NULL))) return false;
+        if (tn.value->entry(schema, i, &key, &value) != TN_OK || !schema_keyword_is_known(tn_chars(key, NULL)))
+            return false;
     }
-    if (is_object(schema) && !closed(schema)) return false;
+    if (schema_is_object(schema) && !schema_is_closed(schema)) return false;
     tn_value items = tn.value->get(schema, "items");
-    looked->depth++;
-    bool all = all_fit(tn.value->get(schema, "properties"), looked) &&
-               all_fit(tn.value->get(schema, "anyOf"), looked) && all_fit(tn.value->get(schema, "$defs"), looked) &&
-               all_fit(tn.value->get(schema, "definitions"), looked) && (items == NULL || fits(items, looked));
-    looked->depth--;
+    totals->depth++;
+    bool all = schema_check_list_strict(tn.value->get(schema, "properties"), totals) &&
+               schema_check_list_strict(tn.value->get(schema, "anyOf"), totals) &&
+               schema_check_list_strict(tn.value->get(schema, "$defs"), totals) &&
+               schema_check_list_strict(tn.value->get(schema, "definitions"), totals) &&
+               (items == NULL || schema_check_strict(items, totals));
+    totals->depth--;
     return all;
 }
 
-bool openai_schema_strict(tn_value schema) {
-    struct looked looked = {0, 0};
-    return is_object(schema) && fits(schema, &looked);
+/* True if every object of the schema is closed and has all members required, so that the service can enforce it. */
+static bool openai_schema_is_strict(tn_value schema) {
+    struct totals totals = {0, 0};
+    return schema_is_object(schema) && schema_check_strict(schema, &totals);
 }
 
 void openai_put_format(const struct model_call *call, tn_builder *builder) {
@@ -118,5 +122,5 @@ void openai_put_format(const struct model_call *call, tn_builder *builder) {
     name[used] = '\0';
     tn_put_text(builder, "name", used > 0 ? name : "answer");
     tn_put(builder, "schema", call->schema);
-    tn_put_bool(builder, "strict", openai_schema_strict(call->schema));
+    tn_put_bool(builder, "strict", openai_schema_is_strict(call->schema));
 }

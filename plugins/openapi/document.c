@@ -1,12 +1,12 @@
 /*
- * document.c - a description's files, and what references in them lead to.
+ * document.c - the files of a description, and the resolution of references.
  */
 #include "document.h"
 #include "yaml_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-static void say(const char *path, const char *what) {
+static void log_document_error(const char *path, const char *what) {
     char message[1024];
     (void)snprintf(message, sizeof(message), "%s: %s", path, what);
     tn.core->log(tn.host, TN_LOG_ERROR, message);
@@ -14,23 +14,24 @@ static void say(const char *path, const char *what) {
 
 /* ---- Files ---- */
 
-static char *copy(const char *text, size_t length) {
-    char *made = tn.core->alloc(tn.host, length + 1);
-    if (made == NULL) return NULL;
-    memcpy(made, text, length);
-    made[length] = 0;
-    return made;
+static char *copy_string(const char *text, size_t length) {
+    char *result = tn.core->alloc(tn.host, length + 1);
+    if (result == NULL) return NULL;
+    memcpy(result, text, length);
+    result[length] = 0;
+    return result;
 }
 
-/* The file, read when it is first asked for; one that cannot be read is kept as well, and told once. */
-static const struct document *open_document(struct documents *documents, const char *path) {
+/* Returns the file, which is read at the first use. A file that cannot be read is also kept, so that it is reported
+ * once. */
+static const struct document *document_open(struct documents *documents, const char *path) {
     struct document *document;
     for (document = documents->first; document != NULL; document = document->next)
         if (strcmp(document->path, path) == 0) return document;
     if (documents->count >= DOCUMENT_FILES_MAX) return NULL;
     document = tn.core->alloc(tn.host, sizeof(*document));
     if (document == NULL) return NULL;
-    *document = (struct document){documents->first, copy(path, strlen(path)), NULL, documents->count};
+    *document = (struct document){documents->first, copy_string(path, strlen(path)), NULL, documents->count};
     if (document->path == NULL) {
         tn.core->release(tn.host, document);
         return NULL;
@@ -41,9 +42,9 @@ static const struct document *open_document(struct documents *documents, const c
     return document;
 }
 
-bool documents_open(struct documents *documents, const char *path, struct place *root) {
-    const struct document *document = open_document(documents, path);
-    *root = (struct place){document, document != NULL ? document->root : NULL};
+bool documents_open(struct documents *documents, const char *path, struct document_node *root) {
+    const struct document *document = document_open(documents, path);
+    *root = (struct document_node){document, document != NULL ? document->root : NULL};
     return root->value != NULL;
 }
 
@@ -60,8 +61,8 @@ void documents_finish(struct documents *documents) {
 
 /* ---- References ---- */
 
-/* One part of a JSON Pointer in a fragment: percent-decoded, then ~1 and ~0. */
-static bool decode(struct text *out, const char *part, size_t length) {
+/* Decodes one segment of a JSON Pointer in a fragment: percent-encoding, then ~1 and ~0. */
+static bool decode_pointer_segment(struct tn_text_buffer *out, const char *part, size_t length) {
     for (size_t i = 0; i < length; i++) {
         char c = part[i], code[3] = {0};
         if (c == '%' && i + 2 < length) {
@@ -72,69 +73,71 @@ static bool decode(struct text *out, const char *part, size_t length) {
             i += 2;
         }
         if (c == '~' && i + 1 < length && (part[i + 1] == '0' || part[i + 1] == '1')) c = part[++i] == '0' ? '~' : '/';
-        text_add(out, &c, 1);
+        tn_text_append_n(out, &c, 1);
     }
-    return !out->failed;
+    return out->status == TN_OK;
 }
 
-static tn_value step(tn_value value, const char *name) {
+static tn_value resolve_segment(tn_value value, const char *name) {
     char *end;
     if (tn.value->kind(value) != TN_ARRAY) return tn.value->get(value, name);
     unsigned long index = strtoul(name, &end, 10);
     return *name != 0 && *end == 0 ? tn.value->at(value, index) : NULL;
 }
 
-static tn_value follow(tn_value value, const char *pointer) {
+static tn_value follow_reference(tn_value value, const char *pointer) {
     while (value != NULL && *pointer == '/') {
         size_t length = strcspn(++pointer, "/");
-        struct text name = {.limit = 4096};
-        value = decode(&name, pointer, length) ? step(value, text_chars(&name)) : NULL;
-        text_free(&name);
+        struct tn_text_buffer name = {.limit = 4096};
+        value = decode_pointer_segment(&name, pointer, length) ? resolve_segment(value, tn_text_chars(&name)) : NULL;
+        tn_text_free(&name);
         pointer += length;
     }
     return *pointer == 0 ? value : NULL;
 }
 
-static const struct document *beside(struct documents *documents, const struct document *from, const char *name,
-                                     size_t length) {
+static const struct document *document_sibling_path(struct documents *documents, const struct document *from,
+                                                    const char *name, size_t length) {
     const char *slash = strrchr(from->path, '/');
-    struct text path = {.limit = 4096};
+    struct tn_text_buffer path = {.limit = 4096};
     if (length == 0) return from;
     if (length > 8 && (strncmp(name, "http://", 7) == 0 || strncmp(name, "https://", 8) == 0)) return NULL;
-    if (name[0] != '/' && slash != NULL) text_add(&path, from->path, (uint64_t)(slash - from->path + 1));
-    (void)decode(&path, name, length);
-    const struct document *found = path.failed ? NULL : open_document(documents, text_chars(&path));
-    text_free(&path);
+    if (name[0] != '/' && slash != NULL) tn_text_append_n(&path, from->path, (uint64_t)(slash - from->path + 1));
+    (void)decode_pointer_segment(&path, name, length);
+    const struct document *found = path.status != TN_OK ? NULL : document_open(documents, tn_text_chars(&path));
+    tn_text_free(&path);
     return found;
 }
 
-struct place place_target(struct documents *documents, struct place place, const char *reference) {
+struct document_node node_follow_reference(struct documents *documents, struct document_node node,
+                                           const char *reference) {
     size_t length = strcspn(reference, "#");
-    const struct document *document = beside(documents, place.document, reference, length);
-    struct place found = {document, document != NULL ? document->root : NULL};
-    if (found.value != NULL && reference[length] == '#') found.value = follow(found.value, reference + length + 1);
+    const struct document *document = document_sibling_path(documents, node.document, reference, length);
+    struct document_node found = {document, document != NULL ? document->root : NULL};
+    if (found.value != NULL && reference[length] == '#')
+        found.value = follow_reference(found.value, reference + length + 1);
     if (found.value == NULL) {
         char message[512];
-        (void)snprintf(message, sizeof(message), "the reference `%.300s` leads nowhere%s", reference,
+        (void)snprintf(message, sizeof(message), "the reference `%.300s` has no target%s", reference,
                        strncmp(reference, "http", 4) == 0 ? ": references to the network are not followed" : "");
-        say(place.document->path, message);
+        log_document_error(node.document->path, message);
     }
     return found;
 }
 
-struct place place_resolve(struct documents *documents, struct place place) {
-    for (uint32_t i = 0; i < DOCUMENT_REFS_MAX && place.value != NULL; i++) {
-        const char *reference = tn_chars(tn.value->get(place.value, "$ref"), NULL);
-        if (reference == NULL) return place;
-        place = place_target(documents, place, reference);
+struct document_node node_resolve(struct documents *documents, struct document_node node) {
+    for (uint32_t i = 0; i < DOCUMENT_REFS_MAX && node.value != NULL; i++) {
+        const char *reference = tn_chars(tn.value->get(node.value, "$ref"), NULL);
+        if (reference == NULL) return node;
+        node = node_follow_reference(documents, node, reference);
     }
-    return (struct place){place.document, NULL};
+    return (struct document_node){node.document, NULL};
 }
 
-struct place place_get(struct documents *documents, struct place place, const char *key) {
-    return place_resolve(documents, (struct place){place.document, tn.value->get(place.value, key)});
+struct document_node node_get(struct documents *documents, struct document_node node, const char *key) {
+    return node_resolve(documents, (struct document_node){node.document, tn.value->get(node.value, key)});
 }
 
-struct place place_at(struct documents *documents, struct place place, uint64_t index) {
-    return place_resolve(documents, (struct place){place.document, tn.value->at(place.value, index)});
+struct document_node node_get_item(struct documents *documents, struct document_node node, uint64_t index) {
+    return node_resolve(documents, (struct document_node){node.document, tn.value->at(node.value, index)});
 }

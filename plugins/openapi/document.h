@@ -1,27 +1,27 @@
 /*
- * document.h - a description's files (../rest/yaml_file.h), and what `$ref` leads to, in them and in files beside.
+ * document.h - the files of a description (../rest/yaml_file.h), and the targets of `$ref` in them.
  *
  *     struct documents documents = {0};
- *     struct place root;
+ *     struct document_node root;
  *     if (documents_open(&documents, "/etc/acme/api.yaml", &root)) …
- *     struct place schema = place_get(&documents, root, "components");     // references are followed
+ *     struct document_node schema = node_get(&documents, root, "components");     // references are followed
  *     documents_finish(&documents);
  *
- * Places borrow from the documents. A reference may name a file by a path relative to the file that it stands in; it
- * never goes to the network. What is wrong is logged, once, with the file's name.
+ * Nodes borrow from the documents. A reference may name a file by a path relative to its own file. References to the
+ * network are not followed. Each error is logged once, with the file's name.
  */
 #ifndef TENON_PLUGINS_OPENAPI_DOCUMENT_H
 #define TENON_PLUGINS_OPENAPI_DOCUMENT_H
 
-#include "text.h"
+#include "encode.h"
 
-#define DOCUMENT_FILES_MAX 256u /* of one description */
-#define DOCUMENT_REFS_MAX  64u  /* references that lead to references */
+#define DOCUMENT_FILES_MAX 256u /* per description */
+#define DOCUMENT_REFS_MAX  64u  /* references to references */
 
 struct document {
     struct document *next;
     char *path;
-    tn_value root; /* NULL: it cannot be read */
+    tn_value root; /* NULL: the file cannot be read */
     uint32_t number;
 };
 
@@ -30,21 +30,22 @@ struct documents {
     uint32_t count;
 };
 
-/* A value and the file that it stands in, which its references start from. value NULL: nothing. */
-struct place {
+/* A value and its file, which relative references start from. `value` is NULL if there is no value. */
+struct document_node {
     const struct document *document;
     tn_value value;
 };
 
-bool documents_open(struct documents *documents, const char *path, struct place *root);
+bool documents_open(struct documents *documents, const char *path, struct document_node *root);
 void documents_finish(struct documents *documents);
 
-/* Follows `$ref`s until there is none; nothing where one leads nowhere, which is logged. */
-struct place place_resolve(struct documents *documents, struct place place);
-/* Where a reference of this place leads, without following what is there. */
-struct place place_target(struct documents *documents, struct place place, const char *reference);
-/* A member, resolved; an item, resolved. */
-struct place place_get(struct documents *documents, struct place place, const char *key);
-struct place place_at(struct documents *documents, struct place place, uint64_t index);
+/* Follows `$ref` until a value without one. A reference without a target is logged; the result is empty. */
+struct document_node node_resolve(struct documents *documents, struct document_node node);
+/* Returns the target of a reference, without following `$ref` in it. */
+struct document_node node_follow_reference(struct documents *documents, struct document_node node,
+                                           const char *reference);
+/* A member or an item, resolved. */
+struct document_node node_get(struct documents *documents, struct document_node node, const char *key);
+struct document_node node_get_item(struct documents *documents, struct document_node node, uint64_t index);
 
 #endif

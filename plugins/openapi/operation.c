@@ -1,5 +1,5 @@
 /*
- * operation.c - from the description of an operation to a component's manifest.
+ * operation.c - converts the description of an operation to a component's manifest.
  */
 #include "operation.h"
 #include "schema.h"
@@ -14,16 +14,16 @@
 static const char *const ins[] = {
     [IN_PATH] = "path", [IN_QUERY] = "query", [IN_HEADER] = "header", [IN_COOKIE] = "cookie"};
 
-static bool read_in(const char *word, enum place_in *in) {
+static bool read_in(const char *word, enum parameter_location *in) {
     for (int i = IN_PATH; i <= IN_COOKIE; i++) {
         if (strcmp(word, ins[i]) != 0) continue;
-        *in = (enum place_in)i;
+        *in = (enum parameter_location)i;
         return true;
     }
     return false;
 }
 
-static enum style read_style(enum place_in in, const char *word) {
+static enum style read_style(enum parameter_location in, const char *word) {
     static const struct {
         const char *word;
         enum style style;
@@ -35,14 +35,14 @@ static enum style read_style(enum place_in in, const char *word) {
     return in == IN_QUERY || in == IN_COOKIE ? STYLE_FORM : STYLE_SIMPLE;
 }
 
-static int32_t truth(tn_value object, const char *key, int32_t otherwise) {
+static int32_t operation_read_bool(tn_value object, const char *key, int32_t otherwise) {
     int32_t found = otherwise;
     (void)tn.value->as_bool(tn.value->get(object, key), &found);
     return found;
 }
 
-/* OpenAPI leaves these to other members of an operation. */
-static bool is_ignored(enum place_in in, const char *name) {
+/* OpenAPI defines these headers by other members of an operation. */
+static bool is_ignored_header(enum parameter_location in, const char *name) {
     static const char *const names[] = {"accept", "content-type", "authorization"};
     for (size_t i = 0; in == IN_HEADER && i < sizeof(names) / sizeof(names[0]); i++)
         if (strcasecmp(name, names[i]) == 0) return true;
@@ -55,27 +55,26 @@ static const struct parameter *find_property(const struct operation *operation, 
     return NULL;
 }
 
-/* The name itself, or with its place behind it where another place has the name too. */
-static tn_value property_of(const struct operation *operation, const char *name, enum place_in in) {
+/* Returns the name, or NAME_IN (id_query) if a parameter at another location has the same name. */
+static tn_value add_property(const struct operation *operation, const char *name, enum parameter_location in) {
     if (find_property(operation, name) == NULL) return tn_text(name);
-    struct text property = {.limit = 1024};
-    text_put(&property, name);
-    text_put(&property, "_");
-    text_put(&property, ins[in]);
-    return text_finish(&property);
+    struct tn_text_buffer property = {.limit = 1024};
+    tn_text_append(&property, name);
+    tn_text_append(&property, "_");
+    tn_text_append(&property, ins[in]);
+    return tn_text_finish(&property);
 }
 
-/* The schema of a parameter: its own, or that of its one content. */
-static struct place schema_of(struct reading *reading, struct place parameter, bool *json) {
-    struct place schema = {parameter.document, tn.value->get(parameter.value, "schema")};
+/* Returns the schema of a parameter: its `schema`, or that of its only `content`. */
+static struct document_node parameter_schema(struct document_node parameter, bool *json) {
+    struct document_node schema = {parameter.document, tn.value->get(parameter.value, "schema")};
     tn_value content = tn.value->get(parameter.value, "content"), key, value;
     *json = schema.value == NULL && tn.value->entry(content, 0, &key, &value) == TN_OK;
-    if (*json) schema = (struct place){parameter.document, tn.value->get(value, "schema")};
-    (void)reading;
+    if (*json) schema = (struct document_node){parameter.document, tn.value->get(value, "schema")};
     return schema;
 }
 
-/* Puts a schema with a description of its own where it has none. */
+/* Puts a schema; adds `description` if the schema has none. */
 static void put_described(tn_builder *out, const char *key, tn_value schema, const char *description) {
     if (description != NULL && *description != 0 && tn.value->kind(schema) == TN_OBJECT &&
         tn.value->get(schema, "description") == NULL && tn.value->get(schema, "$ref") == NULL) {
@@ -87,57 +86,59 @@ static void put_described(tn_builder *out, const char *key, tn_value schema, con
     }
 }
 
-struct making {
-    struct reading *reading;
+/* The schema of an operation's arguments while it is being built. */
+struct schema_inputs {
+    struct service_reader *reader;
     struct operation *operation;
     struct schema_maker maker;
     tn_builder *properties, *required;
 };
 
-static bool leave_out(const struct operation *operation, const char *why) {
-    service_say(operation->service, TN_LOG_WARN, "%s %s is left out: %s", tn_chars(operation->method, NULL),
+static bool log_omitted(const struct operation *operation, const char *why) {
+    service_log(operation->service, TN_LOG_WARN, "%s %s is left out: %s", tn_chars(operation->method, NULL),
                 tn_chars(operation->path, NULL), why);
     return false;
 }
 
-static bool add_parameter(struct making *making, struct place place) {
-    struct operation *operation = making->operation;
-    const char *name = tn_get_text(place.value, "name", ""), *where = tn_get_text(place.value, "in", "");
-    enum place_in in;
+static bool operation_add_parameter(struct schema_inputs *inputs, struct document_node node) {
+    struct operation *operation = inputs->operation;
+    const char *name = tn_get_text(node.value, "name", ""), *where = tn_get_text(node.value, "in", "");
+    enum parameter_location in;
     if (*name == 0 || !read_in(where, &in))
-        return leave_out(operation, "a parameter has no `name`, or `in` is none of path, query, header and cookie");
-    for (uint32_t i = 0; i < operation->count; i++) /* an operation's own comes first, and hides its path's */
+        return log_omitted(operation, "a parameter has no `name`, or its `in` is not path, query, header or cookie");
+    for (uint32_t i = 0; i < operation->count;
+         i++) /* an operation's own parameters come first and override its path's */
         if (operation->parameters[i].in == in && strcmp(tn_chars(operation->parameters[i].name, NULL), name) == 0)
             return true;
-    if (is_ignored(in, name)) return true;
-    if (operation->count >= PARAMETERS_MAX) return leave_out(operation, "it has too many parameters");
-    struct parameter parameter = {.name = tn_text(name), .property = property_of(operation, name, in), .in = in};
-    parameter.style = read_style(in, tn_get_text(place.value, "style", ""));
-    parameter.explode = truth(place.value, "explode", parameter.style == STYLE_FORM) != 0;
-    parameter.reserved = truth(place.value, "allowReserved", 0) != 0;
-    struct place schema = schema_of(making->reading, place, &parameter.json);
+    if (is_ignored_header(in, name)) return true;
+    if (operation->count >= PARAMETERS_MAX) return log_omitted(operation, "the operation has too many parameters");
+    struct parameter parameter = {.name = tn_text(name), .property = add_property(operation, name, in), .in = in};
+    parameter.style = read_style(in, tn_get_text(node.value, "style", ""));
+    parameter.explode = operation_read_bool(node.value, "explode", parameter.style == STYLE_FORM) != 0;
+    parameter.reserved = operation_read_bool(node.value, "allowReserved", 0) != 0;
+    struct document_node schema = parameter_schema(node, &parameter.json);
     operation->parameters[operation->count++] = parameter;
-    tn_value converted = schema.value != NULL ? schema_convert(&making->maker, schema) : tn_bool(1);
-    put_described(making->properties, tn_chars(parameter.property, NULL), converted,
-                  tn_get_text(place.value, "description", NULL));
+    tn_value converted = schema.value != NULL ? schema_convert(&inputs->maker, schema) : tn_bool(1);
+    put_described(inputs->properties, tn_chars(parameter.property, NULL), converted,
+                  tn_get_text(node.value, "description", NULL));
     tn_release(converted);
-    if (in == IN_PATH || truth(place.value, "required", 0)) tn_put(making->required, NULL, parameter.property);
+    if (in == IN_PATH || operation_read_bool(node.value, "required", 0))
+        tn_put(inputs->required, NULL, parameter.property);
     return true;
 }
 
-static bool add_parameters(struct making *making, struct place list) {
+static bool operation_add_parameters(struct schema_inputs *inputs, struct document_node list) {
     for (uint64_t i = 0, count = tn.value->count(list.value); i < count; i++) {
-        struct place place = place_at(&making->reading->documents, list, i);
-        if (place.value == NULL)
-            return leave_out(making->operation, "what is to be a parameter is a reference that leads nowhere");
-        if (!add_parameter(making, place)) return false;
+        struct document_node node = node_get_item(&inputs->reader->documents, list, i);
+        if (node.value == NULL) return log_omitted(inputs->operation, "a parameter is a reference without a target");
+        if (!operation_add_parameter(inputs, node)) return false;
     }
     return true;
 }
 
 /* ---- The body ---- */
 
-static int32_t rank(const char *media_type) {
+static int32_t media_type_rank(const char *media_type) {
     size_t length = strcspn(media_type, ";");
     if (strncmp(media_type, "application/json", 16) == 0) return 0;
     if (length > 5 && strncmp(media_type + length - 5, "+json", 5) == 0) return 1;
@@ -147,133 +148,131 @@ static int32_t rank(const char *media_type) {
     return 5;
 }
 
-static void add_body(struct making *making, struct place body) {
-    struct operation *operation = making->operation;
-    struct place content = place_get(&making->reading->documents, body, "content");
+static void operation_add_body(struct schema_inputs *inputs, struct document_node body) {
+    struct operation *operation = inputs->operation;
+    struct document_node content = node_get(&inputs->reader->documents, body, "content");
     tn_value best = NULL, best_type = NULL;
     for (uint64_t i = 0, count = tn.value->count(content.value); i < count; i++) {
         tn_value type, media;
         if (tn.value->entry(content.value, i, &type, &media) != TN_OK) break;
-        if (best_type != NULL && rank(tn_chars(type, NULL)) >= rank(tn_chars(best_type, NULL))) continue;
+        if (best_type != NULL && media_type_rank(tn_chars(type, NULL)) >= media_type_rank(tn_chars(best_type, NULL)))
+            continue;
         best = media;
         best_type = type;
     }
     if (best_type == NULL) return;
     operation->body.property = tn_text(find_property(operation, "body") == NULL ? "body" : "request_body");
-    operation->body.required = truth(body.value, "required", 0) != 0;
+    operation->body.required = operation_read_bool(body.value, "required", 0) != 0;
     const char *type = tn_chars(best_type, NULL);
-    /* A range of types: some one of them. */
+    /* A media type range: choose one type of it. */
     operation->body.media_type = strchr(type, '*') != NULL ? tn_text("application/octet-stream") : tn_retain(best_type);
-    struct place schema = {content.document, tn.value->get(best, "schema")};
-    tn_value converted = schema.value != NULL && rank(type) < 5 ? schema_convert(&making->maker, schema) : NULL;
+    struct document_node schema = {content.document, tn.value->get(best, "schema")};
+    tn_value converted =
+        schema.value != NULL && media_type_rank(type) < 5 ? schema_convert(&inputs->maker, schema) : NULL;
     if (converted == NULL) {
-        /* Bytes, as base64: what a model can write. */
+        /* Bytes are base64, which a model can write. */
         static const char base64[] = "{\"type\": \"string\", \"contentEncoding\": \"base64\"}", any[] = "true";
-        bool bytes = rank(type) == 5;
+        bool bytes = media_type_rank(type) == 5;
         (void)tn.value->from_json(bytes ? base64 : any, bytes ? sizeof(base64) - 1 : 4, &converted);
     }
-    put_described(making->properties, tn_chars(operation->body.property, NULL), converted,
+    put_described(inputs->properties, tn_chars(operation->body.property, NULL), converted,
                   tn_get_text(body.value, "description", NULL));
     tn_release(converted);
-    if (operation->body.required) tn_put(making->required, NULL, operation->body.property);
+    if (operation->body.required) tn_put(inputs->required, NULL, operation->body.property);
 }
 
 /* ---- Names ---- */
 
-/* What a component's id may have, the rest as `_`; a part after a dot begins with a letter or a digit. */
-static void put_id(struct text *out, const char *name) {
+/* Replaces characters that a component's id cannot have by `_`; a part after a dot starts with a letter or a digit. */
+static void put_operation_id(struct tn_text_buffer *out, const char *name) {
     bool fresh = true;
     for (; *name != 0 && out->length < 180; name++) {
         bool plain = isalnum((unsigned char)*name) != 0;
         if (plain || (!fresh && (*name == '_' || *name == '-')))
-            text_add(out, name, 1);
-        else if (!fresh && out->data[out->length - 1] != '_')
-            text_put(out, "_");
+            tn_text_append_n(out, name, 1);
+        else if (!fresh && out->bytes[out->length - 1] != '_')
+            tn_text_append(out, "_");
         fresh = fresh && !plain;
     }
-    while (out->length > 0 && out->data[out->length - 1] == '_') out->data[--out->length] = 0;
+    while (out->length > 0 && out->bytes[out->length - 1] == '_') out->bytes[--out->length] = 0;
 }
 
-static tn_value id_of(const struct operation *operation, tn_value place) {
-    const char *given = tn_get_text(place, "operationId", NULL);
-    struct text id = {.limit = 200};
-    text_put(&id, operation->service->name);
-    text_put(&id, ".");
+static tn_value make_tool_id(const struct operation *operation, tn_value node) {
+    const char *operation_id = tn_get_text(node, "operationId", NULL);
+    struct tn_text_buffer id = {.limit = 200};
+    tn_text_append(&id, operation->service->name);
+    tn_text_append(&id, ".");
     uint64_t before = id.length;
-    if (given != NULL) put_id(&id, given);
+    if (operation_id != NULL) put_operation_id(&id, operation_id);
     if (id.length == before) {
-        struct text both = {.limit = 2000};
+        struct tn_text_buffer both = {.limit = 2000};
         const char *method = tn_chars(operation->method, NULL);
         for (; *method != 0; method++) {
             char small = (char)tolower((unsigned char)*method);
-            text_add(&both, &small, 1);
+            tn_text_append_n(&both, &small, 1);
         }
-        text_put(&both, tn_chars(operation->path, NULL));
-        put_id(&id, text_chars(&both));
-        text_free(&both);
+        tn_text_append(&both, tn_chars(operation->path, NULL));
+        put_operation_id(&id, tn_text_chars(&both));
+        tn_text_free(&both);
     }
-    if (id.length == before) text_put(&id, "operation");
-    return text_finish(&id);
+    if (id.length == before) tn_text_append(&id, "operation");
+    return tn_text_finish(&id);
 }
 
 /* One line of at most 200 bytes, cut between characters. */
-static tn_value title_of(const struct operation *operation, tn_value place) {
-    const char *summary = tn_get_text(place, "summary", "");
-    struct text title = {.limit = 600};
+static tn_value operation_make_title(const struct operation *operation, tn_value node) {
+    const char *summary = tn_get_text(node, "summary", "");
+    struct tn_text_buffer title = {.limit = 600};
     if (summary[strspn(summary, " \t\r\n")] == 0) {
-        text_put(&title, tn_chars(operation->method, NULL));
-        text_put(&title, " ");
+        tn_text_append(&title, tn_chars(operation->method, NULL));
+        tn_text_append(&title, " ");
         summary = tn_chars(operation->path, NULL);
     }
     for (size_t i = 0; summary[i] != 0 && summary[i] != '\n' && summary[i] != '\r' && i < 190; i++)
-        text_add(&title, &summary[i], 1);
-    while (title.length > 180 && ((unsigned char)title.data[title.length - 1] & 0x80) != 0)
-        title.data[--title.length] = 0;
-    return text_finish(&title);
+        tn_text_append_n(&title, &summary[i], 1);
+    while (title.length > 180 && ((unsigned char)title.bytes[title.length - 1] & 0x80) != 0)
+        title.bytes[--title.length] = 0;
+    return tn_text_finish(&title);
 }
 
-static tn_value documentation_of(const struct operation *operation, tn_value place) {
-    const char *description = tn_get_text(place, "description", "");
-    uint64_t length = strlen(description);
-    struct text text = {.limit = DOCUMENTATION_MAX + 4096};
-    if (length > DOCUMENTATION_MAX) {
-        length = DOCUMENTATION_MAX;
-        while (length > 0 && ((unsigned char)description[length] & 0xc0) == 0x80) length--;
-    }
-    text_add(&text, description, length);
-    text_put(&text, length > 0 ? "\n\n`" : "`");
-    text_put(&text, tn_chars(operation->method, NULL));
-    text_put(&text, " ");
+static tn_value operation_make_documentation(const struct operation *operation, tn_value node) {
+    const char *description = tn_get_text(node, "description", "");
+    uint64_t length = tn_utf8_cut(description, strlen(description), DOCUMENTATION_MAX);
+    struct tn_text_buffer text = {.limit = DOCUMENTATION_MAX + 4096};
+    tn_text_append_n(&text, description, length);
+    tn_text_append(&text, length > 0 ? "\n\n`" : "`");
+    tn_text_append(&text, tn_chars(operation->method, NULL));
+    tn_text_append(&text, " ");
     uint64_t path = strlen(tn_chars(operation->path, NULL));
-    text_add(&text, tn_chars(operation->path, NULL), path < 2000 ? path : 0);
-    text_put(&text, "`");
-    return text_finish(&text);
+    tn_text_append_n(&text, tn_chars(operation->path, NULL), path < 2000 ? path : 0);
+    tn_text_append(&text, "`");
+    return tn_text_finish(&text);
 }
 
 /* ---- The component ---- */
 
-static void put_effects(tn_builder *out, const struct operation *operation) {
+static void put_operation_effects(tn_builder *out, const struct operation *operation) {
     const char *url = tn_chars(operation->service->base_url, NULL), *method = tn_chars(operation->method, NULL);
     const char *host = strstr(url, "://");
-    struct text effect = {.limit = 900};
+    struct tn_text_buffer effect = {.limit = 900};
     host = host != NULL ? host + 3 : url;
-    text_put(&effect, "network.http:");
-    text_add(&effect, host, strcspn(host, "/?#"));
+    tn_text_append(&effect, "network.http:");
+    tn_text_append_n(&effect, host, strcspn(host, "/?#"));
     tn_put_begin(out, "effects", TN_ARRAY);
-    tn_put_take(out, NULL, text_finish(&effect));
+    tn_put_take(out, NULL, tn_text_finish(&effect));
     if (strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0 || strcmp(method, "DELETE") == 0)
         tn_put_text(out, NULL, "destructive");
     tn.value->end(out);
 }
 
-static tn_value input_of(struct making *making) {
+static tn_value make_input_schema(struct schema_inputs *inputs) {
     tn_builder *out = tn.value->builder();
-    tn_value defs = schema_defs(&making->maker);
+    tn_value defs = schema_make_definitions(&inputs->maker);
     tn_value properties, required;
-    tn.value->end(making->properties);
-    tn.value->end(making->required);
-    properties = tn.value->finish(making->properties);
-    required = tn.value->finish(making->required);
+    tn.value->end(inputs->properties);
+    tn.value->end(inputs->required);
+    properties = tn.value->finish(inputs->properties);
+    required = tn.value->finish(inputs->required);
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "type", "object");
     tn_put_take(out, "properties", properties);
@@ -285,54 +284,56 @@ static tn_value input_of(struct making *making) {
     return tn.value->finish(out);
 }
 
-static tn_value component_of(const struct operation *operation, tn_value place, tn_value input) {
+static tn_value make_tool_component(const struct operation *operation, tn_value node, tn_value input) {
     const char *method = tn_chars(operation->method, NULL);
     tn_builder *out = tn.value->builder();
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "kind", "tool");
     tn_put(out, "id", operation->id);
-    tn_put_take(out, "title", title_of(operation, place));
-    tn_put_take(out, "documentation", documentation_of(operation, place));
+    tn_put_take(out, "title", operation_make_title(operation, node));
+    tn_put_take(out, "documentation", operation_make_documentation(operation, node));
     tn_put_text(out, "style", "async");
-    put_effects(out, operation);
-    /* As HTTP has it (RFC 9110, 9.2.2): twice is as once. */
+    put_operation_effects(out, operation);
+    /* Idempotent methods of HTTP (RFC 9110, 9.2.2). */
     if (strcmp(method, "POST") != 0 && strcmp(method, "PATCH") != 0) tn_put_bool(out, "idempotent", 1);
-    if (truth(place, "deprecated", 0)) tn_put_text(out, "deprecated", "The service's description says so.");
+    if (operation_read_bool(node, "deprecated", 0))
+        tn_put_text(out, "deprecated", "The service's description says so.");
     tn_put(out, "input", input);
     tn.value->end(out);
     return tn.value->finish(out);
 }
 
-void operation_name(const struct reading *reading, struct operation *operation, const char *method, const char *path,
-                    struct place place) {
-    operation->service = reading->service;
+void operation_set_identity(const struct service_reader *reader, struct operation *operation, const char *method,
+                            const char *path, struct document_node node) {
+    operation->service = reader->service;
     operation->method = tn_text(method);
     operation->path = tn_text(path);
-    operation->id = id_of(operation, place.value);
+    operation->id = make_tool_id(operation, node.value);
 }
 
-bool operation_read(struct reading *reading, struct operation *operation, struct place item, struct place place) {
-    struct making making = {.reading = reading, .operation = operation};
+bool operation_read(struct service_reader *reader, struct operation *operation, struct document_node item,
+                    struct document_node node) {
+    struct schema_inputs inputs = {.reader = reader, .operation = operation};
     operation->parameters = tn.core->alloc(tn.host, PARAMETERS_MAX * sizeof(*operation->parameters));
     if (operation->parameters == NULL) return false;
-    schema_init(&making.maker, &reading->documents, reading->old);
-    making.properties = tn.value->builder();
-    making.required = tn.value->builder();
-    tn.value->begin(making.properties, TN_OBJECT);
-    tn.value->begin(making.required, TN_ARRAY);
-    struct place own = place_get(&reading->documents, place, "parameters");
-    struct place shared = place_get(&reading->documents, item, "parameters");
-    struct place body = place_get(&reading->documents, place, "requestBody");
-    bool good = add_parameters(&making, own) && add_parameters(&making, shared);
-    if (good && body.value == NULL && tn.value->get(place.value, "requestBody") != NULL)
-        good = leave_out(operation, "what is to be its body is a reference that leads nowhere");
-    if (good && body.value != NULL) add_body(&making, body);
-    tn_value input = input_of(&making);
-    if (good) operation->component = component_of(operation, place.value, input);
+    schema_init(&inputs.maker, &reader->documents, reader->old);
+    inputs.properties = tn.value->builder();
+    inputs.required = tn.value->builder();
+    tn.value->begin(inputs.properties, TN_OBJECT);
+    tn.value->begin(inputs.required, TN_ARRAY);
+    struct document_node own = node_get(&reader->documents, node, "parameters");
+    struct document_node shared = node_get(&reader->documents, item, "parameters");
+    struct document_node body = node_get(&reader->documents, node, "requestBody");
+    bool good = operation_add_parameters(&inputs, own) && operation_add_parameters(&inputs, shared);
+    if (good && body.value == NULL && tn.value->get(node.value, "requestBody") != NULL)
+        good = log_omitted(operation, "the request body is a reference without a target");
+    if (good && body.value != NULL) operation_add_body(&inputs, body);
+    tn_value input = make_input_schema(&inputs);
+    if (good) operation->component = make_tool_component(operation, node.value, input);
     tn_release(input);
-    reading->nodes += making.maker.nodes;
-    schema_finish(&making.maker);
-    /* Only as much as there is. */
+    reader->nodes += inputs.maker.nodes;
+    schema_finish(&inputs.maker);
+    /* Release the unused memory. */
     uint64_t size = (operation->count > 0 ? operation->count : 1) * sizeof(*operation->parameters);
     struct parameter *fitting = tn.core->resize(tn.host, operation->parameters, size);
     if (fitting != NULL) operation->parameters = fitting;

@@ -1,8 +1,9 @@
 /*
- * operation.h - an Operation Object as a tool: its arguments' schema, its effects, and how they become a request.
+ * operation.h - an Operation Object as a tool: the schema of its arguments, its effects, and their use in a request.
  *
- * Arguments are its parameters by name (one that another place has as well gets the place behind its name, id_query),
- * and `body`. The description's media type is the first of JSON, forms, text and anything else that it offers.
+ * The arguments are the parameters by name, and `body`. If parameters at two locations (path, query, header, cookie)
+ * have the same name, the location is appended to one of them (id_query). The media type of the body is the first
+ * available of JSON, forms, text and any other.
  */
 #ifndef TENON_PLUGINS_OPENAPI_OPERATION_H
 #define TENON_PLUGINS_OPENAPI_OPERATION_H
@@ -10,24 +11,25 @@
 #include "document.h"
 #include "service.h"
 
-struct reading {
+struct service_reader {
     struct documents documents;
     struct service *service;
-    struct place root;
+    struct document_node root;
     bool old;       /* OpenAPI 3.0 */
-    uint32_t nodes; /* of the arguments' schemas made so far */
+    uint32_t nodes; /* values in the schemas of arguments so far */
 };
 
 /*
- * What it is called, and where: fills that much of `operation` (zeroed). operation_finish is due afterwards.
+ * Fills the identity (id, method, path) of `operation`, which is zeroed. The caller calls operation_finish later.
  */
-void operation_name(const struct reading *reading, struct operation *operation, const char *method, const char *path,
-                    struct place place);
+void operation_set_identity(const struct service_reader *reader, struct operation *operation, const char *method,
+                            const char *path, struct document_node node);
 /*
- * Fills the rest of `operation` from the Operation Object `place`, of the Path Item `item`. False: it cannot be a tool,
- * which has been logged.
+ * Fills the rest of `operation` from the Operation Object `node` of the Path Item `item`. Returns false if the
+ * operation cannot be a tool; the reason has been logged.
  */
-bool operation_read(struct reading *reading, struct operation *operation, struct place item, struct place place);
+bool operation_read(struct service_reader *reader, struct operation *operation, struct document_node item,
+                    struct document_node node);
 void operation_finish(struct operation *operation);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * request.h - a tool's arguments as an HTTP request (OpenAPI 3.1, 4.8.12: parameters; 4.8.14: media types).
+ * request.h - converts a tool's arguments to an HTTP request (OpenAPI 3.1, 4.8.12: parameters; 4.8.14: media types).
  */
 #ifndef TENON_PLUGINS_OPENAPI_REQUEST_H
 #define TENON_PLUGINS_OPENAPI_REQUEST_H
@@ -9,9 +9,9 @@
 #define URL_MAX 16384u
 
 /*
- * A request for tenon.http, a new reference. NULL: *why says what is wrong with the arguments, or is NULL where there
- * was no memory. Every one of operation->auths has its value, or its token.
+ * Returns a request for tenon.http, a new reference. On failure it returns NULL, and *why is what is wrong with the
+ * arguments, or NULL if memory ran out. Each of operation->auths must have its value or token.
  */
-tn_value request_make(const struct operation *operation, tn_value arguments, const char **why);
+tn_value operation_make_request(const struct operation *operation, tn_value arguments, const char **why);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * schema.c - conversion by keyword: which hold schemas, which are OpenAPI's own, and what 3.0 wrote otherwise.
+ * schema.c - converts keywords: those that contain schemas, those that only OpenAPI has, and those of version 3.0.
  */
 #include "schema.h"
 #include <stdio.h>
@@ -17,13 +17,13 @@ void schema_finish(struct schema_maker *maker) {
     maker->defs = NULL;
 }
 
-static bool is_one_of(const char *word, const char *const *words) {
+static bool is_listed_keyword(const char *word, const char *const *words) {
     for (; *words != NULL; words++)
         if (strcmp(word, *words) == 0) return true;
     return false;
 }
 
-/* Members that say something to people or to OpenAPI's own tools, or are written otherwise here. */
+/* Keywords without meaning for validation, and keywords that are converted elsewhere. */
 static const char *const dropped[] = {"discriminator", "xml",         "externalDocs", "example",  "nullable",
                                       "readOnly",      "writeOnly",   "$schema",      "$id",      "$anchor",
                                       "$defs",         "definitions", "$comment",     "examples", NULL};
@@ -43,116 +43,120 @@ static const char *const schemas[] = {"items",
 
 /* ---- References ---- */
 
-/* A name for `$defs`: the reference's last part, told apart by a number where two files have it. */
-static tn_value name_of(const struct schema_maker *maker, const char *reference) {
+/* Returns a name for `$defs`: the last part of the reference, with a number if two files have the same name. */
+static tn_value definition_name(const struct schema_maker *maker, const char *reference) {
     const char *slash = strrchr(reference, '/'), *last = slash != NULL ? slash + 1 : reference;
-    for (uint32_t again = 0;; again++) {
-        struct text name = {.limit = 300};
+    for (uint32_t attempt = 0;; attempt++) {
+        struct tn_text_buffer name = {.limit = 300};
         char digits[16];
         uint32_t i;
         for (const char *at = *last == '#' ? last + 1 : last; *at != 0 && name.length < 200; at++) {
             bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9');
-            text_add(&name, plain || *at == '_' || *at == '-' || *at == '.' ? at : "_", 1);
+            tn_text_append_n(&name, plain || *at == '_' || *at == '-' || *at == '.' ? at : "_", 1);
         }
-        (void)snprintf(digits, sizeof(digits), "_%u", again + 1);
-        if (again > 0) text_put(&name, digits);
+        (void)snprintf(digits, sizeof(digits), "_%u", attempt + 1);
+        if (attempt > 0) tn_text_append(&name, digits);
         for (i = 0; i < maker->count; i++)
-            if (strcmp(tn_chars(maker->defs[i].name, NULL), text_chars(&name)) == 0) break;
-        if (i == maker->count || name.failed) return text_finish(&name);
-        text_free(&name);
+            if (strcmp(tn_chars(maker->defs[i].name, NULL), tn_text_chars(&name)) == 0) break;
+        if (i == maker->count || name.status != TN_OK) return tn_text_finish(&name);
+        tn_text_free(&name);
     }
 }
 
-/* The definition's place in the list; UINT32_MAX where there is none, or no room. */
-static uint32_t define(struct schema_maker *maker, struct place place, const char *reference) {
-    struct place target = place_target(maker->documents, place, reference);
+/* Returns the index of the definition in the list, or UINT32_MAX if it is missing or the list is full. */
+static uint32_t add_definition(struct schema_maker *maker, struct document_node node, const char *reference) {
+    struct document_node target = node_follow_reference(maker->documents, node, reference);
     if (target.value == NULL) return UINT32_MAX;
     for (uint32_t i = 0; i < maker->count; i++)
-        if (maker->defs[i].place.value == target.value) return i;
+        if (maker->defs[i].node.value == target.value) return i;
     if (maker->count >= SCHEMA_DEFS_MAX) return UINT32_MAX;
     struct schema_def *grown =
         tn.core->resize(tn.host, maker->defs, (maker->count + 1u) * sizeof(*grown)); /* few, so one at a time */
     if (grown == NULL) return UINT32_MAX;
     maker->defs = grown;
-    tn_value name = name_of(maker, reference);
+    tn_value name = definition_name(maker, reference);
     if (name == NULL) return UINT32_MAX;
     maker->defs[maker->count] = (struct schema_def){target, name, NULL};
     return maker->count++;
 }
 
-static void put_reference(struct schema_maker *maker, tn_builder *out, struct place place, const char *reference) {
-    uint32_t index = define(maker, place, reference);
-    if (index == UINT32_MAX) return; /* anything */
-    struct text path = {.limit = 400};
-    text_put(&path, "#/$defs/");
-    text_put(&path, tn_chars(maker->defs[index].name, NULL));
-    tn_put_take(out, "$ref", text_finish(&path));
+static void put_schema_reference(struct schema_maker *maker, tn_builder *out, struct document_node node,
+                                 const char *reference) {
+    uint32_t index = add_definition(maker, node, reference);
+    if (index == UINT32_MAX) return; /* any value is valid */
+    struct tn_text_buffer path = {.limit = 400};
+    tn_text_append(&path, "#/$defs/");
+    tn_text_append(&path, tn_chars(maker->defs[index].name, NULL));
+    tn_put_take(out, "$ref", tn_text_finish(&path));
 }
 
 /* ---- Schemas ---- */
 
-static void put_schema(struct schema_maker *maker, tn_builder *out, const char *key, struct place place);
+static void convert_schema(struct schema_maker *maker, tn_builder *out, const char *key, struct document_node node);
 
-static bool is_read_only(struct schema_maker *maker, struct place schema) {
+static bool is_read_only(struct schema_maker *maker, struct document_node schema) {
     int32_t truth = 0;
     if (schema.value == NULL) return false;
-    schema = place_resolve(maker->documents, schema);
+    schema = node_resolve(maker->documents, schema);
     return tn.value->as_bool(tn.value->get(schema.value, "readOnly"), &truth) == TN_OK && truth;
 }
 
-static struct place inside(struct place place, tn_value value) { return (struct place){place.document, value}; }
+static struct document_node schema_context(struct document_node node, tn_value value) {
+    return (struct document_node){node.document, value};
+}
 
-static void put_map(struct schema_maker *maker, tn_builder *out, const char *key, struct place map) {
+static void convert_map(struct schema_maker *maker, tn_builder *out, const char *key, struct document_node map) {
     tn_put_begin(out, key, TN_OBJECT);
     for (uint64_t i = 0, count = tn.value->count(map.value); i < count; i++) {
         tn_value name, schema;
         if (tn.value->entry(map.value, i, &name, &schema) != TN_OK) break;
-        if (is_read_only(maker, inside(map, schema))) continue;
-        put_schema(maker, out, tn_chars(name, NULL), inside(map, schema));
+        if (is_read_only(maker, schema_context(map, schema))) continue;
+        convert_schema(maker, out, tn_chars(name, NULL), schema_context(map, schema));
     }
     tn.value->end(out);
 }
 
-static void put_list(struct schema_maker *maker, tn_builder *out, const char *key, struct place list) {
+static void convert_list(struct schema_maker *maker, tn_builder *out, const char *key, struct document_node list) {
     if (tn.value->count(list.value) == 0) return;
     tn_put_begin(out, key, TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(list.value); i < count; i++)
-        put_schema(maker, out, NULL, inside(list, tn.value->at(list.value, i)));
+        convert_schema(maker, out, NULL, schema_context(list, tn.value->at(list.value, i)));
     tn.value->end(out);
 }
 
-/* Without those that are only read. */
-static void put_required(struct schema_maker *maker, tn_builder *out, struct place schema, tn_value required) {
+/* Leaves out properties that are readOnly. */
+static void convert_required(struct schema_maker *maker, tn_builder *out, struct document_node schema,
+                             tn_value required) {
     tn_value properties = tn.value->get(schema.value, "properties");
     tn_put_begin(out, "required", TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(required); i < count; i++) {
         tn_value name = tn.value->at(required, i);
         const char *chars = tn_chars(name, NULL);
-        if (chars == NULL || is_read_only(maker, inside(schema, tn.value->get(properties, chars)))) continue;
+        if (chars == NULL || is_read_only(maker, schema_context(schema, tn.value->get(properties, chars)))) continue;
         tn_put(out, NULL, name);
     }
     tn.value->end(out);
 }
 
-static bool is_true(tn_value schema, const char *key) {
+static bool has_true_member(tn_value schema, const char *key) {
     int32_t truth = 0;
     return tn.value->as_bool(tn.value->get(schema, key), &truth) == TN_OK && truth;
 }
 
-/* 3.0: a truth beside the bound says that the bound itself is out. */
-static bool put_old_bound(tn_builder *out, tn_value schema, const char *key) {
+/* In 3.0, exclusiveMinimum and exclusiveMaximum are bools beside the bound. */
+static bool convert_exclusive_bound(tn_builder *out, tn_value schema, const char *key) {
     static const char *const bounds[][2] = {{"minimum", "exclusiveMinimum"}, {"maximum", "exclusiveMaximum"}};
     for (int i = 0; i < 2; i++) {
         if (strcmp(key, bounds[i][1]) == 0) return true;
-        if (strcmp(key, bounds[i][0]) != 0 || !is_true(schema, bounds[i][1])) continue;
+        if (strcmp(key, bounds[i][0]) != 0 || !has_true_member(schema, bounds[i][1])) continue;
         tn_put(out, bounds[i][1], tn.value->get(schema, key));
         return true;
     }
     return false;
 }
 
-/* 3.0's nullable, as one more type, and one more value of an enumeration. */
-static bool put_nullable(tn_builder *out, const char *key, tn_value value) {
+/* Converts `nullable` of 3.0 to one more type or one more value of an enumeration. */
+static bool put_nullable_schema(tn_builder *out, const char *key, tn_value value) {
     bool type = strcmp(key, "type") == 0 && tn.value->kind(value) == TN_STRING, values = strcmp(key, "enum") == 0;
     if (!type && !values) return false;
     tn_put_begin(out, key, TN_ARRAY);
@@ -171,97 +175,97 @@ static bool put_nullable(tn_builder *out, const char *key, tn_value value) {
     return true;
 }
 
-static void put_member(struct schema_maker *maker, tn_builder *out, struct place schema, const char *key,
+static void put_member(struct schema_maker *maker, tn_builder *out, struct document_node schema, const char *key,
                        tn_value value, bool nullable) {
-    if (strncmp(key, "x-", 2) == 0 || is_one_of(key, dropped)) return;
+    if (strncmp(key, "x-", 2) == 0 || is_listed_keyword(key, dropped)) return;
     if (strcmp(key, "$ref") == 0) {
         const char *reference = tn_chars(value, NULL);
-        if (reference != NULL) put_reference(maker, out, schema, reference);
+        if (reference != NULL) put_schema_reference(maker, out, schema, reference);
         return;
     }
-    if (maker->old && put_old_bound(out, schema.value, key)) return;
-    if (nullable && put_nullable(out, key, value)) return;
+    if (maker->old && convert_exclusive_bound(out, schema.value, key)) return;
+    if (nullable && put_nullable_schema(out, key, value)) return;
     if (strcmp(key, "required") == 0 && tn.value->kind(value) == TN_ARRAY)
-        put_required(maker, out, schema, value);
-    else if (is_one_of(key, of_schemas) && tn.value->kind(value) == TN_OBJECT)
-        put_map(maker, out, key, inside(schema, value));
-    else if (is_one_of(key, lists) && tn.value->kind(value) == TN_ARRAY)
-        put_list(maker, out, key, inside(schema, value));
-    else if (is_one_of(key, schemas))
-        put_schema(maker, out, key, inside(schema, value));
+        convert_required(maker, out, schema, value);
+    else if (is_listed_keyword(key, of_schemas) && tn.value->kind(value) == TN_OBJECT)
+        convert_map(maker, out, key, schema_context(schema, value));
+    else if (is_listed_keyword(key, lists) && tn.value->kind(value) == TN_ARRAY)
+        convert_list(maker, out, key, schema_context(schema, value));
+    else if (is_listed_keyword(key, schemas))
+        convert_schema(maker, out, key, schema_context(schema, value));
     else
         tn_put(out, key, value);
 }
 
-static void put_members(struct schema_maker *maker, tn_builder *out, struct place schema) {
-    bool nullable = maker->old && is_true(schema.value, "nullable");
+static void convert_members(struct schema_maker *maker, tn_builder *out, struct document_node schema) {
+    bool nullable = maker->old && has_true_member(schema.value, "nullable");
     tn_value example = tn.value->get(schema.value, "example"), examples = tn.value->get(schema.value, "examples");
-    /* 3.0 knows nothing beside a reference but what people read. */
-    bool alone = maker->old && tn.value->get(schema.value, "$ref") != NULL;
+    /* In 3.0, only descriptions have a meaning beside `$ref`. */
+    bool ref_only = maker->old && tn.value->get(schema.value, "$ref") != NULL;
     for (uint64_t i = 0, count = tn.value->count(schema.value); i < count; i++) {
         tn_value key, value;
         if (tn.value->entry(schema.value, i, &key, &value) != TN_OK) break;
         const char *name = tn_chars(key, NULL);
-        if (alone && strcmp(name, "$ref") != 0 && strcmp(name, "description") != 0) continue;
+        if (ref_only && strcmp(name, "$ref") != 0 && strcmp(name, "description") != 0) continue;
         put_member(maker, out, schema, name, value, nullable);
     }
-    if (example != NULL && !alone) {
+    if (example != NULL && !ref_only) {
         tn_put_begin(out, "examples", TN_ARRAY);
         tn_put(out, NULL, example);
         tn.value->end(out);
-    } else if (tn.value->kind(examples) == TN_ARRAY && !alone) {
+    } else if (tn.value->kind(examples) == TN_ARRAY && !ref_only) {
         tn_put(out, "examples", examples);
     }
 }
 
-/* {nullable, allOf: […]}: what it says holds, or it is null. */
+/* {nullable, allOf: […]}: null, or what the schema requires. */
 static bool is_wrapped_null(const struct schema_maker *maker, tn_value schema) {
-    return maker->old && is_true(schema, "nullable") && tn.value->get(schema, "type") == NULL &&
+    return maker->old && has_true_member(schema, "nullable") && tn.value->get(schema, "type") == NULL &&
            tn.value->get(schema, "enum") == NULL && tn.value->get(schema, "$ref") == NULL;
 }
 
-static void put_schema(struct schema_maker *maker, tn_builder *out, const char *key, struct place place) {
-    bool object = tn.value->kind(place.value) == TN_OBJECT;
+static void convert_schema(struct schema_maker *maker, tn_builder *out, const char *key, struct document_node node) {
+    bool object = tn.value->kind(node.value) == TN_OBJECT;
     if (!object || ++maker->nodes > SCHEMA_NODES_MAX || maker->depth >= SCHEMA_DEPTH_MAX) {
-        /* A truth is a schema; anything else is none, and lets everything through. */
+        /* A bool is a schema. Any other kind is not a schema, and becomes `true`. */
         int32_t truth = 1;
-        if (!object) (void)tn.value->as_bool(place.value, &truth);
+        if (!object) (void)tn.value->as_bool(node.value, &truth);
         tn_put_bool(out, key, truth);
         return;
     }
     maker->depth++;
     tn_put_begin(out, key, TN_OBJECT);
-    if (is_wrapped_null(maker, place.value)) {
+    if (is_wrapped_null(maker, node.value)) {
         tn_put_begin(out, "anyOf", TN_ARRAY);
         tn_put_begin(out, NULL, TN_OBJECT);
-        put_members(maker, out, place);
+        convert_members(maker, out, node);
         tn.value->end(out);
         tn_put_begin(out, NULL, TN_OBJECT);
         tn_put_text(out, "type", "null");
         tn.value->end(out);
         tn.value->end(out);
     } else {
-        put_members(maker, out, place);
+        convert_members(maker, out, node);
     }
     tn.value->end(out);
     maker->depth--;
 }
 
-/* By itself: a builder makes whole values, so it stands in an array for a moment. */
-tn_value schema_convert(struct schema_maker *maker, struct place place) {
+/* A builder makes whole values, so the schema is temporarily in an array. */
+tn_value schema_convert(struct schema_maker *maker, struct document_node node) {
     tn_builder *out = tn.value->builder();
     tn.value->begin(out, TN_ARRAY);
-    put_schema(maker, out, NULL, place);
+    convert_schema(maker, out, NULL, node);
     tn.value->end(out);
     tn_value array = tn.value->finish(out), schema = tn_retain(tn.value->at(array, 0));
     tn_release(array);
     return schema;
 }
 
-tn_value schema_defs(struct schema_maker *maker) {
-    /* Converting one may define more. */
+tn_value schema_make_definitions(struct schema_maker *maker) {
+    /* Converting one definition may add more. */
     for (; maker->done < maker->count; maker->done++) {
-        tn_value schema = schema_convert(maker, maker->defs[maker->done].place);
+        tn_value schema = schema_convert(maker, maker->defs[maker->done].node);
         maker->defs[maker->done].schema = schema;
     }
     if (maker->count == 0) return NULL;

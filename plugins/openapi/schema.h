@@ -1,14 +1,13 @@
 /*
- * schema.h - Schema Objects of OpenAPI 3.0 and 3.1 as JSON Schema 2020-12, for the arguments of one tool.
+ * schema.h - converts Schema Objects of OpenAPI 3.0 and 3.1 to JSON Schema 2020-12, for the arguments of one tool.
  *
- * References become `$defs` of that one schema, as far as they are reached from it. What is only read (readOnly) is
- * left out. A schema with more than SCHEMA_NODES_MAX values ends in `true` where it is too long: the service checks the
- * rest.
+ * References become `$defs` of the one schema. Properties that are readOnly are left out. If a schema has more than
+ * SCHEMA_NODES_MAX values, the rest becomes `true`: the service validates it.
  *
  *     struct schema_maker maker;
  *     schema_init(&maker, &documents, version_3_0);
- *     tn_value id = schema_convert(&maker, place);        // with references into defs
- *     tn_value defs = schema_defs(&maker);                // NULL where there are none
+ *     tn_value id = schema_convert(&maker, node);        // with references into defs
+ *     tn_value defs = schema_make_definitions(&maker);                // NULL if there are none
  *     schema_finish(&maker);
  */
 #ifndef TENON_PLUGINS_OPENAPI_SCHEMA_H
@@ -21,7 +20,7 @@
 #define SCHEMA_DEFS_MAX  500u
 
 struct schema_def {
-    struct place place; /* what is defined */
+    struct document_node node; /* the definition's schema */
     tn_value name, schema;
 };
 
@@ -35,7 +34,7 @@ struct schema_maker {
 
 void schema_init(struct schema_maker *maker, struct documents *documents, bool old);
 void schema_finish(struct schema_maker *maker);
-tn_value schema_convert(struct schema_maker *maker, struct place place); /* a new reference, or NULL */
-tn_value schema_defs(struct schema_maker *maker);                        /* the same */
+tn_value schema_convert(struct schema_maker *maker, struct document_node node); /* a new reference, or NULL */
+tn_value schema_make_definitions(struct schema_maker *maker);                   /* the same */
 
 #endif

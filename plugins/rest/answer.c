@@ -1,49 +1,48 @@
 /*
- * answer.c - by an answer's content-type, and by its status.
+ * answer.c - converts an answer by its content type and status.
  */
 #include "answer.h"
-#include "text.h"
+#include "encode.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <tenon/util/build.h>
 
-#define EXCERPT_MAX   2000 /* bytes of the service's words in an error's message */
+#define EXCERPT_MAX   2000 /* bytes of the answer's body in an error message */
 #define URL_SHOWN_MAX 500
 
-static bool has_type(const char *type, const char *wanted) { return strncmp(type, wanted, strlen(wanted)) == 0; }
+static bool media_type_starts_with(const char *type, const char *prefix) {
+    return strncmp(type, prefix, strlen(prefix)) == 0;
+}
 
-static bool is_json(const char *type) {
+static bool is_json_media_type(const char *type) {
     size_t length = strcspn(type, "; ");
-    return has_type(type, "application/json") || (length > 5 && strncmp(type + length - 5, "+json", 5) == 0);
+    return media_type_starts_with(type, "application/json") ||
+           (length > 5 && strncmp(type + length - 5, "+json", 5) == 0);
 }
 
-static tn_value file_of(const char *type, tn_value body) {
-    tn_builder *out = tn.value->builder();
-    tn.value->begin(out, TN_OBJECT);
-    tn_put_text(out, "type", "file");
-    tn_put_text(out, "media_type", *type != 0 ? type : "application/octet-stream");
-    tn_put(out, "data", body);
-    tn.value->end(out);
-    return tn.value->finish(out);
+static tn_value make_file_part(const char *type, tn_value body) {
+    return tn_build("{s:s,s:s,s:v}", "type", "file", "media_type", *type != 0 ? type : "application/octet-stream",
+                    "data", body);
 }
 
-tn_value answer_body(tn_value end) {
-    tn_value body = tn.value->get(end, "body"), made = NULL;
+tn_value answer_read_body(tn_value end) {
+    tn_value body = tn.value->get(end, "body"), result = NULL;
     uint64_t length = 0;
     const char *bytes = tn.value->as_bytes(body, &length);
     const char *type = tn_get_text(tn.value->get(end, "headers"), "content-type", "");
     if (bytes == NULL || length == 0) return tn.value->make_null();
-    if ((is_json(type) || *type == 0) && tn.value->from_json(bytes, length, &made) == TN_OK) return made;
-    bool text = is_json(type) || *type == 0 || has_type(type, "text/") || has_type(type, "application/xml") ||
-                has_type(type, "application/yaml");
-    made = text ? tn_text_n(bytes, length) : NULL;
-    return made != NULL ? made : file_of(type, body);
+    if ((is_json_media_type(type) || *type == 0) && tn.value->from_json(bytes, length, &result) == TN_OK) return result;
+    bool text = is_json_media_type(type) || *type == 0 || media_type_starts_with(type, "text/") ||
+                media_type_starts_with(type, "application/xml") || media_type_starts_with(type, "application/yaml");
+    result = text ? tn_text_n(bytes, length) : NULL;
+    return result != NULL ? result : make_file_part(type, body);
 }
 
-static bool may_retry(int64_t status) {
+static bool is_retryable_status(int64_t status) {
     return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
 }
 
-static const char *code_of(int64_t status) {
+static const char *error_code_for_status(int64_t status) {
     switch (status) {
     case 400:
     case 422: return "INVALID_INPUT";
@@ -58,38 +57,37 @@ static const char *code_of(int64_t status) {
     }
 }
 
-void answer_refuse(tn_task task, const char *method, const char *path, tn_value end) {
+void answer_fail_task(tn_task task, const char *method, const char *path, tn_value end) {
     int64_t status = tn_get_int(end, "status", 0);
-    tn_value body = answer_body(end),
+    tn_value body = answer_read_body(end),
              json = tn.value->kind(body) == TN_STRING ? tn_retain(body) : tn.value->to_json(body);
     uint64_t length = 0;
     const char *words = tn_chars(json, &length);
-    struct text message = {.limit = EXCERPT_MAX + 8192};
+    struct tn_text_buffer message = {.limit = EXCERPT_MAX + 8192};
     char number[32];
     (void)snprintf(number, sizeof(number), " answered %lld", (long long)status);
-    text_put(&message, method);
-    text_put(&message, " ");
-    text_put(&message, path);
-    text_put(&message, number);
-    const char *elsewhere = tn_get_text(tn.value->get(end, "headers"), "location", "");
-    if (status >= 300 && status <= 399 && *elsewhere != 0) {
-        text_put(&message, ", and leads to ");
-        text_add(&message, elsewhere, strnlen(elsewhere, URL_SHOWN_MAX));
-        text_put(&message, ", which is not followed");
+    tn_text_append(&message, method);
+    tn_text_append(&message, " ");
+    tn_text_append(&message, path);
+    tn_text_append(&message, number);
+    const char *location = tn_get_text(tn.value->get(end, "headers"), "location", "");
+    if (status >= 300 && status <= 399 && *location != 0) {
+        tn_text_append(&message, " with a redirect to ");
+        tn_text_append_n(&message, location, strnlen(location, URL_SHOWN_MAX));
+        tn_text_append(&message, ", which is not followed");
     }
     if (words != NULL && length > 0 && tn.value->kind(body) != TN_NULL) {
-        uint64_t cut = length > EXCERPT_MAX ? EXCERPT_MAX : length;
-        while (cut < length && cut > 0 && ((unsigned char)words[cut] & 0xc0) == 0x80) cut--;
-        text_put(&message, ": ");
-        text_add(&message, words, cut);
-        if (cut < length) text_put(&message, "…");
+        uint64_t cut = tn_utf8_cut(words, length, EXCERPT_MAX);
+        tn_text_append(&message, ": ");
+        tn_text_append_n(&message, words, cut);
+        if (cut < length) tn_text_append(&message, "…");
     }
     tn_builder *more = tn.value->builder();
     const char *after = tn_get_text(tn.value->get(end, "headers"), "retry-after", "");
     char *rest;
     long long seconds = strtoll(after, &rest, 10);
     tn.value->begin(more, TN_OBJECT);
-    tn_put_bool(more, "retryable", may_retry(status));
+    tn_put_bool(more, "retryable", is_retryable_status(status));
     if (*after != 0 && *rest == 0 && seconds >= 0 && seconds <= 86400)
         tn_put_int(more, "retry_after_ms", seconds * 1000);
     tn_put_begin(more, "detail", TN_OBJECT);
@@ -97,10 +95,10 @@ void answer_refuse(tn_task task, const char *method, const char *path, tn_value 
     if (body != NULL) tn_put(more, "body", body);
     tn.value->end(more);
     tn.value->end(more);
-    tn_value told = tn.value->finish(more);
-    (void)tn.task->fail(task, code_of(status), text_chars(&message), told);
-    tn_release(told);
-    text_free(&message);
+    tn_value error = tn.value->finish(more);
+    (void)tn.task->fail(task, error_code_for_status(status), tn_text_chars(&message), error);
+    tn_release(error);
+    tn_text_free(&message);
     tn_release(json);
     tn_release(body);
 }

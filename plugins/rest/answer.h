@@ -1,7 +1,7 @@
 /*
- * answer.h - what a service answered (TN_HTTP_END of tenon/http.h), as a tool's result or error.
+ * answer.h - converts the answer of a service (TN_HTTP_END of tenon/http.h) to a tool's result or error.
  *
- *     if (status is 2xx) result = answer_body(end); else answer_refuse(task, "GET", "/pets/{id}", end);
+ *     if (status is 2xx) result = answer_read_body(end); else answer_fail_task(task, "GET", "/pets/{id}", end);
  */
 #ifndef TENON_PLUGINS_REST_ANSWER_H
 #define TENON_PLUGINS_REST_ANSWER_H
@@ -10,14 +10,14 @@
 #include <tenon/easy.h>
 
 /*
- * JSON as it is, text as text, anything else as a part of a message ({type: "file", …}); no body is null. A new
- * reference; NULL without memory.
+ * Returns JSON as a value, text as a string, and anything else as a file part of a message ({type: "file", …}). An
+ * empty body is null. A new reference; NULL if memory runs out.
  */
-tn_value answer_body(tn_value end);
+tn_value answer_read_body(tn_value end);
 /*
- * Fails the task with what the service said, for whoever asked, a model above all: the code is by the status, what may
- * be tried again says so, the detail has {status, body}.
+ * Fails the task. The status selects the code, and `retryable` is set if another attempt may succeed. The message
+ * contains the start of the body, so that a model can react to it; the detail is {status, body}.
  */
-void answer_refuse(tn_task task, const char *method, const char *path, tn_value end);
+void answer_fail_task(tn_task task, const char *method, const char *path, tn_value end);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * yaml_file.c - YAML to values, by libyaml.
  *
- * Scalars are of YAML's core schema: a plain scalar may be null, a truth or a number, everything else is text, and so
- * is every key (a response's 200). Aliases stand for what they name, and count as often as they do.
+ * Scalars follow YAML's core schema: a plain scalar may be null, a bool or a number; everything else is a string, and
+ * so is every key (200 in `responses`). An alias stands for its anchor's value; each use counts against the limits.
  */
 #include "yaml_file.h"
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <yaml.h>
 
-static void say(const char *path, const char *what, size_t line) {
+static void log_yaml_error(const char *path, const char *what, size_t line) {
     char message[1024];
     if (line > 0)
         (void)snprintf(message, sizeof(message), "%s:%zu: %s", path, line, what);
@@ -19,7 +19,7 @@ static void say(const char *path, const char *what, size_t line) {
     tn.core->log(tn.host, TN_LOG_ERROR, message);
 }
 
-struct reading {
+struct yaml_reader {
     yaml_document_t yaml;
     const char *path;
     tn_builder *out;
@@ -27,19 +27,19 @@ struct reading {
     bool failed;
 };
 
-static void give_up(struct reading *reading, const char *what, const yaml_node_t *node) {
-    if (!reading->failed) say(reading->path, what, node->start_mark.line + 1);
-    reading->failed = true;
+static void yaml_reader_fail(struct yaml_reader *yaml_reader, const char *what, const yaml_node_t *node) {
+    if (!yaml_reader->failed) log_yaml_error(yaml_reader->path, what, node->start_mark.line + 1);
+    yaml_reader->failed = true;
 }
 
-static bool is_one_of(const char *text, const char *const *words) {
+static bool is_one_of_words(const char *text, const char *const *words) {
     for (; *words != NULL; words++)
         if (strcmp(text, *words) == 0) return true;
     return false;
 }
 
-/* A number of the core schema: JSON's, and 0x and 0o integers. NULL where it is none. */
-static tn_value number(const char *text, size_t length) {
+/* Parses a number of the core schema: JSON's numbers, and 0x and 0o integers. Returns NULL if `text` is not one. */
+static tn_value parse_yaml_number(const char *text, size_t length) {
     char *end;
     tn_value value = NULL;
     if (length > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'o')) {
@@ -56,102 +56,104 @@ static tn_value number(const char *text, size_t length) {
     return NULL;
 }
 
-static tn_value scalar(const yaml_node_t *node) {
+static tn_value make_yaml_scalar(const yaml_node_t *node) {
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
     static const char *const trues[] = {"true", "True", "TRUE", NULL}, *const falses[] = {"false", "False", "FALSE",
                                                                                           NULL};
     const char *text = (const char *)node->data.scalar.value;
     size_t length = node->data.scalar.length;
     if (node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strlen(text) == length) {
-        if (is_one_of(text, nulls)) return tn.value->make_null();
-        if (is_one_of(text, trues)) return tn_bool(1);
-        if (is_one_of(text, falses)) return tn_bool(0);
-        tn_value found = number(text, length);
-        if (found != NULL) return found;
+        if (is_one_of_words(text, nulls)) return tn.value->make_null();
+        if (is_one_of_words(text, trues)) return tn_bool(1);
+        if (is_one_of_words(text, falses)) return tn_bool(0);
+        tn_value parsed_number = parse_yaml_number(text, length);
+        if (parsed_number != NULL) return parsed_number;
     }
     return tn_text_n(text, length);
 }
 
-static void add(struct reading *reading, const yaml_node_t *node);
+static void yaml_reader_add(struct yaml_reader *yaml_reader, const yaml_node_t *node);
 
-static void add_pairs(struct reading *reading, const yaml_node_t *node) {
-    tn.value->begin(reading->out, TN_OBJECT);
+static void yaml_reader_add_pairs(struct yaml_reader *yaml_reader, const yaml_node_t *node) {
+    tn.value->begin(yaml_reader->out, TN_OBJECT);
     for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
-        const yaml_node_t *key = yaml_document_get_node(&reading->yaml, pair->key);
+        const yaml_node_t *key = yaml_document_get_node(&yaml_reader->yaml, pair->key);
         if (key->type != YAML_SCALAR_NODE || strlen((const char *)key->data.scalar.value) != key->data.scalar.length) {
-            give_up(reading, "found a key that is no text", key);
+            yaml_reader_fail(yaml_reader, "found a key that is not a string", key);
             break;
         }
-        tn.value->key(reading->out, (const char *)key->data.scalar.value);
-        add(reading, yaml_document_get_node(&reading->yaml, pair->value));
-        if (reading->failed) break;
+        tn.value->key(yaml_reader->out, (const char *)key->data.scalar.value);
+        yaml_reader_add(yaml_reader, yaml_document_get_node(&yaml_reader->yaml, pair->value));
+        if (yaml_reader->failed) break;
     }
-    tn.value->end(reading->out);
+    tn.value->end(yaml_reader->out);
 }
 
-static void add(struct reading *reading, const yaml_node_t *node) {
-    if (++reading->nodes > YAML_NODES_MAX) give_up(reading, "has more than 2,000,000 values", node);
-    if (reading->depth >= YAML_DEPTH_MAX) give_up(reading, "is nested more than 200 deep", node);
-    if (reading->failed) return;
-    reading->depth++;
+static void yaml_reader_add(struct yaml_reader *yaml_reader, const yaml_node_t *node) {
+    if (++yaml_reader->nodes > YAML_NODES_MAX) yaml_reader_fail(yaml_reader, "has more than 2,000,000 values", node);
+    if (yaml_reader->depth >= YAML_DEPTH_MAX) yaml_reader_fail(yaml_reader, "is nested more than 200 deep", node);
+    if (yaml_reader->failed) return;
+    yaml_reader->depth++;
     switch (node->type) {
-    case YAML_MAPPING_NODE: add_pairs(reading, node); break;
+    case YAML_MAPPING_NODE: yaml_reader_add_pairs(yaml_reader, node); break;
     case YAML_SEQUENCE_NODE:
-        tn.value->begin(reading->out, TN_ARRAY);
+        tn.value->begin(yaml_reader->out, TN_ARRAY);
         for (const yaml_node_item_t *item = node->data.sequence.items.start;
-             item < node->data.sequence.items.top && !reading->failed; item++)
-            add(reading, yaml_document_get_node(&reading->yaml, *item));
-        tn.value->end(reading->out);
+             item < node->data.sequence.items.top && !yaml_reader->failed; item++)
+            yaml_reader_add(yaml_reader, yaml_document_get_node(&yaml_reader->yaml, *item));
+        tn.value->end(yaml_reader->out);
         break;
-    default: tn_put_take(reading->out, NULL, scalar(node)); break;
+    default: tn_put_take(yaml_reader->out, NULL, make_yaml_scalar(node)); break;
     }
-    reading->depth--;
+    yaml_reader->depth--;
 }
 
-static tn_value parse(const char *path, const char *text, size_t length) {
-    struct reading reading = {.path = path};
+static tn_value parse_yaml(const char *path, const char *text, size_t length) {
+    struct yaml_reader yaml_reader = {.path = path};
     yaml_parser_t parser;
     tn_value value = NULL;
     if (!yaml_parser_initialize(&parser)) return NULL;
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
-    if (yaml_parser_load(&parser, &reading.yaml)) {
-        const yaml_node_t *root = yaml_document_get_root_node(&reading.yaml);
-        reading.out = tn.value->builder();
-        if (root != NULL) add(&reading, root);
-        value = tn.value->finish(reading.out);
-        yaml_document_delete(&reading.yaml);
-        if (value == NULL && !reading.failed) say(path, root == NULL ? "it is empty" : "a key stands in it twice", 0);
-        if (reading.failed) {
+    if (yaml_parser_load(&parser, &yaml_reader.yaml)) {
+        const yaml_node_t *root = yaml_document_get_root_node(&yaml_reader.yaml);
+        yaml_reader.out = tn.value->builder();
+        if (root != NULL) yaml_reader_add(&yaml_reader, root);
+        value = tn.value->finish(yaml_reader.out);
+        yaml_document_delete(&yaml_reader.yaml);
+        if (value == NULL && !yaml_reader.failed)
+            log_yaml_error(path, root == NULL ? "the file is empty" : "a key occurs twice in one mapping", 0);
+        if (yaml_reader.failed) {
             tn_release(value);
             value = NULL;
         }
     } else {
-        say(path, parser.problem != NULL ? parser.problem : "it is neither YAML nor JSON",
-            parser.problem_mark.line + 1);
+        log_yaml_error(path, parser.problem != NULL ? parser.problem : "the file is neither YAML nor JSON",
+                       parser.problem_mark.line + 1);
     }
     yaml_parser_delete(&parser);
     return value;
 }
 
 tn_value yaml_read_file(const char *path) {
-    struct text text = {.limit = YAML_BYTES_MAX};
+    struct tn_text_buffer text = {.limit = YAML_BYTES_MAX};
     char chunk[65536];
     size_t got;
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        say(path, strerror(errno), 0);
+        log_yaml_error(path, strerror(errno), 0);
         return NULL;
     }
-    while ((got = fread(chunk, 1, sizeof(chunk), file)) > 0 && !text.failed) text_add(&text, chunk, got);
+    while ((got = fread(chunk, 1, sizeof(chunk), file)) > 0 && text.status == TN_OK)
+        tn_text_append_n(&text, chunk, got);
     bool broken = ferror(file) != 0;
     (void)fclose(file);
     tn_value value = NULL;
     if (broken)
-        say(path, "it cannot be read", 0);
-    else if (text.failed)
-        say(path, "it is longer than 16 MiB", 0);
+        log_yaml_error(path, "the file cannot be read", 0);
+    else if (text.status != TN_OK)
+        log_yaml_error(path, "the file is longer than 16 MiB", 0);
     else
-        value = parse(path, text_chars(&text), text.length);
-    text_free(&text);
+        value = parse_yaml(path, tn_text_chars(&text), text.length);
+    tn_text_free(&text);
     return value;
 }

@@ -1,16 +1,11 @@
 /*
- * none.c - a build without libcrypto: nothing can be signed, and whoever asks is told.
+ * none.c - for builds without libcrypto: every function fails, and sign_is_available returns false.
  */
 #include "sign.h"
 
-bool sign_there(void) { return false; }
+bool sign_is_available(void) { return false; }
 
-bool sign_sha256(const void *bytes, uint64_t length, unsigned char hash[SIGN_SHA256]) {
-    (void)bytes, (void)length, (void)hash;
-    return false;
-}
-
-const char *sign_algorithm(const char *pem, uint64_t length) {
+const char *sign_key_algorithm(const char *pem, uint64_t length) {
     (void)pem, (void)length;
     return NULL;
 }
@@ -22,9 +17,9 @@ tn_value sign_jwt_take(tn_value header, tn_value claims, const char *pem, uint64
     return NULL;
 }
 
-tn_value sign_new_key(void) { return NULL; }
+tn_value sign_make_key(void) { return NULL; }
 
-tn_value sign_public(const char *pem, uint64_t length) {
+tn_value sign_public_key(const char *pem, uint64_t length) {
     (void)pem, (void)length;
     return NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * sign.c - SHA-256, RS256 and ES256 by libcrypto, and nothing else of it: what we would not write ourselves.
+ * sign.c - RS256 and ES256 with libcrypto.
  */
 #include "sign.h"
 
@@ -11,49 +11,46 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <tenon/base64.h>
+#include <tenon/util/build.h>
 
-#define SIGN_BITS_MIN 2048 /* of a key of RSA: shorter ones are not accepted any more, by anyone */
+#define SIGN_BITS_MIN 2048 /* of an RSA key; shorter keys are not secure */
 #define ES256_BITS    256
 #define ES256_BYTES   32
 
-/* A key with a password cannot be used: nobody is asked for it. */
+/* Keys that are protected by a password are not supported: no prompt. */
 static int no_password(char *out, int size, int writing, void *user) {
     (void)out, (void)size, (void)writing, (void)user;
     return 0;
 }
 
-bool sign_there(void) { return true; }
-
-bool sign_sha256(const void *bytes, uint64_t length, unsigned char hash[SIGN_SHA256]) {
-    return EVP_Digest(bytes, length, hash, NULL, EVP_sha256(), NULL) == 1;
-}
+bool sign_is_available(void) { return true; }
 
 /* ---- Keys ---- */
 
-static const char *algorithm_of(EVP_PKEY *key) {
+static const char *key_algorithm(EVP_PKEY *key) {
     int kind = EVP_PKEY_base_id(key), bits = EVP_PKEY_bits(key);
     if (kind == EVP_PKEY_RSA && bits >= SIGN_BITS_MIN) return "RS256";
     return kind == EVP_PKEY_EC && bits == ES256_BITS ? "ES256" : NULL;
 }
 
-static EVP_PKEY *read_key(const char *pem, uint64_t length) {
+static EVP_PKEY *read_private_key(const char *pem, uint64_t length) {
     BIO *memory = pem != NULL && length <= INT_MAX ? BIO_new_mem_buf(pem, (int)length) : NULL;
     EVP_PKEY *key = memory != NULL ? PEM_read_bio_PrivateKey(memory, NULL, no_password, NULL) : NULL;
     BIO_free(memory);
-    if (key != NULL && algorithm_of(key) != NULL) return key;
+    if (key != NULL && key_algorithm(key) != NULL) return key;
     EVP_PKEY_free(key);
     return NULL;
 }
 
-const char *sign_algorithm(const char *pem, uint64_t length) {
-    EVP_PKEY *key = read_key(pem, length);
-    const char *algorithm = key != NULL ? algorithm_of(key) : NULL;
+const char *sign_key_algorithm(const char *pem, uint64_t length) {
+    EVP_PKEY *key = read_private_key(pem, length);
+    const char *algorithm = key != NULL ? key_algorithm(key) : NULL;
     EVP_PKEY_free(key);
     ERR_clear_error();
     return algorithm;
 }
 
-static EVP_PKEY *new_key(void) {
+static EVP_PKEY *make_ec_key(void) {
     EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, NULL);
     EVP_PKEY *key = NULL;
     bool good = context != NULL && EVP_PKEY_keygen_init(context) == 1 &&
@@ -63,54 +60,47 @@ static EVP_PKEY *new_key(void) {
     return good ? key : NULL;
 }
 
-tn_value sign_new_key(void) {
-    EVP_PKEY *key = new_key();
+tn_value sign_make_key(void) {
+    EVP_PKEY *key = make_ec_key();
     BIO *memory = key != NULL ? BIO_new(BIO_s_mem()) : NULL;
     char *text = NULL;
-    tn_value made = NULL;
+    tn_value result = NULL;
     if (memory != NULL && PEM_write_bio_PKCS8PrivateKey(memory, key, NULL, NULL, 0, NULL, NULL) == 1) {
         long length = BIO_get_mem_data(memory, &text);
-        if (length > 0) made = tn_text_n(text, (uint64_t)length);
+        if (length > 0) result = tn_text_n(text, (uint64_t)length);
         if (length > 0) memset(text, 0, (size_t)length);
     }
     BIO_free(memory);
     EVP_PKEY_free(key);
     ERR_clear_error();
-    return made;
+    return result;
 }
 
-/* A public key's DER ends with its point, uncompressed: 4 and the two coordinates. */
-tn_value sign_public(const char *pem, uint64_t length) {
-    EVP_PKEY *key = read_key(pem, length);
+/* The DER form of a public key ends with its uncompressed point: a byte 4 and two coordinates. */
+tn_value sign_public_key(const char *pem, uint64_t length) {
+    EVP_PKEY *key = read_private_key(pem, length);
     bool curve = key != NULL && EVP_PKEY_base_id(key) == EVP_PKEY_EC;
     unsigned char *der = NULL;
     int size = curve ? i2d_PUBKEY(key, &der) : 0;
     const unsigned char *point = size > 2 * ES256_BYTES ? der + size - 2 * ES256_BYTES : NULL;
-    tn_value made = NULL;
+    tn_value result = NULL;
     if (point != NULL && point[-1] == 4) {
         char x[ES256_BYTES * 2], y[ES256_BYTES * 2];
         *tn_base64url_put(x, point, ES256_BYTES) = '\0';
         *tn_base64url_put(y, point + ES256_BYTES, ES256_BYTES) = '\0';
-        tn_builder *builder = tn.value->builder();
-        tn.value->begin(builder, TN_OBJECT);
-        tn_put_text(builder, "kty", "EC");
-        tn_put_text(builder, "crv", "P-256");
-        tn_put_text(builder, "x", x);
-        tn_put_text(builder, "y", y);
-        tn.value->end(builder);
-        made = tn.value->finish(builder);
+        result = tn_build("{s:s,s:s,s:s,s:s}", "kty", "EC", "crv", "P-256", "x", x, "y", y);
     }
     OPENSSL_free(der);
     EVP_PKEY_free(key);
     ERR_clear_error();
-    return made;
+    return result;
 }
 
 /* ---- Signatures ---- */
 
-/* libcrypto's form of a signature on a curve, a DER SEQUENCE of two INTEGERs, as the two numbers one after the other,
- * 32 bytes each, which is JSON Web Tokens'. */
-static bool as_numbers(const unsigned char *der, size_t size, unsigned char numbers[2 * ES256_BYTES]) {
+/* Converts libcrypto's signature on a curve (a DER SEQUENCE of two INTEGERs) to the form of JSON Web Tokens: the two
+ * numbers one after the other, 32 bytes each. */
+static bool der_to_raw_signature(const unsigned char *der, size_t size, unsigned char numbers[2 * ES256_BYTES]) {
     size_t at = 2;
     memset(numbers, 0, 2 * ES256_BYTES);
     for (size_t i = 0; i < 2; i++) {
@@ -127,31 +117,31 @@ static bool as_numbers(const unsigned char *der, size_t size, unsigned char numb
     return true;
 }
 
-/* The signature of `text`, alloc'ed; NULL where it cannot be made. */
-static unsigned char *sign(EVP_PKEY *key, const char *text, uint64_t length, size_t *size) {
+/* Signs `text`. Returns memory from alloc, or NULL on failure. */
+static unsigned char *make_signature(EVP_PKEY *key, const char *text, uint64_t length, size_t *size) {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
-    unsigned char *made = NULL;
+    unsigned char *result = NULL;
     const unsigned char *bytes = (const unsigned char *)text;
     if (context != NULL && EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key) == 1 &&
         EVP_DigestSign(context, NULL, size, bytes, length) == 1)
-        made = tn.core->alloc(tn.host, *size);
-    if (made != NULL && EVP_DigestSign(context, made, size, bytes, length) != 1) {
-        tn.core->release(tn.host, made);
-        made = NULL;
+        result = tn.core->alloc(tn.host, *size);
+    if (result != NULL && EVP_DigestSign(context, result, size, bytes, length) != 1) {
+        tn.core->release(tn.host, result);
+        result = NULL;
     }
     EVP_MD_CTX_free(context);
-    if (made == NULL || EVP_PKEY_base_id(key) != EVP_PKEY_EC) return made;
+    if (result == NULL || EVP_PKEY_base_id(key) != EVP_PKEY_EC) return result;
     unsigned char numbers[2 * ES256_BYTES];
-    bool good = as_numbers(made, *size, numbers);
-    if (good) memcpy(made, numbers, sizeof numbers); /* there is room: it was made for the longest */
+    bool good = der_to_raw_signature(result, *size, numbers);
+    if (good) memcpy(result, numbers, sizeof numbers); /* fits: the DER form is at least as long */
     *size = sizeof numbers;
-    if (good) return made;
-    tn.core->release(tn.host, made);
+    if (good) return result;
+    tn.core->release(tn.host, result);
     return NULL;
 }
 
-/* "header.claims." with room for a signature of `more` bytes; the end of it in *end. */
-static char *signed_part(tn_value header, tn_value claims, uint64_t more, char **end) {
+/* Returns "header.claims" with space for a signature of `more` bytes; *end is the end of the text. */
+static char *make_signing_input(tn_value header, tn_value claims, uint64_t more, char **end) {
     tn_value first = tn.value->to_json(header), second = tn.value->to_json(claims);
     uint64_t a = 0, b = 0;
     const char *head = tn_chars(first, &a), *body = tn_chars(second, &b);
@@ -167,11 +157,11 @@ static char *signed_part(tn_value header, tn_value claims, uint64_t more, char *
 }
 
 tn_value sign_jwt_take(tn_value header, tn_value claims, const char *pem, uint64_t length) {
-    EVP_PKEY *key = header != NULL && claims != NULL ? read_key(pem, length) : NULL;
-    bool fits = key != NULL && strcmp(tn_get_text(header, "alg", ""), algorithm_of(key)) == 0;
-    char *end = NULL, *text = fits ? signed_part(header, claims, (uint64_t)EVP_PKEY_size(key), &end) : NULL;
+    EVP_PKEY *key = header != NULL && claims != NULL ? read_private_key(pem, length) : NULL;
+    bool fits = key != NULL && strcmp(tn_get_text(header, "alg", ""), key_algorithm(key)) == 0;
+    char *end = NULL, *text = fits ? make_signing_input(header, claims, (uint64_t)EVP_PKEY_size(key), &end) : NULL;
     size_t size = 0;
-    unsigned char *signature = text != NULL ? sign(key, text, (uint64_t)(end - text), &size) : NULL;
+    unsigned char *signature = text != NULL ? make_signature(key, text, (uint64_t)(end - text), &size) : NULL;
     tn_value token = NULL;
     if (signature != NULL) {
         *end++ = '.';
@@ -181,7 +171,7 @@ tn_value sign_jwt_take(tn_value header, tn_value claims, const char *pem, uint64
     tn.core->release(tn.host, signature);
     tn.core->release(tn.host, text);
     EVP_PKEY_free(key);
-    ERR_clear_error(); /* the thread's list is shared with whoever else uses the library */
+    ERR_clear_error(); /* the thread's error queue is shared with other users of libcrypto */
     tn_release(header);
     tn_release(claims);
     return token;

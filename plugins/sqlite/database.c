@@ -1,79 +1,81 @@
 /*
- * database.c - prepared statements by their text, rows, and failures.
+ * database.c - failures for SQLite's errors, the cache of prepared statements, and the columns of rows.
  */
 #include "database.h"
 #include <errno.h>
 
 /* ---- Failures ---- */
 
-static bool no_room(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+static bool errno_is_no_space(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
 
-tn_value database_failure_of(const char *path, int64_t busy_ms, sqlite3 *database, int code) {
-    const char *said = database != NULL ? sqlite3_errmsg(database) : sqlite3_errstr(code);
+tn_value database_failure_for_code(const char *path, int64_t busy_ms, sqlite3 *database, int code) {
+    const char *message = database != NULL ? sqlite3_errmsg(database) : sqlite3_errstr(code);
     int last = errno, error = database != NULL ? sqlite3_system_errno(database) : 0, primary = code & 0xff;
-    if (primary == SQLITE_IOERR && error == 0) error = last; /* SQLite forgets it where it has rolled back since */
-    if (primary == SQLITE_IOERR && no_room(error)) primary = SQLITE_FULL;
+    if (primary == SQLITE_IOERR && error == 0) error = last; /* a rollback resets sqlite3_system_errno */
+    if (primary == SQLITE_IOERR && errno_is_no_space(error)) primary = SQLITE_FULL;
     switch (primary) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return failure_retryable_take(failure("STORE_BUSY",
-                                              "%s: somebody else has been writing to it for %lld ms; nothing was "
-                                              "changed: try again (the option busy_ms is how long to wait)",
+                                              "%s: another process has been writing to it for %lld ms; nothing was "
+                                              "changed: try again (the option busy_ms sets how long to wait)",
                                               path, (long long)busy_ms));
     case SQLITE_FULL:
         return failure("STORE_FULL",
-                       "%s: there is no room for this (%s); nothing of it was kept, and all from before is there: make "
-                       "room on the disk, or raise the option max_bytes",
-                       path, error != 0 ? strerror(error) : said);
+                       "%s: not enough space (%s); nothing was written, earlier data is intact: free space on the "
+                       "disk, or increase the option max_bytes",
+                       path, error != 0 ? strerror(error) : message);
     case SQLITE_READONLY:
     case SQLITE_PERM:
         return failure("STORE_READ_ONLY",
-                       "%s: cannot be written to (%s); nothing was changed: look at the permissions of the file and "
+                       "%s: cannot be written to (%s); nothing was changed: check the permissions of the file and "
                        "its folder",
-                       path, said);
+                       path, message);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return failure(
             "STORE_CORRUPT",
-            "%s: %s (%s); nothing was changed: put a backup in its place, or save what can be saved by "
+            "%s: %s (%s); nothing was changed: replace it by a backup, or recover data with "
             "`sqlite3 FILE .recover`",
-            path, primary == SQLITE_NOTADB ? "is no SQLite file, or its beginning is destroyed" : "is damaged", said);
+            path, primary == SQLITE_NOTADB ? "is not a SQLite file, or its start is destroyed" : "is damaged", message);
     case SQLITE_CANTOPEN:
-        return failure("STORE_ERROR", "%s: cannot be opened: %s; does its folder exist, and may it be written to?",
-                       path, error != 0 ? strerror(error) : said);
+        return failure("STORE_ERROR", "%s: cannot be opened: %s; check that its folder exists and is writable", path,
+                       error != 0 ? strerror(error) : message);
     case SQLITE_NOMEM: return failure_memory();
-    case SQLITE_TOOBIG: return failure("LIMIT", "%s: more than SQLite keeps in one row (%s)", path, said);
+    case SQLITE_TOOBIG: return failure("LIMIT", "%s: more data than SQLite allows in one row (%s)", path, message);
     case SQLITE_IOERR:
-        return failure("STORE_ERROR", "%s: the disk failed: %s (%s)", path, error != 0 ? strerror(error) : said, said);
-    default: return failure("STORE_ERROR", "%s: SQLite failed: %s (%d)", path, said, code);
+        return failure("STORE_ERROR", "%s: the disk failed: %s (%s)", path, error != 0 ? strerror(error) : message,
+                       message);
+    default: return failure("STORE_ERROR", "%s: SQLite failed: %s (%d)", path, message, code);
     }
 }
 
 tn_value database_failure(tn_store *store) {
-    return database_failure_of(store->path, store->busy_ms, store->database, sqlite3_extended_errcode(store->database));
+    return database_failure_for_code(store->path, store->busy_ms, store->database,
+                                     sqlite3_extended_errcode(store->database));
 }
 
 /* ---- Statements ---- */
 
-static uint64_t hash_of(const char *text) {
+static uint64_t statement_hash(const char *text) {
     uint64_t hash = 1469598103934665603u; /* FNV-1a */
     for (; *text != '\0'; text++) hash = (hash ^ (unsigned char)*text) * 1099511628211u;
     return hash;
 }
 
-static void forget(struct prepared *prepared) {
+static void statement_free(struct prepared *prepared) {
     (void)sqlite3_finalize(prepared->statement);
     store_free(prepared->sql);
     *prepared = (struct prepared){0};
 }
 
-void database_forget_statements(tn_store *store) {
-    for (unsigned i = 0; i < DATABASE_STATEMENTS; i++) forget(&store->prepared[i]);
+void database_free_statements(tn_store *store) {
+    for (unsigned i = 0; i < DATABASE_STATEMENTS; i++) statement_free(&store->prepared[i]);
 }
 
-static tn_value prepare(tn_store *store, const char *sql, uint64_t hash, struct prepared *out) {
+static tn_value statement_prepare(tn_store *store, const char *sql, uint64_t hash, struct prepared *out) {
     size_t length = strlen(sql);
-    forget(out);
+    statement_free(out);
     char *copy = store_alloc(length + 1);
     if (copy == NULL) return failure_memory();
     memcpy(copy, sql, length + 1);
@@ -87,8 +89,8 @@ static tn_value prepare(tn_store *store, const char *sql, uint64_t hash, struct 
     return NULL;
 }
 
-tn_value database_statement(tn_store *store, const char *sql, sqlite3_stmt **out) {
-    uint64_t hash = hash_of(sql);
+tn_value database_prepare(tn_store *store, const char *sql, sqlite3_stmt **out) {
+    uint64_t hash = statement_hash(sql);
     struct prepared *found = NULL, *oldest = &store->prepared[0];
     for (unsigned i = 0; i < DATABASE_STATEMENTS && found == NULL; i++) {
         struct prepared *prepared = &store->prepared[i];
@@ -96,7 +98,7 @@ tn_value database_statement(tn_store *store, const char *sql, sqlite3_stmt **out
         if (prepared->used < oldest->used) oldest = prepared;
     }
     if (found == NULL) {
-        tn_value why = prepare(store, sql, hash, found = oldest);
+        tn_value why = statement_prepare(store, sql, hash, found = oldest);
         if (why != NULL) return why;
     }
     found->used = ++store->clock;
@@ -124,7 +126,7 @@ tn_value database_execute(tn_store *store, const char *sql) {
     return sqlite3_exec(store->database, sql, NULL, NULL, NULL) == SQLITE_OK ? NULL : database_failure(store);
 }
 
-tn_value database_number(tn_store *store, const char *sql, int64_t *out) {
+tn_value database_read_number(tn_store *store, const char *sql, int64_t *out) {
     sqlite3_stmt *statement = NULL;
     tn_value why = NULL;
     if (sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL) != SQLITE_OK) return database_failure(store);
@@ -140,23 +142,24 @@ void database_bind_text(sqlite3_stmt *statement, int at, struct text text) {
                               SQLITE_UTF8);
 }
 
-struct text database_text(sqlite3_stmt *statement, int column) {
+struct text database_column_text(sqlite3_stmt *statement, int column) {
     const char *data = (const char *)sqlite3_column_text(statement, column);
     return (struct text){data != NULL ? data : "", (uint64_t)sqlite3_column_bytes(statement, column)};
 }
 
-tn_value database_value(tn_store *store, sqlite3_stmt *statement, int json, int bytes, tn_value *out, uint64_t *size) {
+tn_value database_read_value(tn_store *store, sqlite3_stmt *statement, int json, int bytes, tn_value *out,
+                             uint64_t *size) {
     if (sqlite3_column_type(statement, json) == SQLITE_NULL) {
         const void *data = sqlite3_column_blob(statement, bytes);
         *size = (uint64_t)sqlite3_column_bytes(statement, bytes);
         *out = tn.value->make_bytes(data != NULL ? data : "", *size);
         return *out != NULL ? NULL : failure_memory();
     }
-    struct text text = database_text(statement, json);
+    struct text text = database_column_text(statement, json);
     *size = text.length;
     if (tn.value->from_json(text.data, text.length, out) == TN_OK) return NULL;
     return failure("STORE_CORRUPT",
-                   "%s: is damaged: a record's value is no JSON; put a backup in its place, or save what can be saved "
-                   "by `sqlite3 FILE .recover`",
+                   "%s: is damaged: a record's value is not JSON; replace it by a backup, or recover data "
+                   "with `sqlite3 FILE .recover`",
                    store->path);
 }

@@ -1,13 +1,13 @@
 /*
- * database.h - an open file: its connection, its prepared statements, and what SQLite's failures mean to us.
+ * database.h - an open file: its connection, its prepared statements, and the failures for SQLite's errors.
  *
- * Statements are prepared when first asked for, and kept: the fixed ones for as long as the store is open, those that
- * are made from filters as long as they are among the last that were used. One thread at a time.
+ * Statements are prepared on first use and cached by their text. The cache keeps those that were used most recently.
+ * Only one thread may use a store at a time.
  *
  *     sqlite3_stmt *statement = NULL;
- *     tn_value why = database_statement(store, sql, &statement);          // reset, with nothing bound
+ *     tn_value why = database_prepare(store, sql, &statement);          // reset, with nothing bound
  *     if (why == NULL) sqlite3_bind_int64(statement, 1, id);
- *     if (why == NULL && !database_step(store, statement, &why)) …        // no row: why is NULL at the end of them
+ *     if (why == NULL && !database_step(store, statement, &why)) …        // no more rows: why is NULL
  *     sqlite3_reset(statement);
  */
 #ifndef TENON_PLUGINS_SQLITE_DATABASE_H
@@ -17,9 +17,9 @@
 #include "filter.h"
 #include <sqlite3.h>
 
-#define DATABASE_STATEMENTS 64 /* kept prepared */
+#define DATABASE_STATEMENTS 64 /* size of the cache of prepared statements */
 
-/* Members that a collection's records are looked for by most. */
+/* An index of a collection over one or more members. */
 struct index {
     const struct index *next;
     struct text collection;
@@ -27,59 +27,62 @@ struct index {
     const struct path *paths;
 };
 
-/* The record that was looked at last, for the write that follows. */
+/* The record that was found last. The next write uses it, so that it needs no second lookup. */
 struct row {
-    bool known;
-    int64_t id; /* 0: there is none */
+    bool known; /* false: the other members are not valid */
+    int64_t id; /* 0: no record */
     int64_t version, expires_at;
     bool expires, expired;
     int found_by; /* FOUND_BY_… */
 };
 
-/* What a record has beside its own table. Kept in the file: never change them. */
+/* Which search data a record has. These numbers are stored in files: never change them. */
 #define FOUND_BY_WORDS  1
 #define FOUND_BY_VECTOR 2
 
 struct prepared {
-    char *sql; /* NULL: free */
+    char *sql; /* NULL: unused */
     uint64_t hash, used;
     sqlite3_stmt *statement;
 };
 
 struct tn_store {
     sqlite3 *database;
-    struct arena arena; /* of all that lives as long as the store */
-    tn_value options;   /* what path and indexes borrow from */
+    struct tn_arena arena; /* for data that lives as long as the store */
+    tn_value options;      /* path and indexes borrow from it */
     const char *path;
     int64_t busy_ms, max_bytes;
     const char *sync;
     bool read_only;
     const struct index *indexes;
     struct row row;
-    uint64_t clock; /* for prepared.used */
+    uint64_t clock; /* counts uses, for prepared.used */
     struct prepared prepared[DATABASE_STATEMENTS];
 };
 
-/* The text is copied. */
-tn_value database_statement(tn_store *store, const char *sql, sqlite3_stmt **out);
-/* True: there is a row. False: the end, or a failure in *why. */
+/* Stores a prepared statement without bound parameters, from the cache if possible. The cache owns it. */
+tn_value database_prepare(tn_store *store, const char *sql, sqlite3_stmt **out);
+/* Steps to the next row. False if there is no more row, or on a failure, which *why then contains. */
 bool database_step(tn_store *store, sqlite3_stmt *statement, tn_value *why);
-/* Steps to the end, and resets. */
+/* Runs the statement to its end and resets it. */
 tn_value database_run(tn_store *store, sqlite3_stmt *statement);
-/* Statements without parameters, one or more; not kept. */
+/* Runs one or more statements without parameters. They are not cached. */
 tn_value database_execute(tn_store *store, const char *sql);
-/* The first column of the first row. */
-tn_value database_number(tn_store *store, const char *sql, int64_t *out);
-void database_forget_statements(tn_store *store);
+/* Runs the statement and stores the first column of its first row. *out is unchanged if it has no rows. */
+tn_value database_read_number(tn_store *store, const char *sql, int64_t *out);
+void database_free_statements(tn_store *store);
 
-/* What SQLite's last error means: code, found, and what to do. */
+/* Returns the failure for the connection's last error. Its message says what happened and what the operator can do. */
 tn_value database_failure(tn_store *store);
-tn_value database_failure_of(const char *path, int64_t busy_ms, sqlite3 *database, int code);
+/* The same for a code that SQLite returned. `database` may be NULL. */
+tn_value database_failure_for_code(const char *path, int64_t busy_ms, sqlite3 *database, int code);
 
-/* A text that lives until the statement is reset; NUL inside is allowed. */
+/* Binds a text, borrowed until the statement is reset. It may contain NUL. */
 void database_bind_text(sqlite3_stmt *statement, int at, struct text text);
-struct text database_text(sqlite3_stmt *statement, int column);
-/* The value in the columns `json` and `bytes` of a row: owned; a failure where it cannot be read. */
-tn_value database_value(tn_store *store, sqlite3_stmt *statement, int json, int bytes, tn_value *out, uint64_t *size);
+/* Returns the text of a column, borrowed until the next step. */
+struct text database_column_text(sqlite3_stmt *statement, int column);
+/* Reads a record's value: the column `json`, or the column `bytes` if that is NULL. The caller owns *out. */
+tn_value database_read_value(tn_store *store, sqlite3_stmt *statement, int json, int bytes, tn_value *out,
+                             uint64_t *size);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * narrow.c - filters as SQL.
+ * narrow.c - translates filters to SQL.
  *
- * Each test of filter.h has a condition that holds wherever it does. Numbers that are not exact everywhere are looked
- * for in a small range around them; strings with a NUL, which some releases of SQLite cut there, are not looked for.
+ * The SQL condition of a test is true for every record that passes the test. SQLite and the host may parse a decimal
+ * number to slightly different doubles, so a number that is not an exact integer becomes a small range around it. A
+ * test with a string that contains NUL is left out, because some releases of SQLite cut strings at a NUL.
  */
 #include "narrow.h"
 #include "schema.h"
 #include <math.h>
 
-#define EXACT 9007199254740992.0 /* every integer up to here is a double */
+#define EXACT 9007199254740992.0 /* 2^53: every integer up to this is exact as a double */
 
 struct narrowing {
     struct sql *sql;
@@ -18,13 +19,13 @@ struct narrowing {
 
 /* ---- Names ---- */
 
-static bool has_indexes(const tn_store *store, struct text collection) {
+static bool narrow_has_indexes(const tn_store *store, struct text collection) {
     for (const struct index *index = store->indexes; index != NULL; index = index->next)
         if (text_compare(index->collection, collection) == 0) return true;
     return false;
 }
 
-static bool is_indexed(const tn_store *store, struct text collection, const struct path *path) {
+static bool narrow_is_indexed(const tn_store *store, struct text collection, const struct path *path) {
     for (const struct index *index = store->indexes; index != NULL; index = index->next) {
         if (text_compare(index->collection, collection) != 0) continue;
         for (uint64_t i = 0; i < index->count; i++)
@@ -33,8 +34,8 @@ static bool is_indexed(const tn_store *store, struct text collection, const stru
     return false;
 }
 
-/* Is there an index that the filter could begin with? */
-static bool finds_index(const tn_store *store, struct text collection, const struct filter *filter) {
+/* True if the first member of an index is in a condition of the filter that can use the index. */
+static bool narrow_filter_has_index(const tn_store *store, struct text collection, const struct filter *filter) {
     for (const struct index *index = store->indexes; index != NULL; index = index->next) {
         if (text_compare(index->collection, collection) != 0) continue;
         for (uint64_t i = 0; filter != NULL && i < filter->count; i++) {
@@ -46,79 +47,80 @@ static bool finds_index(const tn_store *store, struct text collection, const str
     return false;
 }
 
-/* A planner without statistics takes the collection for as good a reason as a member to choose an index by. */
+/* Without statistics, SQLite's planner may choose the index on (collection, key); `likelihood` prevents that. */
 void narrow_collection(struct sql *sql, const tn_store *store, struct text collection, const struct filter *filter) {
-    char *quoted = has_indexes(store, collection) ? schema_quote(sql->arena, collection, '\'') : NULL;
-    bool finds = quoted != NULL && finds_index(store, collection, filter);
+    char *quoted = narrow_has_indexes(store, collection) ? schema_quote(sql->arena, collection, '\'') : NULL;
+    bool finds = quoted != NULL && narrow_filter_has_index(store, collection, filter);
     sql_add(sql, finds ? "likelihood(collection = " : "collection = ");
     if (quoted != NULL)
         sql_add(sql, quoted);
     else
-        sql_text(sql, collection);
+        sql_bind_text(sql, collection);
     if (finds) sql_add(sql, ", 0.999)");
 }
 
-static bool call(struct sql *sql, const tn_store *store, struct text collection, const struct path *path,
-                 const char *function) {
-    char *said = NULL;
-    if (!schema_path(sql->arena, path, &said)) return false;
-    struct text text = {said, strlen(said)};
-    char *quoted = is_indexed(store, collection, path) ? schema_quote(sql->arena, text, '\'') : NULL;
+/* Appends a call of `function` (json_extract or json_type) with the member's path. */
+static bool narrow_add_json_call(struct sql *sql, const tn_store *store, struct text collection,
+                                 const struct path *path, const char *function) {
+    char *path_sql = NULL;
+    if (!schema_json_path(sql->arena, path, &path_sql)) return false;
+    struct text text = {path_sql, strlen(path_sql)};
+    char *quoted = narrow_is_indexed(store, collection, path) ? schema_quote(sql->arena, text, '\'') : NULL;
     sql_add(sql, function);
     sql_add(sql, "(json, ");
     if (quoted != NULL)
         sql_add(sql, quoted);
     else
-        sql_text(sql, text);
+        sql_bind_text(sql, text);
     sql_add(sql, ")");
     return true;
 }
 
 bool narrow_member(struct sql *sql, const tn_store *store, struct text collection, const struct path *path) {
-    return call(sql, store, collection, path, "json_extract");
+    return narrow_add_json_call(sql, store, collection, path, "json_extract");
 }
 
 /* ---- Values ---- */
 
-static bool has_nul(struct text text) { return memchr(text.data, '\0', text.length) != NULL; }
+static bool narrow_has_nul(struct text text) { return memchr(text.data, '\0', text.length) != NULL; }
 
-static bool is_exact(tn_value number) {
+static bool narrow_is_exact(tn_value number) {
     double real = 0;
     return tn.value->as_double(number, &real) == TN_OK && fabs(real) < EXACT && trunc(real) == real;
 }
 
-/* One that can be looked for by equality as it is. */
-static bool is_plain(tn_value value) {
+/* True if SQLite's `=` holds whenever filter.h finds a value equal to this one. */
+static bool narrow_is_plain(tn_value value) {
     switch (tn.value->kind(value)) {
     case TN_BOOL: return true;
     case TN_INT:
-    case TN_DOUBLE: return is_exact(value);
-    case TN_STRING: return !has_nul(text_of(value));
+    case TN_DOUBLE: return narrow_is_exact(value);
+    case TN_STRING: return !narrow_has_nul(text_from_value(value));
     default: return false;
     }
 }
 
-/* Away from zero or towards it, further than two ways of reading one number can be apart. */
-static double beside(tn_value number, double way) {
+/* Moves the number four doubles towards `direction`: more than two parsers of the same number differ. */
+static double narrow_neighbour(tn_value number, double direction) {
     double real = 0;
     (void)tn.value->as_double(number, &real);
-    for (int i = 0; i < 4; i++) real = nextafter(real, way);
+    for (int i = 0; i < 4; i++) real = nextafter(real, direction);
     return real;
 }
 
-static void add_number(struct sql *sql, tn_value number, double way) {
+static void narrow_add_number(struct sql *sql, tn_value number, double direction) {
     int64_t integer = 0;
-    if (!is_exact(number))
-        sql_double(sql, beside(number, way));
+    if (!narrow_is_exact(number))
+        sql_bind_double(sql, narrow_neighbour(number, direction));
     else if (tn.value->as_int(number, &integer) == TN_OK)
-        sql_int(sql, integer);
+        sql_bind_int(sql, integer);
 }
 
-/* ---- Tests: false where nothing was added ---- */
+/* ---- Tests: return false if they append nothing ---- */
 
 typedef bool narrow_test(const struct narrowing *narrowing, const struct condition *condition);
 
-static bool add_member(const struct narrowing *narrowing, const struct condition *condition) {
+static bool narrow_add_member(const struct narrowing *narrowing, const struct condition *condition) {
     return narrow_member(narrowing->sql, narrowing->store, narrowing->collection, &condition->path);
 }
 
@@ -126,59 +128,59 @@ static bool narrow_eq(const struct narrowing *narrowing, const struct condition 
     struct sql *sql = narrowing->sql;
     int32_t kind = tn.value->kind(condition->operand), truth = 0;
     bool number = kind == TN_INT || kind == TN_DOUBLE;
-    if (kind != TN_NULL && !number && !is_plain(condition->operand)) return false;
-    if (!add_member(narrowing, condition)) return false;
+    if (kind != TN_NULL && !number && !narrow_is_plain(condition->operand)) return false;
+    if (!narrow_add_member(narrowing, condition)) return false;
     if (kind == TN_NULL) {
         sql_add(sql, " IS NULL");
     } else if (kind == TN_STRING) {
         sql_add(sql, " = ");
-        sql_text(sql, text_of(condition->operand));
+        sql_bind_text(sql, text_from_value(condition->operand));
     } else if (kind == TN_BOOL) {
         (void)tn.value->as_bool(condition->operand, &truth);
         sql_add(sql, truth ? " = 1" : " = 0");
-    } else if (is_exact(condition->operand)) {
+    } else if (narrow_is_exact(condition->operand)) {
         sql_add(sql, " = ");
-        add_number(sql, condition->operand, 0);
+        narrow_add_number(sql, condition->operand, 0);
     } else {
         sql_add(sql, " BETWEEN ");
-        add_number(sql, condition->operand, -INFINITY);
+        narrow_add_number(sql, condition->operand, -INFINITY);
         sql_add(sql, " AND ");
-        add_number(sql, condition->operand, INFINITY);
+        narrow_add_number(sql, condition->operand, INFINITY);
     }
     return true;
 }
 
 static bool narrow_ne(const struct narrowing *narrowing, const struct condition *condition) {
-    if (tn.value->kind(condition->operand) != TN_NULL || !add_member(narrowing, condition)) return false;
+    if (tn.value->kind(condition->operand) != TN_NULL || !narrow_add_member(narrowing, condition)) return false;
     sql_add(narrowing->sql, " IS NOT NULL");
     return true;
 }
 
-/* Numbers stand before all strings, so that each kind has a second end. */
+/* SQLite orders numbers before all strings, so a comparison needs a second bound to exclude the other kind. */
 static bool narrow_less(const struct narrowing *narrowing, const struct condition *condition) {
-    struct text text = text_of(condition->operand);
-    if ((text.data != NULL && has_nul(text)) || !add_member(narrowing, condition)) return false;
+    struct text text = text_from_value(condition->operand);
+    if ((text.data != NULL && narrow_has_nul(text)) || !narrow_add_member(narrowing, condition)) return false;
     if (text.data == NULL) {
         sql_add(narrowing->sql, " <= ");
-        add_number(narrowing->sql, condition->operand, INFINITY);
+        narrow_add_number(narrowing->sql, condition->operand, INFINITY);
     } else {
         sql_add(narrowing->sql, " BETWEEN '' AND ");
-        sql_text(narrowing->sql, text);
+        sql_bind_text(narrowing->sql, text);
     }
     return true;
 }
 
 static bool narrow_greater(const struct narrowing *narrowing, const struct condition *condition) {
-    struct text text = text_of(condition->operand);
-    if ((text.data != NULL && has_nul(text)) || !add_member(narrowing, condition)) return false;
+    struct text text = text_from_value(condition->operand);
+    if ((text.data != NULL && narrow_has_nul(text)) || !narrow_add_member(narrowing, condition)) return false;
     sql_add(narrowing->sql, " >= ");
     if (text.data != NULL) {
-        sql_text(narrowing->sql, text);
+        sql_bind_text(narrowing->sql, text);
         return true;
     }
-    add_number(narrowing->sql, condition->operand, -INFINITY);
+    narrow_add_number(narrowing->sql, condition->operand, -INFINITY);
     sql_add(narrowing->sql, " AND ");
-    (void)add_member(narrowing, condition);
+    (void)narrow_add_member(narrowing, condition);
     sql_add(narrowing->sql, " < ''");
     return true;
 }
@@ -186,27 +188,27 @@ static bool narrow_greater(const struct narrowing *narrowing, const struct condi
 static bool narrow_in(const struct narrowing *narrowing, const struct condition *condition) {
     struct sql *sql = narrowing->sql;
     tn_value list = condition->operand;
-    bool nothing = false;
+    bool has_null = false;
     for (uint64_t i = 0; i < tn.value->count(list); i++) {
         if (tn.value->kind(tn.value->at(list, i)) == TN_NULL)
-            nothing = true;
-        else if (!is_plain(tn.value->at(list, i)))
+            has_null = true;
+        else if (!narrow_is_plain(tn.value->at(list, i)))
             return false;
     }
-    if (!add_member(narrowing, condition)) return false;
-    /* One parameter, however many they are: the statement can be kept. */
+    if (!narrow_add_member(narrowing, condition)) return false;
+    /* One parameter for any number of values, so that the statement can be cached. */
     tn_value json = tn.value->to_json(list);
-    struct text text = text_of(json);
-    char *copy = arena_alloc(sql->arena, text.length + 1);
+    struct text text = text_from_value(json);
+    char *copy = tn_arena_alloc(sql->arena, text.length + 1);
     sql->failed |= copy == NULL;
     if (copy != NULL) memcpy(copy, text.data, text.length);
     tn_release(json);
     sql_add(sql, " IN (SELECT value FROM json_each(");
-    sql_text(sql, (struct text){copy, text.length});
+    sql_bind_text(sql, (struct text){copy, text.length});
     sql_add(sql, "))");
-    if (!nothing) return true;
+    if (!has_null) return true;
     sql_add(sql, " OR ");
-    (void)add_member(narrowing, condition);
+    (void)narrow_add_member(narrowing, condition);
     sql_add(sql, " IS NULL");
     return true;
 }
@@ -214,19 +216,20 @@ static bool narrow_in(const struct narrowing *narrowing, const struct condition 
 static bool narrow_exists(const struct narrowing *narrowing, const struct condition *condition) {
     int32_t truth = 0;
     (void)tn.value->as_bool(condition->operand, &truth);
-    if (!call(narrowing->sql, narrowing->store, narrowing->collection, &condition->path, "json_type")) return false;
+    if (!narrow_add_json_call(narrowing->sql, narrowing->store, narrowing->collection, &condition->path, "json_type"))
+        return false;
     sql_add(narrowing->sql, truth ? " IS NOT NULL" : " IS NULL");
     return true;
 }
 
-static void narrow_all(const struct narrowing *narrowing, const struct filter *filter);
+static void narrow_conditions(const struct narrowing *narrowing, const struct filter *filter);
 
 static bool narrow_any(const struct narrowing *narrowing, const struct condition *condition) {
     struct sql *sql = narrowing->sql;
     sql_add(sql, "0");
     for (uint64_t i = 0; i < condition->count; i++) {
         sql_add(sql, " OR ");
-        narrow_all(narrowing, condition->filters[i]);
+        narrow_conditions(narrowing, condition->filters[i]);
     }
     return true;
 }
@@ -237,8 +240,8 @@ static narrow_test *const tests[] = {
     [TEST_EXISTS] = narrow_exists, [TEST_CONTAINS] = NULL,
 };
 
-/* A test that adds nothing takes back the bracket before it. */
-static bool narrow_one(const struct narrowing *narrowing, const struct condition *condition, const char *before) {
+/* Appends `before` (which opens a bracket), the test and ")". Appends nothing if SQL cannot express the test. */
+static bool narrow_condition(const struct narrowing *narrowing, const struct condition *condition, const char *before) {
     struct sql *sql = narrowing->sql;
     uint64_t length = sql->length;
     sql_add(sql, before);
@@ -251,16 +254,16 @@ static bool narrow_one(const struct narrowing *narrowing, const struct condition
     return false;
 }
 
-static void narrow_all(const struct narrowing *narrowing, const struct filter *filter) {
+static void narrow_conditions(const struct narrowing *narrowing, const struct filter *filter) {
     bool added = false;
     sql_add(narrowing->sql, "(");
     for (uint64_t i = 0; i < filter->count; i++)
-        added |= narrow_one(narrowing, &filter->conditions[i], added ? " AND (" : "(");
+        added |= narrow_condition(narrowing, &filter->conditions[i], added ? " AND (" : "(");
     if (!added) sql_add(narrowing->sql, "1");
     sql_add(narrowing->sql, ")");
 }
 
 void narrow_filter(struct sql *sql, const tn_store *store, struct text collection, const struct filter *filter) {
     struct narrowing narrowing = {sql, store, collection};
-    for (uint64_t i = 0; i < filter->count; i++) (void)narrow_one(&narrowing, &filter->conditions[i], " AND (");
+    for (uint64_t i = 0; i < filter->count; i++) (void)narrow_condition(&narrowing, &filter->conditions[i], " AND (");
 }

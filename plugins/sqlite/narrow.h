@@ -1,19 +1,23 @@
 /*
- * narrow.h - a filter as conditions of SQL, so that an index can be used: never fewer records than those that fit.
+ * narrow.h - translates a filter to SQL conditions that can use an index. They select all records that match the
+ * filter, and possibly more.
  *
- * What of a filter SQL cannot say, or would say otherwise than filter.h does, is left out. A path stands in the text
- * where an index of the collection begins with it, and so needs it there; everywhere else it is bound.
+ * Conditions that SQL cannot express, or would evaluate differently from filter.h, are left out. If an index contains a
+ * member, its path is part of the SQL text, because SQLite only then uses the index. Otherwise the path is bound.
  */
 #ifndef TENON_PLUGINS_SQLITE_NARROW_H
 #define TENON_PLUGINS_SQLITE_NARROW_H
 
 #include "sql.h"
 
-/* " AND …", or nothing. */
+/* Appends " AND (…)" for each condition that SQL can express. */
 void narrow_filter(struct sql *sql, const tn_store *store, struct text collection, const struct filter *filter);
-/* "collection = …", its name in the text where it has indexes, which are of it alone. `filter` may be NULL. */
+/*
+ * Appends "collection = …". If the collection has indexes, its name is part of the text, because each index is limited
+ * to one collection (WHERE collection = …). `filter` may be NULL.
+ */
 void narrow_collection(struct sql *sql, const tn_store *store, struct text collection, const struct filter *filter);
-/* A member's value; false, with nothing added, where SQL cannot say its path. */
+/* Appends an expression for the value of a member. False, without appending, if SQL cannot express its path. */
 bool narrow_member(struct sql *sql, const tn_store *store, struct text collection, const struct path *path);
 
 #endif

@@ -1,11 +1,12 @@
 /*
- * schema.c - the tables, their versions, and the indexes that the host asks for.
+ * schema.c - the tables, their versions, and the indexes that the host requests.
  *
- * One table has all records, by a number of its own: others refer to it, and large values do not make looking for small
- * ones slow. JSON and bytes have a column each, so that SQLite's JSON functions never meet what is none. Words and
- * vectors stand apart, as few records have any.
+ * The table `records` contains all records, each with a numeric id. JSON and bytes have separate columns, so that
+ * SQLite's JSON functions only see JSON. Words and vectors are in separate tables, which refer to the id, because few
+ * records have them.
  *
- * Changing the schema is adding a step. Steps that a release had are never edited: files are out there that took them.
+ * To change the schema, add a step. Never edit a step that was released, because existing files have already applied
+ * it.
  */
 #include "schema.h"
 #include <time.h>
@@ -16,13 +17,13 @@ static const char *const steps[] = {
     " collection TEXT NOT NULL,"
     " key TEXT NOT NULL,"
     " version INTEGER NOT NULL,"
-    " json TEXT,"                 /* the value; NULL: it is bytes */
-    " bytes BLOB,"                /* the value, where it is bytes */
+    " json TEXT,"                 /* the value; NULL if it is bytes */
+    " bytes BLOB,"                /* the value if it is bytes */
     " expires_at INTEGER,"        /* ms since 1970 UTC; NULL: never */
-    " found_by INTEGER NOT NULL," /* 1: has a row in texts; 2: has one in vectors */
+    " found_by INTEGER NOT NULL," /* 1: has a row in texts; 2: has a row in vectors */
     " UNIQUE (collection, key));"
     "CREATE INDEX records_expire ON records (expires_at) WHERE expires_at IS NOT NULL;"
-    /* Words as words.h gives them: in small letters, with one space between any two. */
+    /* Words in the form of words.h: lower case, separated by one space. */
     "CREATE VIRTUAL TABLE texts USING fts5 (words, tokenize = ascii, detail = none);"
     "CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL);", /* 32-bit floats, little-endian */
 };
@@ -34,46 +35,47 @@ struct identity {
     int64_t application, version, tables;
 };
 
-static tn_value identify(tn_store *store, struct identity *out) {
-    tn_value why = database_number(store, "PRAGMA application_id", &out->application);
-    if (why == NULL) why = database_number(store, "PRAGMA user_version", &out->version);
-    if (why == NULL) why = database_number(store, "SELECT count(*) FROM sqlite_schema", &out->tables);
+static tn_value schema_identify(tn_store *store, struct identity *out) {
+    tn_value why = database_read_number(store, "PRAGMA application_id", &out->application);
+    if (why == NULL) why = database_read_number(store, "PRAGMA user_version", &out->version);
+    if (why == NULL) why = database_read_number(store, "SELECT count(*) FROM sqlite_schema", &out->tables);
     return why;
 }
 
-/* All of it at one moment: somebody else may be making the file right now. */
-static tn_value identify_at_once(tn_store *store, struct identity *out) {
+/* Reads all three in one transaction, because another process may be creating the file. */
+static tn_value schema_identify_in_transaction(tn_store *store, struct identity *out) {
     tn_value why = database_execute(store, "BEGIN");
-    if (why == NULL) why = identify(store, out);
+    if (why == NULL) why = schema_identify(store, out);
     if (!sqlite3_get_autocommit(store->database)) (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
     return why;
 }
 
-/* TN_OK by NULL: it is ours, or nobody's yet. */
-static tn_value check(const tn_store *store, const struct identity *found) {
+/* Returns NULL if the file can be used: it is empty, or a store of this release or an older one. */
+static tn_value schema_check(const tn_store *store, const struct identity *found) {
     if (found->application == 0 && found->version == 0 && found->tables == 0) {
         if (!store->read_only) return NULL;
-        return failure("STORE_READ_ONLY", "%s: is empty, and read_only is set: there is nothing to read", store->path);
+        return failure("STORE_READ_ONLY", "%s: is empty and was opened with read_only", store->path);
     }
     if (found->application != SCHEMA_APPLICATION)
         return failure("STORE_ERROR",
-                       "%s: is a database of another application (application_id %lld; ours is %d, \"Teno\"); nothing "
+                       "%s: belongs to another application (application_id %lld; ours is %d, \"Teno\"); nothing "
                        "was changed: give the store another path",
                        store->path, (long long)found->application, SCHEMA_APPLICATION);
     if (found->version > NEWEST)
         return failure("STORE_VERSION",
-                       "%s: was made by a newer release (its schema has version %lld, this release knows %lld); "
+                       "%s: was written by a newer release (its schema has version %lld, this release supports %lld); "
                        "nothing was changed: use that release, or give the store another path",
                        store->path, (long long)found->version, (long long)NEWEST);
     if (found->version < NEWEST && store->read_only)
-        return failure("STORE_READ_ONLY",
-                       "%s: was made by an older release (its schema has version %lld, this release needs %lld): open "
-                       "it once without read_only",
-                       store->path, (long long)found->version, (long long)NEWEST);
+        return failure(
+            "STORE_READ_ONLY",
+            "%s: was written by an older release (its schema has version %lld, this release needs %lld): open "
+            "it once without read_only",
+            store->path, (long long)found->version, (long long)NEWEST);
     return NULL;
 }
 
-static tn_value take_steps(tn_store *store, int64_t version) {
+static tn_value schema_apply_steps(tn_store *store, int64_t version) {
     tn_value why = NULL;
     char pragmas[96];
     for (; why == NULL && version < NEWEST; version++) why = database_execute(store, steps[version]);
@@ -82,13 +84,13 @@ static tn_value take_steps(tn_store *store, int64_t version) {
     return why != NULL ? why : database_execute(store, pragmas);
 }
 
-/* Looks again once nobody else can be at it. */
-static tn_value upgrade(tn_store *store) {
+/* Checks the file again under the write lock, because another process may have upgraded it. */
+static tn_value schema_upgrade(tn_store *store) {
     struct identity found = {0};
     tn_value why = database_execute(store, "BEGIN IMMEDIATE");
-    if (why == NULL) why = identify(store, &found);
-    if (why == NULL) why = check(store, &found);
-    if (why == NULL && found.version < NEWEST) why = take_steps(store, found.version);
+    if (why == NULL) why = schema_identify(store, &found);
+    if (why == NULL) why = schema_check(store, &found);
+    if (why == NULL && found.version < NEWEST) why = schema_apply_steps(store, found.version);
     if (why == NULL) why = database_execute(store, "COMMIT");
     if (why != NULL && !sqlite3_get_autocommit(store->database))
         (void)sqlite3_exec(store->database, "ROLLBACK", 0, 0, 0);
@@ -97,27 +99,27 @@ static tn_value upgrade(tn_store *store) {
 
 /* ---- The connection ---- */
 
-/* SQLite does not wait by itself for others to let it change to WAL. */
-static tn_value to_wal(tn_store *store) {
-    const struct timespec moment = {0, 2000000};
-    for (int64_t waited = 0;; waited += 2) {
+/* SQLite does not wait for other connections when it changes to WAL mode, so this retries for busy_ms. */
+static tn_value connection_enable_wal(tn_store *store) {
+    const struct timespec delay = {0, 2000000};
+    for (int64_t waited_ms = 0;; waited_ms += 2) {
         int code = sqlite3_exec(store->database, "PRAGMA journal_mode = wal", NULL, NULL, NULL);
         if (code == SQLITE_OK) return NULL;
-        if ((code & 0xff) != SQLITE_BUSY || waited >= store->busy_ms) return database_failure(store);
-        (void)nanosleep(&moment, NULL);
+        if ((code & 0xff) != SQLITE_BUSY || waited_ms >= store->busy_ms) return database_failure(store);
+        (void)nanosleep(&delay, NULL);
     }
 }
 
-static tn_value set_up(tn_store *store) {
+static tn_value connection_configure(tn_store *store) {
     int64_t page_size = 4096;
     char pragmas[160];
-    tn_value why = store->read_only ? NULL : to_wal(store);
+    tn_value why = store->read_only ? NULL : connection_enable_wal(store);
     (void)snprintf(pragmas, sizeof pragmas,
                    "PRAGMA synchronous = %s; PRAGMA journal_size_limit = 16777216; PRAGMA temp_store = memory",
                    store->sync);
     if (why == NULL) why = database_execute(store, pragmas);
     if (why == NULL && store->max_bytes > 0) {
-        why = database_number(store, "PRAGMA page_size", &page_size);
+        why = database_read_number(store, "PRAGMA page_size", &page_size);
         (void)snprintf(pragmas, sizeof pragmas, "PRAGMA max_page_count = %lld",
                        (long long)(store->max_bytes / page_size > 0 ? store->max_bytes / page_size : 1));
         if (why == NULL) why = database_execute(store, pragmas);
@@ -127,18 +129,18 @@ static tn_value set_up(tn_store *store) {
 
 tn_value schema_open(tn_store *store) {
     struct identity found = {0};
-    tn_value why = identify_at_once(store, &found);
-    if (why == NULL) why = check(store, &found);
-    /* Before the first table, so that what is deleted can be given back to the disk. */
+    tn_value why = schema_identify_in_transaction(store, &found);
+    if (why == NULL) why = schema_check(store, &found);
+    /* Must be set before the first table, so that deleted pages can be returned to the disk. */
     if (why == NULL && found.tables == 0) why = database_execute(store, "PRAGMA auto_vacuum = incremental");
-    if (why == NULL && found.version < NEWEST) why = upgrade(store);
-    return why != NULL ? why : set_up(store);
+    if (why == NULL && found.version < NEWEST) why = schema_upgrade(store);
+    return why != NULL ? why : connection_configure(store);
 }
 
 /* ---- Indexes ---- */
 
-char *schema_quote(struct arena *arena, struct text text, char quote) {
-    char *out = memchr(text.data, '\0', text.length) == NULL ? arena_alloc(arena, text.length * 2 + 3) : NULL;
+char *schema_quote(struct tn_arena *arena, struct text text, char quote) {
+    char *out = memchr(text.data, '\0', text.length) == NULL ? tn_arena_alloc(arena, text.length * 2 + 3) : NULL;
     uint64_t used = 0;
     if (out == NULL) return NULL;
     out[used++] = quote;
@@ -150,9 +152,9 @@ char *schema_quote(struct arena *arena, struct text text, char quote) {
     return out;
 }
 
-/* Releases of SQLite differ in what they make of names that JSON escapes: those are left to our own functions. */
-bool schema_path(struct arena *arena, const struct path *path, char **out) {
-    char *text = arena_alloc(arena, path->text.length + 3 * path->count + 3), *at = text;
+/* Releases of SQLite differ in how they treat names that JSON escapes. For such names, tn_member is called instead. */
+bool schema_json_path(struct tn_arena *arena, const struct path *path, char **out) {
+    char *text = tn_arena_alloc(arena, path->text.length + 3 * path->count + 3), *at = text;
     if (text == NULL) return false;
     *at++ = '$';
     for (uint64_t i = 0; i < path->count; i++) {
@@ -170,57 +172,58 @@ bool schema_path(struct arena *arena, const struct path *path, char **out) {
     return true;
 }
 
-static tn_value make_index(tn_store *store, const struct index *index) {
+static tn_value index_create(tn_store *store, const struct index *index) {
     char *collection = schema_quote(&store->arena, index->collection, '\''), *path = NULL;
-    uint64_t room = 256 + (collection != NULL ? strlen(collection) : 0), used = 0, hash = 1469598103934665603u;
+    uint64_t capacity = 256 + (collection != NULL ? strlen(collection) : 0), used = 0, hash = 1469598103934665603u;
     for (uint64_t i = 0; i < index->count; i++)
-        room += 2 * index->paths[i].text.length + 8 * index->paths[i].count + 64;
-    char *columns = arena_alloc(&store->arena, room), *sql = arena_alloc(&store->arena, room);
+        capacity += 2 * index->paths[i].text.length + 8 * index->paths[i].count + 64;
+    char *columns = tn_arena_alloc(&store->arena, capacity), *sql = tn_arena_alloc(&store->arena, capacity);
     if (collection == NULL || columns == NULL || sql == NULL) return failure_memory();
     for (uint64_t i = 0; i < index->count; i++) {
-        if (!schema_path(&store->arena, &index->paths[i], &path)) return NULL; /* found without an index, then */
+        if (!schema_json_path(&store->arena, &index->paths[i], &path))
+            return NULL; /* queries for this member work without an index */
         char *quoted = schema_quote(&store->arena, (struct text){path, strlen(path)}, '\'');
         if (quoted == NULL) return failure_memory();
-        used += (uint64_t)snprintf(columns + used, room - used, "json_extract(json, %s), ", quoted);
+        used += (uint64_t)snprintf(columns + used, capacity - used, "json_extract(json, %s), ", quoted);
     }
     for (const char *at = collection; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
     for (const char *at = columns; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
-    int64_t there = 0;
-    (void)snprintf(sql, room, "SELECT count(*) FROM sqlite_schema WHERE name = 'records_%016llx'",
+    int64_t existing = 0;
+    (void)snprintf(sql, capacity, "SELECT count(*) FROM sqlite_schema WHERE name = 'records_%016llx'",
                    (unsigned long long)hash);
-    tn_value why = database_number(store, sql, &there);
-    if (why != NULL || there > 0 || store->read_only) return why;
-    (void)snprintf(sql, room, "CREATE INDEX IF NOT EXISTS records_%016llx ON records (%skey) WHERE collection = %s",
+    tn_value why = database_read_number(store, sql, &existing);
+    if (why != NULL || existing > 0 || store->read_only) return why;
+    (void)snprintf(sql, capacity, "CREATE INDEX IF NOT EXISTS records_%016llx ON records (%skey) WHERE collection = %s",
                    (unsigned long long)hash, columns, collection);
     return database_execute(store, sql);
 }
 
-static tn_value read_index(tn_store *store, struct text collection, tn_value paths) {
+static tn_value index_read(tn_store *store, struct text collection, tn_value paths) {
     uint64_t count = tn.value->count(paths);
-    struct index *index = arena_alloc(&store->arena, sizeof *index);
-    struct path *read = arena_alloc(&store->arena, (count + 1) * sizeof *read);
+    struct index *index = tn_arena_alloc(&store->arena, sizeof *index);
+    struct path *read = tn_arena_alloc(&store->arena, (count + 1) * sizeof *read);
     if (index == NULL || read == NULL) return failure_memory();
     if (count == 0 || count > TN_STORE_ORDER_MAX)
-        return failure("INVALID", "`indexes`: an index is an array of 1 to %d member paths", TN_STORE_ORDER_MAX);
+        return failure("INVALID", "`indexes`: an index must be an array of 1 to %d member paths", TN_STORE_ORDER_MAX);
     tn_value why = NULL;
     for (uint64_t i = 0; why == NULL && i < count; i++)
         why = path_read(&store->arena, tn.value->at(paths, i), "indexes", &read[i]);
     if (why != NULL) return why;
     *index = (struct index){store->indexes, collection, count, read};
     store->indexes = index;
-    return make_index(store, index);
+    return index_create(store, index);
 }
 
-tn_value schema_index(tn_store *store, tn_value indexes) {
+tn_value schema_create_indexes(tn_store *store, tn_value indexes) {
     tn_value key = NULL, lists = NULL, why = NULL;
     int32_t kind = tn.value->kind(indexes);
     if (kind == TN_NONE || kind == TN_NULL) return NULL;
-    if (kind != TN_OBJECT) return failure("INVALID", "`indexes` is an object, and %s was found", tn_kind_name(indexes));
+    if (kind != TN_OBJECT) return failure("INVALID", "`indexes` must be an object; found %s", tn_kind_name(indexes));
     for (uint64_t i = 0; why == NULL && tn.value->entry(indexes, i, &key, &lists) == TN_OK; i++) {
-        struct text name = text_of(key);
-        if (memchr(name.data, '\0', name.length) != NULL) continue; /* SQL cannot say it */
+        struct text name = text_from_value(key);
+        if (memchr(name.data, '\0', name.length) != NULL) continue; /* SQL cannot express it */
         for (uint64_t j = 0; why == NULL && j < tn.value->count(lists); j++)
-            why = read_index(store, name, tn.value->at(lists, j));
+            why = index_read(store, name, tn.value->at(lists, j));
     }
     return why;
 }

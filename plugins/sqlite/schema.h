@@ -1,8 +1,8 @@
 /*
- * schema.h - what a file of ours looks like, how it is made, and how an older one becomes as the newest.
+ * schema.h - creates, checks and upgrades the schema of a file.
  *
- * A file says whose it is (application_id) and which version of the schema it has (user_version). One of a newer
- * release, or of somebody else, is left exactly as it is.
+ * application_id in the file identifies our files, and user_version is the version of the schema. A file of a newer
+ * release or of another application is not changed.
  */
 #ifndef TENON_PLUGINS_SQLITE_SCHEMA_H
 #define TENON_PLUGINS_SQLITE_SCHEMA_H
@@ -11,14 +11,15 @@
 
 #define SCHEMA_APPLICATION 0x54656e6f /* "Teno" */
 
-/* Brings the open file, which may be empty, to the newest version; then WAL, sync and what else a connection needs. */
+/* Upgrades the open file (it may be empty) to the newest version. Then sets WAL mode and the connection's options. */
 tn_value schema_open(tn_store *store);
-/* Reads {collection: [[path, …], …]}, and makes the indexes that are missing. */
-tn_value schema_index(tn_store *store, tn_value indexes);
+/* Reads {collection: [[path, …], …]}, and creates the missing indexes. A path is a text like "payload.priority". */
+tn_value schema_create_indexes(tn_store *store, tn_value indexes);
 
-/* SQL for a member's value, as it stands in indexes: json_extract(json, '$."a"."b"'). False: it cannot be said. */
-bool schema_path(struct arena *arena, const struct path *path, char **out);
-/* A string of SQL, quotes and all; NULL where there is no memory, or a NUL in it. */
-char *schema_quote(struct arena *arena, struct text text, char quote);
+/* Stores the path in the form of SQLite's JSON functions: $."a"."b". False if that form cannot express it, or if
+ * allocation fails. */
+bool schema_json_path(struct tn_arena *arena, const struct path *path, char **out);
+/* Returns the text in quotes, and doubles `quote` inside it. NULL if allocation fails or the text contains NUL. */
+char *schema_quote(struct tn_arena *arena, struct text text, char quote);
 
 #endif

@@ -1,12 +1,14 @@
 /*
- * sql.h - statements made of parts: text, and what is bound to its parameters, in one go.
+ * sql.h - builds a statement from SQL text and bound parameters.
  *
- * No value ever becomes part of the text. A name does where an index needs it, quoted by schema.h.
+ * A value is always bound, and never part of the text. The name of a collection or member is part of the text if an
+ * index needs it there; schema_quote quotes it.
  *
- *     struct sql sql = SQL_INIT(&arena);
+ *     struct sql sql;
+ *     sql_init(&sql, &arena);
  *     sql_add(&sql, "SELECT key FROM records");
- *     sql_where(&sql, store, selection, now);
- *     tn_value why = sql_statement(&sql, store, &statement);
+ *     sql_add_where(&sql, store, selection, now);
+ *     tn_value why = sql_prepare(&sql, store, &statement);
  */
 #ifndef TENON_PLUGINS_SQLITE_SQL_H
 #define TENON_PLUGINS_SQLITE_SQL_H
@@ -16,45 +18,46 @@
 
 enum bind { BIND_TEXT, BIND_INT, BIND_DOUBLE, BIND_BLOB, BIND_POINTER };
 
+/* The value of one `?`. */
 struct parameter {
     struct parameter *next;
     enum bind kind;
-    struct text text; /* of BIND_BLOB as well */
-    int64_t integer;
-    double real;
-    const void *pointer;
-    const char *type; /* of the pointer */
+    struct text text;    /* BIND_TEXT and BIND_BLOB; borrowed until the statement is reset */
+    int64_t integer;     /* BIND_INT */
+    double real;         /* BIND_DOUBLE */
+    const void *pointer; /* BIND_POINTER; borrowed until the statement is reset */
+    const char *type;    /* BIND_POINTER: for sqlite3_value_pointer */
 };
 
 struct sql {
-    struct arena *arena;
-    char *text;
-    uint64_t length, room;
-    bool failed; /* no memory */
-    struct parameter *first, **last;
+    struct tn_arena *arena;          /* borrowed; owns the text and the parameters */
+    char *text;                      /* NULL while it is empty */
+    uint64_t length, capacity;       /* in bytes */
+    bool failed;                     /* an allocation failed; sql_prepare reports it */
+    struct parameter *first, **last; /* in the order of the `?` */
 };
 
-void sql_init(struct sql *sql, struct arena *arena);
+void sql_init(struct sql *sql, struct tn_arena *arena);
 void sql_add(struct sql *sql, const char *text);
-/* One `?` and what it stands for; borrowed until the statement is reset. */
-void sql_text(struct sql *sql, struct text text);
-void sql_int(struct sql *sql, int64_t number);
-void sql_double(struct sql *sql, double number);
-void sql_blob(struct sql *sql, const void *data, uint64_t length);
-void sql_pointer(struct sql *sql, const void *pointer, const char *type);
+/* Each appends `?` and a parameter. Texts and blobs are borrowed until the statement is reset. */
+void sql_bind_text(struct sql *sql, struct text text);
+void sql_bind_int(struct sql *sql, int64_t number);
+void sql_bind_double(struct sql *sql, double number);
+void sql_bind_blob(struct sql *sql, const void *data, uint64_t length);
 
-/* The prepared statement, bound. */
-tn_value sql_statement(struct sql *sql, tn_store *store, sqlite3_stmt **out);
+/* Prepares the statement and binds its parameters. The cache of database.h owns *out: reset it after use. */
+tn_value sql_prepare(struct sql *sql, tn_store *store, sqlite3_stmt **out);
 
-/* " WHERE collection = … AND …": collection, extent, what has not expired, and the filter. */
-void sql_where(struct sql *sql, const tn_store *store, const struct selection *selection, int64_t now);
-/* " AND …" for what comes behind the record `after`: its values are bound. */
-void sql_after(struct sql *sql, const tn_store *store, const struct selection *selection, sqlite3_stmt *after);
-/* "order members, …", each an expression, for a select. */
-void sql_members(struct sql *sql, const tn_store *store, const struct selection *selection);
-void sql_order(struct sql *sql, const tn_store *store, const struct selection *selection);
+/* Appends " WHERE collection = … AND …". Selects by collection, key range, expiry and filter. */
+void sql_add_where(struct sql *sql, const tn_store *store, const struct selection *selection, int64_t now);
+/* Appends " AND …", which selects the records after `after`: a row with the order's members. Copies its values. */
+void sql_add_after(struct sql *sql, const tn_store *store, const struct selection *selection, sqlite3_stmt *after);
+/* Appends one expression for each member of the order, separated by commas. */
+void sql_add_members(struct sql *sql, const tn_store *store, const struct selection *selection);
+/* Appends " ORDER BY …": the members of the order, then the key. */
+void sql_add_order(struct sql *sql, const tn_store *store, const struct selection *selection);
 
-/* The functions that statements use: tn_fits, tn_member, tn_likeness. */
-tn_value sql_functions(tn_store *store);
+/* Registers the SQL functions that statements call: tn_matches, tn_member and tn_similarity. */
+tn_value sql_register_functions(tn_store *store);
 
 #endif

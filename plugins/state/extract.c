@@ -1,30 +1,30 @@
 /*
- * extract.c - `extract`: what is in a text, or at given places of data.
+ * extract.c - `extract`: finds values in a text, or at JSON Pointers in data.
  *
- * Everything is found by one pass over the bytes, without a model and without regular expressions, so that it takes as
- * long as the text is long.
+ * It uses no model and no regular expressions. Each search of a text is one pass, except that `json` tries a limited
+ * number of positions. So the time is linear in the length.
  */
-#include "text.h"
+#include <tenon/util/text.h>
 
 struct search {
-    const char *at, *end; /* what is left */
+    const char *at, *end; /* the rest of the text */
     tn_builder *out;
-    int64_t left; /* of the limit */
+    int64_t remaining; /* remaining results until the limit */
 };
 
-static void found(struct search *search, const char *from, const char *to) {
-    if (search->left-- > 0) tn_put_take(search->out, NULL, tn_text_n(from, (uint64_t)(to - from)));
+static void extract_add(struct search *search, const char *from, const char *to) {
+    if (search->remaining-- > 0) tn_put_take(search->out, NULL, tn_text_n(from, (uint64_t)(to - from)));
 }
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static bool extract_is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool extract_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool extract_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* ---- Links, addresses, numbers ---- */
 
-static void find_links(struct search *search) {
+static void extract_find_links(struct search *search) {
     static const char *const schemes[] = {"https://", "http://"};
-    while (search->at < search->end && search->left > 0) {
+    while (search->at < search->end && search->remaining > 0) {
         size_t length = 0;
         for (size_t i = 0; i < 2 && length == 0; i++) {
             size_t need = strlen(schemes[i]);
@@ -36,57 +36,60 @@ static void find_links(struct search *search) {
         }
         const char *stop = search->at + length;
         int open = 0;
-        while (stop < search->end && !is_space(*stop) && !strchr("<>\"`{}|\\^", *stop)) {
+        while (stop < search->end && !extract_is_space(*stop) && !strchr("<>\"`{}|\\^", *stop)) {
             open += *stop == '(';
-            if (*stop == ')' && open-- == 0) break; /* of the text around it, as in Markdown */
+            if (*stop == ')' && open-- == 0) break; /* it closes a bracket before the link, as in Markdown */
             stop++;
         }
         while (stop > search->at + length && strchr(".,;:!?'*_]", stop[-1])) stop--;
-        if (stop > search->at + length) found(search, search->at, stop);
+        if (stop > search->at + length) extract_add(search, search->at, stop);
         search->at = stop;
     }
 }
 
-static bool in_address(char c) { return is_letter(c) || is_digit(c) || (c != 0 && strchr("._%+-", c) != NULL); }
+static bool extract_in_address(char c) {
+    return extract_is_letter(c) || extract_is_digit(c) || (c != 0 && strchr("._%+-", c) != NULL);
+}
 
-static void find_emails(struct search *search) {
+static void extract_find_emails(struct search *search) {
     const char *begin = search->at;
-    for (const char *at = begin; at < search->end && search->left > 0; at++) {
+    for (const char *at = begin; at < search->end && search->remaining > 0; at++) {
         if (*at != '@') continue;
         const char *from = at, *to = at + 1, *dot = NULL;
-        while (from > begin && in_address(from[-1])) from--;
-        while (to < search->end && (is_letter(*to) || is_digit(*to) || *to == '-' || *to == '.')) {
+        while (from > begin && extract_in_address(from[-1])) from--;
+        while (to < search->end && (extract_is_letter(*to) || extract_is_digit(*to) || *to == '-' || *to == '.')) {
             if (*to == '.') dot = to;
             to++;
         }
         while (to > at + 1 && (to[-1] == '.' || to[-1] == '-')) to--;
-        if (dot != NULL && dot >= to) { /* it ended the sentence: is there one before? */
+        if (dot != NULL && dot >= to) { /* the dot ended the sentence: use an earlier dot */
             dot = to - 1;
             while (dot > at && *dot != '.') dot--;
             if (dot == at) dot = NULL;
         }
-        if (from < at && dot != NULL && dot > at + 1 && to - dot > 2) found(search, from, to);
+        if (from < at && dot != NULL && dot > at + 1 && to - dot > 2) extract_add(search, from, to);
         begin = at = to > at ? to - 1 : at;
     }
 }
 
-static void find_numbers(struct search *search) {
+static void extract_find_numbers(struct search *search) {
     const char *at = search->at, *begin = at;
-    while (at < search->end && search->left > 0) {
-        if (!is_digit(*at)) {
+    while (at < search->end && search->remaining > 0) {
+        if (!extract_is_digit(*at)) {
             at++;
             continue;
         }
         const char *from = at;
-        if (from > begin && from[-1] == '-' && (from - 1 == begin || (!is_digit(from[-2]) && !is_letter(from[-2]))))
+        if (from > begin && from[-1] == '-' &&
+            (from - 1 == begin || (!extract_is_digit(from[-2]) && !extract_is_letter(from[-2]))))
             from--;
-        while (at < search->end && is_digit(*at)) at++;
-        if (search->end - at > 1 && *at == '.' && is_digit(at[1]))
-            for (at++; at < search->end && is_digit(*at);) at++;
-        /* JSON has no leading zeros: such digits are a name, not a number. */
+        while (at < search->end && extract_is_digit(*at)) at++;
+        if (search->end - at > 1 && *at == '.' && extract_is_digit(at[1]))
+            for (at++; at < search->end && extract_is_digit(*at);) at++;
+        /* JSON has no leading zeros: such digits are an identifier, not a number. */
         tn_value number = NULL;
         if (tn.value->from_json(from, (uint64_t)(at - from), &number) == TN_OK) {
-            if (search->left-- > 0) tn_put(search->out, NULL, number);
+            if (search->remaining-- > 0) tn_put(search->out, NULL, number);
             tn_release(number);
         }
     }
@@ -94,8 +97,8 @@ static void find_numbers(struct search *search) {
 
 /* ---- Lines ---- */
 
-/* The next line, without its end; false at the end. */
-static bool next_line(struct search *search, const char **from, const char **to) {
+/* Returns the next line without its line end. False at the end of the text. */
+static bool extract_next_line(struct search *search, const char **from, const char **to) {
     if (search->at >= search->end) return false;
     const char *end = memchr(search->at, '\n', (size_t)(search->end - search->at));
     *from = search->at;
@@ -105,49 +108,49 @@ static bool next_line(struct search *search, const char **from, const char **to)
     return true;
 }
 
-static const char *skip_blanks(const char *from, const char *to) {
+static const char *extract_skip_blanks(const char *from, const char *to) {
     while (from < to && (*from == ' ' || *from == '\t')) from++;
     return from;
 }
 
-static bool is_fence(const char *from, const char *to) {
-    from = skip_blanks(from, to);
+static bool extract_is_fence(const char *from, const char *to) {
+    from = extract_skip_blanks(from, to);
     return to - from >= 3 && (memcmp(from, "```", 3) == 0 || memcmp(from, "~~~", 3) == 0);
 }
 
-static void find_lines(struct search *search, bool headings) {
+static void extract_find_lines(struct search *search, bool headings) {
     const char *from, *to;
     bool fenced = false;
-    while (search->left > 0 && next_line(search, &from, &to)) {
-        if (is_fence(from, to)) fenced = !fenced;
+    while (search->remaining > 0 && extract_next_line(search, &from, &to)) {
+        if (extract_is_fence(from, to)) fenced = !fenced;
         if (fenced) continue;
-        const char *at = headings ? from : skip_blanks(from, to), *mark = at;
+        const char *at = headings ? from : extract_skip_blanks(from, to), *mark = at;
         if (headings) {
             while (at < to && *at == '#') at++;
             if (at == mark || at - mark > 6) continue;
         } else if (at < to && strchr("-*+", *at)) {
             at++;
         } else {
-            while (at < to && is_digit(*at)) at++;
+            while (at < to && extract_is_digit(*at)) at++;
             if (at == mark || at == to || (*at != '.' && *at != ')')) continue;
             at++;
         }
         if (at == to || *at != ' ') continue;
-        at = skip_blanks(at, to);
-        while (to > at && (is_space(to[-1]) || (headings && to[-1] == '#'))) to--;
-        if (to > at) found(search, at, to);
+        at = extract_skip_blanks(at, to);
+        while (to > at && (extract_is_space(to[-1]) || (headings && to[-1] == '#'))) to--;
+        if (to > at) extract_add(search, at, to);
     }
 }
 
-static void find_code(struct search *search) {
+static void extract_find_code(struct search *search) {
     const char *from, *to;
-    while (search->left > 0 && next_line(search, &from, &to)) {
-        if (!is_fence(from, to)) continue;
-        const char *language = skip_blanks(from, to) + 3, *begin = search->at, *end = begin;
+    while (search->remaining > 0 && extract_next_line(search, &from, &to)) {
+        if (!extract_is_fence(from, to)) continue;
+        const char *language = extract_skip_blanks(from, to) + 3, *begin = search->at, *end = begin;
         const char *word = language;
-        while (word < to && !is_space(*word)) word++;
-        while (next_line(search, &from, &to) && !is_fence(from, to)) end = to;
-        if (search->left-- <= 0) return;
+        while (word < to && !extract_is_space(*word)) word++;
+        while (extract_next_line(search, &from, &to) && !extract_is_fence(from, to)) end = to;
+        if (search->remaining-- <= 0) return;
         tn.value->begin(search->out, TN_OBJECT);
         tn_put_take(search->out, "language", tn_text_n(language, (uint64_t)(word - language)));
         tn_put_take(search->out, "text", tn_text_n(begin, (uint64_t)(end - begin)));
@@ -157,8 +160,8 @@ static void find_code(struct search *search) {
 
 /* ---- JSON ---- */
 
-/* Where the value ends that begins with a bracket; NULL where it does not. */
-static const char *json_end(const char *at, const char *end) {
+/* Returns the end of the array or object at `at`. NULL if its bracket is not closed. */
+static const char *extract_json_end(const char *at, const char *end) {
     int64_t depth = 0;
     bool quoted = false;
     for (; at < end; at++) {
@@ -176,16 +179,16 @@ static const char *json_end(const char *at, const char *end) {
     return NULL;
 }
 
-#define JSON_TRIES_MAX 100 /* places in a text at which a value could begin */
+#define JSON_TRIES_MAX 100 /* positions at which a value could begin */
 
-/* The first value in a text; a new reference, NULL where there is none. */
-static tn_value find_json(const char *text, uint64_t length) {
+/* Returns the first JSON value in a text, a new reference. NULL if there is none. */
+static tn_value extract_find_json(const char *text, uint64_t length) {
     const char *end = text + length;
     tn_value value = NULL;
     if (tn.value->from_json(text, length, &value) == TN_OK) return value;
     for (int tries = 0; text < end && tries < JSON_TRIES_MAX; text++) {
         if (*text != '{' && *text != '[') continue;
-        const char *stop = json_end(text, end);
+        const char *stop = extract_json_end(text, end);
         tries++;
         if (stop != NULL && tn.value->from_json(text, (uint64_t)(stop - text), &value) == TN_OK) return value;
     }
@@ -194,8 +197,8 @@ static tn_value find_json(const char *text, uint64_t length) {
 
 /* ---- Paths ---- */
 
-/* One step of a JSON Pointer, unescaped, into `name`; false where it is longer. */
-static bool read_step(const char **at, char *name, size_t size) {
+/* Reads one segment of a JSON Pointer into `name`, unescaped, and moves *at behind it. False if it does not fit. */
+static bool extract_pointer_read_segment(const char **at, char *name, size_t size) {
     size_t length = 0;
     for (++*at; **at != '\0' && **at != '/'; ++*at) {
         char c = **at;
@@ -207,14 +210,15 @@ static bool read_step(const char **at, char *name, size_t size) {
     return true;
 }
 
-/* Borrowed; NULL where there is nothing. */
-static tn_value at_path(tn_value value, const char *pointer) {
+/* Returns the value, borrowed. NULL if it does not exist. */
+static tn_value extract_pointer_lookup(tn_value value, const char *pointer) {
     char name[1024];
     while (*pointer != '\0' && value != NULL) {
-        if (!read_step(&pointer, name, sizeof name)) return NULL;
+        if (!extract_pointer_read_segment(&pointer, name, sizeof name)) return NULL;
         if (tn.value->kind(value) == TN_ARRAY) {
             uint64_t index = 0, digits = 0;
-            for (; is_digit(name[digits]) && digits < 10; digits++) index = index * 10 + (uint64_t)(name[digits] - '0');
+            for (; extract_is_digit(name[digits]) && digits < 10; digits++)
+                index = index * 10 + (uint64_t)(name[digits] - '0');
             value = digits > 0 && name[digits] == '\0' ? tn.value->at(value, index) : NULL;
         } else {
             value = tn.value->get(value, name);
@@ -223,16 +227,16 @@ static tn_value at_path(tn_value value, const char *pointer) {
     return value;
 }
 
-static int32_t by_paths(tn_task task, tn_value from, tn_value paths) {
+static int32_t extract_paths(tn_task task, tn_value from, tn_value paths) {
     uint64_t length = 0;
     const char *text = tn_chars(from, &length);
-    tn_value data = text != NULL ? find_json(text, length) : tn_retain(from), key, path;
+    tn_value data = text != NULL ? extract_find_json(text, length) : tn_retain(from), key, path;
     if (data == NULL)
-        return tn_fail(task, "PARSE", "`from` is a text without JSON in it; `paths` need data: give `what` instead");
+        return tn_fail(task, "PARSE", "`from` is a text without JSON; `paths` need data: use `what` instead");
     tn_builder *out = tn.value->builder();
     tn.value->begin(out, TN_OBJECT);
     for (uint64_t i = 0; tn.value->entry(paths, i, &key, &path) == TN_OK; i++) {
-        tn_value value = at_path(data, tn_chars(path, NULL));
+        tn_value value = extract_pointer_lookup(data, tn_chars(path, NULL));
         tn_put_take(out, tn_chars(key, NULL), value != NULL ? tn_retain(value) : tn.value->make_null());
     }
     tn.value->end(out);
@@ -242,14 +246,14 @@ static int32_t by_paths(tn_task task, tn_value from, tn_value paths) {
 
 /* ---- The tool ---- */
 
-static void find_headings(struct search *search) { find_lines(search, true); }
-static void find_items(struct search *search) { find_lines(search, false); }
+static void extract_find_headings(struct search *search) { extract_find_lines(search, true); }
+static void extract_find_items(struct search *search) { extract_find_lines(search, false); }
 
 static const struct {
     const char *what;
     void (*find)(struct search *search);
-} searches[] = {{"links", find_links},       {"emails", find_emails}, {"numbers", find_numbers},
-                {"headings", find_headings}, {"items", find_items},   {"code", find_code}};
+} searches[] = {{"links", extract_find_links},       {"emails", extract_find_emails}, {"numbers", extract_find_numbers},
+                {"headings", extract_find_headings}, {"items", extract_find_items},   {"code", extract_find_code}};
 
 static int32_t extract_create(tn_value config, tn_binder *binder, void **self) {
     (void)config, (void)binder;
@@ -264,14 +268,14 @@ static int32_t extract_start(void *self, tn_task task, tn_value input) {
     const char *text = tn_chars(from, &length);
     char message[128];
     (void)self;
-    if (tn.value->kind(paths) == TN_OBJECT) return by_paths(task, from, paths);
+    if (tn.value->kind(paths) == TN_OBJECT) return extract_paths(task, from, paths);
     if (text == NULL) {
-        (void)snprintf(message, sizeof message, "`what` looks into a text, and `from` is %s; give `paths` instead",
+        (void)snprintf(message, sizeof message, "`what` needs a text, but `from` is %s; use `paths` instead",
                        tn_kind_name(from));
         return tn_fail(task, "INVALID_INPUT", message);
     }
     if (strcmp(what, "json") == 0) {
-        tn_value value = find_json(text, length);
+        tn_value value = extract_find_json(text, length);
         return tn_done_take(task, value != NULL ? value : tn.value->make_null());
     }
     for (size_t i = 0; i < sizeof searches / sizeof *searches; i++) {

@@ -1,9 +1,9 @@
 /*
- * state.c - the plugin `tenon.state`: the state kernel's operations as tools, each as thin as can be.
+ * state.c - the plugin `tenon.state`: the operations of the state kernel as tools.
  *
- * A tool's name is its operation's, and so are its arguments: the kernel checks them, and says what is wrong. Added is
- * what a model cannot know: what is made gets the task's id as its idempotency key, so that a task that is tried again,
- * or resumed, makes nothing twice; who claims is the runner.
+ * A tool has the name and the arguments of its operation; the kernel checks them. The tools add what a model cannot
+ * know: the task's id as the idempotency key, so that a retried or resumed task creates nothing twice, and the runner
+ * as the claimant.
  */
 #include <tenon/easy.h>
 #include <tenon/state.h>
@@ -27,11 +27,11 @@ static int32_t state_create(tn_value config, tn_binder *binder, void **self) {
 }
 
 static void state_fail(tn_task task, tn_value error) {
-    const char *message = tn_get_text(error, "message", "the state kernel failed, and gave no reason");
+    const char *message = tn_get_text(error, "message", "the state kernel failed without a message");
     (void)tn.task->fail(task, tn_get_text(error, "code", "ERROR"), message, error);
 }
 
-/* A call's `user` is its task: a token fits into a pointer. */
+/* The `user` of a call is the token of its task, which fits into a pointer. */
 static void state_done(void *user, int32_t status, tn_value result) {
     tn_task task = (tn_task)(uintptr_t)user;
     if (status == TN_OK)
@@ -46,41 +46,44 @@ static int32_t state_start(tn_task task, const char *operation, tn_value argumen
     return state->invoke(task, operation, arguments, state_done, (void *)(uintptr_t)task);
 }
 
-#define STATE_TTL_SECONDS 300 /* of a claim, where a tool is not told */
+#define STATE_TTL_SECONDS 300 /* of a claim, if the arguments have no ttl_seconds */
 
-/* The arguments with a member more, where they have it not and there is a value; a new reference. */
-static tn_value state_with(tn_value arguments, const char *name, tn_value value) {
+/* Returns the arguments with the member added, unless they have it or the value is NULL or null. A new reference. */
+static tn_value state_add_default(tn_value arguments, const char *name, tn_value value) {
     if (tn.value->kind(tn.value->get(arguments, name)) > TN_NULL || tn.value->kind(value) <= TN_NULL)
         return tn_retain(arguments);
     return tn.value->set(arguments, name, value);
 }
 
+/* Takes the arguments. */
 static int32_t state_start_take(tn_task task, const char *operation, tn_value arguments) {
     int32_t status = arguments != NULL ? state_start(task, operation, arguments) : TN_NO_MEMORY;
     tn_release(arguments);
     return status;
 }
 
-/* Only of a run: there alone the id is of this task, and of no other ever. */
-static int32_t state_make(tn_task task, const char *operation, tn_value arguments) {
+/* Adds the task's id as idempotency_key, but only inside a run, because only there the task's id is unique. */
+static int32_t state_start_create(tn_task task, const char *operation, tn_value arguments) {
     tn_value context = tn.task->context(task);
     tn_value run = tn.value->get(context, "run_id"), id = tn.value->get(context, "task_id");
-    tn_value given = state_with(arguments, "idempotency_key", tn.value->kind(run) == TN_STRING ? id : NULL);
+    tn_value extended = state_add_default(arguments, "idempotency_key", tn.value->kind(run) == TN_STRING ? id : NULL);
     tn_release(context);
-    return state_start_take(task, operation, given);
+    return state_start_take(task, operation, extended);
 }
 
-static int32_t state_renew(tn_task task, const char *operation, tn_value arguments) {
-    tn_value seconds = tn_int(STATE_TTL_SECONDS), given = state_with(arguments, "ttl_seconds", seconds);
+/* Adds a default for ttl_seconds. */
+static int32_t state_start_renew(tn_task task, const char *operation, tn_value arguments) {
+    tn_value seconds = tn_int(STATE_TTL_SECONDS), extended = state_add_default(arguments, "ttl_seconds", seconds);
     tn_release(seconds);
-    return state_start_take(task, operation, given);
+    return state_start_take(task, operation, extended);
 }
 
-static int32_t state_claim(tn_task task, const char *operation, tn_value arguments) {
+/* Adds the runner as claimer_id, and a default for ttl_seconds. */
+static int32_t state_start_claim(tn_task task, const char *operation, tn_value arguments) {
     tn_value context = tn.task->context(task);
-    tn_value given = state_with(arguments, "claimer_id", tn.value->get(context, "runner_id"));
-    int32_t status = given != NULL ? state_renew(task, operation, given) : TN_NO_MEMORY;
-    tn_release(given);
+    tn_value extended = state_add_default(arguments, "claimer_id", tn.value->get(context, "runner_id"));
+    int32_t status = extended != NULL ? state_start_renew(task, operation, extended) : TN_NO_MEMORY;
+    tn_release(extended);
     tn_release(context);
     return status;
 }
@@ -92,15 +95,15 @@ static int32_t state_claim(tn_task task, const char *operation, tn_value argumen
     }                                                                                                                  \
     TN_COMPONENT(name, id, state_create, name##_begin, NULL, NULL, NULL)
 
-STATE_TOOL(task_create, "task.create", state_make)
+STATE_TOOL(task_create, "task.create", state_start_create)
 STATE_TOOL(task_get, "task.get", state_start)
 STATE_TOOL(task_update, "task.update", state_start)
 STATE_TOOL(task_list, "task.list", state_start)
-STATE_TOOL(task_claim, "task.claim", state_claim)
-STATE_TOOL(task_renew, "task.renew", state_renew)
+STATE_TOOL(task_claim, "task.claim", state_start_claim)
+STATE_TOOL(task_renew, "task.renew", state_start_renew)
 STATE_TOOL(task_complete, "task.complete", state_start)
 STATE_TOOL(task_fail, "task.fail", state_start)
-STATE_TOOL(artifact_write, "artifact.write", state_make)
+STATE_TOOL(artifact_write, "artifact.write", state_start_create)
 STATE_TOOL(artifact_read, "artifact.read", state_start)
 STATE_TOOL(artifact_search, "artifact.search", state_start)
 STATE_TOOL(memory_put, "memory.put", state_start)

@@ -1,11 +1,11 @@
 /*
- * base.c - memory for one request, texts and failures.
+ * base.c - texts, memory and failures.
  *
- * An arena is a list of blocks of growing size; what is allocated is freed with it and not before. A failure is never
- * NULL: values are the host's, and where it has no memory left for one it ends the process.
+ * failure() never returns NULL: the host allocates values, and it ends the process if it has no memory left.
  */
 #include "base.h"
 #include <stdarg.h>
+#include <tenon/util/utf8.h>
 
 TN_EASY_HIDDEN struct tn_easy tn;
 TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
@@ -25,21 +25,14 @@ bool text_is(struct text text, const char *word) {
     return text.data != NULL && text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;
 }
 
-struct text text_of(tn_value value) {
+struct text text_from_value(tn_value value) {
     struct text text = {NULL, 0};
     text.data = tn.value->as_text(value, &text.length);
     return text;
 }
 
-/* Not into the middle of a character. */
-static uint64_t cut(const char *data, uint64_t length, uint64_t most) {
-    if (length <= most) return length;
-    while (most > 0 && ((unsigned char)data[most] & 0xc0) == 0x80) most--;
-    return most;
-}
-
-const char *show(struct text text, struct shown *out) {
-    uint64_t length = cut(text.data, text.length, 60);
+const char *text_excerpt(struct text text, struct excerpt *out) {
+    uint64_t length = tn_utf8_cut(text.data, text.length, 60);
     memcpy(out->text, text.data, length);
     for (uint64_t i = 0; i < length; i++)
         if ((unsigned char)out->text[i] < ' ') out->text[i] = '?';
@@ -58,37 +51,6 @@ void *store_alloc(uint64_t size) {
 
 void store_free(void *memory) { tn.core->release(tn.host, memory); }
 
-struct arena_block {
-    struct arena_block *next;
-    uint64_t used, size;
-    _Alignas(16) char memory[];
-};
-
-void *arena_alloc(struct arena *arena, uint64_t size) {
-    struct arena_block *block = arena->blocks;
-    size = (size + 15) & ~(uint64_t)15;
-    if (block == NULL || block->size - block->used < size) {
-        uint64_t room = block != NULL && block->size < 1u << 20 ? block->size * 2 : 4096;
-        if (room < size) room = size;
-        block = store_alloc(sizeof *block + room);
-        if (block == NULL) return NULL;
-        block->size = room;
-        block->next = arena->blocks;
-        arena->blocks = block;
-    }
-    void *memory = block->memory + block->used;
-    block->used += size;
-    return memory;
-}
-
-void arena_finish(struct arena *arena) {
-    while (arena->blocks != NULL) {
-        struct arena_block *block = arena->blocks;
-        arena->blocks = block->next;
-        store_free(block);
-    }
-}
-
 /* ---- Failures ---- */
 
 tn_value failure(const char *code, const char *format, ...) {
@@ -97,27 +59,19 @@ tn_value failure(const char *code, const char *format, ...) {
     va_start(arguments, format);
     int length = vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    if (length > MESSAGE_MAX) message[cut(message, (uint64_t)MESSAGE_MAX + 1, MESSAGE_MAX)] = '\0';
-    tn_builder *builder = tn.value->builder();
-    tn.value->begin(builder, TN_OBJECT);
-    tn_put_text(builder, "code", code);
-    tn_put_text(builder, "message", message);
-    tn.value->end(builder);
-    return tn.value->finish(builder);
+    if (length > MESSAGE_MAX) message[tn_utf8_cut(message, (uint64_t)MESSAGE_MAX + 1, MESSAGE_MAX)] = '\0';
+    return tn_build("{s:s,s:s}", "code", code, "message", message);
 }
 
-tn_value failure_memory(void) { return failure("LIMIT", "there is no memory left for this; ask for less at once"); }
+tn_value failure_memory(void) { return failure("LIMIT", "not enough memory for this; use smaller requests"); }
 
 tn_value failure_detail_take(tn_value failure, const char *key, tn_value value) {
     tn_value detail = tn.value->get(failure, "detail"), changed = NULL;
-    tn_builder *empty = tn.value->builder();
-    tn.value->begin(empty, TN_OBJECT);
-    tn.value->end(empty);
-    tn_value made = tn.value->finish(empty);
-    tn_value fuller = tn.value->set(detail != NULL ? detail : made, key, value);
-    if (fuller != NULL) changed = tn.value->set(failure, "detail", fuller);
-    tn_release(made);
-    tn_release(fuller);
+    tn_value empty = tn_build("{}");
+    tn_value extended = tn.value->set(detail != NULL ? detail : empty, key, value);
+    if (extended != NULL) changed = tn.value->set(failure, "detail", extended);
+    tn_release(empty);
+    tn_release(extended);
     tn_release(value);
     if (changed == NULL) return failure;
     tn_release(failure);
@@ -132,8 +86,8 @@ tn_value failure_retryable_take(tn_value failure) {
     return changed;
 }
 
-/* Changes of one letter between two short words, a swap of neighbours among them. */
-static unsigned distance(struct text a, const char *b) {
+/* Returns the edit distance of two short words; a swap of neighbours counts as one edit. */
+static unsigned word_distance(struct text a, const char *b) {
     enum { MOST = 24 };
     unsigned rows[3][MOST + 1];
     unsigned width = (unsigned)strlen(b), height = (unsigned)a.length;
@@ -156,9 +110,9 @@ static unsigned distance(struct text a, const char *b) {
 
 const char *nearest_word(struct text wrong, const char *const *words) {
     const char *nearest = NULL;
-    unsigned least = wrong.length < 4 ? 2 : 3; /* fewer changes than this */
+    unsigned least = wrong.length < 4 ? 2 : 3; /* the distance must be less than this */
     for (; *words != NULL; words++) {
-        unsigned changes = distance(wrong, *words);
+        unsigned changes = word_distance(wrong, *words);
         if (changes < least) {
             least = changes;
             nearest = *words;

@@ -1,11 +1,11 @@
 /*
- * base.h - what every part of a store leans on: the host's interfaces, memory for one request, texts, failures.
+ * base.h - helpers for all parts of a store: texts, memory and failures.
  *
- * A failure is the error object of tenon/store.h, made where it is found and handed upwards: functions that can fail
- * return one, or NULL where all went well, and the caller owns it. Nothing is logged on the way.
+ * A failure is the error object of tenon/store.h. Functions that can fail return one, or NULL on success; the caller
+ * owns it. They do not log it.
  *
- *     struct arena arena = ARENA_INIT;                          // freed as a whole when the request has ended
- *     char *copy = arena_alloc(&arena, length);
+ *     struct tn_arena arena = TN_ARENA;                          // freed as a whole when the request has ended
+ *     char *copy = tn_arena_alloc(&arena, length);
  *     if (copy == NULL) return failure_memory();
  *     if (length > TN_STORE_KEY_MAX) return failure("LIMIT", "the key has %llu bytes; …", …);
  */
@@ -15,48 +15,46 @@
 #include <stdbool.h>
 #include <tenon/easy.h>
 #include <tenon/store.h>
+#include <tenon/util/arena.h>
+#include <tenon/util/build.h>
 
-/* Bytes with a length, borrowed; followed by a NUL where they came from a value. */
+/* Borrowed bytes with a length. If they come from a value, a NUL follows them. */
 struct text {
     const char *data;
     uint64_t length;
 };
 
-/* By bytes: negative, 0 or positive. */
+/* Compares the bytes. Returns a negative number, 0 or a positive number. */
 int text_compare(struct text a, struct text b);
 bool text_is(struct text text, const char *word);
-/* A string's; data is NULL of anything else. */
-struct text text_of(tn_value value);
+/* Returns the text of a string value. data is NULL for any other value. */
+struct text text_from_value(tn_value value);
 
-/* ---- Memory: all of it is the host's, and NULL where there is none ---- */
+/* ---- Memory: from the host; NULL if allocation fails ---- */
 
 void *store_alloc(uint64_t size); /* zeroed */
 void store_free(void *memory);
 
-struct arena {
-    struct arena_block *blocks;
-};
-#define ARENA_INIT                                                                                                     \
-    { 0 }
-void *arena_alloc(struct arena *arena, uint64_t size); /* zeroed, aligned for anything */
-void arena_finish(struct arena *arena);
-
 /* ---- Failures ---- */
 
-/* What is longer than 400 bytes is cut, at a character. */
+/* Returns a failure, never NULL. A message of more than 400 bytes is cut between characters. */
 tn_value failure(const char *code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 tn_value failure_memory(void);
-/* The same failure, taken, with a member more in its detail; `value` is taken as well. */
+/* Returns the failure with a member added to its `detail`. Takes `failure` and `value`. */
 tn_value failure_detail_take(tn_value failure, const char *key, tn_value value);
+/* Returns the failure with `retryable: true`. Takes `failure`. */
 tn_value failure_retryable_take(tn_value failure);
 
-/* The word of the list (ended by NULL) that `wrong` is most likely meant to be; NULL where none is near. */
+/* Returns the word of the NULL-terminated list that is most similar to `wrong`. NULL if none is similar. */
 const char *nearest_word(struct text wrong, const char *const *words);
 
-/* A text for a message: its first 60 bytes at most, whole characters, in a buffer of the caller's. */
-struct shown {
+/*
+ * The start of a text, for a message: at most 60 bytes of whole characters, then `…` if the text is longer. Control
+ * characters become `?`. Returns out->text.
+ */
+struct excerpt {
     char text[72];
 };
-const char *show(struct text text, struct shown *out);
+const char *text_excerpt(struct text text, struct excerpt *out);
 
 #endif

@@ -1,21 +1,22 @@
 /*
- * filter.h - FILTERs of tenon/store.h: read once, then asked of any number of values; and the order of lists.
+ * filter.h - the FILTERs of tenon/store.h, and the order of values in lists.
  *
- * A filter is a list of conditions, all of which must hold. It is the same for every store: one that can narrow a
- * search by an index of its own does, and has what remains decided here.
+ * A filter is read once and can be applied to any number of values. It is a list of conditions, all of which must hold.
+ * All stores share this code, so a filter means the same in each. A store may find candidates with an index; it then
+ * checks them with filter_matches.
  *
  *     struct filter *filter = NULL;
- *     tn_value why = filter_read(&arena, source, &filter);      // INVALID or LIMIT, saying where
- *     if (why == NULL && filter_fits(filter, value)) …
+ *     tn_value why = filter_read(&arena, source, &filter);      // INVALID or LIMIT, with the position
+ *     if (why == NULL && filter_matches(filter, value)) …
  *
- * A filter borrows from the value it was read from, and lives in the arena. NULL is a filter that everything fits.
+ * A filter borrows from the value it was read from, and lives in the arena. A NULL filter accepts every value.
  */
 #ifndef TENON_PLUGINS_STORE_FILTER_H
 #define TENON_PLUGINS_STORE_FILTER_H
 
 #include "base.h"
 
-/* Where a member is: names to go through, one after the other. */
+/* The path to a member: the names to follow, in order. */
 struct path {
     struct text text; /* as it was written */
     uint64_t count;
@@ -37,9 +38,9 @@ enum filter_test {
 
 struct condition {
     enum filter_test test;
-    struct path path; /* not of TEST_ANY */
+    struct path path; /* unused for TEST_ANY */
     tn_value operand; /* borrowed */
-    uint64_t count;   /* of TEST_ANY: filters, one of which must hold */
+    uint64_t count;   /* for TEST_ANY: filters, one of which must hold */
     const struct filter *const *filters;
 };
 
@@ -48,22 +49,19 @@ struct filter {
     const struct condition *conditions;
 };
 
-/* `what` names the place in messages ("where"). NULL and null give no filter. */
-tn_value filter_read(struct arena *arena, tn_value source, const char *what, struct filter **out);
-bool filter_fits(const struct filter *filter, tn_value value);
+/* `what` is the filter's position for messages, for example "`where`". If `source` is NULL or null, *out is NULL. */
+tn_value filter_read(struct tn_arena *arena, tn_value source, const char *what, struct filter **out);
+bool filter_matches(const struct filter *filter, tn_value value);
 
-/* `what` names the place in messages. */
-tn_value path_read(struct arena *arena, tn_value source, const char *what, struct path *out);
-/* Borrowed from the value; NULL where it is not there. */
+/* `what` is the path's position for messages. */
+tn_value path_read(struct tn_arena *arena, tn_value source, const char *what, struct path *out);
+/* Returns the member, borrowed from the value. NULL if it does not exist. */
 tn_value path_get(const struct path *path, tn_value value);
 
 /*
- * What a member is ordered by: nothing and null, then false and true (as 0 and 1) with the numbers, then strings by
- * their bytes, with anything else as its JSON among them.
+ * Compares members for ordering: absent and null first, then false and true (as 0 and 1) together with numbers, then
+ * strings by their bytes. Other values are compared with strings by their JSON.
  */
 int order_compare(tn_value a, tn_value b);
-
-/* Exact, whichever of the two kinds each is of. */
-int number_compare(tn_value a, tn_value b);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * patch.h - JSON Merge Patch (RFC 7396) over values: what a `merge` and a `take` do to a record.
+ * patch.h - JSON Merge Patch (RFC 7396): how `merge` and `take` change a record's value.
  *
- * Members of the target keep their places, new ones come behind them, null takes one away.
+ * Members of the target keep their positions. New members follow them. null removes a member.
  */
 #ifndef TENON_PLUGINS_STORE_PATCH_H
 #define TENON_PLUGINS_STORE_PATCH_H
 
 #include "base.h"
 
-/* `target` may be NULL: nothing yet. *out is owned. The patch is no deeper than TN_STORE_DEPTH_MAX. */
+/* `target` may be NULL (no value yet). *out is owned by the caller. The patch is at most TN_STORE_DEPTH_MAX deep. */
 tn_value patch_merge(tn_value target, tn_value patch, tn_value *out);
 
 #endif

@@ -1,5 +1,7 @@
 /*
- * request.c - reading batches and queries: a table of what each may have, and one function for each kind of member.
+ * request.c - reads batches and queries.
+ *
+ * A table lists the members that each operation and query requires and allows. One function reads each kind of member.
  */
 #include "request.h"
 #include "words.h"
@@ -7,7 +9,7 @@
 
 /* ---- Members ---- */
 
-/* Each: its name, and what must be there. */
+/* X(constant, name): the members of all operations, queries and conditions. */
 #define MEMBERS(X)                                                                                                     \
     X(OP, "op")                                                                                                        \
     X(COLLECTION, "collection")                                                                                        \
@@ -46,7 +48,7 @@ static const char *const member_names[] = {
         NULL};
 
 struct members {
-    tn_value at[AT_COUNT]; /* NULL where it is not there */
+    tn_value at[AT_COUNT]; /* NULL if absent */
 };
 
 struct shape {
@@ -76,35 +78,36 @@ static const struct shape queries[] = {
 
 static const struct shape condition_shape = {"if", 0, HAS_VERSION | HAS_WHERE};
 
-/* "`put`: there is no `kye`; did you mean `key`?": the nearest of those that this shape may have. */
-static tn_value unknown_member(const struct shape *shape, struct text name) {
+/* Returns the failure for an unknown member, with the nearest name that this shape may have. */
+static tn_value request_unknown_member(const struct shape *shape, struct text name) {
     const char *allowed[AT_COUNT + 1];
     unsigned count = 0;
-    struct shown shown;
+    struct excerpt excerpt;
     for (unsigned i = 0; i < AT_COUNT; i++)
         if ((shape->required | shape->allowed) >> i & 1) allowed[count++] = member_names[i];
     allowed[count] = NULL;
     const char *near = nearest_word(name, allowed);
     if (near != NULL)
-        return failure("INVALID", "`%s` has no member `%s`; did you mean `%s`?", shape->name, show(name, &shown), near);
+        return failure("INVALID", "`%s` has no member `%s`; did you mean `%s`?", shape->name,
+                       text_excerpt(name, &excerpt), near);
     char list[256] = "";
     size_t used = 0;
     for (unsigned i = 0; i < count; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", allowed[i]);
-    return failure("INVALID", "`%s` has no member `%s`; it has %s", shape->name, show(name, &shown), list);
+    return failure("INVALID", "`%s` has no member `%s`; it has %s", shape->name, text_excerpt(name, &excerpt), list);
 }
 
-static tn_value read_members(tn_value object, const struct shape *shape, struct members *out) {
+static tn_value request_read_members(tn_value object, const struct shape *shape, struct members *out) {
     memset(out, 0, sizeof *out);
     if (tn.value->kind(object) != TN_OBJECT)
-        return failure("INVALID", "`%s` is an object, and %s was found", shape->name, tn_kind_name(object));
+        return failure("INVALID", "`%s` must be an object; found %s", shape->name, tn_kind_name(object));
     for (uint64_t i = 0; i < tn.value->count(object); i++) {
         tn_value key = NULL, value = NULL;
         (void)tn.value->entry(object, i, &key, &value);
         unsigned at = 0;
-        while (at < AT_COUNT && !text_is(text_of(key), member_names[at])) at++;
+        while (at < AT_COUNT && !text_is(text_from_value(key), member_names[at])) at++;
         if (at == AT_COUNT || !((shape->required | shape->allowed) >> at & 1))
-            return unknown_member(shape, text_of(key));
+            return request_unknown_member(shape, text_from_value(key));
         out->at[at] = value;
     }
     for (unsigned at = 0; at < AT_COUNT; at++)
@@ -113,67 +116,70 @@ static tn_value read_members(tn_value object, const struct shape *shape, struct 
     return NULL;
 }
 
-static bool absent(tn_value value) { return value == NULL || tn.value->kind(value) == TN_NULL; }
+static bool member_is_absent(tn_value value) { return value == NULL || tn.value->kind(value) == TN_NULL; }
 
-/* ---- One kind of member each ---- */
+/* ---- Kinds of members ---- */
 
-static tn_value read_key(const struct shape *shape, const char *name, tn_value value, struct text *out) {
-    struct text text = text_of(value);
-    struct shown shown;
+static tn_value request_read_key(const struct shape *shape, const char *name, tn_value value, struct text *out) {
+    struct text text = text_from_value(value);
+    struct excerpt excerpt;
     if (text.data == NULL)
-        return failure("INVALID", "`%s`: `%s` is a string, and %s was found", shape->name, name, tn_kind_name(value));
+        return failure("INVALID", "`%s`: `%s` must be a string; found %s", shape->name, name, tn_kind_name(value));
     if (text.length > TN_STORE_KEY_MAX)
-        return failure("LIMIT", "`%s`: `%s` has %llu bytes, and at most %d are allowed: `%s`", shape->name, name,
-                       (unsigned long long)text.length, TN_STORE_KEY_MAX, show(text, &shown));
+        return failure("LIMIT", "`%s`: `%s` has %llu bytes; at most %d are allowed: `%s`", shape->name, name,
+                       (unsigned long long)text.length, TN_STORE_KEY_MAX, text_excerpt(text, &excerpt));
     *out = text;
     return NULL;
 }
 
-static tn_value read_optional_key(const struct shape *shape, const char *name, tn_value value, struct text *out) {
-    return absent(value) ? NULL : read_key(shape, name, value, out);
+static tn_value request_read_optional_key(const struct shape *shape, const char *name, tn_value value,
+                                          struct text *out) {
+    return member_is_absent(value) ? NULL : request_read_key(shape, name, value, out);
 }
 
-static tn_value read_bool(const struct shape *shape, const char *name, tn_value value, bool *out) {
+static tn_value request_read_bool(const struct shape *shape, const char *name, tn_value value, bool *out) {
     int32_t truth = 0;
-    if (absent(value)) return NULL;
+    if (member_is_absent(value)) return NULL;
     if (tn.value->as_bool(value, &truth) != TN_OK)
-        return failure("INVALID", "`%s`: `%s` is true or false, and %s was found", shape->name, name,
-                       tn_kind_name(value));
+        return failure("INVALID", "`%s`: `%s` must be true or false; found %s", shape->name, name, tn_kind_name(value));
     *out = truth != 0;
     return NULL;
 }
 
-static tn_value read_int(const struct shape *shape, const char *name, tn_value value, int64_t least, int64_t *out) {
+static tn_value request_read_int(const struct shape *shape, const char *name, tn_value value, int64_t least,
+                                 int64_t *out) {
     int64_t number = 0;
     if (tn.value->as_int(value, &number) != TN_OK)
-        return failure("INVALID", "`%s`: `%s` is an integer, and %s was found", shape->name, name, tn_kind_name(value));
+        return failure("INVALID", "`%s`: `%s` must be an integer; found %s", shape->name, name, tn_kind_name(value));
     if (number < least)
-        return failure("INVALID", "`%s`: `%s` is at least %lld, and %lld was found", shape->name, name,
-                       (long long)least, (long long)number);
+        return failure("INVALID", "`%s`: `%s` must be at least %lld; found %lld", shape->name, name, (long long)least,
+                       (long long)number);
     *out = number;
     return NULL;
 }
 
-static tn_value read_limit(const struct shape *shape, tn_value value, int64_t *out) {
+static tn_value request_read_limit(const struct shape *shape, tn_value value, int64_t *out) {
     *out = TN_STORE_LIMIT;
-    if (absent(value)) return NULL;
-    tn_value why = read_int(shape, "limit", value, 1, out);
+    if (member_is_absent(value)) return NULL;
+    tn_value why = request_read_int(shape, "limit", value, 1, out);
     if (why == NULL && *out > TN_STORE_LIMIT_MAX)
-        why = failure("LIMIT", "`%s`: the limit is %lld; at most %d are given at once: go on with the last one's key",
+        why = failure("LIMIT",
+                      "`%s`: the limit is %lld; at most %d are returned at once: continue with the last key as `after`",
                       shape->name, (long long)*out, TN_STORE_LIMIT_MAX);
     return why;
 }
 
-static tn_value read_order(struct arena *arena, const struct shape *shape, tn_value value, struct selection *out) {
-    if (absent(value)) return NULL;
+static tn_value request_read_order(struct tn_arena *arena, const struct shape *shape, tn_value value,
+                                   struct selection *out) {
+    if (member_is_absent(value)) return NULL;
     uint64_t count = tn.value->count(value);
     if (tn.value->kind(value) != TN_ARRAY)
-        return failure("INVALID", "`%s`: `order` is an array of member paths, and %s was found", shape->name,
+        return failure("INVALID", "`%s`: `order` must be an array of member paths; found %s", shape->name,
                        tn_kind_name(value));
     if (count > TN_STORE_ORDER_MAX)
         return failure("LIMIT", "`%s`: `order` has %llu members; at most %d are allowed", shape->name,
                        (unsigned long long)count, TN_STORE_ORDER_MAX);
-    struct path *order = arena_alloc(arena, (count + 1) * sizeof *order);
+    struct path *order = tn_arena_alloc(arena, (count + 1) * sizeof *order);
     tn_value why = order == NULL ? failure_memory() : NULL;
     for (uint64_t i = 0; why == NULL && i < count; i++)
         why = path_read(arena, tn.value->at(value, i), "order", &order[i]);
@@ -182,18 +188,20 @@ static tn_value read_order(struct arena *arena, const struct shape *shape, tn_va
     return why;
 }
 
-static tn_value read_words(struct arena *arena, const struct shape *shape, tn_value value, struct text *out) {
-    struct text text = text_of(value);
+static tn_value request_read_words(struct tn_arena *arena, const struct shape *shape, tn_value value,
+                                   struct text *out) {
+    struct text text = text_from_value(value);
     if (text.data == NULL)
-        return failure("INVALID", "`%s`: `text` is a string, and %s was found", shape->name, tn_kind_name(value));
+        return failure("INVALID", "`%s`: `text` must be a string; found %s", shape->name, tn_kind_name(value));
     if (text.length > TN_STORE_TEXT_MAX)
-        return failure("LIMIT", "`%s`: `text` has %llu bytes; at most %d can be searched for", shape->name,
+        return failure("LIMIT", "`%s`: `text` has %llu bytes; at most %d are allowed", shape->name,
                        (unsigned long long)text.length, TN_STORE_TEXT_MAX);
-    return words_of(arena, text, out) ? NULL : failure_memory();
+    return words_split(arena, text, out) ? NULL : failure_memory();
 }
 
-static tn_value read_search(struct arena *arena, const struct shape *shape, tn_value value, struct text *out) {
-    tn_value why = read_words(arena, shape, value, out);
+static tn_value request_read_search(struct tn_arena *arena, const struct shape *shape, tn_value value,
+                                    struct text *out) {
+    tn_value why = request_read_words(arena, shape, value, out);
     struct text rest = *out, word;
     uint64_t count = 0;
     while (why == NULL && words_next(&rest, &word)) count++;
@@ -203,26 +211,26 @@ static tn_value read_search(struct arena *arena, const struct shape *shape, tn_v
     return why;
 }
 
-static tn_value read_vector(struct arena *arena, const struct shape *shape, tn_value value, const float **out,
-                            uint64_t *count) {
+static tn_value request_read_vector(struct tn_arena *arena, const struct shape *shape, tn_value value,
+                                    const float **out, uint64_t *count) {
     uint64_t items = tn.value->count(value);
     if (tn.value->kind(value) != TN_ARRAY || items == 0)
-        return failure("INVALID", "`%s`: `vector` is an array of numbers, and %s was found", shape->name,
-                       items == 0 && tn.value->kind(value) == TN_ARRAY ? "an empty one" : tn_kind_name(value));
+        return failure("INVALID", "`%s`: `vector` must be an array of numbers; found %s", shape->name,
+                       items == 0 && tn.value->kind(value) == TN_ARRAY ? "an empty array" : tn_kind_name(value));
     if (items > TN_STORE_VECTOR_MAX)
         return failure("LIMIT", "`%s`: `vector` has %llu numbers; at most %d are allowed", shape->name,
                        (unsigned long long)items, TN_STORE_VECTOR_MAX);
-    float *vector = arena_alloc(arena, items * sizeof *vector);
+    float *vector = tn_arena_alloc(arena, items * sizeof *vector);
     if (vector == NULL) return failure_memory();
     for (uint64_t i = 0; i < items; i++) {
         tn_value item = tn.value->at(value, i);
         double number = 0;
         if (tn.value->as_double(item, &number) != TN_OK)
-            return failure("INVALID", "`%s`: `vector[%llu]` is a number, and %s was found", shape->name,
+            return failure("INVALID", "`%s`: `vector[%llu]` must be a number; found %s", shape->name,
                            (unsigned long long)i, tn_kind_name(item));
-        if (fabs(number) > 1e18) /* so that their squares can be added up */
-            return failure("INVALID", "`%s`: `vector[%llu]` is %g, and at most 1e18 either way is allowed", shape->name,
-                           (unsigned long long)i, number);
+        if (fabs(number) > 1e18) /* so that the sum of their squares does not overflow */
+            return failure("INVALID", "`%s`: `vector[%llu]` is %g; expected at most 1e18 in absolute value",
+                           shape->name, (unsigned long long)i, number);
         vector[i] = (float)number;
     }
     *out = vector;
@@ -230,110 +238,114 @@ static tn_value read_vector(struct arena *arena, const struct shape *shape, tn_v
     return NULL;
 }
 
-static tn_value read_condition(struct arena *arena, tn_value value, struct precondition *out) {
+static tn_value request_read_condition(struct tn_arena *arena, tn_value value, struct precondition *out) {
     struct members members;
     struct filter *where = NULL;
-    if (absent(value)) return NULL;
-    tn_value why = read_members(value, &condition_shape, &members);
-    if (why == NULL && absent(members.at[AT_VERSION]) && absent(members.at[AT_WHERE]))
+    if (member_is_absent(value)) return NULL;
+    tn_value why = request_read_members(value, &condition_shape, &members);
+    if (why == NULL && member_is_absent(members.at[AT_VERSION]) && member_is_absent(members.at[AT_WHERE]))
         why = failure("INVALID", "`if` needs a `version`, a `where` or both");
-    if (why == NULL && !absent(members.at[AT_VERSION])) {
+    if (why == NULL && !member_is_absent(members.at[AT_VERSION])) {
         out->has_version = true;
-        why = read_int(&condition_shape, "version", members.at[AT_VERSION], 0, &out->version);
+        why = request_read_int(&condition_shape, "version", members.at[AT_VERSION], 0, &out->version);
     }
     if (why == NULL) why = filter_read(arena, members.at[AT_WHERE], "`if`: `where`", &where);
     out->where = where;
     return why;
 }
 
-/* Whether it is there, to be taken away, or to be left as it is. */
-static enum keeping how(tn_value value, bool merge) {
-    if (!absent(value)) return SET;
-    return merge && value == NULL ? KEEP : DROP;
+/* In a merge, an absent attribute stays and null removes it. In a put, both remove it. */
+static enum attribute_action request_attribute_action(tn_value value, bool merge) {
+    if (!member_is_absent(value)) return ATTRIBUTE_SET;
+    return merge && value == NULL ? ATTRIBUTE_KEEP : ATTRIBUTE_REMOVE;
 }
 
-static tn_value read_beside(struct arena *arena, const struct shape *shape, const struct members *members, bool merge,
-                            struct beside *out) {
+static tn_value request_read_attributes(struct tn_arena *arena, const struct shape *shape,
+                                        const struct members *members, bool merge, struct attributes *out) {
     tn_value text = members->at[AT_TEXT], vector = members->at[AT_VECTOR], expires_at = members->at[AT_EXPIRES_AT];
-    *out = (struct beside){
-        .words_how = how(text, merge), .vector_how = how(vector, merge), .expires_how = how(expires_at, merge)};
+    *out = (struct attributes){.words_action = request_attribute_action(text, merge),
+                               .vector_action = request_attribute_action(vector, merge),
+                               .expires_action = request_attribute_action(expires_at, merge)};
     tn_value why = NULL;
-    if (out->words_how == SET) why = read_words(arena, shape, text, &out->words);
-    if (why == NULL && out->words.length == 0 && out->words_how == SET) out->words_how = DROP;
-    if (why == NULL && out->vector_how == SET)
-        why = read_vector(arena, shape, vector, &out->vector, &out->vector_count);
-    if (why == NULL && out->expires_how == SET)
-        why = read_int(shape, "expires_at", expires_at, INT64_MIN, &out->expires_at);
+    if (out->words_action == ATTRIBUTE_SET) why = request_read_words(arena, shape, text, &out->words);
+    if (why == NULL && out->words.length == 0 && out->words_action == ATTRIBUTE_SET)
+        out->words_action = ATTRIBUTE_REMOVE;
+    if (why == NULL && out->vector_action == ATTRIBUTE_SET)
+        why = request_read_vector(arena, shape, vector, &out->vector, &out->vector_count);
+    if (why == NULL && out->expires_action == ATTRIBUTE_SET)
+        why = request_read_int(shape, "expires_at", expires_at, INT64_MIN, &out->expires_at);
     return why;
 }
 
-static tn_value read_selection(struct arena *arena, const struct shape *shape, const struct members *members,
-                               struct selection *out) {
+static tn_value request_read_selection(struct tn_arena *arena, const struct shape *shape, const struct members *members,
+                                       struct selection *out) {
     struct filter *where = NULL;
-    tn_value why = read_key(shape, "collection", members->at[AT_COLLECTION], &out->collection);
-    if (why == NULL) why = read_optional_key(shape, "from", members->at[AT_FROM], &out->extent.from);
-    if (why == NULL) why = read_optional_key(shape, "to", members->at[AT_TO], &out->extent.to);
-    if (why == NULL) why = read_optional_key(shape, "after", members->at[AT_AFTER], &out->after);
+    tn_value why = request_read_key(shape, "collection", members->at[AT_COLLECTION], &out->collection);
+    if (why == NULL) why = request_read_optional_key(shape, "from", members->at[AT_FROM], &out->range.from);
+    if (why == NULL) why = request_read_optional_key(shape, "to", members->at[AT_TO], &out->range.to);
+    if (why == NULL) why = request_read_optional_key(shape, "after", members->at[AT_AFTER], &out->after);
     if (why == NULL) why = filter_read(arena, members->at[AT_WHERE], "`where`", &where);
-    if (why == NULL) why = read_order(arena, shape, members->at[AT_ORDER], out);
-    if (why == NULL) why = read_bool(shape, "reverse", members->at[AT_REVERSE], &out->reverse);
-    if (why == NULL) why = read_bool(shape, "keys_only", members->at[AT_KEYS_ONLY], &out->keys_only);
-    if (why == NULL) why = read_limit(shape, members->at[AT_LIMIT], &out->limit);
+    if (why == NULL) why = request_read_order(arena, shape, members->at[AT_ORDER], out);
+    if (why == NULL) why = request_read_bool(shape, "reverse", members->at[AT_REVERSE], &out->reverse);
+    if (why == NULL) why = request_read_bool(shape, "keys_only", members->at[AT_KEYS_ONLY], &out->keys_only);
+    if (why == NULL) why = request_read_limit(shape, members->at[AT_LIMIT], &out->limit);
     out->where = where;
     return why;
 }
 
 /* ---- Batches ---- */
 
-static tn_value read_operation(struct arena *arena, tn_value source, struct operation *out) {
+static tn_value request_read_operation(struct tn_arena *arena, tn_value source, struct operation *out) {
     const char *names[OPERATIONS + 1] = {NULL};
-    struct shown shown;
-    struct text name = text_of(tn.value->get(source, "op"));
+    struct excerpt excerpt;
+    struct text name = text_from_value(tn.value->get(source, "op"));
     for (unsigned i = 0; i < OPERATIONS; i++) names[i] = operations[i].name;
     if (tn.value->kind(source) != TN_OBJECT)
-        return failure("INVALID", "an operation is an object, and %s was found", tn_kind_name(source));
+        return failure("INVALID", "an operation must be an object; found %s", tn_kind_name(source));
     if (name.data == NULL) return failure("INVALID", "an operation needs the member `op`, a string: put, merge, …");
     unsigned kind = 0;
     while (kind < OPERATIONS && !text_is(name, names[kind])) kind++;
     if (kind == OPERATIONS) {
         const char *near = nearest_word(name, names);
         return failure("INVALID",
-                       "there is no operation `%s`; there are put, merge, delete, delete_range, expect and take%s%s%s",
-                       show(name, &shown), near != NULL ? " (did you mean `" : "", near != NULL ? near : "",
+                       "unknown operation `%s`; expected put, merge, delete, delete_range, expect or take%s%s%s",
+                       text_excerpt(name, &excerpt), near != NULL ? " (did you mean `" : "", near != NULL ? near : "",
                        near != NULL ? "`?)" : "");
     }
     const struct shape *shape = &operations[kind];
     struct members members;
-    tn_value why = read_members(source, shape, &members);
+    tn_value why = request_read_members(source, shape, &members);
     out->kind = (enum operation_kind)kind;
     out->value = kind == OP_PUT ? members.at[AT_VALUE] : members.at[AT_PATCH];
-    if (why == NULL) why = read_key(shape, "collection", members.at[AT_COLLECTION], &out->collection);
-    if (why == NULL && shape->required & HAS_KEY) why = read_key(shape, "key", members.at[AT_KEY], &out->key);
-    if (why == NULL) why = read_condition(arena, members.at[AT_IF], &out->condition);
-    if (why == NULL && kind == OP_EXPECT && absent(members.at[AT_IF]))
+    if (why == NULL) why = request_read_key(shape, "collection", members.at[AT_COLLECTION], &out->collection);
+    if (why == NULL && shape->required & HAS_KEY) why = request_read_key(shape, "key", members.at[AT_KEY], &out->key);
+    if (why == NULL) why = request_read_condition(arena, members.at[AT_IF], &out->condition);
+    if (why == NULL && kind == OP_EXPECT && member_is_absent(members.at[AT_IF]))
         why = failure("INVALID", "`expect` needs the member `if`");
-    if (why == NULL) why = read_beside(arena, shape, &members, kind == OP_MERGE || kind == OP_TAKE, &out->beside);
-    if (why == NULL) why = read_selection(arena, shape, &members, &out->selection);
+    if (why == NULL)
+        why = request_read_attributes(arena, shape, &members, kind == OP_MERGE || kind == OP_TAKE, &out->attributes);
+    if (why == NULL) why = request_read_selection(arena, shape, &members, &out->selection);
     if (why == NULL && out->value != NULL) {
         tn_value json = NULL;
         uint64_t size = 0;
-        why = request_value(out->value, &json, &size); /* merging does not make it deeper than the two were */
+        why = request_check_value(out->value, &json,
+                                  &size); /* a merge result is at most as deep as the deeper of the two */
         tn_release(json);
     }
     return why;
 }
 
-tn_value request_batch(struct arena *arena, tn_value batch, struct operation **out, uint64_t *count) {
+tn_value request_read_batch(struct tn_arena *arena, tn_value batch, struct operation **out, uint64_t *count) {
     uint64_t items = tn.value->count(batch);
     if (tn.value->kind(batch) != TN_ARRAY)
-        return failure("INVALID", "a batch is an array of operations, and %s was found", tn_kind_name(batch));
+        return failure("INVALID", "a batch must be an array of operations; found %s", tn_kind_name(batch));
     if (items > TN_STORE_BATCH_MAX)
-        return failure("LIMIT", "the batch has %llu operations; at most %d are applied at once",
-                       (unsigned long long)items, TN_STORE_BATCH_MAX);
-    struct operation *list = arena_alloc(arena, (items + 1) * sizeof *list);
+        return failure("LIMIT", "the batch has %llu operations; at most %d are allowed", (unsigned long long)items,
+                       TN_STORE_BATCH_MAX);
+    struct operation *list = tn_arena_alloc(arena, (items + 1) * sizeof *list);
     tn_value why = list == NULL ? failure_memory() : NULL;
     for (uint64_t i = 0; why == NULL && i < items; i++) {
-        why = read_operation(arena, tn.value->at(batch, i), &list[i]);
+        why = request_read_operation(arena, tn.value->at(batch, i), &list[i]);
         if (why != NULL) why = failure_detail_take(why, "index", tn_int((int64_t)i));
     }
     *out = list;
@@ -343,40 +355,43 @@ tn_value request_batch(struct arena *arena, tn_value batch, struct operation **o
 
 /* ---- Queries ---- */
 
-tn_value request_query(struct arena *arena, tn_value source, struct query *out) {
+tn_value request_read_query(struct tn_arena *arena, tn_value source, struct query *out) {
     const char *names[QUERIES + 1] = {NULL};
     tn_value key = NULL, body = NULL;
     struct members members;
-    struct shown shown;
+    struct excerpt excerpt;
     for (unsigned i = 0; i < QUERIES; i++) names[i] = queries[i].name;
     if (tn.value->kind(source) != TN_OBJECT || tn.value->count(source) != 1)
-        return failure("INVALID", "a query is an object of one member, get, list, count or search; %s%s was found",
-                       tn_kind_name(source), tn.value->kind(source) == TN_OBJECT ? " of another number" : "");
+        return failure("INVALID", "a query must be an object with one member, get, list, count or search; found %s%s",
+                       tn_kind_name(source),
+                       tn.value->kind(source) == TN_OBJECT ? " with another number of members" : "");
     (void)tn.value->entry(source, 0, &key, &body);
     unsigned kind = 0;
-    while (kind < QUERIES && !text_is(text_of(key), names[kind])) kind++;
+    while (kind < QUERIES && !text_is(text_from_value(key), names[kind])) kind++;
     if (kind == QUERIES) {
-        const char *near = nearest_word(text_of(key), names);
-        return failure("INVALID", "there is no query `%s`; there are get, list, count and search%s%s%s",
-                       show(text_of(key), &shown), near != NULL ? " (did you mean `" : "", near != NULL ? near : "",
-                       near != NULL ? "`?)" : "");
+        const char *near = nearest_word(text_from_value(key), names);
+        return failure("INVALID", "unknown query `%s`; expected get, list, count or search%s%s%s",
+                       text_excerpt(text_from_value(key), &excerpt), near != NULL ? " (did you mean `" : "",
+                       near != NULL ? near : "", near != NULL ? "`?)" : "");
     }
     const struct shape *shape = &queries[kind];
-    tn_value why = read_members(body, shape, &members);
+    tn_value why = request_read_members(body, shape, &members);
     memset(out, 0, sizeof *out);
     out->kind = (enum query_kind)kind;
-    if (why == NULL && kind == QUERY_GET) why = read_key(shape, "key", members.at[AT_KEY], &out->key);
-    if (why == NULL) why = read_selection(arena, shape, &members, &out->selection);
+    if (why == NULL && kind == QUERY_GET) why = request_read_key(shape, "key", members.at[AT_KEY], &out->key);
+    if (why == NULL) why = request_read_selection(arena, shape, &members, &out->selection);
     if (why != NULL || kind != QUERY_SEARCH) return why;
-    if (absent(members.at[AT_TEXT]) == absent(members.at[AT_VECTOR]))
+    if (member_is_absent(members.at[AT_TEXT]) == member_is_absent(members.at[AT_VECTOR]))
         return failure("INVALID", "`search` needs either a `text` or a `vector`");
-    if (!absent(members.at[AT_TEXT])) return read_search(arena, shape, members.at[AT_TEXT], &out->selection.words);
-    return read_vector(arena, shape, members.at[AT_VECTOR], &out->selection.vector, &out->selection.vector_count);
+    if (!member_is_absent(members.at[AT_TEXT]))
+        return request_read_search(arena, shape, members.at[AT_TEXT], &out->selection.words);
+    return request_read_vector(arena, shape, members.at[AT_VECTOR], &out->selection.vector,
+                               &out->selection.vector_count);
 }
 
 /* ---- Values ---- */
 
-static uint64_t depth_of(struct text json) {
+static uint64_t json_depth(struct text json) {
     uint64_t depth = 0, most = 0;
     bool quoted = false;
     for (uint64_t i = 0; i < json.length; i++) {
@@ -393,18 +408,18 @@ static uint64_t depth_of(struct text json) {
     return most;
 }
 
-tn_value request_value(tn_value value, tn_value *json, uint64_t *size) {
+tn_value request_check_value(tn_value value, tn_value *json, uint64_t *size) {
     *json = NULL;
     if (tn.value->kind(value) == TN_BYTES) {
         (void)tn.value->as_bytes(value, size);
     } else {
         tn_value written = tn.value->to_json(value);
-        struct text text = text_of(written);
-        uint64_t depth = depth_of(text);
+        struct text text = text_from_value(written);
+        uint64_t depth = json_depth(text);
         if (written == NULL) return failure_memory();
         if (depth > TN_STORE_DEPTH_MAX) {
             tn_release(written);
-            return failure("LIMIT", "the value has arrays or objects %llu deep in one another; at most %d are kept",
+            return failure("LIMIT", "the value nests arrays or objects %llu deep; at most %d are allowed",
                            (unsigned long long)depth, TN_STORE_DEPTH_MAX);
         }
         *size = text.length;
@@ -413,6 +428,6 @@ tn_value request_value(tn_value value, tn_value *json, uint64_t *size) {
     if (*size <= TN_STORE_VALUE_MAX) return NULL;
     tn_release(*json);
     *json = NULL;
-    return failure("LIMIT", "the value has %llu bytes; at most %d are kept in one record: split it into several",
+    return failure("LIMIT", "the value has %llu bytes; a record may have at most %d: split it into several",
                    (unsigned long long)*size, TN_STORE_VALUE_MAX);
 }

@@ -1,12 +1,13 @@
 /*
- * request.h - batches and queries of tenon/store.h, read and checked as a whole before a store is touched.
+ * request.h - reads and checks the batches and queries of tenon/store.h.
  *
  *     struct operation *operations = NULL;
- *     uint64_t count = 0, wrong = 0;
- *     tn_value why = request_batch(&arena, batch, &operations, &count);   // detail.index says which
+ *     uint64_t count = 0;
+ *     tn_value why = request_read_batch(&arena, batch, &operations, &count);   // detail.index: the malformed operation
  *
- * What is read borrows from the value it was read from, and lives in the arena. A member that is null is as one that is
- * not there, but for those of a merge that take something away (text, vector, expires_at) and for values themselves.
+ * The result is in the arena, and borrows from the value it was read from. A member that is null counts as absent.
+ * There are two exceptions: a null `value` is a value, and in a merge a null `text`, `vector` or `expires_at` removes
+ * that attribute.
  */
 #ifndef TENON_PLUGINS_STORE_REQUEST_H
 #define TENON_PLUGINS_STORE_REQUEST_H
@@ -14,42 +15,42 @@
 #include "base.h"
 #include "filter.h"
 
-/* Keys from `from` up to, but without, `to`; data is NULL where there is no such end. */
-struct extent {
+/* Keys from `from` (inclusive) to `to` (exclusive). data is NULL if that end is open. */
+struct key_range {
     struct text from, to;
 };
 
-/* Which records, and in what order. */
+/* A set of records and their order. */
 struct selection {
     struct text collection;
-    struct extent extent;
+    struct key_range range;
     const struct filter *where;
     const struct path *order;
     uint64_t order_count;
     bool reverse, keys_only;
-    struct text after; /* data is NULL: from the beginning */
+    struct text after; /* data is NULL: from the start */
     int64_t limit;
-    struct text words;   /* of a search by text: words.h; data is NULL in others */
-    const float *vector; /* of a search by likeness */
+    struct text words;   /* search by text, see words.h; otherwise data is NULL */
+    const float *vector; /* search by similarity; otherwise NULL */
     uint64_t vector_count;
 };
 
-/* `if` */
+/* The `if` of an operation. */
 struct precondition {
     bool has_version;
-    int64_t version; /* 0: there is no record */
+    int64_t version; /* 0: the record must not exist */
     const struct filter *where;
 };
 
-enum keeping { KEEP, DROP, SET };
+enum attribute_action { ATTRIBUTE_KEEP, ATTRIBUTE_REMOVE, ATTRIBUTE_SET };
 
-/* What a record has besides its value. */
-struct beside {
-    enum keeping words_how, vector_how, expires_how;
-    struct text words; /* words.h */
+/* How a write changes a record's attributes: the search data and the expiry, which are not part of its value. */
+struct attributes {
+    enum attribute_action words_action, vector_action, expires_action;
+    struct text words; /* see words.h */
     const float *vector;
     uint64_t vector_count;
-    int64_t expires_at;
+    int64_t expires_at; /* ms since 1970 UTC */
 };
 
 enum operation_kind { OP_PUT, OP_MERGE, OP_DELETE, OP_DELETE_RANGE, OP_EXPECT, OP_TAKE };
@@ -57,9 +58,9 @@ enum operation_kind { OP_PUT, OP_MERGE, OP_DELETE, OP_DELETE_RANGE, OP_EXPECT, O
 struct operation {
     enum operation_kind kind;
     struct text collection, key;
-    tn_value value; /* of a put; the patch of a merge or take */
+    tn_value value; /* the value of a put, or the patch of a merge or take */
     struct precondition condition;
-    struct beside beside;
+    struct attributes attributes;
     struct selection selection; /* of a delete_range or take */
 };
 
@@ -68,16 +69,16 @@ enum query_kind { QUERY_GET, QUERY_LIST, QUERY_COUNT, QUERY_SEARCH };
 struct query {
     enum query_kind kind;
     struct text key;            /* of a get */
-    struct selection selection; /* of a get, its collection alone */
+    struct selection selection; /* for a get, only its collection is set */
 };
 
-tn_value request_batch(struct arena *arena, tn_value batch, struct operation **out, uint64_t *count);
-tn_value request_query(struct arena *arena, tn_value query, struct query *out);
+tn_value request_read_batch(struct tn_arena *arena, tn_value batch, struct operation **out, uint64_t *count);
+tn_value request_read_query(struct tn_arena *arena, tn_value query, struct query *out);
 
 /*
- * A value that is to be kept: its JSON as a string in *json (owned), or NULL where it is bytes, and its size either
- * way. LIMIT where it is too large or too deep.
+ * Checks a value to be stored. *json is its JSON as a string (owned), or NULL if it is bytes; *size is its size. LIMIT
+ * if it is too large or too deep.
  */
-tn_value request_value(tn_value value, tn_value *json, uint64_t *size);
+tn_value request_check_value(tn_value value, tn_value *json, uint64_t *size);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * words.c - which characters make words, by ranges, and what they fold to.
+ * words.c - tables of word characters and of case folding, and the function that splits texts.
  *
- * Everything from U+0080 on is part of words but for the ranges of signs below. The tables are of what people write in,
- * not of all that Unicode has: a sign that is missing from them joins two words, and is then found joined.
+ * Every character from U+0080 on is part of a word, unless a range of `signs` contains it. The tables cover commonly
+ * used scripts, not all of Unicode. A punctuation character that the table lacks joins the words around it into one.
  */
 #include "words.h"
 
@@ -28,10 +28,10 @@ static const struct range single[] = {
     {0x4e00, 0x9fff}, {0xf900, 0xfaff}, {0xff66, 0xff9f}, {0x1b000, 0x1b16f}, {0x20000, 0x3ffff},
 };
 
-/* Capitals and how far away their small letters are; 1: every other one is a capital, the even or the odd ones. */
+/* Upper-case letters, and the distance to their lower-case letters. */
 static const struct {
     uint32_t first, last;
-    uint32_t step; /* added; or EVEN, ODD: to those, one is added */
+    uint32_t step; /* added to the code point. EVEN, ODD: cases alternate; 1 is added to even or odd code points */
 } capitals[] = {
 #define EVEN 0x10000u
 #define ODD  0x10001u
@@ -42,7 +42,7 @@ static const struct {
     {0x4d0, 0x52f, EVEN}, {0x531, 0x556, 48},   {0x1e00, 0x1e95, EVEN}, {0x1ea0, 0x1eff, EVEN}, {0xff21, 0xff3a, 32},
 };
 
-static bool within(uint32_t point, const struct range *ranges, size_t count) {
+static bool words_in_ranges(uint32_t point, const struct range *ranges, size_t count) {
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -54,17 +54,17 @@ static bool within(uint32_t point, const struct range *ranges, size_t count) {
     return low < count && point >= ranges[low].first;
 }
 
-static bool in_word(uint32_t point) {
-    if (point >= 0x80) return !within(point, signs, sizeof signs / sizeof *signs);
+static bool words_is_part(uint32_t point) {
+    if (point >= 0x80) return !words_in_ranges(point, signs, sizeof signs / sizeof *signs);
     return (point >= '0' && point <= '9') || (point >= 'A' && point <= 'Z') || (point >= 'a' && point <= 'z');
 }
 
-static uint32_t fold(uint32_t point) {
+static uint32_t words_fold(uint32_t point) {
     if (point == 0x130) return 'i';
     if (point == 0x178) return 0xff;
     if (point == 0x386) return 0x3ac;
     if (point == 0x38c) return 0x3cc;
-    if (point == 0x3c2) return 0x3c3; /* a sigma at a word's end */
+    if (point == 0x3c2) return 0x3c3; /* a final sigma */
     if (point == 0x1e9e) return 0xdf;
     for (size_t i = 0; i < sizeof capitals / sizeof *capitals && point >= capitals[i].first; i++) {
         if (point > capitals[i].last) continue;
@@ -74,8 +74,8 @@ static uint32_t fold(uint32_t point) {
     return point;
 }
 
-/* Of valid UTF-8. */
-static uint32_t decode(const unsigned char *at, uint64_t *length) {
+/* `at` is valid UTF-8. */
+static uint32_t words_decode(const unsigned char *at, uint64_t *length) {
     if (*at < 0x80) return *length = 1, *at;
     *length = *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
     uint32_t point = *at & (0xffu >> (*length + 1));
@@ -83,7 +83,7 @@ static uint32_t decode(const unsigned char *at, uint64_t *length) {
     return point;
 }
 
-static uint64_t encode(uint32_t point, char *out) {
+static uint64_t words_encode(uint32_t point, char *out) {
     if (point < 0x80) return *out = (char)point, 1;
     uint64_t length = point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
     for (uint64_t i = length - 1; i > 0; i--, point >>= 6) out[i] = (char)(0x80 | (point & 0x3f));
@@ -91,21 +91,22 @@ static uint64_t encode(uint32_t point, char *out) {
     return length;
 }
 
-bool words_of(struct arena *arena, struct text text, struct text *out) {
-    char *words = arena_alloc(arena, text.length * 2 + 1); /* folding makes nothing longer; spaces may come between */
+bool words_split(struct tn_arena *arena, struct text text, struct text *out) {
+    /* Folding never makes a text longer, but spaces may be inserted. */
+    char *words = tn_arena_alloc(arena, text.length * 2 + 1);
     uint64_t used = 0, length;
     bool open = false;
     if (words == NULL) return false;
     for (uint64_t at = 0; at < text.length; at += length) {
-        uint32_t point = decode((const unsigned char *)text.data + at, &length);
-        bool alone = within(point, single, sizeof single / sizeof *single);
-        if (!in_word(point)) {
+        uint32_t point = words_decode((const unsigned char *)text.data + at, &length);
+        bool is_single = words_in_ranges(point, single, sizeof single / sizeof *single);
+        if (!words_is_part(point)) {
             open = false;
             continue;
         }
-        if ((!open || alone) && used > 0) words[used++] = ' ';
-        used += encode(fold(point), words + used);
-        open = !alone;
+        if ((!open || is_single) && used > 0) words[used++] = ' ';
+        used += words_encode(words_fold(point), words + used);
+        open = !is_single;
     }
     *out = (struct text){words, used};
     return true;

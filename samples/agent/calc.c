@@ -1,4 +1,5 @@
-/* calc.c - arithmetic as tools for a model, in one file: what is declared is what the model is told. */
+/* calc.c - arithmetic tools for a model, in one file. The declarations below are the descriptions that the model sees.
+ */
 #include <tenon/easy.h>
 
 TN_PLUGIN("sample.calc", "1.0.0", "Arithmetic for agents")
@@ -18,8 +19,8 @@ TN_TOOL(divide, "calc.divide", "Divides one number by another.", TN_PURE, (NUM, 
     return tn_done_num(task, args->a / args->b);
 }
 
-/* What cannot be undone is asked for first: this one has an effect. */
-TN_TOOL(pay, "calc.pay", "Pays an amount to somebody.", TN_EFFECTS("destructive"), (TEXT, to, "to whom"),
+/* A destructive effect: the host asks for approval before the call. */
+TN_TOOL(pay, "calc.pay", "Pays an amount to a recipient.", TN_EFFECTS("destructive"), (TEXT, to, "to whom"),
         (NUM, amount, "how much")) {
     char text[160];
     (void)snprintf(text, sizeof text, "paid %.2f to %.100s", args->amount, args->to);

@@ -1,5 +1,5 @@
 /*
- * embed.c - Tenon inside a C program: a pipe of functions, a graph from a file, a graph built by calls, its events.
+ * embed.c - Tenon inside a C program: a pipe of C functions, a graph built by calls, its events, a graph from a file.
  *
  *     cc embed.c $(pkg-config --cflags --libs tenon) -o embed && ./embed
  */
@@ -15,7 +15,7 @@ static void print(const char *what, tn_value result) {
     value->release(text);
 }
 
-/* Runnables made of C functions: a new value comes out. */
+/* Functions for runnables. They return a new value, which the host releases. */
 static tn_value add_one(void *user, tn_value input, tn_value *error) {
     int64_t number = 0;
     (void)user, (void)error;
@@ -30,7 +30,7 @@ static tn_value doubled(void *user, tn_value input, tn_value *error) {
     return value->make_int(number * 2);
 }
 
-/* As a node, a runnable gets the state, and gives what it writes. */
+/* A runnable that is used as a node receives the state and returns its writes. */
 static tn_value count_up(void *user, tn_value state, tn_value *error) {
     int64_t count = 0;
     (void)user, (void)error;
@@ -51,7 +51,7 @@ static int32_t show_event(void *user, tn_value event) {
     return 1;
 }
 
-/* (input + 1) doubled and plus one again, side by side. */
+/* Adds one, then doubles the result and adds one to it, in parallel. */
 static void compose(tenon *host) {
     tenon_runnable *one = tenon_lambda(host, add_one, NULL), *twice = tenon_lambda(host, doubled, NULL);
     tenon_runnable *branches[] = {twice, one};
@@ -70,7 +70,7 @@ static void compose(tenon *host) {
     tenon_release(one);
 }
 
-/* The first seed's example: a loop that counts to three. */
+/* A loop that counts to three. */
 static int build(tenon *host) {
     const char *const expressions[] = {"state.count < 3", "default"};
     const char *const targets[] = {"count", TENON_END};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""llama.cpp's own server, with the words of OpenAI's: server.py PORT. The model is fetched from the Python package index."""
+"""Runs llama.cpp's server, which has OpenAI's protocol: server.py PORT [MODEL]. The model is a Python package."""
 import signal
 import sys
 
@@ -10,7 +10,7 @@ parameters = xllamacpp.CommonParams()
 parameters.model.path = str(model.assemble(sys.argv[2] if len(sys.argv) > 2 else None))
 parameters.port = int(sys.argv[1])
 parameters.use_jinja = True
-parameters.chat_template = "{% for message in messages %}{{ message.content }}{% endfor %}"  # it was not taught to chat
+parameters.chat_template = "{% for message in messages %}{{ message.content }}{% endfor %}"  # the model was not trained to chat
 parameters.n_ctx = 2048
 parameters.n_parallel = 1
 server = xllamacpp.Server(parameters)

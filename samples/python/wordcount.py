@@ -1,15 +1,15 @@
 #!/usr/bin/env -S python3 -IS
-"""A Tenon plugin that is a program: it speaks the component protocol (sdk/protocol.md) with the standard library alone.
+"""A Tenon plugin that is a program. It uses the component protocol (sdk/protocol.md) and only the standard library.
 
-wordcount.py.tenon.json beside it is its manifest. Two components: the node `words.count` counts the words of a channel and
-emits each word that is new to it; the tool `words.title` writes a text in title case, or fails where there is none.
+Its manifest is wordcount.py.tenon.json in the same folder. It has two components: the node `words.count` counts the words
+of a channel and emits each new word; the tool `words.title` converts a text to title case and fails if the text is blank.
 """
 import json
 import socket
 import sys
 
 PROTOCOL = "tenon.component-protocol/1-draft.1"
-CHUNKS = 64  # that a task may have on the way
+CHUNKS = 64  # a task may send this many chunks before it needs credit
 wire = socket.socket(fileno=3)
 incoming = wire.makefile("rb")
 instances, room, later = {}, {}, []
@@ -30,11 +30,11 @@ def receive():
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length":
             length = int(value)
-    return json.loads(incoming.read(length)) if length is not None else None  # None: the host is gone
+    return json.loads(incoming.read(length)) if length is not None else None  # None: the host has closed the connection
 
 
 def emit(task, chunk):
-    """Sends a chunk, when the host has room for it; what else comes meanwhile is for later."""
+    """Sends a chunk when the task has credit. Queues other messages that arrive meanwhile."""
     while room.setdefault(task, CHUNKS) == 0:
         message = receive()
         if message is None:
@@ -51,7 +51,7 @@ def emit(task, chunk):
 
 def create(instance, component, config, **_):
     instances[instance] = (component, config)
-    if component == "words.count":  # which channels it will read and write: the host checks them
+    if component == "words.count":  # the channels that the node reads and writes; the host checks them
         return {"reads": [config["input_key"]], "writes": [config["output_key"]], "calls": []}
     return {"reads": [], "writes": [], "calls": []}
 

@@ -1,13 +1,13 @@
 # tenon_add_plugin(<target> SOURCES <file>... [MANIFEST <file.json>...])
 #
-# Builds <target>.so, a Tenon plugin, as a target that link libraries, definitions and the like can be added to:
+# Builds <target>.so, a Tenon plugin, as a target to which libraries and definitions can be added:
 #   - it exports tn_plugin_entry_1 and nothing else, binds its own symbols to itself, and leaves none undefined;
 #   - every MANIFEST file is embedded as a note of the plugin's manifest ({"plugin": {...}} or {"component": {...}}),
-#     beside the notes that <tenon/easy.h> makes;
-#   - the manifest as a whole is checked after linking, by the tenon program where there is one. None of the plugin's
+#     beside the notes that <tenon/easy.h> generates;
+#   - the manifest as a whole is checked after linking, by the tenon program, if there is one. None of the plugin's
 #     code runs for that.
 #
-# Works in Tenon's own tree and, by find_package(Tenon), outside of it.
+# Works in the source tree of Tenon and, with find_package(Tenon), outside of it.
 
 set(TENON_CMAKE_DIR ${CMAKE_CURRENT_LIST_DIR})
 
@@ -45,11 +45,11 @@ function(tenon_add_plugin target)
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     POSITION_INDEPENDENT_CODE ON
     LINK_DEPENDS ${script})
-  # Unique symbols of C++ would be shared between all plugins of a process: hosts refuse them.
+  # All plugins of a process would share unique C++ symbols, so hosts refuse them.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>)
   target_link_options(${target} PRIVATE
     -Wl,--version-script=${script} -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,--as-needed)
-  # Clang leaves its sanitizers' runtime to the program: their symbols stay undefined in any shared object.
+  # Clang links the runtime of its sanitizers into the program only: its symbols are undefined in shared objects.
   if(NOT (CMAKE_C_COMPILER_ID MATCHES Clang AND "${TENON_SANITIZE} ${CMAKE_C_FLAGS}" MATCHES "sanitize|address|thread"))
     target_link_options(${target} PRIVATE -Wl,-z,defs)
   endif()

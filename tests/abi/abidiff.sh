@@ -1,7 +1,7 @@
 #!/bin/sh
-# The types of the contract are those of surface.abi, as libabigail sees them in debug information: what a compiler made
-# of the header, and not how it is written. Then, that a change would be found.
-#   abidiff.sh --update writes surface.abi anew: for a new interface, never for a released one.
+# libabigail reads the types of the contract from debug information, and compares them with surface.abi. Then the test
+# proves that it would find a change.
+#   abidiff.sh --update writes surface.abi: for a new interface, never for a released one.
 set -eu
 : "${SOURCE:=$(cd "$(dirname "$0")/../.." && pwd)}"
 here=$SOURCE/tests/abi
@@ -14,7 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 status=0
 
-# compile COMPILER INCLUDES OUT. In $work, so that no path of this machine is in the debug information.
+# compile COMPILER INCLUDES OUT: compiles in $work, so that the debug information contains no path of this machine.
 cp "$here/surface.c" "$work/surface.c"
 compile() { (cd "$work" && "$1" -g -O0 -shared -fPIC -I"$2" -o "$3" surface.c); }
 
@@ -24,13 +24,13 @@ if [ "${1-}" = --update ]; then
     exit
 fi
 
-# Every struct and every function type with a name is there.
+# Every struct and every named function type is present.
 for type in $(gcc -w -fpreprocessed -dD -E -P "$SOURCE/sdk/include/tenon.h" |
     sed -n 's/^} \(tn_[a-z_0-9]*\);$/\1/p; s/^typedef .*(\*\(tn_[a-z_0-9]*\))(.*/\1/p'); do
     grep -qE "^TN_EXPORT $type surface_" "$here/surface.c" || { echo "surface.c has no object of $type"; status=1; }
 done
 
-# Exit codes are bits: 1 and 2 that it could not compare, 4 that something differs, 8 that it cannot be compatible.
+# Exit codes are bits: 1 and 2 for a failed comparison, 4 for a difference, 8 for an incompatible difference.
 differs() { # object: 0 where it differs from surface.abi
     code=0
     abidiff --no-architecture --no-show-locs --harmless "$here/surface.abi" "$1" >"$work/report" 2>&1 || code=$?
@@ -47,7 +47,7 @@ for compiler in gcc clang; do
     status=1
 done
 
-# That would be found: each change alone, in a copy of the header whose own assertions do not speak first.
+# A change would be found: each one alone, in a copy of the header without the header's own assertions.
 mkdir "$work/changed"
 finds() { # what, sed script
     sed '/^TN_SLOTS(/d' "$SOURCE/sdk/include/tenon.h" >"$work/before.h"

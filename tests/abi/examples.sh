@@ -1,7 +1,7 @@
 #!/bin/sh
-# A tool with its schema is at most ten lines, a node at most fifteen, as complete files; the README shows these very
-# files. And the notes that the macros of easy.h make are those of fields.expected, whatever the compiler and language.
-#   examples.sh --update writes fields.expected anew.
+# A tool with its schema has at most ten lines, a node at most fifteen, as complete files; the README shows the same files.
+# The notes that the macros of easy.h make are those of fields.expected with every compiler and language.
+#   examples.sh --update writes fields.expected.
 set -eu
 : "${SOURCE:=$(cd "$(dirname "$0")/../.." && pwd)}"
 examples=$SOURCE/sdk/examples
@@ -20,7 +20,7 @@ count() { # file, bound
 count tool.c 10
 count node.c 15
 
-# The README quotes them line by line.
+# The README quotes the files line by line.
 readme=$SOURCE/README.md
 if [ -f "$readme" ] && grep -q 'TN_PLUGIN(' "$readme"; then
     for example in tool.c node.c; do

@@ -1,6 +1,6 @@
 /*
  * fields.c - every kind of field of <tenon/easy.h>, in one component of each style: the macros compile without a
- * warning wherever the header does, and give the schema in fields.expected (examples.sh).
+ * warning wherever the header does, and produce the schema in fields.expected (examples.sh).
  */
 #include <tenon/easy.h>
 

@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 status=0
 
-# Every token, directives among them; one statement or directive a line, so that a difference can be read.
+# Prints every token and directive; one statement or directive a line, so that a difference is readable.
 tokens() { # file: what is left of it without comments, and without white space that separates nothing
     gcc -w -fpreprocessed -dD -E -P -x c "$1" |
         awk '/^#/ { print ""; print; next } { printf "%s ", $0 } END { print "" }' |
@@ -25,7 +25,7 @@ compare "$frozen/tenon.h" "$SOURCE/sdk/include/tenon.h" || {
     status=1
 }
 
-# That is seen: a token more, less or different, in code and in directives; comments and layout are not.
+# A difference would be found: a token more, less or changed, in code and directives, but not in comments or layout.
 changes() { # what, sed script
     sed "$2" "$frozen/tenon.h" >"$work/changed.h"
     cmp -s "$frozen/tenon.h" "$work/changed.h" && { echo "nothing changed with $1"; status=1; }
@@ -41,7 +41,7 @@ changes "a macro more" 's/^#define TN_OK .*/&\n#define TN_FINE 0/'
 sed 's|/\*.*\*/||; s/^    int32_t/      int32_t/; s|^#define TN_OK *0|#define TN_OK 0 /* all is well */|' "$frozen/tenon.h" >"$work/changed.h"
 compare "$frozen/tenon.h" "$work/changed.h" || { echo "comments and layout were compared"; status=1; }
 
-# Drafts. A header's id is the value of its last TN_..._DRAFT, or …_DRAFT_2: those before it are in there as they were.
+# Drafts. The id of a header is the value of its last TN_..._DRAFT or …_DRAFT_2; earlier versions are in it unchanged.
 id_of() { sed -n 's/^#define TN_[A-Z_]*_DRAFT\(_[0-9]*\)\{0,1\} *"\(.*\)".*/\2/p' "$1" | tail -n 1; }
 seen=0
 for header in "$SOURCE"/sdk/include/tenon/*.h; do

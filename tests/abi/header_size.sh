@@ -1,5 +1,5 @@
 #!/bin/sh
-# The contract stays small: tenon.h has at most 300 lines of code, every further interface at most 80.
+# The contract stays small: tenon.h has at most 300 lines of code, every other interface at most 80.
 set -eu
 status=0
 check() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every header of the SDK stands alone, in every language and compiler it promises, without a warning.
+# Every header of the SDK compiles alone, in every language and with every compiler that it supports, without a warning.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,7 +21,7 @@ try() { # compiler, standard, warnings of the language, file, what it is
 knows() { echo 'int main(void) { return 0; }' | $1 -x "$3" -std="$2" -fsyntax-only - 2>/dev/null; }
 
 for header in $(cd "$SOURCE/sdk/include" && find . -name '*.h' | sed 's|^\./||' | sort); do
-    # Twice: guards work. The typedef: an empty unit is not ISO C.
+    # Twice, to test the include guards. The typedef: an empty translation unit is not ISO C.
     printf '#include <%s>\n#include <%s>\ntypedef int unit;\n' "$header" "$header" >"$work/one.c"
     cp "$work/one.c" "$work/one.cc"
     for compiler in gcc clang; do
@@ -38,7 +38,7 @@ for header in $(cd "$SOURCE/sdk/include" && find . -name '*.h' | sed 's|^\./||' 
     done
 done
 
-# What the macros of easy.h expand to is held to the same.
+# The same for what the macros of easy.h expand to.
 cp "$SOURCE/tests/abi/fields.c" "$work/fields.cc"
 for compiler in gcc clang; do
     command -v $compiler >/dev/null || continue

@@ -1,5 +1,5 @@
 /*
- * layout.c - prints where every member of the released structs lies; layout.sh compares that with layout.expected.
+ * layout.c - prints the offset of every member of the released structs; layout.sh compares them with layout.expected.
  */
 #include <stddef.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Nothing that a plugin was compiled with may move: offsets and constants are those of the golden files, in both
-# languages, with both compilers, and even where structs are packed and enums short.
-#   layout.sh --update writes the golden files anew: for a new interface, never for a released one.
+# The layout that plugins were compiled with never changes: offsets and constants are those of the golden files, in both
+# languages, with both compilers, and also with packed structs and short enums.
+#   layout.sh --update writes the golden files: for a new interface, never for a released one.
 set -eu
 : "${SOURCE:=$(cd "$(dirname "$0")/../.." && pwd)}"
 here=$SOURCE/tests/abi

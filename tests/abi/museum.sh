@@ -1,10 +1,10 @@
-# The museum: plugins built from every header that was ever shipped, run on today's host, in its process and apart; what
-# they do is what they did. See museum/README.md. MUSEUM_UPDATE=1 writes what is expected of an exhibit that has nothing yet.
+# The museum: plugins built from every header that was released, run on the current host, in its process and isolated. Their
+# transcripts must not change. See museum/README.md. MUSEUM_UPDATE=1 writes the transcript of an exhibit that has none.
 museum=$SOURCE/tests/abi/museum
 machine=$(uname -m)
 
-# ---- What is shown ----
-# The exhibit of the release uses every function that the host gives; else its transcript says less than it seems to.
+# ---- The exhibits ----
+# The exhibit of the release uses every function of the host; otherwise its transcript would prove less.
 members() { # struct: its functions
     gcc -w -fpreprocessed -dD -E -P "$SOURCE/sdk/frozen/1/include/tenon.h" |
         awk -v end="} $1;" '/^typedef struct/ { text = "" } { text = text $0 "\n" } $0 == end { printf "%s", text }' |
@@ -31,11 +31,11 @@ if [ -d "$museum/$machine" ]; then
     sh "$SOURCE/tests/abi/symbols.sh" "$museum/$machine"/*.so || fails "the symbols of a binary"
 fi
 
-# ---- What it says ----
+# ---- The transcripts ----
 printf 'log: info\nstore: {use: memory}\nplugins: {config: {museum.released: {greeting: good morning}}}\n' >tenon.yaml
 
-# What no later host may change: events without times and ids, each stream as its first and last chunk, errors by their
-# code, what the plugin logged, how it ended. Of tasks only what failed: when others end is the scheduler's affair.
+# What no later host may change: events without times and ids, the first and last chunk of each stream, error codes, the
+# plugin's log lines, and the exit code. Of tasks only failures, because the scheduler decides when others end.
 transcript() {
     awk '
         function flush() { if (count > 0) print first (count > 1 ? "\n... " count " chunks in order\n" last : ""); count = 0 }
@@ -51,16 +51,16 @@ transcript() {
         { print }
         END { flush() }' "$work/out" |
         sed -E 's/"(task_id|run_id)":"[^"]*",?//; s/"ms":[0-9]+,?//; s/"id":"[0-9a-f]{16}",//; s/"code":"TIMEOUT".*/"code":"TIMEOUT"/
-            s/"usage":\{"llm_calls"[^}]*\},//' # what a run has used is told since there are models
+            s/"usage":\{"llm_calls"[^}]*\},//' # older hosts did not report the usage of a run
     sed -nE 's/^tenon: (info|warning|error): (museum\.[a-z]+: )(good|an? |stops|quiesce|deinit)/\1: \2\3/p
         s/^tenon: .*\[([A-Z_]*)\]$/refused: \1/p' "$work/err"
     echo "exit code $code"
 }
 
-# What the exhibit of HTTP is answered with.
+# The answers for the exhibit of HTTP.
 export TENON_HTTP_REPLAY=$museum/http-1-draft.1.replay
 
-# shown SET EXHIBIT DOCUMENT PLUGIN
+# shown SET EXHIBIT DOCUMENT PLUGIN: runs it in the host's process and isolated, and compares the transcripts
 shown() {
     local expected=$museum/$3.expected how
     for how in "" "--isolate $4"; do
@@ -71,7 +71,7 @@ shown() {
         diff -u "$expected" transcript >&2 || fails "$3 of $1 says something else ${how:+with }$how"
     done
 }
-# shown_store SET EXHIBIT: a store, by a run that is kept in it; it is of the host's own process.
+# shown_store SET EXHIBIT: the same for a store, with a saved run, in the host's process
 shown_store() {
     local expected=$museum/$2.expected
     mkdir -p kept

@@ -1,11 +1,11 @@
 /*
- * newer.c - plugins of a later day, for old_host.sh: they know an interface that this host does not have, and each WAY
- * deals with it in another way.
+ * newer.c - newer plugins for old_host.sh. They use an interface that this host does not have; each WAY handles that
+ * differently.
  *
- *   REQUIRES  cannot do without: the manifest says so, and it is never loaded (loading it would end the process)
- *   DEGRADES  takes what it gets: does without, and says which way it went
- *   DECLINES  knows only in its entry that it cannot do without eval, and says so
- *   TRUSTS    takes for granted what its manifest calls optional: a defect
+ *   REQUIRES  its manifest requires the interface, so it is never loaded (loading it would end the process)
+ *   DEGRADES  the interface is optional: it works without, and reports which way it took
+ *   DECLINES  declines in its entry point, because it needs eval, with a reason
+ *   TRUSTS    uses what its manifest declares as optional without a check: a defect
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-# A new plugin on an old host: this host is the old one, for plugins that know tenon.task/2. What one requires and the
-# host lacks is refused before any of its code runs, with what both sides have; without what is optional it goes on.
+# A new plugin on an old host: this host is the old one for plugins that use tenon.task/2. A plugin that requires a missing
+# interface is refused before its code runs, with the ids of both sides. A plugin for which it is optional works without it.
 for way in REQUIRES DEGRADES DECLINES TRUSTS; do
     mkdir $way
     "${CC:-cc}" -std=c99 -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden -DWAY=$way -I"$SOURCE/sdk/include" \
@@ -17,7 +17,7 @@ YAML
 for how in "" "--isolate test.newer"; do
     # shellcheck disable=SC2086
     run tenon run newer.yaml --plugins REQUIRES/newer.so $how
-    [ "$code" != 0 ] || fails "it was run"
+    expect_code 4
     expect_in err "plugin \`test.newer\` 2.0.0 needs an interface that this host (Tenon "
     expect_in err "does not offer: \`tenon.task/2\` (this host offers \`tenon.task/1\`)"
     [ "$(grep -c "does not offer" "$work/err")" = 1 ] || fails "expected one message"
@@ -29,7 +29,7 @@ expect_not_in err CRASHED
 run tenon plugin show ./REQUIRES/newer.so # what it is can be read all the same
 expect_code 0 && expect_in out "tenon.task/2"
 
-# ---- Optional: drafts are hidden from whom they are not allowed, so one plugin sees two hosts. ----
+# ---- Optional: drafts are hidden unless they are allowed, so one plugin sees two hosts. ----
 for how in "" "--isolate test.newer"; do
     # shellcheck disable=SC2086
     run tenon run newer.yaml --plugins DEGRADES/newer.so $how
@@ -42,10 +42,10 @@ for how in "" "--isolate test.newer"; do
     expect_code 4 && expect_in err "declined: it needs tenon.eval/1-draft.1"
 done
 
-# ---- The check hides each in turn ----
+# ---- `tenon plugin check` hides each optional interface in turn ----
 run tenon plugin check DEGRADES/newer.so --allow-drafts
 expect_code 0 && expect_in err "no problems found"
 run tenon plugin check DECLINES/newer.so --allow-drafts # to decline is an answer
 expect_code 0 && expect_in err 'note[LOAD_REFUSED]' && expect_in err 'with `tenon.eval/1-draft.1` hidden'
-run tenon plugin check TRUSTS/newer.so --allow-drafts # to crash is none
+run tenon plugin check TRUSTS/newer.so --allow-drafts # a crash is not one
 expect_code 4 && expect_in err 'error[CRASHED]' && expect_in err 'with `tenon.eval/1-draft.1` hidden'

@@ -1,9 +1,9 @@
 /*
- * surface.c - everything of the contract, as typed objects of one shared object, for tools that compare ABIs.
+ * surface.c - all types of the contract as objects in one shared object, for tools that compare ABIs.
  *
- * A plugin's own surface is one function that gives `const void *`: nothing behind it can be seen from outside. Here
- * every struct is a global of its type, so that the debug information has each member, and through them each function's
- * type. abidiff.sh compares it with surface.abi.
+ * A plugin exports one function that returns `const void *`, which hides all types. Here every struct is a global, so
+ * that the debug information contains each member, and through them the type of each function. abidiff.sh compares it
+ * with surface.abi.
  */
 #include <tenon.h>
 

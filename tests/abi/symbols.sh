@@ -1,13 +1,12 @@
 #!/bin/sh
-# symbols.sh FILE.so...: a plugin exports its entry and nothing else, and imports from nothing but the C library (and
-# the sanitizers' runtime, in such a build): no symbol of the host. LIBRARY: a pattern of what a library of the plugin's
-# own has.
+# symbols.sh FILE.so...: a plugin exports only its entry point, and imports only from the C library (and from the runtime of
+# a sanitizer): no symbol of the host. LIBRARY is a pattern of the symbols of a library that the plugin uses.
 set -eu
 export LC_ALL=C
 status=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Sanitizers take over functions of the C library, which then carry no version: their names are what counts.
+# Sanitizers replace functions of the C library; these symbols have no version, so only their names are compared.
 for library in libc.so.6 libm.so.6; do
     nm -D --defined-only "$(gcc -print-file-name=$library)" | awk '{sub(/@.*/, "", $3); print $3}'
 done | sort -u >"$work/libc"

@@ -1,20 +1,20 @@
 /*
- * agents.c - tenon-agents WORKLOAD [N]: what agents cost beside their models.
+ * agents.c - tenon-agents WORKLOAD [N]: the cost of agents without that of their models.
  *
  *   react     an agent with a tool and a model in this process, as the peers' `react`; unit: run
- *   turn      an llm node that asks a service on this machine over HTTP, beside the same exchange by plain libcurl;
+ *   turn      an llm node that calls a service on this machine over HTTP, compared with the same exchange by libcurl;
  *             unit: turn; `overhead_us` is the difference
- *   tokens    one answer of N pieces from that service, through to a subscriber; unit: piece
+ *   tokens    an answer of N pieces from that service, streamed to a subscriber; unit: piece
  *   waiting   N agents that wait for their models at once; unit: run; `kib_a_run` is what each holds
  *
- * The service is a process of its own: one connection at a time, answers as OpenAI's, made before they are asked for.
+ * The service is a separate process: one connection at a time, with prepared answers in the format of OpenAI.
  */
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
-#include "host/engine/graph.h"
-#include "host/engine/run.h"
-#include "host/host.h"
-#include "host/loop/loop.h"
+#include "host/assembly/host.h"
+#include "host/base/loop.h"
+#include "host/engine/graph/graph.h"
+#include "host/engine/graph/run.h"
 #include "tests/bench/harness.h"
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -29,11 +29,11 @@
 
 /* ---- The service ---- */
 
-#define PIECES 8 /* of an answer, in `turn` */
+#define PIECES 8 /* pieces of an answer, in `turn` */
 
 static void add_chunk(struct buffer *out, const char *text) { buffer_format(out, "%zx\r\n%s\r\n", strlen(text), text); }
 
-/* A whole response, its pieces each a chunk. */
+/* A whole response; each piece is a chunk. */
 static char *response_of(int64_t pieces, size_t *length) {
     struct buffer out;
     buffer_init(&out, SIZE_MAX);
@@ -57,7 +57,7 @@ static char *response_of(int64_t pieces, size_t *length) {
     return buffer_detach(&out, NULL);
 }
 
-/* A request has been read when its body has; false: the client has gone. */
+/* Reads a request with its body. Returns false if the client has gone. */
 static bool read_request(int connection) {
     static char text[1 << 20];
     size_t have = 0;
@@ -121,7 +121,7 @@ static size_t drop(char *data, size_t size, size_t count, void *user) {
     return size * count;
 }
 
-/* Seconds for an exchange, the connection kept. */
+/* Seconds for an exchange on a connection that stays open. */
 static double raw_exchange(int64_t n) {
     static const char body[] =
         "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"Say something\"}],\"stream\":true,"
@@ -162,7 +162,7 @@ static void run_to_end(struct graph *graph, tn_value input, size_t messages, con
     options.ended = set_flag;
     options.user = &ended;
     struct run *run = run_new(graph, &options);
-    if (!run_start(run, input)) loop_run(host->loop, flag_set, &ended);
+    if (!run_start(run, input)) loop_run(host_loop(host), flag_set, &ended);
     if (run_status(run) != RUN_DONE) die("the run failed", run_error(run)->message ? run_error(run)->message : "?");
     tn_value result = run_result(run), list = value_get(result, "messages");
     if (value_count(list) != messages) die("a wrong number of messages", "");
@@ -216,7 +216,7 @@ static void turn(int64_t n) {
     struct graph *graph = asking();
     tn_value input = user_input("Say something");
     for (int64_t i = 0; i < n / 10 + 10; i++) run_to_end(graph, input, 2, NULL);
-    /* In turn, as the machine may be another from one second to the next. */
+    /* In turn, because the speed of the machine changes from second to second. */
     double ours = 0, raw = 0;
     int64_t round = n / 10 > 0 ? n / 10 : 1, rounds = (n + round - 1) / round;
     for (int64_t k = 0; k < rounds; k++) {
@@ -304,12 +304,12 @@ static void waiting(int64_t n) {
         runs[i] = run_new(graph, &options);
         open_runs += !run_start(runs[i], input);
     }
-    loop_timer_start(host->loop, &rest, 100, on_rest); /* whatever was put off has been done by then */
-    loop_run(host->loop, has_rested, NULL);
+    loop_timer_start(host_loop(host), &rest, 100, on_rest); /* deferred work has been done by then */
+    loop_run(host_loop(host), has_rested, NULL);
     double after = rss_mib();
     if (open_runs != n) die("a run does not wait", "");
     for (int64_t i = 0; i < n; i++) run_cancel(runs[i]);
-    loop_run(host->loop, none_open, NULL);
+    loop_run(host_loop(host), none_open, NULL);
     snprintf(notes, sizeof notes, "\"unit\":\"run\",\"kib_a_run\":%.2f", (after - before) * 1024 / (double)n);
     report(&measure, "waiting", n, (double)n, notes);
     for (int64_t i = 0; i < n; i++) run_free(runs[i]);

@@ -1,21 +1,22 @@
 /*
- * bench.c - tenon-bench WORKLOAD [N] [--option=value]: one measurement, one JSON line, as the peers print it.
+ * bench.c - tenon-bench WORKLOAD [N] [--option=value]: one measurement, printed as one JSON line in the format of the
+ * peers.
  *
- * The workloads are those that agent-graph engines are compared by: chain, loop, fanout, growth, conversation,
- * concurrent, startup, stream, seq, par, check. Graphs are ADL documents, nodes come from a plugin
- * (plugin/bench_nodes.c), so what is measured is what a user gets. Every run's result is checked inside the timed
+ * The workloads are those by which engines for agent graphs are compared: chain, loop, fanout, growth, conversation,
+ * concurrent, startup, stream, seq, par, check. Graphs are ADL documents, the nodes come from a plugin
+ * (plugin/bench_nodes.c), so users get the same performance. The result of every run is checked inside the timed
  * section.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
-#include "adl/text/source.h"
+#include "adl/source/source.h"
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/engine/graph.h"
-#include "host/engine/run.h"
-#include "host/host.h"
-#include "host/loop/loop.h"
+#include "host/assembly/host.h"
+#include "host/base/loop.h"
+#include "host/engine/graph/graph.h"
+#include "host/engine/graph/run.h"
 #include "tests/bench/harness.h"
 #include "tests/bench/saver.h"
 #include <inttypes.h>
@@ -29,12 +30,12 @@
 
 /* ---- Runs ---- */
 
-static bool kept;               /* runs are: on threads of a store */
-static struct run_options last; /* of the newest run that is */
+static bool kept;               /* runs are saved in threads of a store */
+static struct run_options last; /* of the newest saved run */
 static int64_t threads;
-static const char *thread; /* that all runs are for; NULL: each is for another */
+static const char *thread; /* the thread of all runs; NULL: each run has its own */
 
-/* Runs to the end; the run is the caller's, for end_run. */
+/* Runs to the end. The caller passes the run to end_run. */
 static struct run *run_once(struct graph *graph, tn_value input, const struct run_options *given) {
     bool ended = false;
     struct run_options with = given ? *given : (struct run_options)RUN_OPTIONS_INIT;
@@ -47,7 +48,7 @@ static struct run *run_once(struct graph *graph, tn_value input, const struct ru
         last = with;
     }
     struct run *run = run_new(graph, &with);
-    if (!(kept ? saver_begin(run, input) : run_start(run, input))) loop_run(host->loop, flag_set, with.user);
+    if (!(kept ? saver_begin(run, input) : run_start(run, input))) loop_run(host_loop(host), flag_set, with.user);
     if (run_status(run) != RUN_DONE) die("the run failed", run_error(run)->message ? run_error(run)->message : "?");
     return run;
 }
@@ -57,7 +58,7 @@ static void end_run(struct run *run) {
     if (kept) saver_release(&last);
 }
 
-/* The notes of a workload whose runs may be kept. */
+/* The notes of a workload whose runs may be saved. */
 static void report_saved(const struct measure *measure, const char *workload, int64_t n, double units) {
     char notes[160] = "\"saver\":\"none\"";
     double wall = seconds(&measure->wall, CLOCK_MONOTONIC), cpu = seconds(&measure->cpu, CLOCK_PROCESS_CPUTIME_ID);
@@ -80,7 +81,7 @@ static tn_value object_with(const char *key, tn_value value) {
     return value_set_take(value_object_reserve(1), key, value);
 }
 
-/* N runs one after another from `input`, each of which must leave `expected` in `channel`. */
+/* N runs with `input`, one after the other. Each must leave `expected` in `channel`. */
 static void run_many(struct graph *graph, tn_value input, int64_t count, const char *channel, int64_t expected) {
     for (int64_t i = 0; i < count; i++) {
         struct run *run = run_once(graph, input, NULL);
@@ -308,7 +309,7 @@ static double concurrent_batch(struct graph *graph, int64_t count) {
         if (run_start(runs[i], NULL)) still_open--;
     }
     double peak = rss_mib(); /* all are waiting now */
-    loop_run(host->loop, none_open, NULL);
+    loop_run(host_loop(host), none_open, NULL);
     for (int64_t i = 0; i < count; i++) {
         if (result_int(runs[i], "counter") != 2) die("a wrong counter", "");
         run_free(runs[i]);
@@ -481,7 +482,7 @@ static void check(int64_t nodes) {
         }
         struct source *source = source_new("bench.yaml", text, strlen(text));
         struct diagnostics *found = diagnostics_new();
-        document_unref(document_read(source, &host->catalog, found));
+        document_unref(document_read(source, host_catalog(host), found));
         errors = diagnostics_errors(found);
         diagnostics_free(found);
         source_unref(source);
@@ -496,7 +497,7 @@ static void check(int64_t nodes) {
 static const struct {
     const char *name;
     void (*run)(int64_t n);
-    int64_t n; /* by default */
+    int64_t n; /* the default */
 } workloads[] = {{"chain", chain, 2000},
                  {"loop", loop, 20},
                  {"fanout", fanout, 50},
@@ -532,7 +533,7 @@ int main(int argc, char **argv) {
     struct error error = ERROR_INIT;
     static const char *const isolated[] = {"tenon.bench", NULL};
     bool isolate = strcmp(option("isolate", "no"), "yes") == 0;
-    setenv("TENON_PROGRAM", TENON_PROGRAM_FILE, 0); /* this program is not the one that serves plugins */
+    setenv("TENON_PROGRAM", TENON_PROGRAM_FILE, 0); /* this program cannot serve plugins */
     host = host_new(
         &(struct host_options){.plugin_paths = paths, .no_config = true, .isolate = isolate ? isolated : NULL}, &error);
     if (!host) die("cannot start", error.message);

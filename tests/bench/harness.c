@@ -4,10 +4,10 @@
 #include "tests/bench/harness.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
-#include "adl/text/source.h"
-#include "host/engine/graph.h"
-#include "host/engine/run.h"
-#include "host/host.h"
+#include "adl/source/source.h"
+#include "host/assembly/host.h"
+#include "host/engine/graph/graph.h"
+#include "host/engine/graph/run.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,13 +72,13 @@ void report(const struct measure *measure, const char *workload, int64_t n, doub
 struct graph *build(const char *text) {
     struct source *source = source_new("bench.yaml", text, strlen(text));
     struct diagnostics *found = diagnostics_new();
-    struct document *document = document_read(source, &host->catalog, found);
+    struct document *document = document_read(source, host_catalog(host), found);
     struct graph *graph = NULL;
     struct error error = ERROR_INIT;
     if (diagnostics_errors(found))
         graph_refuse(&error, "bench.yaml", found);
     else
-        graph_build(host, document, 0, &graph, &error);
+        graph_build(host_engine(host), document, 0, NULL, &graph, &error);
     if (!graph) die("cannot start", error.message);
     document_unref(document);
     diagnostics_free(found);

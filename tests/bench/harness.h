@@ -1,5 +1,6 @@
 /*
- * harness.h - what the benchmarks share: options, measuring, one JSON line as the peers print it, graphs from texts.
+ * harness.h - shared by the benchmarks: options, measuring, one JSON line in the format of the peers, graphs from
+ * texts.
  *
  *     harness_options(argc, argv, 2);
  *     struct measure measure;
@@ -22,7 +23,7 @@ extern struct host *host;
 
 _Noreturn void die(const char *what, const char *detail);
 
-/* --name=value, of what stands after the first `from` arguments. */
+/* Reads --name=value from the arguments after the first `from`. */
 void harness_options(int argc, char **argv, int from);
 const char *option(const char *name, const char *otherwise);
 
@@ -31,10 +32,10 @@ struct measure {
 };
 double seconds(const struct timespec *from, clockid_t clock);
 void measure_begin(struct measure *measure);
-/* `notes`: members of an object, after the processor's time; "" for none. */
+/* `notes`: further members of the JSON object, or "". */
 void report(const struct measure *measure, const char *workload, int64_t n, double units, const char *notes);
 void report_of(double wall, double cpu, const char *workload, int64_t n, double units, const char *notes);
-double rss_mib(void); /* resident now */
+double rss_mib(void); /* the present resident set */
 
 struct graph *build(const char *text);
 bool flag_set(void *user); /* for loop_run: *(bool *)user */

@@ -1,11 +1,12 @@
 /*
- * saver.c - a store in a temporary folder of its own, as a host opens it.
+ * saver.c - a store in a temporary folder, opened as a host opens it.
  */
 #include "tests/bench/saver.h"
 #include "adl/value/memory.h"
-#include "host/runnable/thread_run.h"
-#include "host/store/store.h"
-#include "host/thread/log.h"
+#include "host/assembly/host.h"
+#include "host/data/store/store.h"
+#include "host/data/thread/thread_log.h"
+#include "host/engine/execution/execution_thread.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,10 @@ bool saver_open(struct host *of, const char *kind) {
     if (!mkdtemp(folder)) die(&error);
     tn_value options = value_set_take(value_object(), "use", value_text(kind));
     options = value_set_take(options, "path", value_format("%s/bench.db", folder));
-    host->store = store_open(host, options, &error);
-    if (!host->store) die(&error);
+    host_set_store_take(host,
+                        store_open(&(const struct store_from){host_loop(host), host_registry(host), host_config(host)},
+                                   options, &error));
+    if (!host_store(host, NULL)) die(&error);
     value_unref(options);
     return true;
 }
@@ -40,7 +43,7 @@ void saver_prepare(struct graph *graph, const char *thread, struct run_options *
     struct error error = ERROR_INIT;
     snprintf(newest, sizeof newest, "%s", thread);
     request = (struct thread_request){.id = newest};
-    if (thread_prepare_wait(host, graph, &request, options, &error) != TN_OK) die(&error);
+    if (thread_prepare_wait(host_engine(host), graph, &request, options, &error) != TN_OK) die(&error);
 }
 
 bool saver_begin(struct run *run, tn_value input) {
@@ -67,12 +70,12 @@ struct saved saver_close(void) {
     struct stat file;
     tn_value loaded = NULL;
     clock_gettime(CLOCK_MONOTONIC, &from);
-    if (store_perform_wait(host->store, read_back, newest, &loaded, &error) != TN_OK) die(&error);
+    if (store_perform_wait(host_store(host, NULL), read_back, newest, &loaded, &error) != TN_OK) die(&error);
     clock_gettime(CLOCK_MONOTONIC, &to);
     value_unref(loaded);
     saved.resume_ms = (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6;
-    store_close(host->store);
-    host->store = NULL;
+    store_close(host_store(host, NULL));
+    host_set_store_take(host, NULL);
     snprintf(path, sizeof path, "%s/bench.db", folder);
     if (stat(path, &file) == 0) saved.bytes = file.st_size;
     unlink(path);

@@ -1,8 +1,8 @@
 /*
- * saver.h - runs that are kept: what `--saver=sqlite|memory` adds to a workload.
+ * saver.h - saved runs: what `--saver=sqlite|memory` adds to a workload.
  *
- *     saver_open(host, option("saver", "none"));          // "none": nothing below does anything
- *     saver_prepare(graph, "thread-1", &options);         // loads the thread, and has the run write to it
+ *     saver_open(host, option("saver", "none"));          // "none": the functions below do nothing
+ *     saver_prepare(graph, "thread-1", &options);         // loads the thread; the run writes to it
  *     struct run *run = run_new(graph, &options);
  *     saver_begin(run, input, &ended);
  *     ...
@@ -13,15 +13,15 @@
 #ifndef TENON_BENCH_SAVER_H
 #define TENON_BENCH_SAVER_H
 
-#include "host/engine/run.h"
-#include "host/host.h"
+#include "host/assembly/host.h"
+#include "host/engine/graph/run.h"
 
 struct saved {
-    long long bytes;  /* of the file, after its log was folded in */
+    long long bytes;  /* of the file, after a checkpoint of its log */
     double resume_ms; /* to read the newest thread back, once */
 };
 
-bool saver_open(struct host *host, const char *kind); /* false: none */
+bool saver_open(struct host *host, const char *kind); /* false: `kind` is "none" */
 void saver_prepare(struct graph *graph, const char *thread, struct run_options *options);
 bool saver_begin(struct run *run, tn_value input); /* as run_start */
 void saver_release(struct run_options *options);

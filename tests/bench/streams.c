@@ -1,18 +1,19 @@
 /*
- * streams.c - tenon-streams [N] [--events=N]: so many event streams at once, in one process, through tenon.http.
+ * streams.c - tenon-streams [N] [--events=N]: N event streams at once, in one process, through tenon.http.
  *
- * The streams are opened, all of them; then events go to all of them at once; then they end. Printed is one line of
- * JSON: how long opening took, the memory of an open stream (the process's resident set, with and without them), events
- * a second, and how much of a processor that took in this process. The server (streams_server.c) is another process.
+ * All streams are opened, then all receive events at once, then they end. Prints one line of JSON: the time to open,
+ * the memory of an open stream (the resident set with and without the streams), events per second, and how much
+ * processor time that took in this process. The server (streams_server.c) is another process.
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
-#include "host/host.h"
-#include "host/interface/interface.h"
-#include "host/loop/loop.h"
-#include "host/plugin/plugin.h"
-#include "host/plugin/registry.h"
+#include "host/assembly/abi_table.h"
+#include "host/assembly/host.h"
+#include "host/base/loop.h"
+#include "host/plugin/abi/abi.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
 #include "streams_server.h"
 #include <malloc.h>
 #include <stdio.h>
@@ -23,9 +24,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DESCRIPTORS_BESIDE 64 /* of this process, beside the streams */
+#define DESCRIPTORS_BESIDE 64 /* of this process, without the streams */
 
-static struct host host;
+static struct {
+    struct loop *loop;
+    struct registry *registry;
+    struct config *config;
+    struct http *http;
+} host;
 static const tn_http_draft *http;
 static uint32_t streams = 10000;
 static uint64_t heads, events, ends, failed, wanted;
@@ -95,7 +101,7 @@ static struct plugin *open_host(void) {
     if (!host.loop) fail(error.message);
     loop_enter(host.loop);
     host.registry = registry_new(&(struct registry_options){
-        .interfaces = interface_table, .allow_drafts = true, .config = section, .user = &host});
+        .interfaces = interface_table, .allow_drafts = true, .config = section, .loop = host.loop});
     if (registry_add_file(host.registry, TENON_HTTP_PLUGIN, "the benchmark", &error) != TN_OK) fail(error.message);
     struct plugin *plugin = registry_plugin(host.registry, "tenon.http");
     if (plugin_load(plugin, &error) != TN_OK) fail(error.message);
@@ -149,12 +155,12 @@ int main(int count, char **arguments) {
 
     wanted += (uint64_t)streams * rounds;
     began = seconds(), worked = processor_seconds();
-    if (!streams_server_tell(&server, rounds)) fail("the server has gone");
+    if (!streams_server_send(&server, rounds)) fail("the server has gone");
     run(have_events);
     double passed = seconds() - began, took = processor_seconds() - worked;
     double busy_kib = resident_kib() - before_kib, total = (double)streams * rounds;
 
-    if (!streams_server_tell(&server, 0)) fail("the server has gone");
+    if (!streams_server_send(&server, 0)) fail("the server has gone");
     run(have_ended);
     if (heads != streams || events != wanted) fail("events are missing");
     streams_server_stop(&server);

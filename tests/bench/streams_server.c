@@ -1,8 +1,8 @@
 /*
- * streams_server.c - connections by descriptor; what does not fit into a socket waits in the connection.
+ * streams_server.c - connections by descriptor; bytes that do not fit into a socket wait in the connection.
  *
- * An event is what a model's service sends for one token, about 190 bytes, in a chunk of its own. It goes to all
- * streams before the next one goes to any, as it would if all of them were answered at once.
+ * An event is what a model service sends for one token: about 190 bytes, in its own chunk. Each event goes to all
+ * streams before the next one goes to any, as if all streams were answered at once.
  */
 #include "streams_server.h"
 #include <arpa/inet.h>
@@ -28,9 +28,9 @@ static char chunk[sizeof EVENT + 16];
 static const char last[] = "0\r\n\r\n";
 
 struct stream {
-    bool open, asked;
-    uint32_t owed;    /* events */
-    size_t sent;      /* bytes of the one that is being sent */
+    bool open, requested;
+    uint32_t pending; /* events to send */
+    size_t sent;      /* bytes of the current part */
     const char *part; /* head, chunk or last */
     bool ends;
 };
@@ -50,13 +50,13 @@ static void drop(int descriptor) {
     close(descriptor);
 }
 
-/* As much as goes. */
+/* Sends as much as the socket takes. */
 static void go_on(int descriptor) {
     struct stream *stream = &streams[descriptor];
     while (stream->open) {
-        if (!stream->part && stream->owed) {
+        if (!stream->part && stream->pending) {
             stream->part = chunk;
-            stream->owed--;
+            stream->pending--;
         } else if (!stream->part && stream->ends) {
             stream->part = last;
             stream->ends = false;
@@ -88,10 +88,10 @@ static void on_stream(int descriptor, uint32_t events) {
             drop(descriptor);
             return;
         }
-        if (!stream->asked) { /* a small request comes whole */
-            stream->asked = true;
+        if (!stream->requested) { /* a small request arrives in one piece */
+            stream->requested = true;
             stream->part = head;
-            stream->owed = 1;
+            stream->pending = 1;
         }
     }
     if (events & EPOLLOUT) watch(descriptor, EPOLLIN, EPOLL_CTL_MOD);
@@ -120,7 +120,7 @@ static void on_told(int control) {
         for (uint32_t i = 0; i < open_count; i++) {
             struct stream *stream = &streams[open_streams[i]];
             if (events)
-                stream->owed++;
+                stream->pending++;
             else
                 stream->ends = true;
             go_on(open_streams[i]);
@@ -182,7 +182,7 @@ bool streams_server_start(struct streams_server *server, uint32_t most) {
     return server->process > 0;
 }
 
-bool streams_server_tell(const struct streams_server *server, uint32_t events) {
+bool streams_server_send(const struct streams_server *server, uint32_t events) {
     return write(server->control, &events, sizeof events) == sizeof events;
 }
 

@@ -1,10 +1,8 @@
-"""What is disturbed: documents of documents/, and the invocations of a thread of theirs.
+"""The cases: documents of documents/, and the invocations of a thread.
 
-A turn is {"input": JSON} or {"resume": [nodes whose interrupts are answered]}, with the exit code that it ends with.
+A turn is {"input": JSON} or {"resume": [nodes whose interrupts are answered]}, with its exit code.
 """
-
-
-WAITS = 5
+INTERRUPTED = 5  # exit code
 
 
 class Case:
@@ -13,11 +11,11 @@ class Case:
         self.name, self.document = name, document or name + ".yaml"
         self.turns = turns or [{"input": "{}"}]
         self.options = list(options)
-        self.empty = empty  # the store is made in the first turn
+        self.empty = empty  # the first turn creates the store
         self.disturbed = range(len(self.turns)) if disturbed is None else disturbed
-        self.times = times  # points that are a time, in each turn
-        self.fails = fails  # until it has been tried often enough, in whatever turn that is
-        self.replaced = replaced  # by another invocation, where it was killed
+        self.times = times  # points in each turn whose failure is at a random time
+        self.fails = fails  # fails until it has been tried often enough, in any turn
+        self.replaced = replaced  # a killed invocation is replaced by another one
 
 
 CASES = [
@@ -27,25 +25,29 @@ CASES = [
     Case("exit", "chain.yaml", options=["--durability", "exit"]),
     Case("fanout", times=40),
     Case("agent", times=40),
-    Case("asks", turns=[
-        {"input": "{}", "code": WAITS},
-        {"resume": ["b"], "code": WAITS},
-        {"resume": ["agent"], "code": WAITS},
-        {"resume": ["a"], "code": WAITS},
-        {"resume": [], "code": WAITS},  # before
+    Case("interrupts", turns=[
+        {"input": "{}", "code": INTERRUPTED},
+        {"resume": ["b"], "code": INTERRUPTED},
+        {"resume": ["agent"], "code": INTERRUPTED},
+        {"resume": ["a"], "code": INTERRUPTED},
+        {"resume": [], "code": INTERRUPTED},  # before
         {"resume": []},  # after
     ]),
-    Case("nested", turns=[{"input": "{}", "code": WAITS}, {"resume": ["ask"]}]),
-    Case("inside", turns=[{"input": "{}", "code": WAITS}, {"resume": [], "code": WAITS}, {"resume": [], "code": WAITS},
-                          {"resume": []}]),
-    Case("react", turns=[{"input": "{}", "code": WAITS}, {"resume": ["tools"]}]),
+    Case("nested", turns=[{"input": "{}", "code": INTERRUPTED}, {"resume": ["ask"]}]),
+    Case("nested_interrupts", turns=[
+        {"input": "{}", "code": INTERRUPTED},
+        {"resume": [], "code": INTERRUPTED},
+        {"resume": [], "code": INTERRUPTED},
+        {"resume": []},
+    ]),
+    Case("react", turns=[{"input": "{}", "code": INTERRUPTED}, {"resume": ["tools"]}]),
     Case("retry", times=20),
     Case("handled"),
-    Case("heals", turns=[{"input": "{}", "code": 1}, {"resume": []}], fails=True),
-    Case("broken", turns=[{"input": "{}", "code": 1}, {"resume": []}], fails=True),
+    Case("flaky", turns=[{"input": "{}", "code": 1}, {"resume": []}], fails=True),
+    Case("flaky_tool", turns=[{"input": "{}", "code": 1}, {"resume": []}], fails=True),
     Case("single", replaced=True),
     Case("turns", turns=[{"input": '{"said": "turn %d"}' % n} for n in range(60)], disturbed=range(0, 60, 4), times=4),
 ]
 
-HOSTS = Case("meet", times=8)
-BESIDE = Case("beside")
+TAKEOVER = Case("takeover", times=8)
+UNFINISHED_STEP = Case("unfinished_step")

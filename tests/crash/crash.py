@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
-"""Durable runs, killed at every write to their store, and gone on with: what was lost, and what was done twice?
+"""Kills durable runs at every write to their store, resumes them, and checks that nothing is lost or done twice.
 
-Every case (cases.py) is a document and the invocations of one thread. Undisturbed, they give a folder after each of
-them: the store, and a file with a line for everything that nodes and tools did outside. A point is one invocation more,
-from such a folder, in which one thing goes wrong: it is killed before, after or in the middle of the Nth write, or told
-that the disk fails or is full (shim.c), or it is killed at some time. Then it is resumed, and perhaps killed again,
-until the thread stands where the undisturbed one does. After that
+A case (cases.py) is a document and the invocations (turns) of one thread. First they run undisturbed. After each
+invocation, its folder is kept: the store, and a file with one line for each action of nodes and tools outside of the
+store. A point starts from such a folder and makes the next invocation, in which one failure occurs: the process is
+killed before, after or during the Nth write, or at a random time, or the disk fails or is full (shim.c). Then the
+thread is resumed, and possibly killed again, until it reaches the end of the undisturbed invocation. After that:
 
-  - the state is the undisturbed one's, byte for byte, and so is what is printed, and what the next invocation makes;
-  - what was done outside is the same, once what was done twice by one idempotency key is counted once;
-  - what the store knew to be done was not done again;
-  - a disk that failed was told as that, and nothing was lost by it;
-  - `tenon replay` finds all the same, SQLite finds nothing damaged, and nothing of a step under way is left.
+  - the state, the output and the effect of the next invocation equal the undisturbed ones, byte for byte;
+  - the actions are the same, if two actions with the same idempotency key count as one;
+  - no action was repeated that the store had recorded as done;
+  - an error of the disk was reported and lost no data;
+  - `tenon replay` finds no difference, SQLite finds no damage, and no record of an unfinished step is left.
 
-hosts.py has several hosts at one thread.
+hosts.py starts several hosts with one thread.
 
-    crash.py                        all of it; how many points there were is printed
+    crash.py                        everything; prints the number of points
     crash.py map                    a case
-    crash.py map:0:half:17          a point: case, turn, what goes wrong, and at which write; its folders are kept
+    crash.py map:0:half:17          a point: case, turn, kind of failure, and number of the write; keeps its folders
 
-Environment: TENON, CRASH_NODES and CRASH_SHIM are the files of the build. CRASH_STRIDE N takes one write of N; by as
-many as there are ways to go wrong, each write goes wrong in one of them. CRASH_SEED is for what is random.
+Environment: TENON, CRASH_NODES and CRASH_SHIM are files of the build. CRASH_STRIDE=N tests one of N writes; if N is the
+number of failures, each write is tested with one of them. CRASH_SEED is the seed of random choices.
 """
 import concurrent.futures
 import os
@@ -31,83 +31,84 @@ import tempfile
 import time
 
 import hosts
-from cases import BESIDE, CASES, HOSTS
-from program import KILLED, Wrong, compare, expect, finish, invocation, replay, run_arguments, shim, start, tenon
-from program import undisturbed, was_hit
+from cases import CASES, TAKEOVER, UNFINISHED_STEP
+from program import KILLED, CheckFailed, compare, expect, failure_occurred, invocation, replay, run_arguments
+from program import run_undisturbed, shim_environment, start, tenon, wait_for_end
 from thread import Thread, read_lines
 
-HOWS = ["before", "enospc", "half", "eio", "after"]
-ATTEMPTS = 50  # of resuming, until it must have come to its end
+FAILURES = ["before", "enospc", "half", "eio", "after"]
+ATTEMPTS = 50  # the most times that a thread is resumed
 
-# A large stride leaves out whole kinds of points, as one alone costs a run that is not hit any more.
+# A large stride leaves out whole kinds of points, because each kind needs a last run in which no failure occurs.
 STRIDE = int(os.environ.get("CRASH_STRIDE", "1"))
-EACH = STRIDE // 15 | 1
-WITHIN = max(1, STRIDE // EACH)
+KIND_STRIDE = STRIDE // 15 | 1
+WRITE_STRIDE = max(1, STRIDE // KIND_STRIDE)
 
 
-def seeded(*what):
+def seeded_random(*what):
     return random.Random(":".join(str(part) for part in (os.environ.get("CRASH_SEED", "1"), *what)))
 
 
-def check_failed(how, ended, stand):
+def check_reported(failure, ended, undisturbed):
     code, out, err = ended
-    if how in ("before", "after", "half"):
+    if failure in ("before", "after", "half"):
         expect(code == KILLED, "exit code %d, expected to be killed\n%s" % (code, err))
-    elif code != stand.code or out != stand.out:  # else it could do without that write, or has repeated it
-        name = "STORE_FULL" if how == "enospc" else "STORE_ERROR"
+    elif code != undisturbed.code or out != undisturbed.out:  # otherwise the run repeated the write or did not need it
+        name = "STORE_FULL" if failure == "enospc" else "STORE_ERROR"
         expect(code == 1 and name in err, "exit code %d, expected 1 and %s\n%s" % (code, name, err))
 
 
-def disturb(case, folder, turn, how, at, rng, stand):
-    """False where it came to its end before that."""
+def inject_failure(case, folder, turn, failure, at, rng, undisturbed):
+    """Returns False if the invocation ended before the failure."""
     arguments = invocation(case, folder, turn)
-    if how == "time":
+    if failure == "time":
         process = start(folder, arguments)
-        time.sleep(rng.random() * stand.seconds)
+        time.sleep(rng.random() * undisturbed.seconds)
         process.kill()
-        return finish(process)[0] == KILLED
-    ended = tenon(folder, arguments, shim(folder, how, at))
-    if was_hit(folder):
-        check_failed(how, ended, stand)
-    return was_hit(folder)
+        return wait_for_end(process)[0] == KILLED
+    ended = tenon(folder, arguments, shim_environment(folder, failure, at))
+    if failure_occurred(folder):
+        check_reported(failure, ended, undisturbed)
+    return failure_occurred(folder)
 
 
-def recover(case, folder, turn, stand, before, rng):
-    """Until the thread stands as the undisturbed one. Gives what the last invocation printed, or None."""
+def recover(case, folder, turn, undisturbed, before, rng):
+    """Resumes until the undisturbed state is reached. Returns the output of the last invocation, or None."""
     out = None
     for attempt in range(ATTEMPTS):
         thread = Thread(folder)
         if thread.record == before.record:
-            arguments = invocation(case, folder, turn)  # nothing of it was kept
-        elif thread.record["status"] == stand.thread.record["status"] and thread.at() == stand.thread.at():
+            arguments = invocation(case, folder, turn)  # nothing of the invocation was saved
+        elif thread.has_reached(undisturbed.thread):
             return out
         else:
             expect(thread.record["status"] == "running" or case.fails and thread.record["status"] == "failed",
-                   "it is %s, at %s" % (thread.record["status"], thread.at()))
+                   "the thread is %s, at %s" % (thread.record["status"], thread.position()))
             arguments = run_arguments(case, "--resume")
-        again = shim(folder, "before", rng.randrange(1, 40)) if attempt < 2 and rng.random() < 0.4 else None
+        killed_again = attempt < 2 and rng.random() < 0.4
+        again = shim_environment(folder, "before", rng.randrange(1, 40)) if killed_again else None
         code, out, err = tenon(folder, arguments, again)
         if code == KILLED and again:
             out = None
         else:
-            expect(code == stand.code or case.fails and code == 1,
-                   "resumed: exit code %d, expected %d\n%s" % (code, stand.code, err))
-    raise Wrong("it does not come to its end: %s" % Thread(folder).record)
+            expect(code == undisturbed.code or case.fails and code == 1,
+                   "resumed: exit code %d, expected %d\n%s" % (code, undisturbed.code, err))
+    raise CheckFailed("the thread does not end: %s" % Thread(folder).record)
 
 
-def resume(case, folder, turn, rng, before, stand):
+def recover_and_check(case, folder, turn, rng, before, undisturbed):
     lines = read_lines(folder)
-    known = {line: lines.count(line) for line in Thread(folder).known(lines)}
-    out = recover(case, folder, turn, stand, before, rng)
-    expect(out is None or out == stand.out, "printed:\n%s\ninstead of:\n%s" % (out, stand.out))
+    recorded = {line: lines.count(line) for line in Thread(folder).recorded_lines(lines)}
+    out = recover(case, folder, turn, undisturbed, before, rng)
+    expect(out is None or out == undisturbed.out, "printed:\n%s\ninstead of:\n%s" % (out, undisturbed.out))
     lines = read_lines(folder)
-    again = {line for line in known if lines.count(line) != known[line]}
-    expect(not again, "done again, though the store knew of it: %s" % again)
+    again = {line for line in recorded if lines.count(line) != recorded[line]}
+    expect(not again, "repeated, although the store had recorded it: %s" % again)
 
 
-def replace(case, folder, rng):
-    """Another input in its place: what that one does is not taken for what was done for the first."""
-    before, more = read_lines(folder), shim(folder, "before", rng.randrange(1, 60))
+def replace_and_check(case, folder, rng):
+    """Replaces the killed invocation by one with another input, which must not use the outcomes of the first."""
+    before, more = read_lines(folder), shim_environment(folder, "before", rng.randrange(1, 60))
     code, out, err = tenon(folder, run_arguments(case, "--replace", "--input", "{}"), more)
     if code == KILLED:
         if Thread(folder).record["status"] == "done":
@@ -116,100 +117,100 @@ def replace(case, folder, rng):
         code, out, err = tenon(folder, run_arguments(case, *mode))
     expect(code == 0, "replaced: exit code %d\n%s%s" % (code, out, err))
     same = set(before) & set(read_lines(folder)[len(before):])
-    expect(not same, "keys are given twice: %s" % same)
+    expect(not same, "keys were used twice: %s" % same)
     thread = Thread(folder)
     expect(thread.damage == "ok", "integrity_check: " + thread.damage)
-    expect(not thread.under_way(), "left behind: %s" % thread.under_way())
+    expect(not thread.unfinished_records(), "unfinished records: %s" % thread.unfinished_records())
     replay(case, folder)
 
 
-def point(case, stands, turn, how, at, work, keep=False):
-    """False where nothing went wrong any more."""
+def run_point(case, undisturbed_turns, turn, failure, at, work, keep=False):
+    """Returns False if no failure occurred, because the invocation has fewer writes."""
     folder = tempfile.mkdtemp(prefix="point-", dir=work)
-    shutil.copytree(stands[turn].folder, folder, dirs_exist_ok=True)
-    rng = seeded(case.name, turn, how, at)
-    hit = disturb(case, folder, turn, how, at, rng, stands[turn + 1])
+    shutil.copytree(undisturbed_turns[turn].folder, folder, dirs_exist_ok=True)
+    rng = seeded_random(case.name, turn, failure, at)
+    hit = inject_failure(case, folder, turn, failure, at, rng, undisturbed_turns[turn + 1])
     if hit and keep:
-        shutil.copytree(folder, folder + "-disturbed")
+        shutil.copytree(folder, folder + "-failed")
         print("kept:", folder)
     if hit and case.replaced and Thread(folder).record:
-        replace(case, folder, rng)
+        replace_and_check(case, folder, rng)
         if not keep:
             shutil.rmtree(folder)
         return True
-    turn_then = len(stands) - 2 if hit and case.fails else turn
+    reached_turn = len(undisturbed_turns) - 2 if hit and case.fails else turn
     if hit:
-        resume(case, folder, turn, rng, stands[turn].thread, stands[turn_then + 1])
-    follows = turn_then + 2 < len(stands) and (keep or rng.random() < 0.25)
-    compare(case, folder, stands[turn_then + 1], not follows)
+        recover_and_check(case, folder, turn, rng, undisturbed_turns[turn].thread, undisturbed_turns[reached_turn + 1])
+    follows = reached_turn + 2 < len(undisturbed_turns) and (keep or rng.random() < 0.25)
+    compare(case, folder, undisturbed_turns[reached_turn + 1], not follows)
     if follows:
         code, out, err = tenon(folder, invocation(case, folder, turn + 1))
-        then = stands[turn + 2]
-        expect((code, out) == (then.code, then.out), "the next turn: exit code %d\n%s%s" % (code, out, err))
-        compare(case, folder, then)
+        following = undisturbed_turns[turn + 2]
+        expect((code, out) == (following.code, following.out), "the next turn: exit code %d\n%s%s" % (code, out, err))
+        compare(case, folder, following)
     if not keep:
         shutil.rmtree(folder)
     return hit
 
 
-def points(case, stands, turn, how, work):
-    """All of one kind: how many there were, and what was wrong."""
-    count, wrong = 0, []
-    if how == "time":
-        places = range(1, case.times * len(HOWS) // max(WITHIN, len(HOWS)) + 1)
+def run_points(case, undisturbed_turns, turn, failure, work):
+    """Runs all points of one kind. Returns their number and a list of failures."""
+    count, failed = 0, []
+    if failure == "time":
+        writes = range(1, case.times * len(FAILURES) // max(WRITE_STRIDE, len(FAILURES)) + 1)
     else:
-        first = HOWS.index(how) * max(1, WITHIN // len(HOWS)) + turn
-        places = range(first % WITHIN + 1, 1 << 30, WITHIN)
-    for at in places:
+        first = FAILURES.index(failure) * max(1, WRITE_STRIDE // len(FAILURES)) + turn
+        writes = range(first % WRITE_STRIDE + 1, 1 << 30, WRITE_STRIDE)
+    for at in writes:
         try:
-            hit = point(case, stands, turn, how, at, work)
-        except Wrong as error:
+            hit = run_point(case, undisturbed_turns, turn, failure, at, work)
+        except CheckFailed as error:
             hit = True
-            wrong.append("%s:%d:%s:%d: %s" % (case.name, turn, how, at, error))
+            failed.append("%s:%d:%s:%d: %s" % (case.name, turn, failure, at, error))
         count += hit
-        if not hit and how != "time" or len(wrong) == 3:
+        if not hit and failure != "time" or len(failed) == 3:
             break
-    return count, wrong
+    return count, failed
 
 
-def submit_all(pool, cases, stands, work):
+def submit_all(pool, cases, undisturbed, work):
     jobs, kinds = {}, 0
     for case in cases:
-        if case in (HOSTS, BESIDE):
+        if case in (TAKEOVER, UNFINISHED_STEP):
             rounds = case.times // STRIDE + 1
-            jobs[pool.submit(hosts.contend, case, stands[case.name], work, rounds)] = "hosts"
+            jobs[pool.submit(hosts.run_rounds, case, undisturbed[case.name], work, rounds)] = "hosts"
             continue
         for turn in case.disturbed:
-            near = stands[case.name][:turn + 3] if not case.fails else stands[case.name]
-            for how in [*HOWS, "time"]:
+            needed_turns = undisturbed[case.name][:turn + 3] if not case.fails else undisturbed[case.name]
+            for failure in [*FAILURES, "time"]:
                 kinds += 1
-                if kinds % EACH == 0:
-                    jobs[pool.submit(points, case, near, turn, how, work)] = how
+                if kinds % KIND_STRIDE == 0:
+                    jobs[pool.submit(run_points, case, needed_turns, turn, failure, work)] = failure
     return jobs
 
 
 def main():
-    # What is written outlives the process that wrote it wherever it is: no need to wait for a disk.
+    # Only processes are killed, so what they wrote survives in memory as well as on a disk.
     work = tempfile.mkdtemp(prefix="tenon-crash-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
     chosen = sys.argv[1].split(":") if len(sys.argv) > 1 else []
-    cases = [case for case in [*CASES, HOSTS, BESIDE] if not chosen or case.name == chosen[0]]
-    stands = {case.name: undisturbed(case, work) for case in cases}
+    cases = [case for case in [*CASES, TAKEOVER, UNFINISHED_STEP] if not chosen or case.name == chosen[0]]
+    undisturbed = {case.name: run_undisturbed(case, work) for case in cases}
     if len(chosen) == 4:
-        point(cases[0], stands[chosen[0]], int(chosen[1]), chosen[2], int(chosen[3]), work, True)
+        run_point(cases[0], undisturbed[chosen[0]], int(chosen[1]), chosen[2], int(chosen[3]), work, True)
         return
-    wrong, counts = [], {}
+    failed, counts = [], {}
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        jobs = submit_all(pool, cases, stands, work)
+        jobs = submit_all(pool, cases, undisturbed, work)
         for job in concurrent.futures.as_completed(jobs):
             count, found = job.result()
             counts[jobs[job]] = counts.get(jobs[job], 0) + count
-            wrong += found
+            failed += found
     shutil.rmtree(work)
-    for text in wrong:
-        print("wrong:", text)
+    for text in failed:
+        print("failed:", text)
     kinds = ", ".join("%s %d" % item for item in sorted(counts.items()))
-    print("crash: %d points (%s), %d wrong" % (sum(counts.values()), kinds, len(wrong)))
-    sys.exit(1 if wrong else 0)
+    print("crash: %d points (%s), %d failed" % (sum(counts.values()), kinds, len(failed)))
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 /*
- * nodes.c - nodes and tools that leave a trace outside: a line in the file CRASH_LINES for every time they act.
+ * nodes.c - nodes and tools with an effect outside: they append a line to the file CRASH_LINES each time they act.
  *
- * The line is the idempotency key of the task or call, with '#' behind it where it acts once more on an answer. What
- * they write into the graph has the same key in it, so that the store's records tell which of the lines are known to
- * have been written, and must never be written again.
+ * The line is the idempotency key of the task or call, followed by '#' if it acts again on an answer. Their writes to
+ * the graph contain the same key, so the records of the store show which lines are known to be written and must not be
+ * written again.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,18 +12,18 @@
 #include <tenon/easy.h>
 #include <unistd.h>
 
-TN_PLUGIN("tenon.crash", "1.0.0", "Nodes that leave a trace, for the tests of durability")
+TN_PLUGIN("tenon.crash", "1.0.0", "Nodes that record their actions, for the tests of durability")
 
 #define KEY_MAX 200
 
-static void key_of(tn_task task, const char *suffix, char out[KEY_MAX]) {
+static void read_key(tn_task task, const char *suffix, char out[KEY_MAX]) {
     tn_value context = tn.task->context(task);
     (void)snprintf(out, KEY_MAX, "%s%s", tn_get_text(context, "task_id", "?"), suffix);
     tn_release(context);
 }
 
-/* Where there is no such file nothing is left, as when the plugin's manifest is tried. */
-static void leave_line(const char *key) {
+/* Writes nothing without such a file, for example when the manifest of the plugin is checked. */
+static void append_line(const char *key) {
     const char *path = getenv("CRASH_LINES");
     char line[KEY_MAX + 1];
     int length = snprintf(line, sizeof line, "%s\n", key);
@@ -33,7 +33,7 @@ static void leave_line(const char *key) {
     (void)close(fd);
 }
 
-static int64_t lines_of(const char *key) {
+static int64_t count_lines(const char *key) {
     const char *path = getenv("CRASH_LINES");
     char line[KEY_MAX + 2];
     int64_t count = 0;
@@ -47,7 +47,7 @@ static int64_t lines_of(const char *key) {
     return count;
 }
 
-static tn_value text_padded(const char *key, int64_t pad) {
+static tn_value padded_text(const char *key, int64_t pad) {
     size_t length = strlen(key), more = pad > 0 ? (size_t)pad : 0;
     if (more == 0) return tn_text(key);
     char *text = malloc(length + 1 + more);
@@ -59,38 +59,38 @@ static tn_value text_padded(const char *key, int64_t pad) {
     return value;
 }
 
-static int32_t act(tn_task task, uint32_t out, int64_t pad) {
+static int32_t append_and_write(tn_task task, uint32_t out, int64_t pad) {
     char key[KEY_MAX];
-    key_of(task, "", key);
-    leave_line(key);
-    return tn_write_take(task, out, text_padded(key, pad)) == TN_OK ? tn_done(task) : TN_NO_MEMORY;
+    read_key(task, "", key);
+    append_line(key);
+    return tn_write_take(task, out, padded_text(key, pad)) == TN_OK ? tn_done(task) : TN_NO_MEMORY;
 }
 
-TN_NODE(effect, "crash.effect", "Leaves a line, and writes its key.", TN_EFFECTS("destructive"),
-        (WRITE, out, "where the key goes"), (INT_OR, pad, 0, "bytes behind the key")) {
+TN_NODE(effect, "crash.effect", "Appends a line, and writes its key.", TN_EFFECTS("destructive"),
+        (WRITE, out, "the channel for the key"), (INT_OR, pad, 0, "bytes after the key")) {
     (void)input;
-    return act(task, config->out, config->pad);
+    return append_and_write(task, config->out, config->pad);
 }
 
 TN_NODE_BLOCKING(effect_blocking, "crash.effect_blocking", "As crash.effect, on a worker thread.",
-                 TN_EFFECTS("destructive"), (WRITE, out, "where the key goes")) {
+                 TN_EFFECTS("destructive"), (WRITE, out, "the channel for the key")) {
     (void)input;
-    return act(task, config->out, 0);
+    return append_and_write(task, config->out, 0);
 }
 
-/* Two named pipes: whoever reads the first knows that it has come here; it goes on when there is one in the second. */
-TN_NODE_BLOCKING(meet, "crash.meet", "As crash.effect, but waits, where CRASH_REACHED and CRASH_GO say for whom.",
-                 TN_EFFECTS("destructive"), (WRITE, out, "where the key goes")) {
-    const char *reached = getenv("CRASH_REACHED"), *go = getenv("CRASH_GO");
+/* Two named pipes: writing to the first reports that the node waits; reading from the second waits for its release. */
+TN_NODE_BLOCKING(wait_node, "crash.wait", "As crash.effect, but waits if CRASH_REACHED and CRASH_RELEASE are set.",
+                 TN_EFFECTS("destructive"), (WRITE, out, "the channel for the key")) {
+    const char *reached = getenv("CRASH_REACHED"), *release = getenv("CRASH_RELEASE");
     char key[KEY_MAX], byte = '.';
     (void)input;
-    key_of(task, "", key);
-    leave_line(key);
-    if (reached != NULL && go != NULL) {
+    read_key(task, "", key);
+    append_line(key);
+    if (reached != NULL && release != NULL) {
         int fd = open(reached, O_WRONLY | O_CLOEXEC);
         if (fd < 0 || write(fd, &byte, 1) != 1) abort();
         (void)close(fd);
-        fd = open(go, O_RDONLY | O_CLOEXEC);
+        fd = open(release, O_RDONLY | O_CLOEXEC);
         if (fd < 0 || read(fd, &byte, 1) != 1) abort();
         (void)close(fd);
     }
@@ -98,27 +98,28 @@ TN_NODE_BLOCKING(meet, "crash.meet", "As crash.effect, but waits, where CRASH_RE
     return tn_done(task);
 }
 
-/* It fails by how often it has acted, so that an undisturbed run and one that is resumed both come through. */
-TN_NODE(heals, "crash.heals", "Leaves a line, and fails until there are enough of them.", TN_EFFECTS("destructive"),
-        (WRITE, out, "where the key goes"), (INT, lines, "how many are enough")) {
+/* The number of its lines decides whether it fails, so that undisturbed and resumed runs both succeed in the end. */
+TN_NODE(flaky, "crash.flaky", "Appends a line, and fails until the file has `lines` of them.",
+        TN_EFFECTS("destructive"), (WRITE, out, "the channel for the key"),
+        (INT, lines, "the number of lines from which it succeeds")) {
     char key[KEY_MAX];
     (void)input;
-    key_of(task, "", key);
-    leave_line(key);
-    if (lines_of(key) < config->lines) return tn_fail(task, "BROKEN", "not often enough yet");
+    read_key(task, "", key);
+    append_line(key);
+    if (count_lines(key) < config->lines) return tn_fail(task, "BROKEN", "this attempt fails by design");
     tn_write_text(task, config->out, key);
     return tn_done(task);
 }
 
-TN_NODE(fails, "crash.fails", "Leaves a line, and fails with its key.", TN_EFFECTS("destructive")) {
+TN_NODE(fails, "crash.fails", "Appends a line, and fails with its key.", TN_EFFECTS("destructive")) {
     char key[KEY_MAX];
     (void)input, (void)config;
-    key_of(task, "", key);
-    leave_line(key);
+    read_key(task, "", key);
+    append_line(key);
     return tn_fail(task, "BROKEN", key);
 }
 
-static int32_t ask(tn_task task, const char *key) {
+static int32_t interrupt_task(tn_task task, const char *key) {
     tn_value payload = tn_text("may I?"), continuation = tn_text(key);
     tn.task->interrupt(task, payload, NULL, continuation);
     tn_release(payload);
@@ -126,18 +127,18 @@ static int32_t ask(tn_task task, const char *key) {
     return TN_OK;
 }
 
-TN_NODE(ask_node, "crash.ask", "Leaves a line, asks, leaves another, and writes its key.", TN_EFFECTS("destructive"),
-        (WRITE, out, "where the key goes")) {
+TN_NODE(ask_node, "crash.ask", "Appends a line, interrupts, appends another line, and writes its key.",
+        TN_EFFECTS("destructive"), (WRITE, out, "the channel for the key")) {
     char key[KEY_MAX];
     int answered = tn.value->get(input, "answer") != NULL;
-    key_of(task, answered ? "#" : "", key);
-    leave_line(key);
-    if (!answered) return ask(task, key);
+    read_key(task, answered ? "#" : "", key);
+    append_line(key);
+    if (!answered) return interrupt_task(task, key);
     tn_write_text(task, config->out, key);
     return tn_done(task);
 }
 
-/* ---- Repeatable, and it says so: what may be tried again ---- */
+/* ---- Nodes that declare that they may be repeated ---- */
 
 static int32_t retried_create(tn_value config, tn_binder *binder, void **self) {
     uint32_t *out = malloc(sizeof *out);
@@ -156,8 +157,8 @@ static int32_t retried_start(void *self, tn_task task, tn_value input) {
     int64_t attempt = tn_get_int(context, "attempt", 0);
     tn_release(context);
     (void)input;
-    key_of(task, "", key);
-    leave_line(key);
+    read_key(task, "", key);
+    append_line(key);
     if (attempt >= 3) {
         tn_write_text(task, *(uint32_t *)self, key);
         return tn_done(task);
@@ -167,7 +168,7 @@ static int32_t retried_start(void *self, tn_task task, tn_value input) {
     tn_put_bool(builder, "retryable", 1);
     tn.value->end(builder);
     tn_value more = tn.value->finish(builder);
-    (tn.task->fail)(task, "OVERLOADED", "failing twice, as it does", more);
+    (tn.task->fail)(task, "OVERLOADED", "failing twice, as intended", more);
     tn_release(more);
     return TN_FAILED;
 }
@@ -179,33 +180,33 @@ TN_NOTE(
     "\"channel-write\"}}}}}")
 TN_COMPONENT(retried, "crash.retried", retried_create, retried_start, NULL, NULL, free)
 
-/* ---- Tools, and who calls them ---- */
+/* ---- Tools and their callers ---- */
 
-TN_TOOL(tool, "crash.tool", "Leaves a line, and says its key.", TN_EFFECTS("destructive"),
+TN_TOOL(tool, "crash.tool", "Appends a line, and returns its key.", TN_EFFECTS("destructive"),
         (INT_OR, unused, 0, "nothing")) {
     char key[KEY_MAX];
     (void)args;
-    key_of(task, "", key);
-    leave_line(key);
+    read_key(task, "", key);
+    append_line(key);
     return tn_done_text(task, key);
 }
 
-TN_TOOL(tool_heals, "crash.tool_heals", "As crash.tool, and fails the first time.", TN_EFFECTS("destructive"),
+TN_TOOL(flaky_tool, "crash.flaky_tool", "As crash.tool, and fails the first time.", TN_EFFECTS("destructive"),
         (INT_OR, unused, 0, "nothing")) {
     char key[KEY_MAX];
     (void)args;
-    key_of(task, "", key);
-    leave_line(key);
-    return lines_of(key) < 2 ? tn_fail(task, "BROKEN", "not often enough yet") : tn_done_text(task, key);
+    read_key(task, "", key);
+    append_line(key);
+    return count_lines(key) < 2 ? tn_fail(task, "BROKEN", "this attempt fails by design") : tn_done_text(task, key);
 }
 
 static int32_t approve_start(void *self, tn_task task, tn_value input) {
     char key[KEY_MAX];
     int answered = tn.value->get(input, "answer") != NULL;
     (void)self;
-    key_of(task, answered ? "#" : "", key);
-    leave_line(key);
-    return answered ? tn_done_text(task, key) : ask(task, key);
+    read_key(task, answered ? "#" : "", key);
+    append_line(key);
+    return answered ? tn_done_text(task, key) : interrupt_task(task, key);
 }
 
 TN_NOTE("{\"component\": {\"kind\": \"tool\", \"id\": \"crash.approve\", \"title\": \"Asks first.\", \"style\": "
@@ -223,7 +224,7 @@ struct agent_task {
     int calls;
 };
 
-#define AGENT_CALLS 3 /* of crash.tool; then comes the one that it is configured with */
+#define AGENT_CALLS 3 /* calls of crash.tool, before the call of the configured tool */
 
 static void agent_called(void *user, int32_t status, tn_value result);
 

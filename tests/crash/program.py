@@ -1,4 +1,4 @@
-"""tenon as it is run here: in a folder of its own, with a store and a file of what was done; and what is compared."""
+"""Runs tenon in a folder with a store and a file of actions, and compares the results."""
 import os
 import re
 import shutil
@@ -9,16 +9,16 @@ import time
 from thread import Thread, read_lines
 
 KILLED = -9
-LIMIT_S = 60  # of one invocation: then it hangs
+LIMIT_S = 60  # for one invocation; after that it hangs
 
 
-class Wrong(Exception):
+class CheckFailed(Exception):
     pass
 
 
-def expect(holds, what):
-    if not holds:
-        raise Wrong(what)
+def expect(condition, message):
+    if not condition:
+        raise CheckFailed(message)
 
 
 def environment(folder, more):
@@ -34,27 +34,27 @@ def start(folder, arguments, more=None):
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def finish(process):
-    watch = threading.Timer(LIMIT_S, process.kill)  # waiting with a timeout would sleep between looking
-    watch.start()
+def wait_for_end(process):
+    timer = threading.Timer(LIMIT_S, process.kill)  # communicate(timeout) would sleep between polls
+    timer.start()
     out, err = process.communicate()
-    watch.cancel()
+    timer.cancel()
     expect(not re.search("Sanitizer|runtime error:", err), err)
     return process.returncode, out, err
 
 
 def tenon(folder, arguments, more=None):
-    return finish(start(folder, arguments, more))
+    return wait_for_end(start(folder, arguments, more))
 
 
-def shim(folder, how, at):
+def shim_environment(folder, failure, at):
     mark = os.path.join(folder, "mark")
     if os.path.exists(mark):
         os.remove(mark)
-    return {"LD_PRELOAD": os.environ["CRASH_SHIM"], "CRASH_HOW": how, "CRASH_AT": str(at), "CRASH_MARK": mark}
+    return {"LD_PRELOAD": os.environ["CRASH_SHIM"], "CRASH_FAILURE": failure, "CRASH_AT": str(at), "CRASH_MARK": mark}
 
 
-def was_hit(folder):
+def failure_occurred(folder):
     return os.path.exists(os.path.join(folder, "mark"))
 
 
@@ -64,7 +64,7 @@ def run_arguments(case, *more):
 
 
 def invocation(case, folder, turn):
-    """What turn `turn` is called with, as the thread stands now."""
+    """The arguments of turn `turn`, from the present state of the thread."""
     step = case.turns[turn]
     if "resume" not in step:
         return run_arguments(case, "--input", step["input"])
@@ -78,14 +78,14 @@ def invocation(case, folder, turn):
 def replay(case, folder):
     document = run_arguments(case)[1]
     code, out, err = tenon(folder, ["replay", "t", "--document", document, "--plugins", os.environ["CRASH_NODES"]])
-    expect(code == 0 and "all the same" in out, "replay: exit code %d\n%s%s" % (code, out, err))
+    expect(code == 0 and "are identical" in out, "replay: exit code %d\n%s%s" % (code, out, err))
 
 
-# ---- Undisturbed ----
+# ---- Undisturbed runs ----
 
 
-class Stand:
-    """A thread after some of its turns, and how it came there: what a disturbed one is compared with."""
+class UndisturbedThread:
+    """A thread after some undisturbed turns, with which a disturbed one is compared."""
 
     def __init__(self, folder, code=0, out="", seconds=0):
         self.folder, self.code, self.out, self.seconds = folder, code, out, seconds
@@ -94,34 +94,36 @@ class Stand:
         self.lines = set(read_lines(folder))
 
 
-def undisturbed(case, work):
-    """stands[n] is after n turns."""
+def run_undisturbed(case, work):
+    """turns[n] is the thread after n turns."""
     folder = os.path.join(work, case.name + "-0")
     os.mkdir(folder)
     with open(os.path.join(folder, "tenon.yaml"), "w") as file:
         file.write("store: {use: sqlite, path: ./s.db}\n")
-    if not case.empty:  # the store is there, and another thread is in it
+    if not case.empty:  # the store exists and has another thread
         other = ["run", run_arguments(case)[1], "--thread", "t2", "--quiet", "--plugins", os.environ["CRASH_NODES"]]
         tenon(folder, other, {"CRASH_LINES": "/dev/null"})
-    stands = [Stand(folder)]
+    turns = [UndisturbedThread(folder)]
     for turn, step in enumerate(case.turns):
         before, folder = folder, os.path.join(work, "%s-%d" % (case.name, turn + 1))
         shutil.copytree(before, folder)
         arguments, began = invocation(case, folder, turn), time.monotonic()
         code, out, err = tenon(folder, arguments)
         expect(code == step.get("code", 0), "undisturbed turn %d: exit code %d\n%s" % (turn, code, err))
-        stands.append(Stand(folder, code, out, time.monotonic() - began))
-    return stands
+        turns.append(UndisturbedThread(folder, code, out, time.monotonic() - began))
+    return turns
 
 
-def compare(case, folder, stand, replayed=True):
+def compare(case, folder, undisturbed, replayed=True):
     thread, lines = Thread(folder), set(read_lines(folder))
     expect(thread.damage == "ok", "integrity_check: " + thread.damage)
     state = thread.state()
-    expect(state == stand.state, "the state is\n%s\ninstead of\n%s" % (state[:4000], stand.state[:4000]))
-    expect(thread.snapshots_fit(), "a snapshot is not what its checkpoints give")
-    expected = stand.thread.under_way() if stand.thread.record["status"] != "done" else {}
-    expect(thread.under_way() == expected, "left behind: %s, expected %s" % (thread.under_way(), expected))
-    expect(lines == stand.lines, "done outside: more %s, less %s" % (lines - stand.lines, stand.lines - lines))
+    expect(state == undisturbed.state, "the state is\n%s\ninstead of\n%s" % (state[:4000], undisturbed.state[:4000]))
+    expect(thread.snapshots_match(), "a snapshot differs from its checkpoints")
+    expected = undisturbed.thread.unfinished_records() if undisturbed.thread.record["status"] != "done" else {}
+    unfinished = thread.unfinished_records()
+    expect(unfinished == expected, "unfinished records: %s, expected %s" % (unfinished, expected))
+    expect(lines == undisturbed.lines, "actions outside: unexpected %s, missing %s"
+           % (lines - undisturbed.lines, undisturbed.lines - lines))
     if replayed and "--durability" not in case.options:
         replay(case, folder)

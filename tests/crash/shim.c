@@ -1,14 +1,14 @@
 /*
- * shim.c - preloaded into tenon: counts what it does to the files of its store, and makes one of these calls go wrong.
+ * shim.c - preloaded into tenon: counts the calls that change the files of its store, and makes one of them fail.
  *
- *     CRASH_AT=12 CRASH_HOW=half CRASH_MARK=hit LD_PRELOAD=libcrash.so tenon run …
+ *     CRASH_AT=12 CRASH_FAILURE=half CRASH_MARK=hit LD_PRELOAD=libcrash.so tenon run ...
  *
- * CRASH_HOW: before or after the call the process is killed; half of the bytes are written, and then it is killed; eio
- * fails this call, and enospc this and all writes that follow, as a disk that is full stays full. The file CRASH_MARK
- * is made when it happens: where it is not there in the end, there were fewer calls.
+ * CRASH_FAILURE: `before` and `after` kill the process before or after the call; `half` writes half of the bytes and
+ * kills it; `eio` fails this call; `enospc` fails it and all later writes, because a full disk stays full. The file
+ * CRASH_MARK is created when it happens. If the file is missing at the end, there were fewer calls.
  *
- * A store's files end with .db, .db-wal or .db-journal. The -shm file is left out: it is shared memory, of which
- * nothing outlives its last process.
+ * The files of a store end with .db, .db-wal or .db-journal. The -shm file is left out: it is shared memory, and
+ * nothing in it outlives its last process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum how { NOTHING, BEFORE, AFTER, HALF, FAIL };
+enum failure { NOTHING, BEFORE, AFTER, HALF, FAIL };
 
 static _Atomic long calls;
 
@@ -58,17 +58,17 @@ static void mark(void) {
     if (fd >= 0) (void)close(fd);
 }
 
-/* What is to become of this call; dies where it is not to be made. */
-static enum how decide(int writes) {
-    const char *at = getenv("CRASH_AT"), *how = getenv("CRASH_HOW");
+/* Decides what happens to this call; kills the process if it must not be made. */
+static enum failure decide(int writes) {
+    const char *at = getenv("CRASH_AT"), *failure = getenv("CRASH_FAILURE");
     long chosen = at ? strtol(at, NULL, 10) : 0, now = atomic_fetch_add(&calls, 1) + 1;
-    if (chosen < 1 || !how || now < chosen) return NOTHING;
-    int stays = strcmp(how, "enospc") == 0;
+    if (chosen < 1 || !failure || now < chosen) return NOTHING;
+    int stays = strcmp(failure, "enospc") == 0;
     if (stays ? !writes : now != chosen) return NOTHING; /* a full disk still synchronizes and removes */
     mark();
-    if (strcmp(how, "after") == 0) return AFTER;
-    if (strcmp(how, "half") == 0 && writes) return HALF;
-    if (strcmp(how, "eio") != 0 && !stays) die();
+    if (strcmp(failure, "after") == 0) return AFTER;
+    if (strcmp(failure, "half") == 0 && writes) return HALF;
+    if (strcmp(failure, "eio") != 0 && !stays) die();
     errno = stays ? ENOSPC : EIO;
     return FAIL;
 }
@@ -77,17 +77,17 @@ static enum how decide(int writes) {
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Of a store's file, decided upon; `half` and `all` make the call. */
+/* Decides about a call on a file of the store; `half` and `all` make the call. */
 #define CALL(type, is_ours, writes, half, all)                                                                         \
     do {                                                                                                               \
-        enum how how = (is_ours) ? decide(writes) : NOTHING;                                                           \
-        if (how == FAIL) return -1;                                                                                    \
-        if (how == HALF) {                                                                                             \
+        enum failure failure = (is_ours) ? decide(writes) : NOTHING;                                                   \
+        if (failure == FAIL) return -1;                                                                                \
+        if (failure == HALF) {                                                                                         \
             (void)(half);                                                                                              \
             die();                                                                                                     \
         }                                                                                                              \
         type result = (type)(all);                                                                                     \
-        if (how == AFTER) die();                                                                                       \
+        if (failure == AFTER) die();                                                                                   \
         return result;                                                                                                 \
     } while (0)
 

@@ -1,4 +1,4 @@
-"""A thread as its store's file has it, read without tenon: a second opinion on what its records mean."""
+"""Reads a thread from the file of its store, without tenon: an independent reading of the records."""
 import json
 import os
 import sqlite3
@@ -12,19 +12,19 @@ def read_lines(folder):
         return []
 
 
-def applied(state, delta):
-    """A checkpoint's changes; what was there for one step only goes first."""
+def apply_delta(state, delta):
+    """Applies the changes of a checkpoint, after removing the values that existed for one step only."""
     state = {name: value for name, value in state.items() if name not in state.get("", [])}
     state.pop("", None)
-    once = []
+    one_step = []
     for name, change in delta.items():
         if "add" in change:
             state[name] = state[name][:change["keep"]] + change["add"]
         else:
             state[name] = change["set"] if "set" in change else change["once"]
-            once += [name] if "once" in change else []
-    if once:
-        state[""] = once
+            one_step += [name] if "once" in change else []
+    if one_step:
+        state[""] = one_step
     return state
 
 
@@ -43,41 +43,44 @@ class Thread:
                     if key == "t" or key.startswith("t/"):
                         self.records.setdefault(collection, {})[key] = value
             database.close()
-        self.record = json.loads(self.of("threads")["t"]) if self.of("threads") else None
+        self.record = json.loads(self.collection("threads")["t"]) if self.collection("threads") else None
 
-    def of(self, collection):
-        return self.records.get(collection, {})
+    def collection(self, name):
+        return self.records.get(name, {})
 
     def interrupts(self):
         return self.record.get("interrupts") or []
 
-    def at(self):
-        """Where it stands: how far, and what it waits for; the same however often it was resumed."""
-        waits = [entry.get("node") or entry["when"] for entry in self.interrupts()]
-        return self.record["step"], sorted(waits)
+    def position(self):
+        """The position of the thread and its interrupts. Does not depend on how often it was resumed."""
+        waiting = [entry.get("node") or entry["when"] for entry in self.interrupts()]
+        return self.record["step"], sorted(waiting)
+
+    def has_reached(self, other):
+        return self.record["status"] == other.record["status"] and self.position() == other.position()
 
     def checkpoints(self):
-        return [json.loads(value) for _, value in sorted(self.of("checkpoints").items())]
+        return [json.loads(value) for _, value in sorted(self.collection("checkpoints").items())]
 
     def state(self):
         state = {}
         for checkpoint in self.checkpoints():
-            state = applied(state, checkpoint["delta"])
+            state = apply_delta(state, checkpoint["delta"])
         return json.dumps(state, ensure_ascii=False)
 
-    def snapshots_fit(self):
-        state, snapshots = {}, self.of("snapshots")
-        for key, value in sorted(self.of("checkpoints").items()):
-            state = applied(state, json.loads(value)["delta"])
+    def snapshots_match(self):
+        state, snapshots = {}, self.collection("snapshots")
+        for key, value in sorted(self.collection("checkpoints").items()):
+            state = apply_delta(state, json.loads(value)["delta"])
             if key in snapshots and json.loads(snapshots[key])["state"] != state:
                 return False
         return True
 
-    def under_way(self):
-        """How many records there are of a step that is not over."""
-        return {name: len(self.of(name)) for name in ("pending", "nested") if self.of(name)}
+    def unfinished_records(self):
+        """The number of records of an unfinished step."""
+        return {name: len(self.collection(name)) for name in ("pending", "nested") if self.collection(name)}
 
-    def known(self, lines):
-        """Those of the keys that are in a record: what was done by them is known to have been done."""
+    def recorded_lines(self, lines):
+        """The keys that are in a record: the store knows that their actions were done."""
         texts = "\n".join(value for records in self.records.values() for value in records.values())
         return {line for line in set(lines) if '"' + line + '"' in texts or '"' + line + " x" in texts}

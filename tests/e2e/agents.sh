@@ -1,5 +1,5 @@
-# Agents as their users have them: samples/agent, approved in another process; the nodes in processes of their own; the
-# graphs inside nodes, drawn; other models for the same document.
+# The nodes of plugins/agents: samples/agent with an approval by another process, isolated nodes, drawings of the graphs
+# inside nodes, and other models for the same document.
 agents=$BINARY/lib/tenon/plugins/agents.so
 [ -e "$agents" ] || skips "built without agents"
 sample=$SOURCE/samples/agent
@@ -10,7 +10,7 @@ flags=
 echo 'store: {use: memory}' >memory.yaml
 echo 'store: {use: sqlite, path: ./s.db}' >tenon.yaml
 
-# ---- The sample: it calculates, waits, and pays when it may ----
+# ---- The sample: it calculates, waits for approval, and pays ----
 run tenon check "$sample/agent.yaml" --plugins ./calc.so --strict
 expect_code 0
 if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
@@ -32,9 +32,9 @@ if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
     run tenon run "$sample/agent.yaml" --plugins ./calc.so --thread no --json
     id=$(sed -n 's/.*"interrupts":\[{"id":"\([0-9a-f]*\)".*/\1/p' "$work/out")
     run tenon run "$sample/agent.yaml" --plugins ./calc.so --thread no --resume --answer "$id=no"
-    expect_code 0 && expect_in out 'TOOL_DENIED'
+    expect_code 0 && expect_in out 'TOOL_DENIED: the call of the tool `calc.pay` was not approved'
 
-    # What is inside an agent is part of what a thread is pinned to.
+    # A thread is pinned to the graph inside an agent, too.
     sed 's/never guess/sometimes guess/' "$sample/agent.yaml" >changed.yaml
     run tenon run changed.yaml --plugins ./calc.so --thread no --set question=again
     expect_code 1 && expect_in err 'node `solve`: `config` has changed'
@@ -62,7 +62,7 @@ run tenon run "$sample/agent.yaml" --plugins ./calc.so --set question=hello --co
     --model '{"provider": "scripted", "replies": ["You said {input}."]}'
 expect_code 0 && expect_in out '"answer":"You said hello."'
 
-# ---- Every node in a process of its own, as in this one ----
+# ---- Every node has the same results in a separate process ----
 cat >all.yaml <<'Y'
 version: "1.0"
 models: {default: {provider: scripted, rules: [{contains: route, reply: '{"route": "sum"}'}], replies: ["<{input}>"]}}
@@ -89,13 +89,13 @@ expect_code 0
 cp "$work/out" here.json
 run tenon run all.yaml --config memory.yaml --run-config '{"run_id": "r"}' --json --stream updates,messages --isolate tenon.agents
 expect_code 0
-diff here.json "$work/out" >&2 || fails "in a process of its own it says something else"
+diff here.json "$work/out" >&2 || fails "the isolated run has a different output"
 
 # ---- The plugin itself ----
 run tenon plugin show --validate "$agents"
 expect_code 0
 
-# ---- The conversation, where it is not named ----
+# ---- The default channel of the conversation ----
 for node in 'type: agent' 'type: tools' 'type: llm' 'type: llm, config: {prompt: "Why?"}' 'type: llm, config: {output_key: answer}'; do
     cat >unnamed.yaml <<Y
 version: "1.0"
@@ -105,7 +105,7 @@ nodes: [{id: a, $node}]
 edges: [{from: START, to: a}, {from: a, to: END}]
 Y
     run tenon check unnamed.yaml
-    expect_code 3 && expect_in err '`config.messages_key` of node `a` is left out, and stands for the channel `messages`, which is not declared'
+    expect_code 3 && expect_in err '`config.messages_key` of node `a` is missing and defaults to the channel `messages`, which is not declared'
     expect_in err 'help: add `{name: messages, type: reduce, reducer: messages}` to `channels`, or name another one'
     [ "$(grep -c 'ADL-' "$work/err")" = 1 ] || fails "expected one diagnostic"
     sed -i 's/^channels: \[/&{name: messages, type: append}, /' unnamed.yaml

@@ -1,9 +1,9 @@
-# The provider `anthropic` over a real connection: an answer with everything, tools and back, each way that a stream can
-# break, 429 and then an answer, and the key, which nobody sees.
-command -v python3 >/dev/null || skips "there is no python3"
+# The provider `anthropic` over a connection: a complete answer, tool calls, each way in which a stream can break, a retry
+# after 429, and the API key, which must not be shown.
+command -v python3 >/dev/null || skips "python3 is not installed"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 
-# serve SCRIPT: a model service in the background; $port is where.
+# serve SCRIPT: starts a model service. $port is its port.
 serve() {
     rm -f requests
     echo "$1" >script.json
@@ -32,17 +32,17 @@ for role in claude once; do
     expect_not_in err "$ANTHROPIC_API_KEY"
 done
 grep -q '"x-api-key": "sk-ant-0123456789"' requests || fails "the key was not sent"
-grep -q '"x-api-key": "none"' requests || fails "the key of the configuration was not sent"
-grep -q '"anthropic-version": "2023-06-01"' requests || fails "no version was sent"
+grep -q '"x-api-key": "none"' requests || fails "the key from the configuration was not sent"
+grep -q '"anthropic-version": "2023-06-01"' requests || fails "the header anthropic-version was not sent"
 servers_stop
 
 # ---- Broken ----
-# breaks FAULT CODE: of a stream, and what comes of it
+# breaks FAULT CODE: a stream with this fault fails with this error code
 breaks() {
     serve "[{\"text\": \"Grüß Gott, wie geht es?\", \"fault\": \"$1\"}]"
     run tenon model test claude --prompt Hi --json
     servers_stop
-    expect_code 1 && expect_in err "$2"
+    expect_code 1 && expect_in err "[$2]"
     expect_not_in err "$ANTHROPIC_API_KEY"
 }
 for fault in cut cut_clean cut_utf8 cut_before_end wrong_order not_json html; do breaks $fault INVALID_RESPONSE; done
@@ -53,15 +53,15 @@ run tenon model test claude --prompt Hi
 expect_code 0 && expect_out "Grüß Gott"
 servers_stop
 
-# ---- An error, and what it says ----
+# ---- Errors ----
 refused='{"status": 401, "headers": {"request-id": "req_9"}, "json": {"type": "error", "error":
     {"type": "authentication_error", "message": "invalid x-api-key sk-ant-0123456789"}}}'
 serve "[$refused]"
 run tenon model test claude --prompt Hi --json
-expect_code 1 && expect_in err "AUTH" && expect_in err "authentication_error" && expect_not_in err "$ANTHROPIC_API_KEY"
+expect_code 1 && expect_in err "[AUTH]" && expect_in err "authentication_error" && expect_not_in err "$ANTHROPIC_API_KEY"
 servers_stop
 
-# ---- 429, then an answer; tools and back ----
+# ---- A retry after 429, and tool calls ----
 cat >agent.yaml <<'Y'
 version: "1.0"
 agent: {name: agent}

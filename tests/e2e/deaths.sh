@@ -1,7 +1,7 @@
-# A plugin in a process of its own, and how it can end: an error of the run that says how, and of nothing else.
+# The ways in which the process of an isolated plugin can end: the run gets an error that says how, and nothing else fails.
 cc=${CC:-cc}
 "$cc" -shared -fPIC -fvisibility=hidden -O1 -I"$SOURCE/sdk/include" -Wl,--version-script="$SOURCE/sdk/cmake/tenon-plugin.map" \
-    -o deaths.so "$SOURCE/tests/isolate/deaths.c" 2>"$work/log" || { cat "$work/log" >&2; fails "deaths.c"; }
+    -o deaths.so "$SOURCE/tests/isolate/deaths.c" 2>"$work/log" || { cat "$work/log" >&2; fails "deaths.c does not compile"; }
 
 document() {
     cat >end.yaml <<YAML
@@ -15,52 +15,52 @@ edges: [{from: START, to: other}, {from: other, to: end}, {from: end, to: END}]
 YAML
 }
 
-dies() { # HOW WHAT IS SAID OF IT
+dies() { # HOW ERROR [LAST_LINE]
     document "$1"
     run tenon run end.yaml --plugins deaths.so --isolate test.deaths
     expect_code 1
     expect_in err "PLUGIN_CRASHED"
     expect_in err "$2"
-    expect_in err "its last line was: ${3:-about to $1}"
+    expect_in err "its last line of output was: ${3:-about to $1}"
 }
-ends() { # HOW: it does what it should not, and the run goes on
+ends() { # HOW: a misbehaviour that the run survives
     document "$1"
     run tenon run end.yaml --plugins deaths.so --isolate test.deaths
     expect_code 0
     expect_out '{"out":1,"other":"still here"}'
 }
-crashes() { # HOW EXIT_CODE: in the host's own process
+crashes() { # HOW EXIT_CODE: without isolation
     document "$1"
     run tenon run end.yaml --plugins deaths.so
     expect_code "$2"
-    expect_in err "the program has crashed"
+    expect_in err "the program crashed"
     expect_in err "--isolate ID"
-    [ "$(grep -c "the program has crashed" "$work/err")" = 1 ] || fails "it is said once"
+    [ "$(grep -c "the program crashed" "$work/err")" = 1 ] || fails "expected the crash to be reported once"
 }
-if [ -z "$SANITIZE" ]; then # a sanitizer has its own ways to end
+if [ -z "$SANITIZE" ]; then # sanitizers end the process in other ways
     crashes segfault 139
     crashes overflow 139
     crashes abort 134
-    dies segfault "was ended by signal 11"
-    dies overflow "was ended by signal 11"
+    dies segfault "was killed by signal 11"
+    dies overflow "was killed by signal 11"
     dies leak "exited with status 4" "no descriptor is left"
-    # Of a limit that is small: a process may have less than the sandbox allows, and never more.
+    # The sandbox does not raise a limit that is already lower.
     document exhaust
     run bash -c 'ulimit -d 262144 && exec "$TENON" run end.yaml --plugins deaths.so --isolate test.deaths'
     expect_code 1
-    expect_in err "was ended by signal 6"
-    expect_in err "its last line was: no memory is left [PLUGIN_CRASHED]"
+    expect_in err "was killed by signal 6"
+    expect_in err "its last line of output was: no memory is left [PLUGIN_CRASHED]"
 fi
-dies abort "was ended by signal 6"
+dies abort "was killed by signal 6"
 dies exit "exited with status 3"
-dies garbage "it wrote what is no message"
+dies garbage "it sent an invalid message"
 dies close "its process"
-dies orphan "exited with status 5" # what it left has its socket, and is not it
+dies orphan "exited with status 5" # its child keeps the socket open
 ends print
-expect_not_in out printed # standard output is the run's
+expect_not_in out printed # standard output belongs to the run
 ends fork
 
-# What does not fit into a message is an error of the task, not an end.
+# A value that does not fit into a message fails the task; the process continues.
 for how in large chunk; do
     document $how
     run tenon run end.yaml --plugins deaths.so --isolate test.deaths
@@ -73,30 +73,30 @@ done
 document spin
 run tenon run end.yaml --plugins deaths.so --isolate test.deaths
 expect_code 1
-expect_in err TIMEOUT
+expect_in err "node \`end\`: the task did not end within 3000 ms [TIMEOUT]"
 
-# What a plugin left running goes with it.
+# Processes that a plugin has started are killed when its process ends …
 document fork
 run tenon run end.yaml --plugins deaths.so --isolate test.deaths
-for pid in $(cat file); do gone "$pid" || fails "process $pid of the plugin is left when the run has ended"; done
+for pid in $(cat file); do expect_ended "$pid" "process $pid of the plugin is left when the run has ended"; done
 
-# And where the host is killed.
+# … and when the host is killed.
 document wait
-killed file "$TENON" run end.yaml --plugins deaths.so --isolate test.deaths
+expect_children_killed file "$TENON" run end.yaml --plugins deaths.so --isolate test.deaths
 
-# Retried, it comes back after a pause; dying again and again, it is given up, and that is said.
+# On a retry, the process is restarted after a pause. After too many deaths it is given up, and the log says so.
 document exit
-sed -i -e 's/test.end, timeout: {total: 3s}.*$/test.fall, retry: {max_attempts: 9, initial: 1ms, max: 1ms}, config: {out: out}}/' end.yaml
+sed -i -e 's/test.end, timeout: {total: 3s}.*$/test.exits, retry: {max_attempts: 9, initial: 1ms, max: 1ms}, config: {out: out}}/' end.yaml
 run tenon run end.yaml --plugins deaths.so --isolate test.deaths
 expect_code 1
-expect_in err "it has died too often, and is not started again"
+expect_in err "it has ended too often and is not started again"
 
 printf '{}\n{}\n' >two.jsonl
 run tenon run end.yaml --plugins deaths.so --isolate test.deaths --batch two.jsonl --concurrency 1
 expect_in out '"code":"PLUGIN_HUNG"'
-expect_in out 'has died 5 times within a minute, and is given up'
+expect_in out 'is given up because its process ended 5 times within a minute'
 
-# Of a batch, the runs that meet no death are not touched.
+# In a batch, runs without a death are not affected.
 cat >some.yaml <<'YAML'
 version: "1.0"
 agent: {name: some}
@@ -108,9 +108,9 @@ YAML
 printf '{}\n{"die":true}\n{}\n' >batch.jsonl
 run tenon run some.yaml --plugins deaths.so --isolate test.deaths --batch batch.jsonl
 expect_code 1
-[ "$(grep -c fine "$work/out")" = 2 ] || fails "the other runs of the batch did not end well"
+[ "$(grep -c fine "$work/out")" = 2 ] || fails "the other runs of the batch did not succeed"
 
-# An id that nobody has isolates nothing, and so is a mistake; tenon.yaml says it as well.
+# An id that does not exist is an error on the command line. tenon.yaml can isolate plugins, too.
 run tenon run some.yaml --plugins deaths.so --isolate test.death
 expect_code 4
 expect_in err 'did you mean `test.deaths`?'
@@ -120,8 +120,8 @@ run tenon run end.yaml --plugins deaths.so
 expect_code 1
 expect_in err PLUGIN_CRASHED
 
-# An id in tenon.yaml that nobody has is told.
+# An id in tenon.yaml that does not exist is a warning.
 printf 'plugins: {isolation: {test.death: process}}\n' >tenon.yaml
 run tenon run some.yaml --plugins deaths.so
 expect_code 0
-expect_in err 'plugins.isolation: there is no plugin `test.death`; did you mean `test.deaths`?'
+expect_in err 'plugins.isolation: unknown plugin `test.death`; did you mean `test.deaths`?'

@@ -1,8 +1,8 @@
-# document.check and document.run (plugins/document): what a model may write, and what running it comes to.
+# document.check and document.run (plugins/document): a model writes a document and runs it.
 [ -e "$BINARY/lib/tenon/plugins/document.so" ] || skips "built without tenon.document"
-python() { command -v python3 >/dev/null || skips "there is no python3"; python3 "$@"; }
+python() { command -v python3 >/dev/null || skips "python3 is not installed"; python3 "$@"; }
 
-# ---- One that runs itself ends with an error, not with the process ----
+# ---- A document that runs itself ends with an error, not with a crash ----
 cat >itself.yaml <<'Y'
 version: "1.0"
 agent: {name: itself}
@@ -16,7 +16,7 @@ python -c 'import json; print(json.dumps({"text": open("itself.yaml").read()}))'
 run tenon run itself.yaml --input @itself.json
 expect_code 1 && expect_in err "documents run each other more than 24 deep" && expect_in err "[LIMIT]"
 
-# ---- Texts as nobody should write them ----
+# ---- Malformed documents ----
 checks() { # PYTHON: of a text
     python -c "import json; print(json.dumps({'text': $1}))" >text.json
     run tenon tool call document.check @text.json
@@ -31,7 +31,7 @@ checks "'version: \"1.0\"\\0'"
 checks "'\\x1b]0;title\\x07: 1'"
 checks "'a: &a [x,x,x,x,x,x,x,x,x]\\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\\nd: [*c,*c,*c,*c,*c,*c,*c,*c]'"
 
-# ---- It waits inside, in another process, and what it has used is counted once ----
+# ---- The inner run is interrupted and resumed by another process; its usage counts once ----
 [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ] && [ -e "$BINARY/lib/tenon/plugins/agents.so" ] || exit 0
 cat >tenon.yaml <<'Y'
 models: {default: {provider: scripted, replies: [{message: "yes", usage: {input_tokens: 10, output_tokens: 5, total_tokens: 15}}]}}

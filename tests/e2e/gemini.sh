@@ -1,13 +1,13 @@
-# The provider `gemini` over a real connection: an answer with everything, tools and back, each way that a stream can
-# break, quotas, keys that nobody sees; and Vertex, with every kind of credentials, in a process of its own too.
-command -v python3 >/dev/null || skips "there is no python3"
+# The provider `gemini` over a connection: a complete answer, tool calls, each way in which a stream can break, quotas,
+# keys, and Vertex with every kind of credentials, also in a separate process.
+command -v python3 >/dev/null || skips "python3 is not installed"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 [ -e "$BINARY/lib/tenon/plugins/gemini.so" ] || skips "built without the Gemini provider"
 
 unset VERTEX_PROJECT_ID VERTEX_LOCATION GOOGLE_APPLICATION_CREDENTIALS GOOGLE_API_KEY GCE_METADATA_HOST CLOUDSDK_CONFIG
 export GEMINI_API_KEY=AIzaSyA-0123456789
 
-# serve SCRIPT: a model service, and a configuration that leads to it.
+# serve SCRIPT: starts a model service and writes a configuration for it.
 serve() {
     rm -f requests
     echo "$1" >script.json
@@ -37,13 +37,13 @@ for role in gemini once; do
     expect_not_in err "$GEMINI_API_KEY"
 done
 grep -q '"x-goog-api-key": "AIzaSyA-0123456789"' requests || fails "the key was not sent"
-grep -q '"x-goog-api-key": "none"' requests || fails "the key of the configuration was not sent"
-grep -q '"path": "/v1beta/models/gemini-test:streamGenerateContent?alt=sse"' requests || fails "the path of a stream"
-grep -q '"path": "/v1beta/models/gemini-test:generateContent"' requests || fails "the path of an answer in one piece"
-! grep '"path"' requests | grep -q '"path": "[^"]*AIza' || fails "the key is in an address"
+grep -q '"x-goog-api-key": "none"' requests || fails "the key from the configuration was not sent"
+grep -q '"path": "/v1beta/models/gemini-test:streamGenerateContent?alt=sse"' requests || fails "wrong path of a streaming request"
+grep -q '"path": "/v1beta/models/gemini-test:generateContent"' requests || fails "wrong path of a request without streaming"
+! grep '"path"' requests | grep -q '"path": "[^"]*AIza' || fails "a URL contains the key"
 servers_stop
 
-# A key in a process of its own, which never sees it.
+# An isolated provider never sees the key.
 serve '[{"text": "From a child"}]'
 echo 'plugins: {isolation: {tenon.gemini: process}}' >>tenon.yaml
 run tenon model test gemini --prompt Hi
@@ -52,12 +52,12 @@ expect_code 0 && expect_out "From a child" && expect_not_in err warning
 grep -q '"x-goog-api-key": "AIzaSyA-0123456789"' requests || fails "the key was not sent"
 
 # ---- Broken ----
-# breaks FAULT CODE: of a stream, and what comes of it
+# breaks FAULT CODE: a stream with this fault fails with this error code
 breaks() {
     serve "[{\"text\": \"Grüß Gott, wie geht es?\", \"fault\": \"$1\"}]"
     run tenon model test gemini --prompt Hi --json
     servers_stop
-    expect_code 1 && expect_in err "$2"
+    expect_code 1 && expect_in err "[$2]"
     expect_not_in err "$GEMINI_API_KEY"
 }
 for fault in cut cut_clean cut_utf8 cut_before_end wrong_order not_json html; do breaks $fault INVALID_RESPONSE; done
@@ -68,25 +68,25 @@ run tenon model test gemini --prompt Hi
 expect_code 0 && expect_out "Grüß Gott"
 servers_stop
 
-# ---- Errors, and what they say ----
+# ---- Errors ----
 # answers STATUS BODY CODE WORDS
 answers() {
     serve "[{\"status\": $1, \"json\": $2}]"
     run tenon model test gemini --prompt Hi --json
     servers_stop
-    expect_code 1 && expect_in err "$3" && expect_in err "$4" && expect_not_in err "$GEMINI_API_KEY"
+    expect_code 1 && expect_in err "[$3]" && expect_in err "$4" && expect_not_in err "$GEMINI_API_KEY"
 }
 info='"details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]'
-answers 400 "{\"error\": {\"code\": 400, \"message\": \"AIzaSyA-0123456789 is not valid\", \"status\": \"INVALID_ARGUMENT\", $info}}" AUTH INVALID_ARGUMENT
+answers 400 "{\"error\": {\"code\": 400, \"message\": \"AIzaSyA-0123456789 is not valid\", \"status\": \"INVALID_ARGUMENT\", $info}}" AUTH '(status 400), INVALID_ARGUMENT;'
 answers 404 '{"error": {"code": 404, "message": "models/gemini-test is not found", "status": "NOT_FOUND"}}' INVALID_REQUEST "is not found"
-answers 503 '[{"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}]' OVERLOADED "overloaded"
-answers 200 '{"error": {"code": 500, "message": "inside", "status": "INTERNAL"}}' OVERLOADED inside
+answers 503 '[{"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}]' OVERLOADED '(status 503), UNAVAILABLE: "The model is overloaded."'
+answers 200 '{"error": {"code": 500, "message": "inside", "status": "INTERNAL"}}' OVERLOADED '(status 500), INTERNAL: "inside"'
 
 # ---- No key ----
 run env -u GEMINI_API_KEY "$TENON" model test gemini:gemini-test --prompt Hi --no-config
-expect_code 1 && expect_in err "neither the secret GEMINI_API_KEY nor GOOGLE_API_KEY can be had"
+expect_code 1 && expect_in err "neither the secret GEMINI_API_KEY nor GOOGLE_API_KEY is available"
 
-# ---- 429, then an answer; tools and back ----
+# ---- A retry after 429, and tool calls ----
 cat >agent.yaml <<'Y'
 version: "1.0"
 agent: {name: agent}
@@ -107,7 +107,7 @@ expect_code 0 && expect_in out "Here I am"
 [ "$(wc -l <requests)" = 3 ] || fails "expected three requests, found $(wc -l <requests)"
 servers_stop
 
-# An agent: what the service gave with its call goes back with it, and the tool's data as data.
+# An agent: signatures that the service sent with its call are sent back, and the tool's result is sent as data.
 cat >agent_tools.yaml <<'Y'
 version: "1.0"
 agent: {name: agent_tools}
@@ -117,8 +117,8 @@ edges: [{from: START, to: a}, {from: a, to: END}]
 Y
 serve '[{"calls": [{"name": "extract", "arguments": {"from": "a 12 b", "what": "numbers"}}]}, {"text": "Twelve"}]'
 run tenon run agent_tools.yaml
-expect_code 0 && expect_in out "Twelve"
-python3 - <<'Y' || fails "the second request is not right: $(tail -n 1 requests)"
+expect_code 0 && expect_out '{"answer":"Twelve"}'
+python3 - <<'Y' || fails "unexpected second request: $(tail -n 1 requests)"
 import json
 first, second = [json.loads(line)["json"] for line in open("requests", encoding="utf-8")]
 assert first["tools"][0]["functionDeclarations"][0]["name"] == "extract", first
@@ -131,11 +131,11 @@ Y
 servers_stop
 
 # ---- Vertex ----
-command -v openssl >/dev/null || skips "there is no openssl; all before was made"
+command -v openssl >/dev/null || skips "Vertex: openssl is not installed"
 openssl genrsa -out private.pem 2048 2>/dev/null
 openssl rsa -in private.pem -pubout -out public.pem 2>/dev/null
 
-# vertex ISOLATION REPLIES [OPTION…]: the model service and the token endpoint, with these options of its
+# vertex ISOLATION REPLIES [OPTION…]: starts the model service, and the token endpoint with these options
 vertex() {
     rm -f requests tokens
     echo "$2" >script.json
@@ -154,7 +154,7 @@ plugins:
   isolation: {tenon.gemini: $1}
 Y
 }
-tokens() { [ "$(wc -l <tokens)" = "$1" ] || fails "expected $1 requests of a token, found: $(cat tokens)"; }
+tokens() { [ "$(wc -l <tokens)" = "$1" ] || fails "expected $1 token requests, found: $(cat tokens)"; }
 asks() {
     run tenon model test gemini --prompt Hi --json
     servers_stop
@@ -170,14 +170,14 @@ for isolation in none process; do
     asks
     expect_code 0 && expect_in out '"content":"From Vertex"' && expect_not_in err warning
     grep -q '"path": "/v1beta1/projects/project-1/locations/global/publishers/google/models/gemini-test:streamGenerateContent?alt=sse"' requests ||
-        fails "the path on Vertex: $(cat requests)"
+        fails "wrong path on Vertex: $(cat requests)"
     grep -q '"authorization": "Bearer token-1"' requests || fails "the token was not sent"
-    grep -q '"x-goog-user-project": "payer"' requests || fails "who pays was not sent"
-    ! grep -q x-goog-api-key requests || fails "a key was sent as well"
+    grep -q '"x-goog-user-project": "payer"' requests || fails "x-goog-user-project was not sent"
+    ! grep -q x-goog-api-key requests || fails "an API key was sent in addition to the token"
     tokens 1
 done
 
-# A service account says where its tokens are got, and what it says is signed.
+# A service account names its token endpoint, and signs its assertions.
 service() {
     python3 - "$port" <<'Y' >service.json
 import json, sys
@@ -196,7 +196,7 @@ for isolation in none process; do
     tokens 1
 done
 
-# A token that is not taken is got anew, once.
+# A rejected token is replaced once.
 unauthenticated='{"status": 401, "json": {"error": {"code": 401, "status": "UNAUTHENTICATED", "message": "token-1 is old"}}}'
 vertex none "[$unauthenticated, {\"text\": \"Now\"}]"
 service
@@ -207,23 +207,23 @@ grep -q '"authorization": "Bearer token-2"' requests || fails "the new token was
 vertex none "[$unauthenticated]"
 service
 asks
-expect_code 1 && expect_in err AUTH && expect_in err "the roles they have in the project" && expect_not_in err "token-1"
+expect_code 1 && expect_in err "[AUTH]" && expect_in err "their roles in the project" && expect_not_in err "token-1"
 tokens 2
 
-# Where no token can be had for now, it may be tried again; where the credentials are wrong, not.
+# A token endpoint that is unavailable is retryable; wrong credentials are not.
 vertex none '[{"text": "never"}]' --fail 1
 service
 asks
-expect_code 1 && expect_in err OVERLOADED && expect_not_in err PRIVATE
+expect_code 1 && expect_in err "[OVERLOADED]" && expect_not_in err PRIVATE
 sed -i 's/1\/\/refresh/1\/\/another/' user.json
 credentials="credentials: user.json"
 vertex none '[{"text": "never"}]'
 sed -i "s|credentials: user.json|credentials: user.json\n      token_url: http://127.0.0.1:$port/token|" tenon.yaml
 asks
-expect_code 1 && expect_in err AUTH && expect_in err invalid_grant && expect_not_in err "1//another"
-[ ! -e requests ] || fails "the model was asked without a token"
+expect_code 1 && expect_in err "[AUTH]" && expect_in err invalid_grant && expect_not_in err "1//another"
+[ ! -e requests ] || fails "a request without a token was sent to the model"
 
-# The machine's own, where there is no file.
+# Without a credentials file, the metadata server of the machine is used.
 credentials="location: global"
 vertex none '[{"text": "By the machine"}]'
 GCE_METADATA_HOST=127.0.0.1:$port run tenon model test gemini --prompt Hi --json
@@ -231,22 +231,22 @@ servers_stop
 expect_code 0 && expect_in out '"content":"By the machine"'
 tokens 1
 
-# A recording has nothing of the credentials, and is replayed without them.
+# A recording contains no credentials, and is replayed without them.
 credentials="credentials: service.json"
 vertex none '[{"text": "Kept"}]'
 service
 run tenon run agent.yaml --record kept --input '{"messages": [{"type": "user", "content": "Hi"}]}'
 servers_stop
-expect_code 0 && expect_in out "Kept"
+expect_code 0 && expect_in out '"answer":"Kept"}'
 [ "$(ls kept | wc -l)" = 2 ] || fails "expected two recordings: $(ls kept)"
-! grep -rE "token-1|PRIVATE KEY|assertion|robot@" kept || fails "a recording has what it must not have"
+! grep -rE "token-1|PRIVATE KEY|assertion|robot@" kept || fails "a recording contains credentials"
 rm service.json
 run tenon run agent.yaml --replay kept --input '{"messages": [{"type": "user", "content": "Hi"}]}'
 expect_code 1 && expect_in err "service.json"
 sed -i '/credentials:/d' tenon.yaml
 run tenon run agent.yaml --replay kept --input '{"messages": [{"type": "user", "content": "Hi"}]}'
-expect_code 0 && expect_in out "Kept"
+expect_code 0 && expect_in out '"answer":"Kept"}'
 
-# A document cannot have tokens sent elsewhere.
+# A document cannot redirect tokens.
 run tenon model test --no-config -M '{"provider": "gemini", "model": "m", "project": "p", "base_url": "https://evil.example/v1"}'
-expect_code 4 && expect_in err "credentials of Vertex are sent to"
+expect_code 4 && expect_in err "credentials of Vertex are sent only to"

@@ -3,10 +3,10 @@
 
     google_tokens.py --port-file port --log tokens.jsonl [--key public.pem] [--fail N]
 
-POST /token takes a refresh token ("1//refresh" of the client "me") or a service account's assertion, whose signature is
-verified by the openssl program with the public key, and whose claims are looked at. GET /computeMetadata/… wants the
-header Metadata-Flavor. Tokens are "token-1", "token-2", …; the first --fail requests are refused with 503. Whatever is
-asked is written to the log, a JSON object a line, with what came of it.
+POST /token accepts a refresh token ("1//refresh" of the client "me") or the assertion of a service account. The openssl
+program verifies the signature with the public key, and the claims are checked. GET /computeMetadata/… requires the header
+Metadata-Flavor. Tokens are "token-1", "token-2", …; the first --fail requests are refused with 503. Each request is
+written to the log as a line of JSON, with its result.
 """
 import argparse
 import base64
@@ -25,7 +25,7 @@ def unbase64(text):
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def signed_well(text, signature, key):
+def signature_is_valid(text, signature, key):
     with tempfile.TemporaryDirectory() as folder:
         for name, data in (("text", text.encode()), ("signature", signature)):
             with open(os.path.join(folder, name), "wb") as file:
@@ -35,14 +35,14 @@ def signed_well(text, signature, key):
 
 
 def assertion_fault(token, key, audience):
-    """None where a service account's word is good."""
+    """Returns what is wrong with the assertion of a service account, or None."""
     parts = token.split(".")
     if len(parts) != 3 or any("=" in part or "+" in part or "/" in part for part in parts):
         return "not three parts of base64url"
     header, claims = json.loads(unbase64(parts[0])), json.loads(unbase64(parts[1]))
     if (header.get("alg"), header.get("typ"), header.get("kid")) != ("RS256", "JWT", "key-1"):
         return f"header {header}"
-    if not signed_well(".".join(parts[:2]), unbase64(parts[2]), key):
+    if not signature_is_valid(".".join(parts[:2]), unbase64(parts[2]), key):
         return "signature"
     if claims.get("iss") != "robot@project.example" or claims.get("scope") != SCOPE or claims.get("aud") != audience:
         return f"claims {claims}"
@@ -67,34 +67,34 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def give(self, fault):
+    def respond(self, fault):
         if self.server.fail > 0:
             self.server.fail -= 1
-            self.answer(503, {"error": "backend"}, "told to")
+            self.answer(503, {"error": "backend"}, "--fail")
         elif fault:
             self.answer(400, {"error": "invalid_grant", "error_description": fault}, fault)
         else:
-            self.server.given += 1
-            token = {"access_token": f"token-{self.server.given}", "expires_in": 3599, "token_type": "Bearer"}
+            self.server.issued += 1
+            token = {"access_token": f"token-{self.server.issued}", "expires_in": 3599, "token_type": "Bearer"}
             self.answer(200, token)
 
     def do_GET(self):
         right = self.path == "/computeMetadata/v1/instance/service-accounts/default/token"
-        self.give(None if right and self.headers.get("metadata-flavor") == "Google" else "no machine asks so")
+        self.respond(None if right and self.headers.get("metadata-flavor") == "Google" else "wrong path or header")
 
     def do_POST(self):
         text = self.rfile.read(int(self.headers.get("content-length") or 0)).decode()
         form = {name: values[0] for name, values in urllib.parse.parse_qs(text, strict_parsing=True).items()}
         if self.headers.get("content-type") != "application/x-www-form-urlencoded":
-            self.give("content-type")
+            self.respond("content-type")
         elif form.get("grant_type") == "refresh_token":
-            wanted = {"client_id": "me", "client_secret": "s&cret/", "refresh_token": "1//refresh"}
-            self.give(None if {**form, **wanted} == form else "not these credentials")
+            expected = {"client_id": "me", "client_secret": "s&cret/", "refresh_token": "1//refresh"}
+            self.respond(None if {**form, **expected} == form else "not these credentials")
         elif form.get("grant_type") == "urn:ietf:params:oauth:grant-type:jwt-bearer":
             audience = f"http://127.0.0.1:{self.server.server_port}/token"
-            self.give(assertion_fault(form["assertion"], self.server.key, audience))
+            self.respond(assertion_fault(form["assertion"], self.server.key, audience))
         else:
-            self.give("grant_type")
+            self.respond("grant_type")
 
 
 def main():
@@ -105,7 +105,7 @@ def main():
     parser.add_argument("--fail", type=int, default=0)
     options = parser.parse_args()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.log, server.key, server.fail, server.given = options.log, options.key, options.fail, 0
+    server.log, server.key, server.fail, server.issued = options.log, options.key, options.fail, 0
     with open(options.port_file + ".new", "w", encoding="utf-8") as file:
         file.write(str(server.server_port))
     os.rename(options.port_file + ".new", options.port_file)

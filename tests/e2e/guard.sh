@@ -1,8 +1,8 @@
-# Check mode: what the contract forbids is found, said once, and makes the command fail; what is allowed is not.
+# Check mode reports each violation of the contract once, and makes the command fail; correct plugins have no findings.
 cc=${CC:-cc}
 "$cc" -shared -fPIC -fvisibility=hidden -pthread -I"$SOURCE/sdk/include" \
     -Wl,--version-script="$SOURCE/sdk/cmake/tenon-plugin.map" -o wrongs.so "$SOURCE/tests/guard/wrongs.c" 2>"$work/log" ||
-    { cat "$work/log" >&2; fails "wrongs.c"; }
+    { cat "$work/log" >&2; fails "wrongs.c does not compile"; }
 
 document() {
     cat >wrong.yaml <<YAML
@@ -26,13 +26,13 @@ document nothing
 run tenon run wrong.yaml --plugins wrongs.so --check-plugins
 expect_code 0
 expect_not_in err check:
-wrong twice "ends a task by complete that it had ended before"
-wrong thread "calls read from a thread that it is not for"
-wrong hold "holds the loop in start"
-wrong leak "has taken 2 values that it never released"
-wrong late "gives count a value that was lent for a call which is over"
+wrong twice "ends a task with complete that has already ended"
+wrong thread "calls read from the wrong thread"
+wrong hold "blocks the loop in start"
+wrong leak "has not released 2 values that it has taken"
+wrong late "passes count a value that was lent for a call that has ended"
 
-# Without it, nothing is looked for.
+# Without check mode there are no findings.
 document leak
 run tenon run wrong.yaml --plugins wrongs.so
 expect_code 0

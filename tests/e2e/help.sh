@@ -1,4 +1,4 @@
-# Help, usage mistakes and exit codes, of every command there is.
+# Help, usage mistakes and exit codes of every command.
 once() { expect_in err "$1" && [ "$(grep -c '^tenon: ' "$work/err")" = 1 ] || fails "expected one message"; }
 
 run tenon --help
@@ -11,11 +11,13 @@ done
 run tenon
 expect_code 2 && expect_out "" && [ "$(cat "$work/err")" = "$(cat overview)" ] || fails "expected the same on standard error"
 run tenon --version
-expect_code 0 && grep -qE '^tenon [0-9]+\.[0-9]+\.[0-9]+$' "$work/out" || fails "the version"
+expect_code 0 && grep -qE '^tenon [0-9]+\.[0-9]+\.[0-9]+$' "$work/out" || fails "expected tenon X.Y.Z"
 
 mapfile -t commands < <(sed -n "/^Commands:/,/^$/s/^  \([a-z]\+\( [a-z]\+\)\?\)  *.*/\1/p" overview)
-[ "${#commands[@]}" -ge 12 ] || fails "found the commands ${commands[*]}"
-grep -q '^  run ' overview && grep -q '^  plugin list ' overview && grep -q '^  doctor ' overview || fails "the overview"
+[ "${#commands[@]}" -ge 12 ] || fails "expected at least 12 commands, found: ${commands[*]}"
+grep -q '^  run ' overview && grep -q '^  plugin list ' overview && grep -q '^  doctor ' overview || fails "the overview lacks run, plugin list or doctor"
+# A sanitizer makes a start take ten times as long: then only some of the commands are tried.
+[ -z "$SANITIZE" ] || commands=("${commands[0]}" "${commands[7]}" "${commands[11]}")
 for command in "${commands[@]}"; do
     # shellcheck disable=SC2086
     for form in "$command --help" "$command -h" "help $command" "$command anything --no-such-option --help"; do
@@ -23,7 +25,7 @@ for command in "${commands[@]}"; do
         expect_code 0 && [ ! -s "$work/err" ] || fails "expected nothing on standard error"
         expect_in out "Usage: tenon $command" && expect_in out "Options of every command:"
         sed '1,/^Example:/d' "$work/out" | grep -qF "\$ tenon $command" || fails "expected an example of tenon $command"
-        awk 'length > 140' "$work/out" | grep -q . && fails "a line is longer than 140"
+        awk 'length > 140' "$work/out" | grep -q . && fails "a line of the help is longer than 140 bytes"
     done
     while IFS='|' read -r wrong message; do
         # shellcheck disable=SC2086
@@ -34,7 +36,7 @@ for command in "${commands[@]}"; do
 -Z|unknown option `-Z`
 --no-config=1|option `--no-config` takes no value
 --plugins|option `--plugins` needs a value
--5|found `-5`, expected an option; write -- before what begins with a dash
+-5|found `-5`, expected an option; write -- before an operand that begins with a dash
 TABLE
     # shellcheck disable=SC2086
     run tenon $command --colr never
@@ -51,7 +53,7 @@ done
 for form in "plugin --help" "help plugin"; do
     # shellcheck disable=SC2086
     run tenon $form
-    expect_code 0 && expect_in out "plugin check" && expect_in out "Example:" && [ ! -s "$work/err" ] || fails "help of a group"
+    expect_code 0 && expect_in out "plugin check" && expect_in out "Example:" && [ ! -s "$work/err" ] || fails "expected the help of the group on standard output"
 done
 run tenon plugin
 expect_code 2 && expect_out "" && expect_in err "plugin check"
@@ -62,11 +64,11 @@ mistaken() {
     run tenon $1
     expect_code 2 && expect_out "" && once "$2" && expect_in err "See \`tenon"
 }
-mistaken runn '`runn` is no command; did you mean `run`?'
+mistaken runn 'unknown command `runn`; did you mean `run`?'
 mistaken chekc 'did you mean `check`?'
-mistaken "plugin lsit" '`plugin lsit` is no command; did you mean `plugin list`?'
+mistaken "plugin lsit" 'unknown command `plugin lsit`; did you mean `plugin list`?'
 mistaken "help runn" 'did you mean `run`?'
-mistaken "xyzzy --help" '`xyzzy` is no command'
+mistaken "xyzzy --help" 'unknown command `xyzzy`'
 mistaken "--no-config run x.yaml" "found the option \`--no-config\`, expected a command first"
 mistaken "run x.yaml --strem values" 'unknown option `--strem`; did you mean `--stream`?'
 mistaken "run x.yaml --json=yes" 'option `--json` takes no value'
@@ -75,11 +77,11 @@ mistaken "run x.yaml -i" 'option `-i` needs a value'
 mistaken "run x.yaml -qx" 'unknown option `-x`'
 mistaken run "expected FILE"
 mistaken check "expected FILE"
-mistaken "run a b" 'too many arguments, from `b` on'
-mistaken "schema x" 'too many arguments, from `x` on'
-mistaken "$(printf 'a%.0s' {1..5000})" "is no command"
+mistaken "run a b" 'too many operands: unexpected `b`'
+mistaken "schema x" 'too many operands: unexpected `x`'
+mistaken "$(printf 'a%.0s' {1..5000})" "unknown command"
 run tenon ''
-expect_code 2 && once "is no command"
+expect_code 2 && once "unknown command"
 run tenon $'r\033[31mn'
 expect_code 2 && once "<U+001B>"
 run tenon run "--$(printf '\033')x"

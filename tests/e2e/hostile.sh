@@ -1,5 +1,5 @@
-# A program that keeps to the component protocol but for one thing: that is an error of its own, and the host goes on.
-command -v python3 >/dev/null || skips "there is no python3"
+# A program that breaks the component protocol in one place: the call fails with a specific error, and the host continues.
+command -v python3 >/dev/null || skips "python3 is not installed"
 cp "$SOURCE/samples/python/wordcount.py.tenon.json" .
 cat >wordcount.py <<'PYTHON'
 #!/usr/bin/env -S python3 -IS
@@ -122,7 +122,7 @@ def start(message):
         os._exit(7)
     if how == "call-fails":
         return say("fail", task=task, error={})
-    if how == "emits": # at once: one by one, a host that is quick has room for each again
+    if how == "emits": # in one write, so that a fast host cannot process them one by one
         emit = b'{"jsonrpc":"2.0","method":"emit","params":{"task":%d,"chunk":1}}' % task
         return wire.sendall(framed(emit) * 1000)
     if how == "shapes":
@@ -165,12 +165,12 @@ while True:
 PYTHON
 chmod +x wordcount.py
 
-with() { # HOW, and the exit code that comes of it
+with() { # HOW EXIT_CODE: runs the program in this mode and expects the exit code
     echo "$1" >how
     run tenon run "$SOURCE/samples/python/count.yaml" --plugins ./wordcount.py --json
     expect_code "$2"
     python3 -c 'import json, sys; [json.loads(line) for line in open(sys.argv[1], "rb").read().decode().splitlines()]' \
-        "$work/out" || fails "what is printed is no JSON"
+        "$work/out" || fails "a line on standard output is not JSON"
 }
 fine() { with "$1" 0 && expect_in out '"said":"1 of 1"'; }
 ends() { with "$1" 1 && expect_in out '"code":"PLUGIN_CRASHED"' && expect_in out "$2"; }
@@ -180,35 +180,35 @@ for how in fine call-ends call-answers call-many ids tasks twice calls shapes wr
     fine "$how"
 done
 for how in deep deep-object no-object surrogate not-utf8 huge-length negative-length wrapped-length endless-header no-length; do
-    ends "$how" "it wrote what is no message of the protocol"
+    ends "$how" "it sent an invalid message"
 done
-ends emits "it emitted more than it was given room for"
-ends close "it had closed its socket, and not ended"
+ends emits "it emitted more chunks than it had credit for"
+ends close "it closed its socket and did not exit"
 ends exit "exited with status 7"
 ends call-dies "exited with status 7"
-with call-fails 1 && expect_in out "the task failed, and does not say why"
-ends say-bytes "its last line was: said"
+with call-fails 1 && expect_in out "the task failed without an error message"
+ends say-bytes "its last line of output was: said"
 with nul 1 && expect_in out '"code":"A"'
-with fails 1 && expect_in out "the task failed, and does not say why"
+with fails 1 && expect_in out "the task failed without an error message"
 with deep-output 1 && expect_in out INVALID_OUTPUT
 refused init-number 3 "5 [ERROR]"
-refused init-empty 4 "refuses \`initialize\`, and does not say why"
-refused init-code 3 "and does not say why [OWN]"
-refused init-null 4 "refuses \`initialize\`, and does not say why"
-refused init-nothing 4 "speaks another protocol"
-refused init-version 4 "is another build than the one that was read, which had version 1.0.0"
-refused create-flood 4 "it said too much before its answer"
+refused init-empty 4 "the request \`initialize\` failed without an error message"
+refused init-code 3 "without an error message [OWN]"
+refused init-null 4 "the request \`initialize\` failed without an error message"
+refused init-nothing 4 "does not speak the protocol"
+refused init-version 4 "has changed since its manifest was read; the manifest had version 1.0.0"
+refused create-flood 4 "it sent too many messages before its response"
 refused create-print 4 "it did not answer \`create\` within 5000 ms"
 
-# What it cannot be told is not sent.
+# A message that does not fit into the protocol is not sent.
 echo fine >how
 python3 -c 'print("{\"text\": \"", "x" * ((64 << 20) - 20), "\"}", sep="")' >large.json
 run tenon run "$SOURCE/samples/python/count.yaml" --plugins ./wordcount.py --input @large.json
 expect_code 1
-expect_in err "is longer than the 64 MiB that plugin \`sample.words\` can be told"
+expect_in err "is longer than the 64 MiB that can be sent to plugin \`sample.words\`"
 rm large.json
 
-# A process that came back, and does not make an instance as the one before it did: the others are none the worse.
+# A restarted process refuses an instance that the one before it accepted: the other instances work.
 sed -i "s|\"style\"|\"idempotent\": true, \"style\"|; s|\"effects\": \[\]|\"effects\": [\"fs.write:$PWD\"]|" wordcount.py.tenon.json
 cat >again.yaml <<'YAML'
 version: "1.0"
@@ -228,11 +228,11 @@ echo again-other >how
 printf '{"die":true}\n{}\n' >batch.jsonl
 run tenon run again.yaml --plugins ./wordcount.py --batch batch.jsonl --concurrency 1
 expect_in out '"said":"fine"'
-expect_in err 'does not make `words.count`'
+expect_in err 'did not create `words.count` as before'
 
-# One that dies while it is told of its instances has died once, not twice.
+# A process that dies while it receives its instances counts as one death, not two.
 echo again-dies >how
 rm starts
 run tenon run again.yaml --plugins ./wordcount.py --set die=true
-expect_in err "has died 5 times within a minute, and is given up: plugin \`sample.words\`: its process exited with status 1"
-[ "$(wc -l <starts)" = 5 ] || fails "expected 5 starts before it is given up, found $(wc -l <starts)"
+expect_in err "is given up because its process ended 5 times within a minute: plugin \`sample.words\`: its process exited with status 1"
+[ "$(wc -l <starts)" = 5 ] || fails "expected 5 starts, found $(wc -l <starts)"

@@ -1,6 +1,6 @@
-# Requests of a plugin, through the bundled client: recorded, the server killed, and given again from the recordings.
-command -v python3 >/dev/null || skips "no python3"
-[ -e "$(dirname "$TENON")/../lib/tenon/plugins/http.so" ] || skips "this build has no HTTP client"
+# HTTP requests of plugins through the bundled client: recorded, then replayed after the server is killed.
+command -v python3 >/dev/null || skips "python3 is not installed"
+[ -e "$(dirname "$TENON")/../lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 cat >server.py <<'PY'
 import http.server
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -30,13 +30,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(answer)
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-open("port.new", "w").write(str(server.server_address[1]))
-import os; os.rename("port.new", "port")
+import os
+with open("port.new", "w") as file:
+    file.write(str(server.server_address[1]))
+os.rename("port.new", "port")
 server.serve_forever()
 PY
-python3 server.py & server=$!
-trap 'kill $server 2>/dev/null || true; chmod -R u+w "$work"; rm -rf "$work"' EXIT
-while [ ! -e port ]; do kill -0 $server || fails "the server did not start"; done
+python3 server.py &
+server=$!
+server_wait port
 port=$(cat port)
 
 cat >ask.yaml <<YAML
@@ -64,12 +66,12 @@ export KEY=hush-hush/42
 asks --record recordings
 expect_code 0
 expect_in out '"DATA {\"event\":\"a\",\"data\":\"{\\\"n\\\":1}\"}"'
-expect_in out '€'
+expect_in out '"DATA {\"event\":\"message\",\"data\":\"€\",\"id\":\"7\"}"'
 cp "$work/out" live
 asks --isolate test.asks --record apart
 expect_code 0
-cmp -s live "$work/out" || fails "apart it is told something else"
-# A program, which has no socket, asks as well: in one call, and piece by piece.
+cmp -s live "$work/out" || fails "the isolated run has a different output"
+# A plugin that is a program has no socket, and requests through the host: in one call, and as a stream.
 cat >program.py <<'PY'
 #!/usr/bin/env -S python3 -IS
 import json, os, socket, sys
@@ -141,11 +143,11 @@ expect_in out '"data: None","","PERMISSION_DENIED"'
 [ "$(ls recordings)" = "000001-POST-127.0.0.1-$port-events.json
 000002-POST-127.0.0.1-$port-moved.json
 000003-POST-127.0.0.1-$port-same.json
-000004-POST-127.0.0.1-$port-same.json" ] || { ls recordings >&2; fails "other recordings were expected"; }
+000004-POST-127.0.0.1-$port-same.json" ] || { ls recordings >&2; fails "unexpected names of recordings"; }
 ! grep -rF hush recordings apart || fails "a secret was recorded"
 ! grep -rF session=top recordings || fails "a cookie was recorded"
 
-# The secret stood in bodies, where its name stands now; all else is the same, byte for byte.
+# The recordings have the name of the secret in place of its text; everything else is the same, byte for byte.
 python3 - live >expected <<'PY'
 import sys, re, json, base64
 def unkey(text):
@@ -157,19 +159,19 @@ sys.stdout.write(unkey(open(sys.argv[1]).read()))
 PY
 asks --replay recordings
 expect_code 0
-cmp -s expected "$work/out" || { diff expected "$work/out" >&2 || true; fails "the replay is another"; }
+cmp -s expected "$work/out" || { diff expected "$work/out" >&2 || true; fails "the replay differs from the recorded run"; }
 TENON_HTTP_REPLAY=$PWD/recordings asks
-cmp -s expected "$work/out" || fails "the replay of the environment is another"
+cmp -s expected "$work/out" || fails "the replay with TENON_HTTP_REPLAY differs from the recorded run"
 asks --replay recordings --isolate test.asks
-cmp -s expected "$work/out" || fails "the replay apart is another"
-# What was not recorded is not answered.
+cmp -s expected "$work/out" || fails "the isolated replay differs from the recorded run"
+# A request that was not recorded fails.
 sed -i 's/n: 1/n: 2/' ask.yaml
 asks --replay recordings
-expect_in out 'NOT_RECORDED'
+expect_in out '"FAILED {\"code\":\"NOT_RECORDED\"'
 expect_in out 'differs in `json/n`: found 2, recorded 1'
 asks --replay nowhere
 expect_code 4
-expect_in err "the folder nowhere cannot be read"
+expect_in err "cannot read the folder nowhere"
 asks --record recordings --replay recordings
 expect_code 4
-expect_in err "do not go together"
+expect_in err "at the same time"

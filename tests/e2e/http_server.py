@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""A server of HTTP/1.1 (and a little HTTP/2) that does what servers should not: for the tests of the HTTP client.
+"""An HTTP/1.1 server (with a little HTTP/2) for the tests of the HTTP client. Some routes violate the protocol.
 
     http_server.py [--tls CERT KEY]
 
 Listens on loopback only and prints one line of JSON: {"http": PORT, "other": PORT, "proxy": PORT, "https": PORT, "h2":
-PORT}. `other` is another origin with the same routes. It ends when its standard input does. A route is a function named
-after the first part of the path; `?key=NAME` gives a connection a name that other routes ask about.
+PORT}. `other` is another origin with the same routes. The server ends when its standard input ends. The route of a
+request is the function with the name of the first part of the path. `?key=NAME` names a connection, so that routes such
+as is-closed can report about it.
 """
 import gzip
 import json
@@ -19,10 +20,10 @@ import urllib.parse
 
 ports = {}
 lock = threading.Condition()
-counts = {}  # how often a route was asked, by key
-closed = set()  # keys of connections whose client has gone
+counts = {}  # number of requests of a route, by key
+closed = set()  # keys of connections whose client has disconnected
 sent = {}  # bytes that were sent, by key
-stuck = set()  # keys of connections that take no more
+stuck = set()  # keys of connections that accept no more data
 named = {}  # connections
 seen = []  # "METHOD path" of every request, in order
 
@@ -40,7 +41,7 @@ class Request:
             if not more:
                 raise Gone
             head += more
-            if head[0] == 0x16:  # the beginning of TLS, where none is spoken
+            if head[0] == 0x16:  # the start of TLS on a plain connection
                 connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
                 raise Gone
         head, self.rest = head.split(b"\r\n\r\n", 1)
@@ -83,7 +84,7 @@ class Request:
         self.head(200, "Transfer-Encoding: chunked", f"Content-Type: {type_}", *headers)
 
     def wait_for_end(self):
-        """Until the client has closed the connection."""
+        """Waits until the client has closed the connection."""
         try:
             while self.connection.recv(4096):
                 pass
@@ -103,7 +104,7 @@ def hello(request):
 
 
 def echo(request):
-    """What came: the request as JSON."""
+    """Responds with the request as JSON."""
     body = {
         "method": request.method,
         "target": request.target,
@@ -119,7 +120,7 @@ def status(request):
 
 
 def flaky(request):
-    """/flaky/STATUS/TIMES: so often that status, with ?header=…; then 200."""
+    """/flaky/STATUS/TIMES: responds TIMES times with STATUS and the header ?header=…, then with 200."""
     with lock:
         count = counts[request.key] = counts.get(request.key, 0) + 1
     if count <= int(request.parts[2]):
@@ -148,7 +149,7 @@ STREAM = (
 
 
 def events(request):
-    """?size=N: in pieces of so many bytes."""
+    """?size=N: sends pieces of N bytes."""
     size = int(request.query.get("size", "1000"))
     request.stream(request.query.get("type", "text/event-stream"))
     for at in range(0, len(STREAM), size):
@@ -157,7 +158,7 @@ def events(request):
 
 
 def many(request):
-    """/many/N: so many events at once."""
+    """/many/N: sends N events in one chunk."""
     request.stream("text/event-stream")
     request.chunk(b"".join(b"data: %d\n\n" % i for i in range(int(request.parts[1]))))
     request.send(b"0\r\n\r\n")
@@ -177,7 +178,7 @@ def silence(request):
 
 
 def begins(request):
-    """An event, and then nothing; ?plain: a body of a known length instead."""
+    """Sends one event and nothing more. With ?plain: sends the start of a body of a known length."""
     with lock:
         named[request.key] = request.connection
     if "plain" in request.query:
@@ -190,14 +191,14 @@ def begins(request):
 
 
 def hang_up(request):
-    """Cuts the connection of that name."""
+    """Closes the connection with this key."""
     with lock:
         named[request.key].shutdown(socket.SHUT_RDWR)
     request.answer(200, "done")
 
 
 def cut(request):
-    """/cut/WHERE"""
+    """/cut/WHERE: closes the connection at this point of the response."""
     where = request.parts[1]
     if where == "length":
         request.head(200, "Content-Length: 100")
@@ -239,7 +240,7 @@ def compressed(request):
 
 
 def big(request):
-    """/big/BYTES?chunked"""
+    """/big/BYTES: a body of this size; with ?chunked in chunks."""
     left = int(request.parts[1])
     if "chunked" in request.query:
         request.stream(request.query.get("type", "text/plain"))
@@ -253,7 +254,7 @@ def big(request):
 
 
 def endless(request):
-    """Bytes, as many as are taken."""
+    """Sends bytes for as long as the client accepts them."""
     request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
     request.stream(request.query.get("type", "text/plain"))
     request.connection.setblocking(False)
@@ -281,21 +282,21 @@ def endless(request):
 
 
 def redirect(request):
-    """?to=URL&status=N; /redirect/N: N times, then /echo."""
+    """?to=URL&status=N: redirects to URL. /redirect/N: redirects N times, the last time to /echo."""
     to = request.query.get("to")
     if len(request.parts) > 1:
         left = int(request.parts[1])
         to = f"/redirect/{left - 1}" if left > 1 else "/echo"
-    request.answer(int(request.query.get("status", "302")), "go on", "Location: " + to)
+    request.answer(int(request.query.get("status", "302")), "redirect", "Location: " + to)
 
 
 def heads(request):
-    """/heads/LINES/BYTES"""
+    """/heads/LINES/BYTES: sends this many headers of this size."""
     request.answer(200, "", *["X-Line: " + "x" * int(request.parts[2])] * int(request.parts[1]))
 
 
 def odd(request):
-    """Headers that are not UTF-8, an answer before the answer."""
+    """Sends a 103 response first, then headers that are empty or not UTF-8."""
     request.send(b"HTTP/1.1 103 Early\r\nX-Early: yes\r\n\r\n")
     request.send(b"HTTP/1.1 200 OK\r\nX-Odd: caf\xe9\r\nX-Empty:\r\nContent-Length: 0\r\n\r\n")
 
@@ -304,13 +305,13 @@ def nothing(request):
     request.send(b"HTTP/1.1 204 No Content\r\n\r\n")
 
 
-# ---- Routes that tell about others; each answers when it can ----
+# ---- Routes that report about other connections; they wait until the condition is true ----
 
 
-def wait_until(request, true, answer):
+def wait_until(request, condition, body):
     with lock:
-        held = lock.wait_for(true, 30)
-    request.answer(200 if held else 500, answer())
+        held = lock.wait_for(condition, 30)
+    request.answer(200 if held else 500, body())
 
 
 def is_closed(request):
@@ -331,7 +332,7 @@ def seen_since(request):
 
 
 def gather(request):
-    """/gather/N: answers all of them when N are waiting; then says how many there have been at once, at most."""
+    """/gather/N: waits until N requests have arrived, then responds with the maximum number of simultaneous requests."""
     with lock:
         now = counts["now", request.key] = counts.get(("now", request.key), 0) + 1
         counts["most", request.key] = max(now, counts.get(("most", request.key), 0))
@@ -363,7 +364,7 @@ def serve(connection, origin):
 
 
 def proxy(connection, origin):
-    """Of http: sends on what it gets, and says that it did. Of CONNECT: a tunnel."""
+    """Forwards an http request with the header X-Proxied. For CONNECT, opens a tunnel."""
     del origin
     try:
         request = Request(connection, "proxy")
@@ -395,7 +396,7 @@ def frame(type_, flags, stream, payload):
 
 
 def http2(connection, origin):
-    """Every stream gets two events, once as many as the query of the test needs are open: all of them on one connection."""
+    """Sends one event to each stream at once, and the second event when three streams of the connection are open."""
     del origin
     data, streams, open_ = b"", 0, []
 

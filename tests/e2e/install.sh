@@ -1,5 +1,5 @@
-# An installation works where it was put and where it is moved to; against it alone, with the commands of the documentation,
-# a new plugin, a third-party plugin and a program that embeds the host are built and run.
+# An installation works in its place and after it is moved. A new plugin, a third-party plugin and a program that embeds the
+# host are built against it with the commands of the documentation.
 cmake --install "$BINARY" --prefix "$work/first" >"$work/install.log" || { cat "$work/install.log" >&2; exit 1; }
 libdir=$(cd "$work/first" && dirname "$(find . -name 'libtenon.so' | head -n 1)" | sed 's|^\./||')
 
@@ -11,7 +11,7 @@ for file in bin/tenon "$libdir/libtenon.so" "$libdir/tenon/plugins/core.so" incl
     [ -s "$work/first/$file" ] || fails "not installed: $file"
 done
 
-# Moved, with a space in its name; nothing may still lead to where it was, or to the build.
+# Moved to a path with a space; nothing refers to the old path or to the build.
 prefix="$work/moved here"
 mv "$work/first" "$prefix"
 TENON=$prefix/bin/tenon
@@ -21,9 +21,9 @@ expect_out "$(cat "$SOURCE/samples/hello/expected.json")"
 run tenon plugin list
 expect_in out "$prefix/$libdir/tenon/plugins/core.so (installed)"
 grep -rlF -e "$BINARY" -e "$work/first" "$prefix/$libdir/cmake" "$prefix/$libdir/pkgconfig" "$prefix/share" &&
-    fails "these files know where they were built"
+    fails "these files contain the path of the build"
 
-# What the program and the library need at run time: what is used and no more.
+# The program and the library need only the libraries that they use.
 needed() { objdump -p "$1" | sed -n 's/^ *NEEDED *//p' | grep -vE '^(libasan|libubsan|libtsan|libclang_rt)' | sort | tr '\n' ' '; }
 [ -n "$SANITIZE" ] || for file in bin/tenon "$libdir/libtenon.so"; do
     for library in $(needed "$prefix/$file"); do
@@ -37,7 +37,7 @@ done
 exported=$(nm -D --defined-only "$prefix/$libdir/libtenon.so" | awk '{print $3}' | grep -v '^tenon_' || true)
 [ -z "$exported" ] || [ -n "$SANITIZE" ] || fails "libtenon.so exports more than tenon/embed.h: $exported"
 
-# `tenon plugin new`, and the three commands that it says.
+# `tenon plugin new`, and the three commands that it prints.
 quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fails "$*"; }; }
 export PATH="$prefix/bin:$PATH"
 run tenon plugin new acme-text
@@ -55,7 +55,7 @@ quietly cmake --build build
 quietly ctest --test-dir build --output-on-failure
 cd ..
 
-# The same with pkg-config and one line of a compiler.
+# The same with pkg-config and one compiler command.
 export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig"
 cp -r "$prefix" "$work/plain" # pkg-config's variables cannot have spaces
 export PKG_CONFIG_PATH="$work/plain/$libdir/pkgconfig"
@@ -64,11 +64,11 @@ quietly cc $(pkg-config --cflags --variable=plugin_flags tenon-sdk) $(pkg-config
 run tenon plugin check one.so
 expect_code 0
 
-# The main job.
+# samples/triage.
 quietly env TENON_PREFIX="$work/plain" BUILD="$work/triage" "$SOURCE/samples/triage/run"
 cmp "$work/triage/report.json" "$SOURCE/samples/triage/expected.json" || fails "the report differs from expected.json"
 diff "$work/log" "$SOURCE/samples/triage/expected.txt" >&2 || fails "the table differs from expected.txt"
-# By itself it builds where TENON_BUILD says, from wherever it is called.
+# Without BUILD it builds in TENON_BUILD, from any directory.
 quietly env -u BUILD TENON_PREFIX="$work/plain" TENON_BUILD=other "$SOURCE/samples/triage/run"
 cmp other/triage/report.json "$SOURCE/samples/triage/expected.json" || fails "the report is not in TENON_BUILD"
 run tenon plugin check "$work/triage/triage.so"

@@ -1,22 +1,22 @@
-# samples/languages: the same plugin in other languages, built by the commands of their README, in this process and in
-# one of its own: the same transcript, in every language and both ways; no exception or panic gets out of any of them.
-# A toolchain that is not here is said, and left out.
-[ -z "$SANITIZE" ] || skips "a sanitizer in a C program does not know of exceptions that come with a plugin"
-command -v pkg-config >/dev/null || skips "there is no pkg-config"
-# Where cargo and go are installed if nothing says otherwise. rustup's toolchains are looked for in HOME as well.
+# samples/languages: the same plugin in several languages, built by the commands of their READMEs. Its transcript is the
+# same in every language, in the host's process and isolated. No exception or panic leaves a plugin. A language without
+# its toolchain is reported and left out.
+[ -z "$SANITIZE" ] || skips "a sanitizer in a C program does not support C++ exceptions of a plugin"
+command -v pkg-config >/dev/null || skips "pkg-config is not installed"
+# Default locations of cargo and go. rustup also searches for toolchains in HOME.
 PATH=$PATH:${CARGO_HOME:-$owner_home/.cargo}/bin:/usr/local/go/bin
 if [ -d "${RUSTUP_HOME:-$owner_home/.rustup}" ]; then export RUSTUP_HOME=${RUSTUP_HOME:-$owner_home/.rustup}; fi
 export CARGO_HOME=$work/cargo
 export GOCACHE=$BINARY/go-cache GOPATH=$work/go GOPROXY=off GOTOOLCHAIN=local GOENV=off GOWORK=off CGO_ENABLED=1
 unset GOFLAGS
 
-cmake --install "$BINARY/sdk" --prefix "$work/sdk" >"$work/log" || { cat "$work/log" >&2; fails "the SDK's installation"; }
+cmake --install "$BINARY/sdk" --prefix "$work/sdk" >"$work/log" || { cat "$work/log" >&2; fails "the SDK cannot be installed"; }
 PKG_CONFIG_PATH=$(dirname "$(find "$work/sdk" -name tenon-sdk.pc)")
 export PKG_CONFIG_PATH
 cp -r "$SOURCE/samples/languages/." .
 rm -rf build
 
-# A node that calls a tool, built as anybody would.
+# A plugin with a node that calls a tool.
 cat >ask.c <<'SOURCE'
 #include <tenon/easy.h>
 TN_PLUGIN("test.ask", "1.0.0", "Calls a tool")
@@ -38,7 +38,7 @@ TN_NODE_BLOCKING(ask, "test.ask", "Gives a text to a tool.", TN_PURE, (TOOL, too
 }
 SOURCE
 # shellcheck disable=SC2046
-"$CC" $(pkg-config --variable=plugin_flags tenon-sdk) $(pkg-config --cflags tenon-sdk) -o ask.so ask.c || fails "ask.c"
+"$CC" $(pkg-config --variable=plugin_flags tenon-sdk) $(pkg-config --cflags tenon-sdk) -o ask.so ask.c || fails "ask.c does not compile"
 
 document() { # TYPE CONFIG
     printf 'version: "1.0"\nchannels: [{name: text, type: last_value}, {name: out, type: last_value}]\n'
@@ -56,7 +56,8 @@ cat >texts <<'TEXTS'
 {"text": "again and again and again"}
 TEXTS
 
-# What every language must say, PANIC and TOLD apart, which are its barrier's code and words.
+# The expected transcript of every language. PANIC and TEXT stand for the error code and the message of the language's
+# exception or panic.
 cat >expected <<'EXPECTED'
 {"type":"tasks","step":1,"node":"only","event":"start","attempt":1}
 {"type":"custom","step":1,"node":"only","data":{"word":"a"}}
@@ -68,10 +69,10 @@ cat >expected <<'EXPECTED'
 500 custom events, the last: {"type":"custom","step":1,"node":"only","data":{"word":"500"}}
 {"output":{"text":"the more the MERRIER","out":{"words":4,"distinct":3}}}
 {"output":{"text":" \t\r\n ","out":{"words":0,"distinct":0}}}
-{"error":{"code":"PANIC","message":"node `only`: TOLD","retryable":false}}
+{"error":{"code":"PANIC","message":"node `only`: TEXT","retryable":false}}
 {"output":{"text":"  all\tis\n\nwell ","out":{"words":3,"distinct":3}}}
-{"error":{"code":"TYPE","message":"node `only`: the channel to read must hold a string, and holds none","retryable":false}}
-{"error":{"code":"PANIC","message":"node `only`: TOLD","retryable":false}}
+{"error":{"code":"TYPE","message":"node `only`: the channel to read must hold a string","retryable":false}}
+{"error":{"code":"PANIC","message":"node `only`: TEXT","retryable":false}}
 {"output":{"text":"","out":{"words":0,"distinct":0}}}
 {"output":{"text":"again and again and again","out":{"words":5,"distinct":2}}}
 {"type":"tasks","step":1,"node":"only","event":"start","attempt":1}
@@ -80,23 +81,23 @@ cat >expected <<'EXPECTED'
 {"type":"result","status":"done","steps":1,"state":{"text":"a rose IS a rOSE","out":"A Rose Is A Rose"}}
 {"output":{"text":"the more the MERRIER","out":"The More The Merrier"}}
 {"error":{"code":"INVALID_INPUT","message":"node `only`: `text` is blank; give it a word at least","retryable":false}}
-{"error":{"code":"PANIC","message":"node `only`: TOLD","retryable":false}}
+{"error":{"code":"PANIC","message":"node `only`: TEXT","retryable":false}}
 {"output":{"text":"  all\tis\n\nwell ","out":"  All\tIs\n\nWell "}}
 {"error":{"code":"TYPE","message":"node `only`: the channel to read must hold a string, and holds an int","retryable":false}}
-{"error":{"code":"PANIC","message":"node `only`: TOLD","retryable":false}}
+{"error":{"code":"PANIC","message":"node `only`: TEXT","retryable":false}}
 {"error":{"code":"INVALID_INPUT","message":"node `only`: `text` is blank; give it a word at least","retryable":false}}
 {"output":{"text":"again and again and again","out":"Again And Again And Again"}}
 EXPECTED
 
-# transcript LANGUAGE OPTION…: everything that the plugin does, without what differs from run to run.
+# transcript LANGUAGE OPTION…: prints what the plugin does, without what differs between runs.
 without() { sed -E 's/,"(task_id|run_id)":"[^"]*"//g; s/,"ms":[0-9]+//g' "$work/out"; }
 transcript() {
     local language=$1
     shift
     run tenon run count.yaml --plugins "build/$language" "$@" --json --set 'text=a rose is a rose is a rose'
-    expect_code 0 && expect_not_in err "sandbox: refused" # what a language does by itself
+    expect_code 0 && expect_not_in err "sandbox: refused" # the sandbox allows what the runtime needs
     without
-    # More chunks than there is room for at once.
+    # More chunks than fit into the buffer.
     run tenon run count.yaml --plugins "build/$language" "$@" --json --set "text=$(seq 1 500 | tr '\n' ' ')"
     expect_code 0
     echo "$(grep -c '"type":"custom"' "$work/out") custom events, the last: $(grep '"type":"custom"' "$work/out" | tail -n 1)"
@@ -111,20 +112,21 @@ transcript() {
     without
 }
 
-same() { # LANGUAGE WAY CODE TOLD
-    grep -qF "\"code\":\"$3\"" "$1.$2" || fails "$1, $2: nothing failed with $3"
-    sed -E "s~\"code\":\"$3\",\"message\":\"node \`only\`: [^\"]*$4[^\"]*\"~\"code\":\"PANIC\",\"message\":\"node \`only\`: TOLD\"~" \
+same() { # LANGUAGE WAY CODE TEXT
+    grep -qF "\"code\":\"$3\"" "$1.$2" || fails "$1, $2: expected the error $3"
+    sed -E "s~\"code\":\"$3\",\"message\":\"node \`only\`: [^\"]*$4[^\"]*\"~\"code\":\"PANIC\",\"message\":\"node \`only\`: TEXT\"~" \
         "$1.$2" >found
-    diff expected found >&2 || fails "$1, $2: the transcript is not what is expected (<)"
+    diff expected found >&2 || fails "$1, $2: the transcript differs (< expected, > found)"
 }
 
-# language NAME TOOL CODE TOLD WAY…: built by its README's commands, and run each way.
-left_out='' built=''
+# language NAME TOOL CODE TEXT WAY…: builds the plugin with the commands of its README, and runs it in each way: here (in
+# the host's process), isolated, or declared (its manifest requests isolation).
+skipped='' built=''
 language() {
-    local name=$1 tool=$2 code_of_barrier=$3 told=$4 way options
+    local name=$1 tool=$2 code_of_barrier=$3 text=$4 way options
     shift 4
     if ! "$tool" --version >/dev/null 2>&1 && ! "$tool" version >/dev/null 2>&1; then
-        left_out="$left_out $name (no $tool)"
+        skipped="$skipped $name (no $tool)"
         return 0
     fi
     sed -n "/^\`\`\`sh $name\$/,/^\`\`\`\$/{/^\`\`\`/d;p}" README.md >build.sh
@@ -140,9 +142,9 @@ language() {
         *) options=() ;;
         esac
         transcript "$name" "${options[@]}" >"$name.$way"
-        same "$name" "$way" "$code_of_barrier" "$told"
+        same "$name" "$way" "$code_of_barrier" "$text"
     done
-    # No value is kept by what is thrown, and nothing else is done that the contract forbids.
+    # An exception leaks no value and does not violate the contract.
     [ "$1" = isolated ] || [ "$1" = declared ] || {
         run tenon run count.yaml --plugins "build/$name" --check-plugins --batch texts
         expect_code 1
@@ -153,7 +155,7 @@ language() {
 
 language cpp c++ EXCEPTION range here isolated
 language rust cargo PANIC 'src/lib.rs:[0-9]+: index out of bounds' here isolated
-language go go PANIC 'index out of range' declared isolated # its manifest asks for a process
-[ -z "$left_out" ] || echo "left out:$left_out"
-[ -n "$built" ] || skips "there is no toolchain of another language"
+language go go PANIC 'index out of range' declared isolated # its manifest requests isolation
+[ -z "$skipped" ] || echo "not installed:$skipped"
+[ -n "$built" ] || skips "no toolchain of another language is installed"
 echo "built and run:$built"

@@ -1,19 +1,23 @@
-# lib.sh SCRIPT: runs an end-to-end test in an empty folder of its own; what the scripts share.
+# lib.sh SCRIPT: runs an end-to-end test in its own empty folder, $work/here. The functions that scripts use:
 #
-#   run COMMAND…         runs it; afterwards $code is its exit code, and the files out and err are what it printed
+#   run COMMAND…         runs it. $code is its exit code; the files $work/out and $work/err have its output
 #   expect_code N        fails unless $code is N
 #   expect_out TEXT      fails unless standard output is TEXT
-#   expect_in FILE TEXT  fails unless FILE (out, err) has TEXT in it
-#   fails WHY            ends the test
-#   skips WHY            ends it as not made
-#   gone PID             whether the process has ended, within a few seconds
-#   killed PIDS COMMAND… runs it, kills it when the file PIDS has numbers, and fails unless these processes end as well
+#   expect_in FILE TEXT  fails unless FILE (out or err) contains TEXT
+#   expect_not_in FILE TEXT
+#   fails WHY            ends the test as failed
+#   skips WHY            ends the test as skipped
+#   wait_until COMMAND…  repeats it until it succeeds; fails after a minute
+#   expect_ended PID WHY fails with WHY unless the process ends within a minute
+#   expect_children_killed FILE COMMAND…
+#                        starts it, kills it when FILE has process ids, and fails unless these processes end too
 #   server_start PORT_FILE PROGRAM [ARGUMENT…]
-#                        starts a server of tests/e2e in the background; $port is where
-#   servers_stop         stops all of them, as the end of the test does
+#                        starts a server of tests/e2e in the background; $port is its port
+#   server_wait FILE     waits until the server that was started last, $!, has written FILE
+#   servers_stop         stops all servers; the end of the test does so too
 #
-# No configuration of whoever runs the tests takes part: HOME and the rest are the folder. What HOME was is $owner_home,
-# for tools that are installed there.
+# The configuration of the user who runs the tests has no effect: HOME and XDG_* are inside the folder. $owner_home is
+# the user's own HOME, for tools that are installed there. If SCRIPT's folder has a prologue.sh, it is sourced first.
 set -euo pipefail
 
 fails() {
@@ -34,8 +38,8 @@ run() {
     last=$*
     code=0
     "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
-    # A sanitizer's report is a failure, whatever was expected.
-    grep -qE 'Sanitizer|runtime error:' "$work/err" && fails "a sanitizer found something"
+    # A sanitizer report is a failure, even if the test expects the command to fail.
+    grep -qE 'Sanitizer|runtime error:' "$work/err" && fails "a sanitizer reported an error"
     return 0
 }
 
@@ -44,38 +48,54 @@ expect_out() { [ "$(cat "$work/out")" = "$1" ] || fails "expected on standard ou
 expect_in() { grep -qF -- "$2" "$work/$1" || fails "expected in $1: $2"; }
 expect_not_in() { ! grep -qF -- "$2" "$work/$1" || fails "not expected in $1: $2"; }
 
-gone() {
-    for _ in $(seq 400); do
-        kill -0 "$1" 2>/dev/null || return 0
-        [ "$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -c1)" = Z ] && return 0
+wait_until() {
+    local deadline=$((SECONDS + 60))
+    until "$@"; do
+        [ $SECONDS -lt $deadline ] || fails "waited a minute for: $*"
         sleep 0.05
     done
-    return 1
 }
 
-killed() {
+# True if the process does not exist, or is a zombie.
+has_ended() {
+    ! kill -0 "$1" 2>/dev/null || [ "$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -c1)" = Z ]
+}
+expect_ended() {
+    local deadline=$((SECONDS + 60))
+    until has_ended "$1"; do
+        [ $SECONDS -lt $deadline ] || fails "$2"
+        sleep 0.05
+    done
+}
+
+expect_children_killed() {
     local file=$1 host pid
     rm -f "$file"
     last="killed: ${*:2}" code=0
     "${@:2}" >"$work/out" 2>"$work/err" </dev/null &
     host=$!
     disown
-    for _ in $(seq 400); do [ -s "$file" ] && break; sleep 0.05; done
-    [ -s "$file" ] || fails "it started nothing"
+    wait_until test -s "$file"
     kill -9 "$host"
-    for pid in $(cat "$file"); do gone "$pid" || fails "process $pid is left when the host was killed"; done
+    for pid in $(cat "$file"); do expect_ended "$pid" "process $pid did not end when the host was killed"; done
 }
 
 servers=()
 server_start() {
     rm -f "$1"
     python3 "$SOURCE/tests/e2e/$2" "${@:3}" --port-file "$1" &
-    servers+=($!)
-    for _ in $(seq 400); do
-        [ -e "$1" ] && break
+    server_wait "$1"
+    port=$(cat "$1")
+}
+# A server creates FILE with rename, so FILE is complete if it exists.
+server_wait() {
+    local deadline=$((SECONDS + 60)) server=$!
+    servers+=("$server")
+    until [ -e "$1" ]; do
+        kill -0 "$server" 2>/dev/null || fails "the server did not start"
+        [ $SECONDS -lt $deadline ] || fails "the server did not write $1 within a minute"
         sleep 0.05
     done
-    port=$(cat "$1")
 }
 servers_stop() {
     local server
@@ -89,11 +109,14 @@ servers_stop() {
 work=$(mktemp -d "${TMPDIR:-/tmp}/tenon-e2e-XXXXXX")
 trap 'servers_stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 owner_home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
-export HOME=$work XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data TERM=dumb
+export HOME=$work XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data XDG_STATE_HOME=$work/state XDG_CACHE_HOME=$work/cache
+export TERM=dumb
 unset TENON_PLUGIN_PATH NO_COLOR
-# LeakSanitizer guesses where other libraries' thread-local variables are, and crashes where it guesses wrong.
+# LeakSanitizer guesses the location of other libraries' thread-local variables, and crashes if the guess is wrong.
 [ -z "${SANITIZE:-}" ] || export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}intercept_tls_get_addr=0
 mkdir "$work/here"
 cd "$work/here"
 tenon() { "$TENON" "$@"; }
+prologue=$(dirname "$1")/prologue.sh
+[ ! -e "$prologue" ] || . "$prologue"
 . "$1"

@@ -1,9 +1,8 @@
-# The provider `openai` over a real connection: the key, which nobody sees; retries; an answer to a
-# schema.
-command -v python3 >/dev/null || skips "there is no python3"
+# The provider `openai` over a connection: the API key, which must not be shown; retries; structured answers.
+command -v python3 >/dev/null || skips "python3 is not installed"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 
-serve() { # SCRIPT: a model service in the background
+serve() { # SCRIPT: starts a model service in the background
     rm -f requests
     echo "$1" >script.json
     server_start port provider_server.py script.json --log requests
@@ -18,7 +17,7 @@ Y
 }
 export OPENAI_API_KEY=sk-proj-0123456789abcdef
 
-# ---- The key: where it is asked for, and nowhere else ----
+# ---- The key is sent only to its own host ----
 refused='{"status": 401, "json": {"error": {"message": "Incorrect API key provided: sk-proj-0123456789abcdef",
     "type": "invalid_request_error", "code": "invalid_api_key"}}}'
 serve "[{\"text\": \"Hi\"}, {\"text\": \"Ho\"}, $refused]"
@@ -28,16 +27,16 @@ grep -q '"authorization": "Bearer sk-proj-0123456789abcdef"' requests || fails "
 run tenon model test open --prompt Hello
 expect_code 0 && expect_out Ho
 tail -1 requests >last
-! grep -q authorization last || fails "OpenAI's key went to another server"
+! grep -q authorization last || fails "the key of OpenAI was sent to another server"
 run tenon model test keyed --prompt Hello
 expect_code 1 && expect_in err '[AUTH]' && expect_in err invalid_api_key && expect_not_in err "$OPENAI_API_KEY"
 run tenon model test missing --prompt Hello
-expect_code 1 && expect_in err '[AUTH]' && expect_in err NO_SUCH_KEY
+expect_code 1 && expect_in err '[AUTH]' && expect_in err 'the secret `NO_SUCH_KEY` is not available'
 run tenon model test nowhere --prompt Hello
 expect_code 1 && expect_in err '[CONNECT]'
 servers_stop
 
-# ---- The key from wherever a secret may be ----
+# ---- Each source of a key ----
 serve '[{"text": "1"}, {"text": "2"}, {"text": "3"}]'
 cat >>tenon.yaml <<'Y'
 secrets:
@@ -56,13 +55,13 @@ echo x >kept/closed
 chmod 0 kept/closed
 with() { run tenon model test --model "{\"provider\": \"openai\", \"model\": \"m\", \"base_url\": \"$at\", \"api_key\": $1}" --prompt Hello; }
 run tenon model test keyed --prompt Hello
-expect_code 0 && expect_out 1 && grep -q '"authorization": "Bearer sk-from-a-file"' requests || fails "the file's key was not sent"
+expect_code 0 && expect_out 1 && grep -q '"authorization": "Bearer sk-from-a-file"' requests || fails "the key from the file was not sent"
 with '{"secret": "PRINTED"}'
-expect_code 0 && expect_out 2 && grep -q '"authorization": "Bearer sk-printed"' requests || fails "the command's key was not sent"
+expect_code 0 && expect_out 2 && grep -q '"authorization": "Bearer sk-printed"' requests || fails "the key from the command was not sent"
 ANOTHER_KEY=sk-variable with '{"secret": "NAMED"}'
-expect_code 0 && expect_out 3 && grep -q '"authorization": "Bearer sk-variable"' requests || fails "the variable's key was not sent"
+expect_code 0 && expect_out 3 && grep -q '"authorization": "Bearer sk-variable"' requests || fails "the key from the variable was not sent"
 run tenon model test missing --prompt Hello
-expect_code 1 && expect_in err 'the secret `NO_SUCH_KEY` cannot be had' && expect_in err "kept/none: No such file or directory [AUTH]"
+expect_code 1 && expect_in err 'the secret `NO_SUCH_KEY` is not available' && expect_in err "kept/none: No such file or directory [AUTH]"
 with '{"secret": "FOLDER"}'
 expect_code 1 && expect_in err "kept: it cannot be read [AUTH]"
 with '{"secret": "LARGE"}'
@@ -71,21 +70,21 @@ if [ "$(id -u)" != 0 ]; then
     with '{"secret": "CLOSED"}'
     expect_code 1 && expect_in err "kept/closed: Permission denied [AUTH]"
 fi
-for form in env file command; do # where a secret is, in the wrong place
+for form in env file command; do # the source of a secret, in a wrong place of tenon.yaml
     with "{\"$form\": \"x\"}"
     expect_code 4 && expect_in err "secrets: {MY_KEY: {$form: …}}" && expect_in err "write {secret: MY_KEY} here [INVALID_CONFIG]"
 done
 rm -r kept
 servers_stop
 
-# ---- In a process of its own ----
+# ---- Isolated ----
 serve '[{"reasoning": "hm", "text": "Grüße", "usage": [7, 3]}]'
 printf 'plugins: {isolation: {tenon.openai: process}}\n' >>tenon.yaml
 run tenon model test keyed --prompt Hello
 servers_stop
 expect_code 0 && expect_out "Grüße" && expect_in err "7 tokens in, 3 out" && expect_not_in err "$OPENAI_API_KEY"
 
-# ---- 429, a cut, and then an answer; to a schema, and told wrong at first ----
+# ---- Retries after 429 and after a cut stream; an answer that does not match the schema is corrected ----
 cat >ask.yaml <<'Y'
 version: "1.0"
 agent: {name: ask}
@@ -112,4 +111,4 @@ run tenon run ask.yaml --input '{"question": "How many?"}'
 servers_stop
 expect_code 0 && expect_in out '"n":7'
 [ "$(wc -l <requests)" = 4 ] || fails "expected four requests, found $(wc -l <requests)"
-grep -q '"strict": true' requests || fails "the answer was not held to the schema"
+grep -q '"strict": true' requests || fails 'the request lacks "strict": true'

@@ -1,8 +1,9 @@
 /*
- * pack_kill.c - for pack.sh: loaded before the program, ends the process, or fails one call, at its Nth step.
+ * pack_kill.c - a preloaded library for tests/e2e/pack/killed.sh: kills the process, or fails one call, at the Nth
+ * step.
  *
- * A step is a call that changes what is on the disk. KILL_AT=N kills the process before the Nth one is made; FAIL_AT=N
- * lets it fail for want of room. STEPS names a file that exists once a step was hit.
+ * A step is a call that changes the disk. KILL_AT=N kills the process before the Nth step; FAIL_AT=N makes it fail with
+ * ENOSPC. STEPS names a file that is created when the step is reached.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +24,7 @@ static int hit(const char *variable) {
     return at && atoi(at) == steps;
 }
 
-/* Whether this step is to fail. */
+/* True if this step must fail. */
 static int step(void) {
     steps++;
     int killed = hit("KILL_AT"), fails = hit("FAIL_AT");

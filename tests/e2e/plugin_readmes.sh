@@ -1,9 +1,9 @@
-# The READMEs of plugins cannot be wrong: the files that they name (`NAME`, … and a block) are written, and their consoles
-# are replayed and compared.
+# The READMEs of plugins are correct: the files that they show (`NAME`, … and a block) are written, and their terminal
+# sessions are replayed and compared.
 mkdir bin
 ln -s "$TENON" bin/tenon
 export PATH=$PWD/bin:$PATH
-command -v python3 >/dev/null || skips "there is no python3"
+command -v python3 >/dev/null || skips "python3 is not installed"
 for readme in "$SOURCE"/plugins/*/README.md; do
     plugin=$(basename "$(dirname "$readme")")
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || continue

@@ -1,9 +1,9 @@
-# tenon.poll: a plugin waits for a pipe of its own, in the host, in a process of its own, and watched in check mode; what
-# it leaves watched keeps nothing from ending.
+# tenon.poll: a plugin waits for its pipe, in the host's process, isolated, and in check mode. What it still watches does
+# not prevent the run from ending.
 cc=${CC:-cc}
 "$cc" -shared -fPIC -fvisibility=hidden -D_GNU_SOURCE -I"$SOURCE/sdk/include" \
     -Wl,--version-script="$SOURCE/sdk/cmake/tenon-plugin.map" -o polls.so "$SOURCE/tests/isolate/polls.c" 2>"$work/log" ||
-    { cat "$work/log" >&2; fails "polls.c"; }
+    { cat "$work/log" >&2; fails "polls.c does not compile"; }
 
 document() { # LEAVE
     cat >wait.yaml <<YAML

@@ -1,29 +1,29 @@
 #!/usr/bin/env python3
-"""A model service on this machine, in the wire format of whichever provider asks: for tests without network.
+"""A model service on this machine, in the wire format of each provider, for tests without network.
 
     provider_server.py SCRIPT.json --port-file port --log requests.jsonl
 
-Which format is spoken is decided by the path that is asked for (WIRES, below: a provider is a row). SCRIPT is a list of
-replies, or {"replies": [...], "cycle": true}; each request takes the next one, the last is repeated. A reply:
+The path of a request decides the wire format (WIRES, below: a row per provider). SCRIPT is a list of replies, or
+{"replies": [...], "cycle": true}; each request takes the next reply, and the last one is repeated. A reply:
 
     {"text": "Hello", "reasoning": "hm", "calls": [{"name": "add", "arguments": {"a": 1}}], "usage": [12, 3],
-     "finish": "length", "match": "a text that the request must have in it, or the reply is passed over"}
-        said in the wire's own words, as a stream where the request asks for one
-    {"events": [{...}, ...]} or {"events_file": "recorded.chunks.txt"}    a recorded stream, framed as the service does
+     "finish": "length", "match": "a text that the request must contain, otherwise the reply is skipped"}
+        sent in the wire format, as a stream if the request wants one
+    {"events": [{...}, ...]} or {"events_file": "recorded.chunks.txt"}    a recorded stream, with the framing of the service
     {"json": {...}} or {"json_file": "recorded.json"}                      a recorded answer in one piece
     {"status": 429, "headers": {"retry-after": "1"}, "json": {...} or "body": "<html>", "content_type": "text/html"}
 
-and any of them may have a "fault", of what is sent as a stream:
+Each may have a "fault" of the stream:
     cut             the connection is closed in the middle of an event
-    cut_clean       the body ends, as HTTP has it, in the middle of an event
+    cut_clean       the body ends correctly for HTTP, in the middle of an event
     cut_utf8        as cut, inside a character of several bytes
-    cut_before_end  ends cleanly before the event that says it is the end
+    cut_before_end  ends cleanly before the last event
     wrong_order     the second event comes last but one, the first last
-    error           an error event of the wire's after half of the events, then the end
+    error           an error event after half of the events, then the end
     drip            a byte at a time
-    not_json        an event whose data is no JSON
+    not_json        an event whose data is not JSON
     html            200, and a page of HTML
-    hang            half of the events, then nothing until the client goes
+    hang            half of the events, then nothing until the client disconnects
 """
 import argparse
 import http.server
@@ -33,7 +33,7 @@ import socketserver
 import sys
 import threading
 
-WIRES = []  # (what the path ends with or contains, its functions)
+WIRES = []  # (parts of the path, functions)
 
 
 def wire(*paths):
@@ -53,12 +53,12 @@ def wire_of(path):
 
 
 def pieces(text, size=4):
-    """A text as services stream it: in pieces of a few characters."""
+    """Splits a text into pieces of a few characters, as services stream it."""
     return [text[i : i + size] for i in range(0, len(text), size)] or []
 
 
 class Wire:
-    """What a provider's row has; `reply` is one of the script, `request` the JSON that was sent."""
+    """The interface of a row; `reply` is one of the script, `request` the JSON that was received."""
 
     content_type = "text/event-stream"
     done = b""  # what ends the stream after the last event
@@ -79,7 +79,7 @@ class Wire:
         return {"error": {"type": "server_error", "code": "server_error", "message": "The server had an error"}}
 
     def terminal(self, event):
-        """Whether the event says that the answer is at its end."""
+        """True if the event is the last one."""
         return False
 
 
@@ -91,8 +91,9 @@ class Chat(Wire):
         return {"id": "chatcmpl-1", "object": kind, "created": 1700000000, "model": request.get("model", "?")}
 
     def usage(self, reply):
-        given, made = reply.get("usage", [10, 5])
-        return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
+        input_tokens, output_tokens = reply.get("usage", [10, 5])
+        total = input_tokens + output_tokens
+        return {"prompt_tokens": input_tokens, "completion_tokens": output_tokens, "total_tokens": total}
 
     def finish(self, reply):
         return reply.get("finish") or ("tool_calls" if reply.get("calls") else "stop")
@@ -162,7 +163,7 @@ class Responses(Wire):
         return made
 
     def whole(self, reply, request, status="completed"):
-        given, made = reply.get("usage", [10, 5])
+        input_tokens, output_tokens = reply.get("usage", [10, 5])
         finish = reply.get("finish")
         response = {"id": "resp_1", "object": "response", "created_at": 1700000000, "status": status, "error": None}
         response["model"] = request.get("model", "?")
@@ -170,7 +171,8 @@ class Responses(Wire):
         response["incomplete_details"] = None
         response["usage"] = None
         if status == "completed":
-            response["usage"] = {"input_tokens": given, "output_tokens": made, "total_tokens": given + made}
+            usage = {"input_tokens": input_tokens, "output_tokens": output_tokens}
+            response["usage"] = {**usage, "total_tokens": input_tokens + output_tokens}
             if finish == "length":
                 response["status"] = "incomplete"
                 response["incomplete_details"] = {"reason": "max_output_tokens"}
@@ -244,10 +246,10 @@ class Messages(Wire):
         return made
 
     def whole(self, reply, request):
-        given, made = reply.get("usage", [10, 5])
+        input_tokens, output_tokens = reply.get("usage", [10, 5])
         stop = self.STOPS[reply.get("finish") or ("tool_calls" if reply.get("calls") else "stop")]
         message = {"id": "msg_1", "type": "message", "role": "assistant", "model": request.get("model", "?")}
-        usage = {"input_tokens": given, "output_tokens": made, "cache_read_input_tokens": 0}
+        usage = {"input_tokens": input_tokens, "output_tokens": output_tokens, "cache_read_input_tokens": 0}
         usage["cache_creation_input_tokens"] = 0
         return {**message, "content": self.blocks(reply), "stop_reason": stop, "stop_sequence": None, "usage": usage}
 
@@ -286,7 +288,7 @@ class Messages(Wire):
 
 @wire("enerateContent")
 class Gemini(Wire):
-    """generateContent and streamGenerateContent, of AI Studio and of Vertex: each event is an answer so far as it goes."""
+    """generateContent and streamGenerateContent, of AI Studio and of Vertex: each event is a partial answer."""
 
     STOPS = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
 
@@ -315,11 +317,12 @@ class Gemini(Wire):
             yield {"inlineData": {"mimeType": "image/png", "data": reply["image"]}}
 
     def usage(self, reply):
-        given, made = reply.get("usage", [10, 5])
-        return {"promptTokenCount": given, "candidatesTokenCount": made, "totalTokenCount": given + made}
+        input_tokens, output_tokens = reply.get("usage", [10, 5])
+        total = input_tokens + output_tokens
+        return {"promptTokenCount": input_tokens, "candidatesTokenCount": output_tokens, "totalTokenCount": total}
 
     def finish(self, reply):
-        return self.STOPS.get(reply.get("finish"), "STOP")  # also where functions are called
+        return self.STOPS.get(reply.get("finish"), "STOP")  # also if functions are called
 
     def whole(self, reply, request):
         return self.answer(list(self.parts(reply, 1 << 30)), self.finish(reply), self.usage(reply))
@@ -342,12 +345,12 @@ class GeminiEmbeddings(Wire):
         return False
 
     def whole(self, reply, request):
-        texts = [asked["content"]["parts"][0]["text"] for asked in request["requests"]]
+        texts = [item["content"]["parts"][0]["text"] for item in request["requests"]]
         return {"embeddings": [{"values": [len(text), i]} for i, text in enumerate(texts)]}
 
 
 def recorded(reply):
-    """The events of a recorded stream, one JSON a line; None where the reply is not one."""
+    """The events of a recorded stream, one JSON a line; None if the reply is not recorded."""
     if "events" in reply:
         return reply["events"]
     if "events_file" not in reply:
@@ -357,7 +360,7 @@ def recorded(reply):
 
 
 def stream_of(reply, spoken, request):
-    """The bytes of a stream with the reply's fault in it, and how the connection ends: clean, cut or hang."""
+    """The bytes of a stream with the fault of the reply, and how the connection ends: clean, cut or hang."""
     fault = reply.get("fault")
     events = recorded(reply)
     events = list(spoken.events(reply, request)) if events is None else list(events)

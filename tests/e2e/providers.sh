@@ -1,6 +1,6 @@
-# One document against every provider, by one flag: each speaks its own wire format with a server on this machine. An
-# agent with a tool answers the same; and however a stream breaks, the class of the error is the same.
-command -v python3 >/dev/null || skips "there is no python3"
+# One document with every provider, chosen by one flag. An agent with a tool returns the same answer with each, and each
+# way in which a stream can break has the same error class.
+command -v python3 >/dev/null || skips "python3 is not installed"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 echo '{}' >tenon.yaml
 
@@ -11,7 +11,7 @@ serve() { # SCRIPT, a list of replies
     at=http://127.0.0.1:$port
 }
 
-# A provider's flag: the model `m` of it, on this server, and more of its configuration.
+# Prints the --model option of a provider: the model `m` on this server, and more configuration.
 flag() {
     local path=v1 provider=$1
     case $1 in
@@ -54,19 +54,19 @@ for provider in $providers; do
         expect_in out '"arguments":{"from":"see https://a.example/ü","what":"links"}'
         [ "$(wc -l <requests)" = 2 ] || fails "$provider: expected two requests"
         tail -1 requests >second
-        grep -q 'a.example' second || fails "$provider: the tool's result did not go back"
-        case $provider in # what was thought goes back as it came
+        grep -q 'a.example' second || fails "$provider: the result of the tool was not sent"
+        case $provider in # the reasoning is sent back unchanged
         responses) grep -q '"encrypted_content": "gAAAA"' second ;;
         anthropic) grep -q '"signature": "c2lnbmVk"' second ;;
         gemini) grep -q '"thoughtSignature": "c2lnbmVk"' second ;;
-        esac || fails "$provider: what it thought did not go back"
+        esac || fails "$provider: the reasoning was not sent back"
     done
 done
 scripted='{"provider": "scripted", "replies": [{"content": "I look.", "tool_calls": ['$call']}, "One: ü"]}'
 run tenon run agent.yaml --input "$question" --model "main=$scripted"
 expect_code 0 && expect_in out '"One: ü"' && expect_in out '"llm_calls":2'
 
-# ---- The same errors: a reply for each run, in order ----
+# ---- The same errors: one reply per run, in order ----
 text='"text": "Grüß Gott, wie geht es?"'
 broken="cut cut_clean cut_utf8 cut_before_end wrong_order not_json html error"
 replies=

@@ -1,14 +1,14 @@
-# The README cannot be wrong: its consoles are replayed and compared, its shell blocks are run, its listings are files.
+# The README is correct: its terminal sessions are replayed and compared, its shell blocks run, and its listings are files.
 mkdir bin checkout
 ln -s "$TENON" bin/tenon
 export PATH=$PWD/bin:$PATH
 cp -r "$SOURCE/samples" checkout/
 readme=$SOURCE/README.md
 
-# Blocks of one language, in order, with a line of NUL-free marker between them.
+# Prints the blocks of one language, in order, with a marker line between them.
 blocks() { awk -v lang="$1" '$0 == "```" lang {on = 1; next} $0 == "```" {if (on) print "\001"; on = 0} on' "$readme"; }
 
-# console: "$ command", then what it prints, on either stream.
+# console: "$ command", then its output on both streams.
 cd checkout
 command= expected= replayed=0
 compare() {
@@ -28,17 +28,17 @@ while IFS= read -r line; do
     *) expected+=${expected:+$'\n'}$line ;;
     esac
 done < <(blocks console)
-[ "$replayed" -ge 3 ] || fails "found $replayed commands in the README's consoles"
+[ "$replayed" -ge 3 ] || fails "expected at least 3 console commands in the README, found $replayed"
 cd ..
 
-# sh: run line by line in one shell; except what this very test is a part of, and what installs for a whole machine.
+# sh: runs each line in one shell, except those that run the tests or install for the whole machine.
 blocks sh | tr -d '\001' | sed 's/ *#.*//' | grep -v '^$' >commands
 for known in ./samples/run ./tests/run; do
     grep -qxF "$known" commands || fails "the README does not have the command $known"
-    [ -x "$SOURCE/$known" ] || fails "$known is not there, or not executable"
+    [ -x "$SOURCE/$known" ] || fails "$known does not exist or is not executable"
 done
 for preset in $(grep -o 'preset [a-z]*' commands | awk '{print $2}' | sort -u) debug asan tsan coverage clang fuzz; do
-    cmake --list-presets -S "$SOURCE" | grep -qF "\"$preset\"" || fails "there is no preset $preset"
+    cmake --list-presets -S "$SOURCE" | grep -qF "\"$preset\"" || fails "the preset $preset does not exist"
 done
 grep -vE '^\./(samples|tests)/run$|--preset|cmake --install' commands >steps
 [ -n "$SANITIZE" ] && sed -i '/^ctest/d' steps # what a sanitized tenon prints besides is another test's
@@ -48,14 +48,14 @@ grep -vE '^\./(samples|tests)/run$|--preset|cmake --install' commands >steps
     cat steps
 } >script
 cmake --install "$BINARY" --prefix "$work/prefix" >"$work/log"
-PATH=$work/prefix/bin:$PATH bash script >"$work/log" 2>&1 || { cat "$work/log" >&2; fails "the README's commands: $(tr '\n' ';' <steps)"; }
+PATH=$work/prefix/bin:$PATH bash script >"$work/log" 2>&1 || { cat "$work/log" >&2; fails "a command of the README failed: $(tr '\n' ';' <steps)"; }
 
-# What building needs is said whole.
+# All packages that the build needs are listed.
 for package in $(sed -n 's/^build=(\(.*\))$/\1/p' "$SOURCE/tests/tools/packages" | tr ' ' '\n' | grep -e '-dev$' -e pkg-config); do
     grep -qF "$package" "$readme" || fails "the README does not say that building needs $package"
 done
 
-# Listings: the documents and sources that it shows are these files' texts.
+# Listings have the same text as the files.
 python3 - "$readme" "$SOURCE" <<'PYTHON'
 import sys
 readme, source = open(sys.argv[1]).read(), sys.argv[2]
@@ -65,7 +65,7 @@ for name in ("samples/hello/hello.yaml", "sdk/examples/tool.c", "sdk/examples/no
     body = "\n".join(line for line in body.strip().splitlines())
     if body not in readme:
         sys.exit(f"failed: README.md does not show {name} as it is")
-# Every path of the tour is there.
+# Every path of the tour exists.
 import os, re
 for path in re.findall(r"`([a-z]+/[A-Za-z0-9_./-]*)`", readme):
     if path.startswith(("build/", "lib/")):

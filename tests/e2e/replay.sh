@@ -1,5 +1,5 @@
-# `tenon replay`: a thread once more, without the world; and what is found when the document, the journal or the thread is
-# not what it was.
+# `tenon replay`: a thread is repeated from its journal, without effects; and what it reports if the document, the journal
+# or the thread has changed.
 nodes="--plugins $TEST_NODES --allow-drafts"
 printf 'store: {use: sqlite, path: ./kept.db}\n' >tenon.yaml
 
@@ -16,22 +16,22 @@ for turn in 1 2 3; do run tenon run count.yaml --thread c; expect_code 0; done
 expect_out '{"n":3,"log":["a","b1","a","b2","a","b3"]}'
 run tenon replay c
 expect_code 0
-expect_out "c: 9 of 9 checkpoints, all the same"
+expect_out "c: 9 of 9 checkpoints are identical"
 run tenon replay c --json
 expect_out '{"replayed":9,"checkpoints":9,"diverged":null,"name":"c"}'
 
-# Another document gives something else: the first difference is named.
+# Another document has other results: the first difference is reported.
 sed 's/state.n + 1/state.n + 2/' count.yaml >other.yaml
 run tenon replay c --document other.yaml
 expect_code 1
-expect_in out 'c: channel `n` is different at checkpoint 1 of 9'
+expect_in out 'c: channel `n` differs at checkpoint 1 of 9'
 expect_in out 'recorded: {"set":1}'
 expect_in out 'replayed: {"set":2}'
-# The thread is not touched by that.
+# The thread is unchanged.
 run tenon replay c
 expect_code 0
 
-# What has effects, or counts over the life of a process, gives what it gave then: it is not called.
+# Components with effects, or with counters, are not called: their results come from the journal.
 cat >agent.yaml <<'YAML'
 version: "1.0"
 agent: {name: agent}
@@ -51,14 +51,14 @@ done
 expect_out '{"t":[1,"tallied 1","tallied 2","yes",1,"tallied 1","tallied 2","yes"]}'
 run tenon replay a $nodes
 expect_code 0
-expect_out "a: 6 of 6 checkpoints, all the same"
+expect_out "a: 6 of 6 checkpoints are identical"
 
-# What waits still is replayed as far as it came.
+# An interrupted thread is replayed up to the interrupt.
 run tenon run agent.yaml --thread waits $nodes
 expect_code 5
 run tenon replay waits $nodes
 expect_code 0
-expect_out "waits: 2 of 2 checkpoints, all the same"
+expect_out "waits: 2 of 2 checkpoints are identical"
 
 # Live, from a checkpoint on, as another thread.
 run tenon replay c --from 1 --fork c2
@@ -78,8 +78,13 @@ tenon thread export a >tests/agent.json
 tenon thread export c >tests/count.json
 run tenon test tests/agent.json tests/count.json $nodes
 expect_code 0
-expect_in out "tests/agent.json: 6 of 6 checkpoints, all the same"
+expect_in out "tests/agent.json: 6 of 6 checkpoints are identical"
 expect_in err "2 of 2 passed"
+sed 's/"done":{/"lost":{/' tests/agent.json >tests/broken.json
+run tenon test tests/broken.json $nodes
+expect_code 1
+expect_in out 'the outcome of the node has neither `done` nor `failed`'
+rm tests/broken.json
 cp other.yaml agent.yaml tests/
 mv tests/other.yaml tests/count.yaml
 mv count.yaml kept.yaml
@@ -90,12 +95,12 @@ mv kept.yaml count.yaml
 echo '{}' >tests/none.json
 run tenon test tests/none.json
 expect_code 2
-expect_in err "found no exported thread"
+expect_in err "is not an exported thread"
 
-# Refusals.
+# Mistakes.
 run tenon replay nobody
 expect_code 1
-expect_in err 'there is no thread `nobody`'
+expect_in err 'the thread `nobody` does not exist'
 run tenon run count.yaml --thread end --durability exit
 expect_code 0
 run tenon replay end

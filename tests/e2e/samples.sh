@@ -1,5 +1,5 @@
-# samples/hello and samples/triage give what their expected files say. (install.sh builds triage's plugin and samples/embed
-# against an installation.)
+# samples/hello, samples/triage and others print what their expected files contain. (install.sh builds the plugin of triage and
+# samples/embed against an installation.)
 run tenon run "$SOURCE/samples/hello/hello.yaml"
 expect_code 0
 expect_out "$(cat "$SOURCE/samples/hello/expected.json")"
@@ -24,7 +24,7 @@ expect_code 0 && expect_in out "How many people live there?"
 run talk --model openai:gpt-4o-mini --replay "$SOURCE/samples/chat/recorded/claude"
 expect_code 1 && expect_in err "[NOT_RECORDED]"
 
-# ---- samples/generator: a document that a model writes, has mended and has run ----
+# ---- samples/generator: a model writes a document, corrects it, and runs it ----
 if [ -e "$BINARY/lib/tenon/plugins/gemini.so" ]; then
     run tenon run "$SOURCE/samples/generator/generator.yaml" --set task='Make a title from a topic' --set given.topic=tea \
         --replay "$SOURCE/samples/generator/recorded"

@@ -1,5 +1,5 @@
-# `tenon task`, `tenon artifact`, `tenon memory`: the state kernel from a shell, over the store beside tenon.yaml.
-[ -e "$BINARY/lib/tenon/plugins/sqlite.so" ] || skips "the store in SQLite was not built"
+# `tenon task`, `tenon artifact` and `tenon memory`: the state kernel from a shell, with the store beside tenon.yaml.
+[ -e "$BINARY/lib/tenon/plugins/sqlite.so" ] || skips "built without the SQLite store"
 echo "{}" >tenon.yaml
 member() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" "$work/out"; } # of a compact JSON object
 
@@ -14,7 +14,7 @@ expect_code 0 && expect_in out "task_id: $id" && expect_in out "state: queued" &
 run tenon task show "$id" --json
 expect_in out "\"task_type\":\"work\",\"payload\":{\"goal\":\"sum\"},\"state\":\"queued\",\"artifact_refs\":[\"a1\"]"
 run tenon task show nobody
-expect_code 1 && expect_in err "task.get: there is no Task \`nobody\` in this store [NOT_FOUND]"
+expect_code 1 && expect_in err "task.get: found no Task \`nobody\` in this store [NOT_FOUND]"
 run tenon task create work --payload '[1]'
 expect_code 2 && expect_in err 'task.create: `payload`: found array, expected an object'
 run tenon task create work --payload '{'
@@ -36,9 +36,9 @@ expect_in out "\"task_id\":\"$id\"" && expect_in out '"more":true'
 run tenon task list --type work --limit 1
 expect_in err "there are more"
 run tenon task list --limit 1 --after "$id"
-expect_in out "notification"
+expect_in out "Z  notification"
 run tenon task list --state finished
-expect_code 2 && expect_in err "finished"
+expect_code 2 && expect_in err "--state: found \`finished\`, expected queued, running, done or failed"
 run tenon task list --filter '{"payload.goal": "sum"}' --reverse
 [ "$(wc -l <"$work/out")" = 1 ] || fails "expected one Task"
 run tenon task list --filter '{"paylod.goal": "sum"}'
@@ -48,12 +48,12 @@ expect_code 2 && expect_in err '`filter`: found array'
 
 run tenon task claim --type work --as me --ttl 60 --json
 expect_code 0 && expect_in out '"claimed_by":"me"'
-[ "$(member task_id)" = "$id" ] || fails "expected the oldest one"
+[ "$(member task_id)" = "$id" ] || fails "expected the oldest Task"
 token=$(member claim_token)
 run tenon task update "$id" '{"payload": {"progress": 1}}' --token "$token"
 expect_code 0 && expect_in out 'payload: {"goal":"sum","progress":1}'
 run tenon task update "$id" '{"state": "done"}'
-expect_code 1 && expect_in err "[INVALID_TRANSITION]" && expect_in err "task.complete does that"
+expect_code 1 && expect_in err "[INVALID_TRANSITION]" && expect_in err "use task.complete"
 run tenon task renew "$id" "$token" --ttl 120
 expect_code 0 && expect_in out "state: running"
 run tenon task complete "$id" wrong
@@ -70,9 +70,9 @@ expect_code 0 && expect_in out 'error: {"code":"BUDGET_EXCEEDED","message":"no s
 run tenon task list --state failed
 expect_in out "no steps are left"
 run tenon task claim --type work --json
-expect_code 1 && expect_out null && expect_in err "there is no Task that could be claimed"
+expect_code 1 && expect_out null && expect_in err "there is no Task to claim"
 
-# Nothing is found in the store by check mode; and eight shells at once claim what there is, each Task once.
+# Check mode finds no violation in the store. Eight shells claim Tasks at once, and each Task is claimed once.
 run tenon task list --check-plugins
 expect_code 0 && expect_not_in err "check:"
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do run tenon task create race --payload "{\"n\": $i}"; done
@@ -83,7 +83,7 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 wait
 [ "$(cat claims-* | grep -o '"task_id":"[^"]*"' | sort -u | wc -l)" = 12 ] || fails "expected twelve Tasks"
-[ "$(cat claims-* | wc -l)" = 12 ] || fails "expected each once"
+[ "$(cat claims-* | wc -l)" = 12 ] || fails "expected each Task to be claimed once"
 
 # ---- Artifacts ----
 printf '# Findings\n\nNothing *unusual*.\n' >report.md
@@ -97,7 +97,7 @@ expect_in out '"media_type":"text/markdown"' && expect_in out '"body":"# Finding
 run tenon artifact read "$report" --offset 2 --length 8
 expect_out Findings
 run tenon artifact read nobody
-expect_code 1 && expect_in err "there is no Artifact"
+expect_code 1 && expect_in err "found no Artifact"
 head -c 3000001 /dev/urandom >big.bin
 run tenon artifact write big.bin --json
 expect_code 0 && expect_in out '"media_type":"application/octet-stream"' && expect_in out '"size":3000001'
@@ -105,14 +105,14 @@ big=$(member artifact_id)
 run tenon artifact read "$big" --output copy.bin
 expect_code 0 && cmp -s big.bin copy.bin || fails "expected the same bytes"
 run tenon artifact read "$big" --offset 1000000 --length 500000
-dd if=big.bin bs=1000 skip=1000 count=500 status=none | cmp -s - "$work/out" || fails "expected those bytes"
+dd if=big.bin bs=1000 skip=1000 count=500 status=none | cmp -s - "$work/out" || fails "expected the bytes of the Artifact"
 run tenon artifact write big.bin --key k
 expect_code 2 && expect_in err "--key"
 code=0
 "$TENON" artifact write - --type text/plain <report.md >"$work/out" 2>"$work/err" || code=$?
 expect_code 0
 run tenon artifact read "$(cat "$work/out")"
-cmp -s "$work/out" report.md || fails "expected what was on standard input"
+cmp -s "$work/out" report.md || fails "expected the bytes of standard input"
 run tenon artifact search "unusual findings" --filter '{"metadata.project": "apollo"}'
 expect_code 0 && expect_in out "$report" && [ "$(wc -l <"$work/out")" = 1 ] || fails "expected one Artifact"
 run tenon artifact list
@@ -147,7 +147,7 @@ expect_code 1
 run tenon memory put "" food 1
 expect_code 2 && expect_in err '`namespace`: it is empty'
 
-# ---- Another store; and one that cannot be used ----
+# ---- Another store; and a store that cannot be used ----
 printf 'store: {use: memory}\n' >other.yaml
 run tenon task list -c other.yaml
 expect_code 0 && expect_out "" && expect_in err "no Tasks"
@@ -156,4 +156,4 @@ run tenon task list -c other.yaml
 expect_code 4 && expect_in err "[STORE_NOT_FOUND]"
 head -c 5000 /dev/zero >.tenon/tenon.db
 run tenon task list
-expect_code 4 && expect_in err "STORE_"
+expect_code 4 && expect_in err "tenon.db: is not a SQLite file" && expect_in err "[STORE_CORRUPT]"

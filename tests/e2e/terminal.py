@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A program on a terminal of its own, driven by a script on standard input: for what only somebody who sits there sees.
+"""Runs a program on a pseudo-terminal, driven by a script on standard input.
 
     terminal.py COMMAND… <<'END'
     wait > 
@@ -9,11 +9,11 @@
     end
     END
 
-wait TEXT   until the terminal has shown TEXT since the last wait; 20 seconds at most
-send TEXT   TEXT and Enter
-key C-x     a control character
-end         until the program has ended
-What the terminal has shown goes to standard output; the exit code is the program's, or 99 where a wait was in vain.
+wait TEXT   waits until the terminal has shown TEXT since the last wait; at most 20 seconds
+send TEXT   types TEXT and Enter
+key C-x     types a control character
+end         waits until the program has ended
+The terminal's output goes to standard output. The exit code is the program's, or 99 if a wait timed out.
 """
 import os
 import pty

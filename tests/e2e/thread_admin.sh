@@ -1,23 +1,23 @@
-# Threads in other hands: forked in the middle of a step, answered with anything, carried as damaged files, given up, taken
-# over, removed while they run. thread.sh has what goes well.
+# Threads that are forked in the middle of a step, answered with odd values, imported from damaged files, replaced, taken over,
+# or removed while they run. tests/e2e/thread has the normal cases.
 nodes="--plugins $TEST_NODES --allow-drafts"
 printf 'store: {use: sqlite, path: ./kept.db}\n' >tenon.yaml
 once() { expect_in err "$1" && [ "$(grep -c '^tenon: ' "$work/err")" = 1 ] || fails "expected one message"; }
 ok() { run "$@" && expect_code 0; }
 waits() { run "$@" && expect_code 5; }
-# id THREAD NODE: the id of what it waits for
+# id THREAD NODE: prints the id of the node's interrupt
 id() { tenon thread show "$1" --json | grep -o "\"id\":\"[0-9a-f]*\",\"node\":\"$2\"" | cut -d'"' -f4; }
 status() { tenon thread show "$1" --json | grep -o '"status":"[a-z]*' | cut -d'"' -f4; }
-# is THREAD STATUS STATE
+# is THREAD STATUS STATE: fails unless the thread has this status and state
 is() {
     ok tenon thread state "$1" && expect_out "$3"
-    [ "$(status "$1")" = "$2" ] || fails "the thread $1 is $(status "$1"), expected $2"
+    [ "$(status "$1")" = "$2" ] || fails "thread $1: expected the status $2, found $(status "$1")"
 }
 carry() { ok tenon thread export "$1" && cp "$work/out" "$2"; }
 checkpoints() { tenon thread history "$1" --json 2>"$work/log" | wc -l; }
-# reaches THREAD N: waits until it has so many checkpoints
+# reaches THREAD N: waits until the thread has N checkpoints
 reaches() {
-    until [ "$(checkpoints "$1")" -ge "$2" ]; do kill -0 "$first" 2>"$work/log" || fails "the run of $1 ended"; done
+    until [ "$(checkpoints "$1")" -ge "$2" ]; do kill -0 "$first" 2>"$work/log" || fails "the run of $1 ended before checkpoint $2"; done
 }
 background() { "$TENON" "$@" >"$work/first.out" 2>"$work/first.err" </dev/null & first=$!; }
 first_code() { code=0 && { wait "$first" || code=$?; } && last="the first one"; }
@@ -34,11 +34,11 @@ nodes:
 edges: [{from: START, to: a}, {from: a, to: [q, r]}, {from: [q, r], to: b}, {from: b, to: END}]
 YAML
 
-# ---- Nobody ----
+# ---- A thread that does not exist ----
 for command in show history state "answer x=1" delete export "fork new"; do
     set -- $command
     run tenon thread "$1" nobody ${2+"$2"}
-    expect_code 1 && once 'there is no thread `nobody`; `tenon thread list` shows those that there are'
+    expect_code 1 && once 'the thread `nobody` does not exist; `tenon thread list` lists the threads'
 done
 waits tenon run two.yaml $nodes --thread t
 run tenon thread fork t "$(printf 'x%.0s' {1..201})"
@@ -46,7 +46,7 @@ expect_code 1 && once "has 201 bytes, expected 1 to 200"
 run tenon thread fork t new --at 99
 expect_code 1 && once "has no checkpoint 99"
 
-# ---- Answers may be anything, null in them as well; a later one takes the place of one that nobody has used ----
+# ---- An answer may be any value, also null; a later one replaces one that has not been used ----
 for answer in null '{"why":null,"deep":[{"a":null}]}' '""' '"a=b"'; do
     ok tenon thread fork t "with $answer"
     ok tenon thread answer "with $answer" "$(id t q)=first" "$(id t r)=1"
@@ -54,21 +54,21 @@ for answer in null '{"why":null,"deep":[{"a":null}]}' '""' '"a=b"'; do
     ok tenon run two.yaml $nodes --thread "with $answer" --resume && expect_out "{\"n\":11,\"log\":[$answer,1]}"
 done
 
-# ---- Forks of the head have what the step under way has: tasks that are done, answers that wait, what is asked ----
+# ---- A fork of the head has the finished tasks, the interrupts and the answers of the current step ----
 waits tenon run two.yaml $nodes --thread t --resume --answer "$(id t q)=done"
 ok tenon thread answer t "$(id t r)=7"
 ok tenon thread fork t half
 ok tenon thread delete t
-[ -z "$(id half q)" ] || fails "q has been answered"
+[ -z "$(id half q)" ] || fails "the interrupt of q is still open"
 ok tenon run two.yaml $nodes --thread half --resume && expect_out '{"n":11,"log":["done",7]}'
 ok tenon replay half $nodes
-# Both go on from an earlier one.
+# Both continue from an earlier checkpoint.
 ok tenon thread fork half early --at 0
 waits tenon run two.yaml $nodes --thread early --resume
 ok tenon run two.yaml $nodes --thread early --resume --answer "$(id early q)=other" --answer "$(id early r)=8"
 expect_out '{"n":11,"log":["other",8]}'
 is half done '{"n":11,"log":["done",7]}'
-# A channel that lasts one step does so in a fork.
+# A channel that lasts one step does so in a fork, too.
 cat >brief.yaml <<'YAML'
 version: "1.0"
 channels: [{name: e, type: ephemeral}, {name: log, type: append}]
@@ -84,7 +84,7 @@ is brief2 stopped '{"log":[],"e":"now"}'
 ok tenon run brief.yaml $nodes --thread brief2 --resume && expect_out '{"log":["now",null]}'
 ok tenon thread state brief2 --at 1 && expect_out '{"log":["now"]}'
 is brief2 done '{"log":["now",null]}'
-# A fork is new, however old the thread is: what removes old threads leaves it.
+# A fork is new, even if the thread is old: gc keeps it.
 carry half half.json
 sed 's/"updated_at":"20[0-9]*/"updated_at":"2020/' half.json >old.json
 ok tenon thread import old.json old
@@ -99,7 +99,7 @@ waits tenon run two.yaml $nodes --thread away --set n=3
 waits tenon run two.yaml $nodes --thread away --resume --answer "$(id away q)=here"
 carry away away.json
 run tenon thread import away.json
-expect_code 1 && once 'there is a thread `away` already; give another id, or replace it with --replace [EXISTS]'
+expect_code 1 && once 'the thread `away` exists already; choose another id, or replace it with --replace [EXISTS]'
 ok tenon thread import away.json there
 ok tenon run two.yaml $nodes --thread there --resume --answer "$(id there r)=5" && expect_out '{"n":14,"log":["here",5]}'
 ok tenon thread import away.json there --replace
@@ -108,42 +108,42 @@ ok tenon run two.yaml $nodes --thread there --resume --answer "$(id there r)=6" 
 ok tenon replay there $nodes
 ok tenon thread delete away
 ok tenon thread import away.json
-# What comes out again is what went in, but for the fence, and how much there is between snapshots.
+# An export of an imported thread is the same, except for the fence and the distance of snapshots.
 same() {
     sed 's/"thread_id":"[^"]*"//; s/"fence":[0-9]*//; s/"changed":[0-9]*//; s/"snapshot":[0-9]*//' "$1" |
         grep -o '"[^"]*"\|[0-9]*' | sort | cksum
 }
 carry away again.json
-[ "$(same away.json)" = "$(same again.json)" ] || fails "the file is another"
-for wrong in 's/tenon.thread\/1/tenon.thread\/2/|another `format`' 's/"head":[0-9]*/"head":7/|not as many' \
-    's/"status":"interrupted"/"status":"odd"/|`record.status` is none' 's/"plan":\["a"\]/"plan":[1]/|a `plan` has something else' \
-    's/"delta":{"n"/"delta":{"n":{"keep":9,"add":[]},"m"/|changes what is not there' 's/"n":10/"n":11/|has been altered' \
-    's/"updated_at":"20/"updated_at":"xx/|no times' 's/"journal":{/"journals":{/|journal' 's/"step":0/"step":-1/|no `step`' \
-    's/"-\//"\\u0000\//|without NUL' 's/"interrupts":\[/"interrupts":[1,/|{id, node, payload}' 's/"record":/"recrd":/|no `record`'; do
+[ "$(same away.json)" = "$(same again.json)" ] || fails "the second export differs from the first"
+for wrong in 's/tenon.thread\/1/tenon.thread\/2/|`format` is missing or unknown' 's/"head":[0-9]*/"head":7/|does not match `record.head`' \
+    's/"status":"interrupted"/"status":"odd"/|`record.status` is missing or unknown' 's/"plan":\["a"\]/"plan":[1]/|a `plan` has a malformed item' \
+    's/"delta":{"n"/"delta":{"n":{"keep":9,"add":[]},"m"/|cannot be applied' 's/"n":10/"n":11/|does not match its hash' \
+    's/"updated_at":"20/"updated_at":"xx/|no valid times' 's/"journal":{/"journals":{/|journal, expected records by key; it is missing' 's/"step":0/"step":-1/|lacks `step`' \
+    's/"-\//"\\u0000\//|without NUL' 's/"interrupts":\[/"interrupts":[1,/|{id, node, payload}' 's/"record":/"recrd":/|`record` is missing'; do
     sed "${wrong%%|*}" away.json >wrong.json
-    cmp -s away.json wrong.json && fails "nothing was changed by $wrong"
+    cmp -s away.json wrong.json && fails "the edit $wrong changed nothing"
     run tenon thread import wrong.json wrong
-    expect_code 1 && once "${wrong#*|}" && expect_in err "this is no exported thread"
+    expect_code 1 && once "${wrong#*|}" && expect_in err "the exported thread is malformed"
 done
 run tenon thread show wrong
 expect_code 1
 for wrong in 1 '[]' '{"format":"tenon.thread/1"}'; do
     run bash -c 'echo "$1" | "$TENON" thread import - wrong' - "$wrong"
-    expect_code 1 && expect_in err "this is no exported thread"
+    expect_code 1 && expect_in err "the exported thread is malformed"
 done
-# More than a batch takes.
+# The import writes more than one batch.
 awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%s\"-/0000000001/%d/1/x\":{\"done\":%d}", i ? "," : "", i, i }' >entries
 awk '{ getline entries <"entries"; sub(/"journal":\{/, "&" entries ","); print }' away.json | sed 's/,}/}/' >large.json
 ok tenon thread import large.json large
 is large interrupted '{"n":4,"log":[]}'
 carry large large2.json
-[ "$(same large.json)" = "$(same large2.json)" ] || fails "all of it is there"
+[ "$(same large.json)" = "$(same large2.json)" ] || fails "the export of the imported large thread differs"
 ok tenon thread import large.json large --replace
 ok tenon thread delete large
 run tenon thread export large
 expect_code 1
 
-# ---- What is given up is not taken up again: calls of its tasks gave what they gave to another input ----
+# ---- A replaced run is not resumed: results of its calls belong to another input ----
 cat >agent.yaml <<'YAML'
 version: "1.0"
 channels: [{name: t, type: append}]
@@ -159,7 +159,7 @@ waits tenon run agent.yaml $nodes --thread agent --replace
 waits tenon run agent.yaml $nodes --thread agent --resume
 ok tenon run agent.yaml $nodes --thread agent --resume --answer "$(id agent one)=yes"
 expect_out '{"t":["tallied 1","tallied 2","yes"]}'
-# Messages of an input that takes the place of another are others.
+# Messages of an input that replaces others are new messages.
 cat >chat.yaml <<'YAML'
 version: "1.0"
 channels: [{name: m, type: reduce, reducer: messages}, {name: log, type: append}]
@@ -171,9 +171,9 @@ waits tenon run chat.yaml $nodes --thread chat --input '{"m": [{"content": "2"}]
 ok tenon thread update chat chat.yaml $nodes --input '{"m": [{"content": "3"}]}'
 ok tenon thread update chat chat.yaml $nodes --input '{"m": [{"content": "4"}]}'
 waits tenon run chat.yaml $nodes --thread chat --input '{"m": [{"content": "5"}]}' --replace
-[ "$(tenon thread state chat | grep -o '"content":"[0-9]"' | tr -dc 0-9)" = 12345 ] || fails "each message is one of its own"
+[ "$(tenon thread state chat | grep -o '"content":"[0-9]"' | tr -dc 0-9)" = 12345 ] || fails "expected five separate messages"
 
-# ---- Taken over, and removed, while somebody runs it ----
+# ---- Taken over, and removed, during a run ----
 cat >slow.yaml <<'YAML'
 version: "1.0"
 channels: [{name: n, type: last_value, default: 0}]
@@ -189,24 +189,24 @@ ok tenon thread fork taken copy
 is copy stopped '{"n":1}'
 ok tenon thread update taken slow.yaml $nodes --set n=100
 first_code && expect_code 1
-grep -qF '[FENCED]' "$work/first.err" || fails "the first one's commits fail"
+grep -qF '[FENCED]' "$work/first.err" || fails "expected FENCED: the previous owner must not commit"
 is taken stopped '{"n":100}'
-# Made anew by somebody else: the old one does not write into it.
+# Removed and created again by another process: the old run does not write into it.
 background run slow.yaml --thread anew $nodes
 reaches anew 2
 ok tenon thread delete anew
 waits tenon run two.yaml $nodes --thread anew
 first_code && expect_code 1
-grep -qF '[FENCED]' "$work/first.err" || fails "the first one's commits fail"
+grep -qF '[FENCED]' "$work/first.err" || fails "expected FENCED: the previous owner must not commit"
 is anew interrupted '{"n":1,"log":[]}'
 
-# ---- Drained; killed, and the log is the one of a run that was not ----
+# ---- Drained; killed: the log is the same as that of an uninterrupted run ----
 background run slow.yaml --thread drained $nodes
 reaches drained 2
 kill -TERM "$first"
 first_code && expect_code 0
 is drained stopped '{"n":1}'
-[ "$(checkpoints drained)" = 3 ] || fails "the step under way has ended"
+[ "$(checkpoints drained)" = 3 ] || fails "expected 3 checkpoints: the current step is finished before the end"
 ok tenon run slow.yaml $nodes --thread drained --resume && expect_out '{"n":11}'
 background run slow.yaml --thread killed $nodes
 reaches killed 2
@@ -215,7 +215,7 @@ first_code && expect_code 137
 is killed running '{"n":1}'
 ok tenon run slow.yaml $nodes --thread killed --resume && expect_out '{"n":11}'
 changes() { tenon thread export "$1" | grep -o '"checkpoints":.*"journal"' | sed 's/"now":[0-9]*//g; s/"run_id":"[^"]*","thread_id":"[^"]*"//g'; }
-[ "$(changes killed)" = "$(changes drained)" ] || fails "the log is another"
+[ "$(changes killed)" = "$(changes drained)" ] || fails "the changes of the killed and the drained run differ"
 
 # ---- Ids ----
 for name in a/b a%2Fb 'a b' ä a0 a; do waits tenon run two.yaml $nodes --thread "$name"; done
@@ -224,20 +224,20 @@ for name in a/b a%2Fb 'a b' ä a0; do is "$name" interrupted '{"n":1,"log":[]}';
 ok tenon thread delete a/b ä
 for name in a%2Fb 'a b' a0; do is "$name" interrupted '{"n":1,"log":[]}'; done
 
-# ---- Old ones, and those that wait for too long ----
+# ---- Old threads, and interrupts that expire ----
 for name in k1 k2 k3; do ok tenon run brief.yaml $nodes --thread "$name"; done
 carry k1 k1.json
 sed 's/"updated_at":"20[0-9]*/"updated_at":"2020/' k1.json >old.json
 ok tenon thread import old.json k0
-ok tenon thread list --older-than 300 --json && expect_in out '"thread_id":"k0"' && [ "$(wc -l <"$work/out")" = 1 ] || fails "one is old"
-ok tenon thread list --newer-than 300 && expect_in out k3 && expect_not_in out k0
-ok tenon thread gc --keep 100 --dry-run && expect_out "would remove 0 threads, and 0 descriptions of graphs"
+ok tenon thread list --older-than 300 --json && expect_in out '"thread_id":"k0"' && [ "$(wc -l <"$work/out")" = 1 ] || fails "expected only k0"
+ok tenon thread list --newer-than 300 && expect_in out "k3        " && expect_not_in out k0
+ok tenon thread gc --keep 100 --dry-run && expect_out "would remove 0 threads and 0 saved graph descriptions"
 left=$(tenon thread list --json --status done --limit 1000 | wc -l)
-ok tenon thread gc --older-than 300 --keep 1 --dry-run && expect_in out "would remove 1 thread,"
-ok tenon thread gc --older-than 300 --keep 1 && expect_in out "removed 1 thread,"
+ok tenon thread gc --older-than 300 --keep 1 --dry-run && expect_in out "would remove 1 thread and"
+ok tenon thread gc --older-than 300 --keep 1 && expect_in out "removed 1 thread and"
 run tenon thread show k0
 expect_code 1
-[ "$(tenon thread list --json --status done --limit 1000 | wc -l)" = $((left - 1)) ] || fails "the others stay"
+[ "$(tenon thread list --json --status done --limit 1000 | wc -l)" = $((left - 1)) ] || fails "gc removed more threads than the old one"
 ok tenon thread gc --keep 1
 ok tenon thread show k3
 run tenon thread show k1
@@ -252,7 +252,7 @@ run tenon thread answer late "$(id late q)=1"
 expect_code 1 && once "[EXPIRED]"
 run tenon run two.yaml $nodes --thread late --resume --answer "$(id late q)=1"
 expect_code 1 && once "[EXPIRED]"
-ok tenon thread gc && expect_in out "removed 1 thread,"
+ok tenon thread gc && expect_in out "removed 1 thread and"
 run tenon thread show late
 expect_code 1
 ok tenon thread show a0

@@ -1,7 +1,7 @@
 /*
- * made.c - `test.made`: a node that makes its document, as node types that are graphs do, and runs it.
+ * made.c - `test.made`: a node that creates a document and runs it, as node types that are graphs do.
  *
- * `document` is bound by value under `name`; the inner graph is given `given`, and what it results in is written.
+ * `document` is bound by value under `name`. The nested run gets `given` as its input, and its result is written.
  */
 #include <tenon/easy.h>
 
@@ -19,7 +19,9 @@ static int32_t made_create(tn_value config, tn_binder *binder, void **self) {
     const tn_graph_draft_2 *graph =
         TN_EASY_FROM(const tn_graph_draft_2 *, tn_easy_interface(tn.host, TN_GRAPH_DRAFT_2, sizeof(tn_graph_draft_2)));
     struct made *made = tn.core->alloc(tn.host, sizeof(*made));
-    int32_t status = graph != NULL ? TN_OK : tn.task->refuse(binder, "INTERFACE_MISSING", "there is no graph draft.2");
+    int32_t status = graph != NULL
+                         ? TN_OK
+                         : tn.task->refuse(binder, "INTERFACE_MISSING", "the interface tenon.graph draft.2 is missing");
     if (made == NULL) return TN_NO_MEMORY;
     made->given = tn.value->get(config, "given");
     if (status == TN_OK)

@@ -1,6 +1,5 @@
 /*
- * nodes.c - the node types that engine tests run: a plugin like any other, with nodes that do one thing each and can be
- * made to misbehave in one way each.
+ * nodes.c - the node types of the engine tests: each does one thing, and can be made to misbehave in one way.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@ TN_NODE(add, "test.add", "Writes a channel's number plus n.", TN_PURE, (READ, in
     int64_t number = 0;
     int32_t status = tn.value->as_int(value, &number);
     tn_release(value);
-    if (status != TN_OK) return tn_fail(task, "TYPE", "the number to add to is no integer");
+    if (status != TN_OK) return tn_fail(task, "TYPE", "the number to add to is not an integer");
     tn_write_int(task, config->out, number + config->n);
     return tn_done(task);
 }
@@ -56,7 +55,7 @@ TN_NODE(output, "test.output", "Completes with a value, whatever it is.", TN_PUR
     return tn_done_value(task, config->value);
 }
 
-/* Counts its own calls, over all runs of the process. */
+/* Counts its calls in all runs of the process. */
 TN_NODE(count, "test.count", "Writes how often it has been called.", TN_PURE, (READ, in, "a channel it depends on"),
         (WRITE, out, "the channel")) {
     static int64_t calls;
@@ -77,7 +76,7 @@ static int32_t flake(tn_task task, uint32_t out, int64_t succeeds_at, int32_t re
         if (after_ms > 0) tn_put_int(builder, "retry_after_ms", after_ms);
         tn.value->end(builder);
         tn_value more = tn.value->finish(builder);
-        tn.task->fail(task, code, "failing, as it was told to", more);
+        tn.task->fail(task, code, "failing as configured", more);
         tn_release(more);
         return TN_FAILED;
     }
@@ -111,7 +110,7 @@ TN_NODE(ask, "test.ask", "Asks for an answer, and writes it.", TN_PURE, (WRITE, 
     return tn_done(task);
 }
 
-/* Counts its own calls, over all runs of the process. */
+/* Counts its calls in all runs of the process. */
 TN_TOOL(tally, "test.tally", "Says how often it has been called.", TN_EFFECTS("destructive"),
         (INT_OR, unused, 0, "nothing")) {
     static int calls;
@@ -121,7 +120,7 @@ TN_TOOL(tally, "test.tally", "Says how often it has been called.", TN_EFFECTS("d
     return tn_done_text(task, text);
 }
 
-/* A tool that is not called again, as it would be, with what it said before; it gets the answer to what it asked. */
+/* A tool that asks first. It is called again only with the answer. */
 static int32_t approve_start(void *self, tn_task task, tn_value input) {
     (void)self;
     tn_value answer = tn.value->get(input, "answer");
@@ -136,7 +135,7 @@ TN_NOTE("{\"component\": {\"kind\": \"tool\", \"id\": \"test.approve\", \"title\
         "\"effects\": [\"destructive\"], \"input\": {\"type\": \"object\"}}}")
 TN_COMPONENT(approve, "test.approve", NULL, approve_start, NULL, NULL, NULL)
 
-/* Calls test.tally twice, and then test.approve; writes what each of them gave. */
+/* Calls test.tally twice, then test.approve, and writes what each returned. */
 struct agent {
     uint32_t out, tally, approve;
 };
@@ -255,7 +254,7 @@ TN_NODE(context, "test.context", "Writes its task's context.", TN_PURE, (WRITE, 
     return tn_done(task);
 }
 
-/* ---- Reducers: {current, writes} comes in, the channel's new value goes out ---- */
+/* ---- Reducers: from {current, writes} to the new value of the channel ---- */
 
 TN_NOTE(
     "{\"component\": {\"kind\": \"reducer\", \"id\": \"test.longest\", \"title\": \"Keeps the longest text\", "
@@ -294,13 +293,13 @@ static int32_t slow_reducer_start(void *self, tn_task task, tn_value input) {
 TN_COMPONENT(longest, "test.longest", reducer_create, longest_start, NULL, NULL, NULL)
 TN_COMPONENT(slow_reducer, "test.slow_reducer", reducer_create, slow_reducer_start, NULL, NULL, NULL)
 
-/* ---- Completion in any order, from another thread: what the determinism test shuffles ---- */
+/* ---- Completion in random order, from another thread, for the determinism test ---- */
 
 struct pending {
     tn_task task;
     uint32_t channel;
     tn_value value;
-    const char *fail; /* a code: it fails */
+    const char *fail; /* an error code, or NULL to complete */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -317,7 +316,7 @@ static unsigned next_random(void) {
     return shuffle;
 }
 
-/* Takes one at random; before that it gives others the time to come, a random number of times. */
+/* Completes a random one of the pending tasks, after a short random delay in which more may arrive. */
 static void *complete_pending(void *unused) {
     (void)unused;
     for (;;) {
@@ -338,7 +337,7 @@ static void *complete_pending(void *unused) {
             tn.task->write(taken.task, taken.channel, taken.value);
             tn.task->complete(taken.task, NULL);
         } else {
-            tn.task->fail(taken.task, taken.fail, "failing, as it was told to", NULL);
+            tn.task->fail(taken.task, taken.fail, "failing as configured", NULL);
         }
         tn_release(taken.value);
     }

@@ -1,9 +1,10 @@
 /*
- * tools.c - tools of every temper, and a node that uses them as an agent does: all calls of one message at once.
+ * tools.c - tools that behave and misbehave in different ways, and a node that makes all calls of a message at once.
  *
- * `test.calls` binds a set of tools and makes the calls of its configuration; what came of them it writes in their
- * order: {name, result} or {name, error, message}. Where one waits for an answer, or is fatal, its task ends with that.
- * `test.calls_wait` is the same on a worker, one call after the other; `test.tools` writes what the set describes.
+ * `test.calls` binds a set of tools and makes the calls of its configuration. It writes their results in order: {name,
+ * result} or {name, error, message}. If one waits for an answer or fails fatally, its task ends in the same way.
+ * `test.calls_wait` does the same on a worker, one call after the other. `test.tools` writes the description of the
+ * set.
  */
 #include <stdlib.h>
 #include <tenon/easy.h>
@@ -27,7 +28,7 @@ static int32_t t_add_start(void *self, tn_task task, tn_value input) {
 }
 TN_COMPONENT(t_add, "t.add", NULL, t_add_start, NULL, NULL, NULL)
 
-/* How often any of the counting tools was really called, over all of the process. */
+/* The calls of all counting tools in this process. */
 static int64_t made;
 
 TN_TOOL(t_count, "t.count", "Counts.", TN_EFFECTS("state.count"), (INT_OR, unused, 0, "nothing")) {
@@ -51,7 +52,7 @@ TN_TOOL(t_fail, "t.fail", "Fails.", TN_PURE, (BOOL_OR, fatal, 0, "is it not for 
     return TN_OK;
 }
 
-TN_TOOL(t_huge, "t.huge", "Gives 20 million bytes.", TN_PURE, (INT_OR, bytes, 20000000, "how many")) {
+TN_TOOL(t_huge, "t.huge", "Returns 20 million bytes.", TN_PURE, (INT_OR, bytes, 20000000, "how many")) {
     char *text = malloc((size_t)args->bytes);
     if (text == NULL) return TN_NO_MEMORY;
     memset(text, 'x', (size_t)args->bytes);
@@ -64,7 +65,7 @@ TN_TOOL_BLOCKING(t_block, "t.block", "Adds one, on a worker.", TN_PURE, (INT, n,
     return tn_done_int(task, args->n + 1);
 }
 
-/* What it declares is not what it gives; and what it does it does not declare. */
+/* Its result does not fit the schema that it declares. t.silent declares no effects at all. */
 TN_NOTE("{\"component\": {\"kind\": \"tool\", \"id\": \"t.wrong\", \"title\": \"Lies.\", \"style\": \"async\", "
         "\"effects\": [], \"input\": {\"type\": \"object\"}, \"output\": {\"type\": \"object\", "
         "\"required\": [\"sum\"]}}}")
@@ -78,7 +79,7 @@ TN_NOTE("{\"component\": {\"kind\": \"tool\", \"id\": \"t.silent\", \"title\": \
         "\"style\": \"async\", \"input\": {\"type\": \"object\"}}}")
 TN_COMPONENT(t_silent, "t.silent", NULL, wrong_start, NULL, NULL, NULL)
 
-/* Asks by itself. */
+/* Interrupts its task with a question. */
 TN_NOTE("{\"component\": {\"kind\": \"tool\", \"id\": \"t.ask\", \"title\": \"Asks.\", \"style\": \"async\", "
         "\"effects\": [\"destructive\"], \"input\": {\"type\": \"object\"}}}")
 static int32_t t_ask_start(void *self, tn_task task, tn_value input) {
@@ -92,7 +93,7 @@ static int32_t t_ask_start(void *self, tn_task task, tn_value input) {
 }
 TN_COMPONENT(t_ask, "t.ask", NULL, t_ask_start, NULL, NULL, NULL)
 
-/* Ends after a time; `deaf` does not even hear that it should. How many of them there are at once, at most, is told. */
+/* Ends after a delay; `deaf` ignores cancelling. Counts how many calls are open at once. */
 struct slow {
     tn_task task;
     uint64_t timer;
@@ -137,9 +138,10 @@ static void slow_cancel(void *self, tn_task task) {
     slow_end(it, 1);
 }
 
-TN_NOTE("{\"component\": {\"kind\": \"tool\", \"id\": \"t.slow\", \"title\": \"Takes a time; for ever by default.\", "
-        "\"style\": \"async\", \"effects\": [], \"input\": {\"type\": \"object\", \"properties\": {\"ms\": "
-        "{\"type\": \"integer\"}}}}}")
+TN_NOTE(
+    "{\"component\": {\"kind\": \"tool\", \"id\": \"t.slow\", \"title\": \"Takes some time; never ends by default.\", "
+    "\"style\": \"async\", \"effects\": [], \"input\": {\"type\": \"object\", \"properties\": {\"ms\": "
+    "{\"type\": \"integer\"}}}}}")
 TN_COMPONENT(t_slow, "t.slow", NULL, slow_start, slow_cancel, NULL, NULL)
 
 static int32_t deaf_start(void *self, tn_task task, tn_value input) {
@@ -304,7 +306,7 @@ TN_COMPONENT(calls_wait, "test.calls_wait", calls_create, wait_start, NULL, NULL
 TN_COMPONENT(tools, "test.tools", calls_create, tools_start, NULL, NULL, free)
 TN_COMPONENT(tools_wait, "test.tools_wait", calls_create, tools_start, NULL, NULL, free)
 
-/* One tool, bound by its name. */
+/* Calls one tool that it binds by name. */
 struct bound {
     uint32_t callee, out;
     tn_value input;

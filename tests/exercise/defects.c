@@ -1,6 +1,6 @@
 /*
- * defects.c - a plugin with one defect, which DEFECT names, for tests/e2e/exercise.sh: each stands for a finding of
- * `tenon plugin check`, and without one there is nothing to find. 0 has none.
+ * defects.c - a plugin with the defect that DEFECT names, for tests/e2e/exercise.sh. Each defect leads to one finding
+ * of `tenon plugin check`; NONE has no findings.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,40 +8,40 @@
 #include <tenon/easy.h>
 #include <time.h>
 
-#define NONE            0
-#define DIES            1  /* of a configuration that its schema allows */
-#define KEEPS_VALUES    2  /* each run leaves one */
-#define KEEPS_MEMORY    3  /* each instance leaves some */
-#define UNCHECKED       4  /* does not look whether there was memory */
-#define KEEPS_ON_FAIL   5  /* leaves memory where a later allocation fails */
-#define DEAF            6  /* works on when it is cancelled */
-#define HANGS           7  /* for ever */
-#define PRINTS          8  /* while it runs */
-#define IMPURE          9  /* counts its runs */
-#define NOT_THREAD_SAFE 10 /* shares what each run needs for itself */
-#define DIFFERS         11 /* leans on the host's environment */
-#define REFUSES         12 /* whatever its schema allows */
-#define BAD_EXAMPLE     13 /* an example that its schema does not allow */
-#define REFUSED_EXAMPLE 14 /* an example that create does not take */
-#define WRONG_EXAMPLE   15 /* an example with another output */
-#define ENDS_TWICE      16
-#define DIES_OF_MUTANT  17 /* of a configuration that its schema does not allow */
-#define EXITS           18
-#define KEEPS_INSTANCE  19 /* each instance leaves a value */
-#define DIES_LATER      20 /* in destroy, after it was cancelled */
-#define MISSPELT        21 /* an effect that nobody knows */
+#define NONE               0
+#define CRASHES            1  /* on a configuration that its schema allows */
+#define LEAKS_VALUES       2  /* each run leaks one value */
+#define LEAKS_MEMORY       3  /* each instance leaks memory */
+#define UNCHECKED_ALLOC    4  /* does not check for a failed allocation */
+#define LEAKS_ON_FAILURE   5  /* leaks memory if a later allocation fails */
+#define IGNORES_CANCEL     6  /* ignores a cancel */
+#define HANGS              7  /* never returns */
+#define PRINTS             8  /* writes to standard output while it runs */
+#define IMPURE             9  /* returns the number of its runs */
+#define NOT_THREAD_SAFE    10 /* runs share a buffer */
+#define DIFFERS            11 /* depends on the host's environment */
+#define REFUSES            12 /* everything that its schema allows */
+#define BAD_EXAMPLE        13 /* an example that its schema does not allow */
+#define REFUSED_EXAMPLE    14 /* an example that create refuses */
+#define WRONG_EXAMPLE      15 /* an example with another output */
+#define ENDS_TWICE         16
+#define CRASHES_ON_INVALID 17 /* on a configuration that its schema does not allow */
+#define EXITS              18
+#define LEAKS_IN_INSTANCE  19 /* each instance leaks a value */
+#define CRASHES_IN_DESTROY 20 /* in destroy, after a cancel */
+#define UNKNOWN_EFFECT     21 /* an unknown effect */
 
 TN_PLUGIN("test.defects", "1.0.0", "Has one defect")
 TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
 
-#if DEFECT == NOT_THREAD_SAFE || DEFECT == DEAF
+#if DEFECT == NOT_THREAD_SAFE || DEFECT == IGNORES_CANCEL
 #define STYLE "blocking"
 #else
 #define STYLE "async"
 #endif
-#if DEFECT == MISSPELT
+#if DEFECT == UNKNOWN_EFFECT
 #define EFFECTS "[\"fs.raed:/tmp\"]"
-#elif defined(ONLY_RANDOM) /* which is no defect, and hides none */
+#elif defined(ONLY_RANDOM) /* not a defect, and hides no other one */
 #define EFFECTS "[\"random\"]"
 #else
 #define EFFECTS "[]"
@@ -82,30 +82,30 @@ static void counter_free(struct counter *counter) {
 
 static int32_t create(tn_value config, tn_binder *binder, void **self) {
     const char *what = tn_get_text(config, "what", NULL), *kind;
-#if DEFECT == DIES_OF_MUTANT
+#if DEFECT == CRASHES_ON_INVALID
     if (!what) abort();
 #endif
     if (!what) return tn.task->refuse(binder, "INVALID", "`what` is missing");
     kind = tn_get_text(tn.value->get(config, "more"), "kind", "a");
-#if DEFECT == DIES
+#if DEFECT == CRASHES
     if (strchr(what, ' ')) abort();
 #elif DEFECT == REFUSES
     return tn.task->refuse(binder, "INVALID", "no");
 #elif DEFECT == REFUSED_EXAMPLE
     if (strcmp(what, "refuse me") == 0) return tn.task->refuse(binder, "INVALID", "no");
-#elif DEFECT == KEEPS_INSTANCE
+#elif DEFECT == LEAKS_IN_INSTANCE
     (void)tn_text("kept");
 #elif DEFECT == EXITS
     exit(3);
 #endif
     struct counter *counter = tn.core->alloc(tn.host, sizeof *counter);
-#if DEFECT != UNCHECKED
+#if DEFECT != UNCHECKED_ALLOC
     if (!counter) return TN_NO_MEMORY;
 #endif
     memset(counter, 0, sizeof *counter);
     counter->length = strlen(what) + (*kind == 'a' ? 0 : 0);
     counter->memory = tn.core->alloc(tn.host, 16);
-#if DEFECT == KEEPS_ON_FAIL
+#if DEFECT == LEAKS_ON_FAILURE
     if (!counter->memory) return TN_NO_MEMORY;
 #endif
     if (!counter->memory) {
@@ -141,9 +141,9 @@ static int32_t start(void *self, tn_task task, tn_value input) {
     struct counter *counter = self;
     (void)input, (void)shared, (void)wait_ms;
     counter->runs++;
-#if DEFECT == KEEPS_VALUES
+#if DEFECT == LEAKS_VALUES
     (void)tn_text("never released");
-#elif DEFECT == DEAF
+#elif DEFECT == IGNORES_CANCEL
     wait_ms(3000);
 #elif DEFECT == HANGS
     for (;;) wait_ms(1000);
@@ -158,7 +158,7 @@ static int32_t start(void *self, tn_task task, tn_value input) {
     return finish(task, others);
 #elif DEFECT == DIFFERS
     return finish(task, getenv("TENON_TEST_DIFFERS") ? 1 : 2);
-#elif DEFECT == DIES_LATER
+#elif DEFECT == CRASHES_IN_DESTROY
     return TN_OK; /* ends when it is cancelled */
 #endif
     return finish(task, (int64_t)counter->length);
@@ -170,10 +170,10 @@ static void cancel(void *self, tn_task task) {
 }
 
 static void destroy(void *self) {
-#if DEFECT == KEEPS_MEMORY
+#if DEFECT == LEAKS_MEMORY
     tn.core->release(tn.host, ((struct counter *)self)->memory);
     return;
-#elif DEFECT == DIES_LATER
+#elif DEFECT == CRASHES_IN_DESTROY
     if (((struct counter *)self)->cancelled) abort();
 #endif
     counter_free(self);

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* It has no header: whoever calls it has a description. */
+/* There is no header: the functions are called from a description. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 #define ECHO(name, type)                                                                                               \

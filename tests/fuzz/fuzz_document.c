@@ -1,14 +1,14 @@
 /*
- * fuzz_document.c - a hostile document, read and checked with a few components, and itself as the only other file.
+ * fuzz_document.c - checks a malformed document with a few components; its only other file is itself.
  *
- * Besides not crashing: every diagnostic lies within its source and can be printed, every fix can be applied, and a
- * document without errors has an identity and configs.
+ * Every diagnostic must lie within its source and be printable, and every fix must be applicable. A document without
+ * errors must have an identity and configurations.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
 #include "adl/document/document.h"
 #include "adl/document/hash.h"
-#include "adl/text/source.h"
+#include "adl/source/source.h"
 #include "tests/unit/fake_catalog.h"
 
 #define INPUT_MAX (64u * 1024u)
@@ -73,6 +73,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     read_as(&fake, "fuzz.yaml", data, size);
     read_as(&fake, "fuzz.json", data, size);
-    fake_catalog_forget_files(&fake);
+    fake_catalog_clear_files(&fake);
     return 0;
 }

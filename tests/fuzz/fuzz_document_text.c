@@ -1,11 +1,11 @@
 /*
- * fuzz_document_text.c - any bytes as YAML and as JSON: no fault, spans inside the text, and diagnostics that print.
+ * fuzz_document_text.c - reads any bytes as YAML and as JSON: no crash, spans inside the text, printable diagnostics.
  *
- * A tree that is not whole has an error reported; JSON that is read without errors is what json_read reads.
+ * An incomplete tree must have an error. JSON that is read without errors must be what json_read reads.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
-#include "adl/text/tree.h"
+#include "adl/tree/tree.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include <stdint.h>
@@ -35,7 +35,7 @@ static void check_json(const struct tree *tree, const char *text, size_t size) {
     tn_value expected = NULL, got = tree_to_value(tree_root(tree));
     if (size < 3 || text[0] != '\xef') { /* a byte order mark is allowed in documents only */
         int32_t status = json_read(text, size, &limits, &expected, NULL);
-        /* {"$bytes": …} is an object in a tree, and its text may be no base64. */
+        /* {"$bytes": …} is an object in a tree, and its text may not be base64. */
         char *written = json_text(got, JSON_COMPACT);
         bool bytes = strstr(written, "\"$bytes\"") != NULL;
         mem_free(written);

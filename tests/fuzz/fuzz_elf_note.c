@@ -1,8 +1,8 @@
 /*
- * fuzz_elf_note.c - any bytes as a shared object: a status, never a read outside of them, and whatever was found lies
- * in bounds.
+ * fuzz_elf_note.c - reads any bytes as a shared object: returns a status, reads nothing outside, and finds only notes
+ * inside the bounds.
  */
-#include "host/plugin/elf_note.h"
+#include "host/plugin/registry/elf_note.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * fuzz_expr.c - expressions of any bytes, checked and unchecked, evaluated over a small state.
+ * fuzz_expr.c - compiles any bytes as an expression, checked and unchecked, and evaluates it over a small state.
  *
- * The first byte chooses the scope. What compiles must evaluate to a value or an error within its limits, the same
- * twice over, and leave nothing behind; every use and token must lie within the text.
+ * The first byte selects the scope. An expression that compiles must evaluate to a value or an error within its limits,
+ * twice to the same result, without a leak. Every use and token must lie within the text.
  */
 #include "adl/expr/expr.h"
 #include "adl/value/json.h"

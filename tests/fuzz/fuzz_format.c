@@ -1,12 +1,12 @@
 /*
- * fuzz_format.c - what formats reads as the same tree and is final; what reads without errors formats.
+ * fuzz_format.c - a formatted text reads as the same tree, and formatting it again does not change it; every text that
+ * reads without errors can be formatted.
  *
- * format_source refuses what it cannot prove (ADL-E016). For JSON that never happens; for YAML it is a fault as well,
- * so this ends the process where it does.
+ * format_source refuses what it cannot prove (ADL-E016). That must not happen, so it ends the process.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/format/format.h"
-#include "adl/text/tree.h"
+#include "adl/tree/tree.h"
 #include "adl/value/memory.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void require(bool truth) {
     if (!truth) abort();
 }
 
-/* The formatted text, or NULL where there were errors. */
+/* Returns the formatted text, or NULL if there were errors. */
 static char *format(const char *name, const char *text, size_t size, size_t *length) {
     struct source *source = source_new(name, text, size);
     struct diagnostics *found = diagnostics_new();

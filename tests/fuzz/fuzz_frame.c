@@ -1,12 +1,12 @@
 /*
- * fuzz_frame.c - the component protocol's framing: any bytes, cut anywhere, give the same messages, or the same end.
+ * fuzz_frame.c - the framing of the component protocol: any bytes, cut anywhere, decode to the same messages or error.
  *
- * The first byte chooses where the rest is cut. What was read is written, and must be read again as it was.
+ * The first byte selects where the rest is cut. Decoded messages are encoded again, and must decode to the same.
  */
 #include <assert.h>
 
 #include "adl/value/memory.h"
-#include "host/isolate/frame.h"
+#include "host/plugin/isolate/frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,8 +1,7 @@
 /*
- * fuzz_json.c - JSON of any bytes: what is read must come back from each style as it was, and nothing may be left
- * behind.
+ * fuzz_json.c - reads any bytes as JSON: a value that is read must survive each style of writing, without a leak.
  *
- * The first byte chooses the bound on depth. A refusal must have a span within the text and a message that is UTF-8.
+ * The first byte selects the bound on depth. An error must have a span within the text and a message in UTF-8.
  */
 #include <assert.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
- * fuzz_manifest.c - any bytes as the notes of a plugin, a NUL between them: refused with the file's name, or merged to
- * what the checks accept, in any order of the notes.
+ * fuzz_manifest.c - reads any bytes as the notes of a plugin, separated by NUL: they are refused with the name of the
+ * file, or merged to a valid manifest, in any order of the notes.
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/plugin/manifest.h"
+#include "host/plugin/registry/manifest.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tn_value manifest = NULL, other = NULL;
     int32_t status = manifest_merge("x.so", notes, count, &manifest, &error);
     int32_t reversed = manifest_merge("x.so", backwards, count, &other, NULL);
-    require((status == TN_OK) == (reversed == TN_OK)); /* the linker's order means nothing */
+    require((status == TN_OK) == (reversed == TN_OK)); /* the linker's order must not matter */
     if (status == TN_OK) {
         require(manifest_check("x.so", manifest, NULL) == TN_OK);
         require(manifest_text(manifest_plugin(manifest), "id")[0] != 0);

@@ -1,15 +1,14 @@
 /*
- * fuzz_mcp.c - whatever an MCP server may say: lines, messages, definitions of tools, contents, questions.
+ * fuzz_mcp.c - everything that an MCP server can send: lines, messages, definitions of tools, contents, questions.
  *
- * The bytes come in two pieces, cut at what the first one says. Each line that is JSON is a message to a conversation
- * with two requests open; each value is taken for everything that a server's values are taken for, or those of whoever
- * takes part in an authorization; the whole for a header, an address and a query. Nothing may be left behind, and every
- * request ends exactly once.
+ * The bytes come in two pieces; the first byte selects the cut. Each line that is JSON is a message in a conversation
+ * with two open requests. Each value is used as every kind of value of a server and of an authorization server; the
+ * whole input as a header, an address and a query. Nothing may leak, and every request must end exactly once.
  */
-#include "plugins/mcp/buffer.h"
 #include "plugins/mcp/content.h"
 #include "plugins/mcp/elicit.h"
 #include "plugins/mcp/header.h"
+#include "plugins/mcp/lines.h"
 #include "plugins/mcp/oauth/address.h"
 #include "plugins/mcp/oauth/challenge.h"
 #include "plugins/mcp/oauth/client.h"
@@ -71,7 +70,7 @@ static void take_for_everything(tn_value value) {
     const char *reason;
     const struct tool_naming naming = {"s", "process.spawn", true, never_taken, NULL};
     tn_release(content_part(value));
-    tn_release(content_of(value));
+    tn_release(content_from_blocks(value));
     tn_release(content_resources(value));
     tn_release(content_messages(value));
     tn_release(sample_input(value, &reason));
@@ -81,7 +80,7 @@ static void take_for_everything(tn_value value) {
     tn_release(elicit_schema(value));
     tn_release(elicit_result(value, value));
     (void)elicit_same(value, value);
-    if (headers_check(value, why, sizeof why)) tn_release(headers_of(value, value));
+    if (header_check_schema(value, why, sizeof why)) tn_release(headers_from_arguments(value, value));
     struct tool *tool = tool_new(&naming, value, why, sizeof why);
     if (tool != NULL) assert(strncmp(tool->id, "s.", 2) == 0);
     tool_unref(tool);
@@ -93,20 +92,20 @@ static int64_t no_time(const tn_host *host) {
     return 1;
 }
 
-/* What somebody says who takes part in an authorization: as documents, and as answers. */
+/* Uses the value as a document and as an answer of an authorization server. */
 static void take_for_authorization(tn_value value) {
     char why[OAUTH_WHY_MAX];
     struct token_fault fault;
-    const struct token_ask ask = {.server = value, .key = value};
+    const struct token_params params = {.server = value, .key = value};
     struct fetched answer = {.status = 200, .json = value, .headers = value};
-    tn_value resource = metadata_resource(value, "https://a.example/mcp", false, why, sizeof why);
-    tn_value server = metadata_server(value, tn_get_text(value, "issuer", ""), true, true, why, sizeof why);
-    tn_value client = client_registered(value, value, "http://127.0.0.1/", why, sizeof why);
-    tn_value token = tn.value->kind(value) == TN_OBJECT ? token_read(&answer, &ask, &fault) : NULL;
-    if (token != NULL) tn_release(token_header(token, 1));
+    tn_value resource = metadata_read_resource(value, "https://a.example/mcp", false, why, sizeof why);
+    tn_value server = metadata_read_server(value, tn_get_text(value, "issuer", ""), true, true, why, sizeof why);
+    tn_value client = client_read_registration(value, value, "http://127.0.0.1/", why, sizeof why);
+    tn_value token = tn.value->kind(value) == TN_OBJECT ? token_read(&answer, &params, &fault) : NULL;
+    if (token != NULL) tn_release(token_make_header(token, 1));
     answer.status = 400;
-    if (tn.value->kind(value) == TN_OBJECT) assert(token_read(&answer, &ask, &fault) == NULL && *fault.why != '\0');
-    (void)token_nonce(&answer);
+    if (tn.value->kind(value) == TN_OBJECT) assert(token_read(&answer, &params, &fault) == NULL && *fault.why != '\0');
+    (void)token_read_nonce(&answer);
     tn_release(resource);
     tn_release(server);
     tn_release(client);
@@ -121,7 +120,7 @@ static void take_as_text(const char *bytes, size_t length) {
     memcpy(text, bytes, length);
     text[length] = '\0';
     tn_value challenge = challenge_read(text), scopes = scopes_join(text, text), query = address_query(text);
-    if (scopes != NULL) assert(scopes_have(tn_chars(scopes, NULL), tn_chars(scopes, NULL)));
+    if (scopes != NULL) assert(scopes_include(tn_chars(scopes, NULL), tn_chars(scopes, NULL)));
     if (address_read(text, &address)) {
         tn_value resource = address_resource(&address);
         assert(resource == NULL || address_covers(tn_chars(resource, NULL), text));
@@ -170,7 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     rpc_free(rpc);
     lines_free(&lines);
     take_as_text(text, length);
-    say(TN_LOG_INFO, "%.*s", (int)(length < 3000 ? length : 3000), text);
+    log_format(TN_LOG_INFO, "%.*s", (int)(length < 3000 ? length : 3000), text);
     assert(blocks == 0 && value_live_count() == live);
     return 0;
 }

@@ -1,10 +1,10 @@
 /*
- * fuzz_pack.c - any bytes as a pack: refused with its name, or read; and what was read is, written again, the same
+ * fuzz_pack.c - reads any bytes as a pack: it is refused with its name, or read, and then written again as the same
  * bytes.
  */
 #include "adl/value/memory.h"
-#include "host/pack/archive.h"
-#include "host/pack/pack.h"
+#include "host/plugin/pack/archive.h"
+#include "host/plugin/pack/pack.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@ static void require(bool truth) {
 static void put(FILE *file, const char *path, const char *text, size_t length) {
     struct archive_member member = {.size = length};
     snprintf(member.path, sizeof member.path, "%s", path);
-    archive_put_header(file, &member);
+    archive_write_header(file, &member);
     fwrite(text, 1, length, file);
-    archive_put_padding(file, length);
+    archive_write_padding(file, length);
 }
 
 static int32_t begin(void *user, const char *path, uint64_t size, bool program, struct error *error) {
@@ -30,7 +30,7 @@ static int32_t begin(void *user, const char *path, uint64_t size, bool program, 
     (void)error;
     require(pack_path_valid(path, strlen(path), &why) && size <= PACK_FILE_MAX);
     snprintf(member.path, sizeof member.path, "%s", path);
-    archive_put_header(user, &member);
+    archive_write_header(user, &member);
     return TN_OK;
 }
 
@@ -42,7 +42,7 @@ static int32_t add(void *user, const void *bytes, size_t length, struct error *e
 
 static int32_t end(void *user, struct error *error) {
     (void)error;
-    archive_put_padding(user, (uint64_t)ftello(user));
+    archive_write_padding(user, (uint64_t)ftello(user));
     return TN_OK;
 }
 
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         put(file, PACK_MANIFEST, text, length);
         if (signature) put(file, PACK_SIGNATURE, signature, signature_length);
         status = pack_read_files(pack, &(struct pack_sink){begin, add, end, file}, &error);
-        archive_put_end(file);
+        archive_write_end(file);
         require(fclose(file) == 0);
         if (status == TN_OK) require(copied == size && memcmp(copy, data, size) == 0);
         free(copy);

@@ -1,8 +1,9 @@
 /*
- * fuzz_saved.c - a run made of whatever a store, or an imported thread, says that it was: refused, or gone on with.
+ * fuzz_saved.c - restores a run from anything that a store or an imported thread can contain: it is refused, or
+ * resumed.
  *
- * The graph has a map edge, a join, a deferred node, an interrupt before a node and a handled failure. What is taken is
- * saved again, resumed and cancelled; nothing may be left behind.
+ * The graph has a map edge, a join, a deferred node, an interrupt before a node and a handled failure. A restored run
+ * is saved again, resumed and cancelled, without a leak.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -10,13 +11,13 @@
 
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
-#include "adl/text/source.h"
+#include "adl/source/source.h"
 #include "adl/value/json.h"
-#include "host/engine/graph.h"
-#include "host/engine/run.h"
-#include "host/host.h"
-#include "host/loop/loop.h"
-#include "host/thread/delta.h"
+#include "host/assembly/host.h"
+#include "host/base/loop.h"
+#include "host/data/thread/thread_delta.h"
+#include "host/engine/graph/graph.h"
+#include "host/engine/graph/run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,11 +47,11 @@ static void prepare(void) {
     static const char *const paths[] = {TENON_CORE_PLUGIN, NULL};
     host = host_new(&(struct host_options){.plugin_paths = paths, .no_config = true, .allow_drafts = true}, NULL);
     if (!host) abort();
-    loop_fake_clock(host->loop);
+    loop_fake_clock(host_loop(host));
     struct source *source = source_new("fuzz.yaml", document_text, strlen(document_text));
     struct diagnostics *found = diagnostics_new();
-    struct document *document = document_read(source, &host->catalog, found);
-    if (diagnostics_errors(found) || graph_build(host, document, 0, &graph, NULL) != TN_OK) abort();
+    struct document *document = document_read(source, host_catalog(host), found);
+    if (diagnostics_errors(found) || graph_build(host_engine(host), document, 0, NULL, &graph, NULL) != TN_OK) abort();
     document_unref(document);
     diagnostics_free(found);
     source_unref(source);
@@ -65,7 +66,8 @@ static bool is_over(void *user) { return *(const bool *)user; }
 
 static void go_on(struct run *run, bool *ended) {
     tn_value answers = value_object(), again = run_save(run);
-    if (run_resume(run, answers, ended, NULL) == TN_OK && !*ended && !loop_run(host->loop, is_over, ended)) abort();
+    if (run_resume(run, answers, ended, NULL) == TN_OK && !*ended && !loop_run(host_loop(host), is_over, ended))
+        abort();
     value_unref(again);
 }
 

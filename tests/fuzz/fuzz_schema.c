@@ -1,8 +1,8 @@
 /*
- * fuzz_schema.c - a schema and an instance, both hostile: JSON of the schema, a NUL, JSON of the instance.
+ * fuzz_schema.c - a malformed schema and a malformed instance: JSON of the schema, a NUL, JSON of the instance.
  *
- * Whatever compiles is asked everything the interface offers. Besides not crashing: both ways to validate agree, an
- * error comes with a message, and everything is given back.
+ * Every function of the interface is called with a schema that compiles. Both ways to validate must agree, an error
+ * must have a message, and nothing may leak.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ static void subschema(void *self, tn_value value) {
 static void use(const struct schema *schema, tn_value instance) {
     struct schema_errors errors = SCHEMA_ERRORS_INIT;
     int32_t verdict = schema_validate(schema, instance, NULL), status = schema_validate(schema, instance, &errors);
-    /* Looking for all errors is more work than looking for one, so only the other way round they may differ. */
+    /* Finding all errors takes more work than finding one, so one of the two may exceed the limit. */
     if (verdict != status && verdict != TN_LIMIT && status != TN_LIMIT) abort();
     if ((status != TN_OK) != (errors.count > 0)) abort();
     size_t sum = 0;

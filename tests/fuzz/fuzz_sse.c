@@ -1,16 +1,18 @@
 /*
- * fuzz_sse.c - event streams, lines and texts: any bytes, cut anywhere, give the same events and lines.
+ * fuzz_sse.c - event streams, lines and texts: any bytes, cut anywhere, produce the same events and lines.
  *
- * The first byte chooses where the rest is cut. What is found is never longer than what came, a text that was made
- * UTF-8 is not changed by making it so again.
+ * The first byte selects where the rest is cut. Results are never longer than the input. Repairing a text that was
+ * already made UTF-8 does not change it.
  */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Buffers as http_parse has them. */
+#define TN_UTIL_RESIZE  realloc
+#define TN_UTIL_RELEASE free
 #include "lines.h"
 #include "sse.h"
-#include "utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,7 +27,7 @@ static void see(struct seen *seen, const char *text, size_t length) {
     seen->bytes += length;
 }
 
-/* Memory of its own, so that reading past it shows. */
+/* Copies the piece to separate memory, so that a sanitizer detects reads past its end. */
 static char *piece_of(const uint8_t *data, size_t length) {
     char *piece = malloc(length);
     assert(piece);
@@ -41,10 +43,10 @@ static struct seen events_of(const uint8_t *data, size_t size, size_t part) {
         const char *at = piece;
         while (sse_next(&sse, &at, piece + length) == PARSE_FOUND) {
             seen.count++;
-            see(&seen, sse.event.data, sse.event.length);
-            see(&seen, sse.data.data, sse.data.length);
+            see(&seen, sse.event.bytes, sse.event.length);
+            see(&seen, sse.data.bytes, sse.data.length);
             size_t bytes = seen.bytes; /* an id stays: it may be seen more often than it came */
-            see(&seen, sse.id.data, sse.id.length);
+            see(&seen, sse.id.bytes, sse.id.length);
             seen.bytes = bytes;
             seen.hash = seen.hash * 31 + (uint64_t)sse.retry;
             assert(sse.retry >= -1 && sse.retry <= RETRY_MAX);
@@ -73,14 +75,14 @@ static struct seen lines_of(const uint8_t *data, size_t size, size_t part) {
 }
 
 static void check_text(const uint8_t *data, size_t size) {
-    struct bytes once = BYTES_INIT, twice = BYTES_INIT;
+    struct tn_text_buffer once = {0}, twice = {0};
     char *exact = piece_of(data, size);
-    assert(utf8_replace(exact, size, &once));
-    assert(utf8_replace(once.data, once.length, &twice));
-    assert(once.length == twice.length && (once.length == 0 || memcmp(once.data, twice.data, once.length) == 0));
+    assert(tn_text_append_lossy(&once, exact, size) == TN_OK);
+    assert(tn_text_append_lossy(&twice, once.bytes, once.length) == TN_OK);
+    assert(once.length == twice.length && (once.length == 0 || memcmp(once.bytes, twice.bytes, once.length) == 0));
     assert(once.length <= size * 3);
-    bytes_finish(&once);
-    bytes_finish(&twice);
+    tn_text_free(&once);
+    tn_text_free(&twice);
     free(exact);
 }
 

@@ -1,8 +1,8 @@
 /*
- * fuzz_template.c - templates of any bytes, rendered with names that are all there.
+ * fuzz_template.c - compiles any bytes as a template, and renders it with all names defined.
  *
- * The first byte chooses whether the scope is open. Rendering twice gives the same; holes lie within the text, in
- * order.
+ * The first byte selects whether the scope is open. Rendering twice produces the same text. Holes lie within the text,
+ * in order.
  */
 #include "adl/template/template.h"
 #include "adl/value/json.h"

@@ -1,6 +1,6 @@
 /* URLs and references to them: what is read is written, and read again, as the same. Lines: a base, and a reference. */
 #include "adl/value/memory.h"
-#include "host/http/url.h"
+#include "host/base/url.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

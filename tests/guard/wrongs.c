@@ -1,22 +1,22 @@
 /*
- * wrongs.c - a plugin that does what the contract forbids, a node for each, for tests/e2e/guard.sh.
+ * wrongs.c - a plugin that violates the contract in several ways, for tests/e2e/guard.sh.
  */
 #include <pthread.h>
 #include <string.h>
 #include <tenon/easy.h>
 #include <time.h>
 
-TN_PLUGIN("test.wrongs", "1.0.0", "Does what the contract forbids")
+TN_PLUGIN("test.wrongs", "1.0.0", "Violates the contract")
 
 static tn_value kept;
 
-static void *from_a_thread(void *argument) {
+static void *read_on_another_thread(void *argument) {
     tn_value value = tn.task->read(*(tn_task *)argument, 0);
     tn.value->release(value);
     return NULL;
 }
 
-static void work(double seconds) {
+static void use_cpu(double seconds) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     double end = (double)now.tv_sec + (double)now.tv_nsec / 1e9 + seconds;
@@ -34,15 +34,15 @@ TN_NODE(wrong, "test.wrong", "Does something wrong.", TN_PURE, (TEXT, what, "wha
     }
     if (strcmp(config->what, "thread") == 0) {
         pthread_t thread;
-        if (pthread_create(&thread, NULL, from_a_thread, &task) == 0) pthread_join(thread, NULL);
+        if (pthread_create(&thread, NULL, read_on_another_thread, &task) == 0) pthread_join(thread, NULL);
     }
-    if (strcmp(config->what, "hold") == 0) work(0.02);
+    if (strcmp(config->what, "hold") == 0) use_cpu(0.02);
     if (strcmp(config->what, "leak") == 0) {
         tn_value text = tn.value->make_text("this is never released", 22);
         tn.task->write(task, config->out, text);
     }
     if (strcmp(config->what, "late") == 0) {
-        if (kept) tn.value->count(kept); /* lent for the last call */
+        if (kept) tn.value->count(kept); /* it was borrowed for the previous call */
         kept = input;
     }
     return tn_done(task);

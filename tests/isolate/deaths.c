@@ -1,5 +1,5 @@
 /*
- * deaths.c - a plugin that ends in every way a plugin can end, for tests/e2e/deaths.sh.
+ * deaths.c - a plugin whose process ends in every possible way, for tests/e2e/deaths.sh.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <tenon/easy.h>
 #include <unistd.h>
 
-TN_PLUGIN("test.deaths", "1.0.0", "Ends in every way there is")
+TN_PLUGIN("test.deaths", "1.0.0", "Ends in every possible way")
 
 static volatile int *nowhere;
 
@@ -32,8 +32,8 @@ static void leak(void) {
     exit(4);
 }
 
-/* A process of its own group stays behind; a file says which. */
-static void leave_child(const char *file) {
+/* Starts a child that stays in the process group and never ends. Writes both process ids to a file. */
+static void start_lasting_child(const char *file) {
     pid_t child = fork();
     if (child == 0) {
         for (;;) pause();
@@ -44,7 +44,7 @@ static void leave_child(const char *file) {
     fclose(out);
 }
 
-/* More than a message holds. */
+/* Longer than a message may be. */
 static tn_value large_text(void) {
     size_t length = 65u << 20;
     char *text = malloc(length);
@@ -67,11 +67,11 @@ TN_NODE(end, "test.end", "Ends.", TN_EFFECTS("process.spawn", "fs.write:/tmp"), 
     if (strcmp(config->how, "leak") == 0) leak();
     if (strcmp(config->how, "spin") == 0)
         for (;;) nowhere = NULL;
-    if (strcmp(config->how, "garbage") == 0 && write(3, "this is no message\n\n\n", 21) < 0) abort();
+    if (strcmp(config->how, "garbage") == 0 && write(3, "this is garbage!!!\n\n\n", 21) < 0) abort();
     if (strcmp(config->how, "close") == 0) close(3);
-    if (strcmp(config->how, "fork") == 0) leave_child(config->file);
+    if (strcmp(config->how, "fork") == 0) start_lasting_child(config->file);
     if (strcmp(config->how, "orphan") == 0) {
-        leave_child(config->file);
+        start_lasting_child(config->file);
         _exit(5);
     }
     if (strcmp(config->how, "print") == 0) {
@@ -85,14 +85,14 @@ TN_NODE(end, "test.end", "Ends.", TN_EFFECTS("process.spawn", "fs.write:/tmp"), 
         tn_release(chunk);
     }
     if (strcmp(config->how, "wait") == 0) {
-        leave_child(config->file);
+        start_lasting_child(config->file);
         for (;;) pause();
     }
     return tn_done_written(task, tn_write_int(task, config->out, 1));
 }
 
-/* Without effects: it may be tried again. */
-TN_NODE(fall, "test.fall", "Falls over.", TN_PURE, (WRITE, out, "a channel")) {
+/* Without effects, so that the host may retry it. */
+TN_NODE(exits, "test.exits", "Exits.", TN_PURE, (WRITE, out, "a channel")) {
     (void)input, (void)config, (void)task;
     exit(3);
 }

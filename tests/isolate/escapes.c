@@ -1,8 +1,8 @@
 /*
- * escapes.c - a plugin that tries what a sandbox refuses, for tests/e2e/sandbox.sh, which builds it twice: with no
- * effects that open anything, and with those that do, GRANTED being "fs.write:" and a folder of the test's.
+ * escapes.c - a plugin that tries to do what a sandbox refuses. tests/e2e/sandbox.sh builds it twice: without effects
+ * that grant anything, and with such effects; then GRANTED is "fs.write:" and a folder of the test.
  *
- * What it writes to its channel is how the attempt ended: "done", or the errno's name.
+ * It writes the outcome of the attempt to its channel: "done", or the name of the errno.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -29,48 +29,51 @@
 #include <tenon/easy.h>
 #include <unistd.h>
 
-TN_PLUGIN("test.escapes", "1.0.0", "Tries to get out")
+TN_PLUGIN("test.escapes", "1.0.0", "Tries what a sandbox refuses")
 
 #ifdef GRANTED
-#define EFFECTS TN_EFFECTS("process.spawn", "net:raw", "fs.read:/etc/passwd", GRANTED, "secret:TOLD")
+#define EFFECTS TN_EFFECTS("process.spawn", "net:raw", "fs.read:/etc/passwd", GRANTED, "secret:DECLARED_SECRET")
 #else
 #define EFFECTS TN_EFFECTS("destructive", "state.task_create", "network.http:example.org")
 #endif
 
 extern char **environ;
 
-static bool loaded_a_socket; /* what a constructor could do: code that runs before the entry is called */
+static bool
+    socket_in_constructor_worked; /* the result of a constructor, which runs before the plugin's entry is called */
 
-__attribute__((constructor)) static void before(void) { loaded_a_socket = socket(AF_INET, SOCK_STREAM, 0) >= 0; }
+__attribute__((constructor)) static void before(void) {
+    socket_in_constructor_worked = socket(AF_INET, SOCK_STREAM, 0) >= 0;
+}
 
-/* Each gives a negative number and errno, or not. */
+/* Returns a negative number with errno if the attempt was refused. */
 typedef int attempt(const char *file);
 
 static int open_read(const char *file) { return open(file, O_RDONLY | O_CLOEXEC); }
 static int open_write(const char *file) { return open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600); }
 
-static int open_far(const char *file) {
+static int open_relative(const char *file) {
     char path[4096];
     int folder = open("/usr/lib", O_PATH | O_DIRECTORY);
     snprintf(path, sizeof path, "../..%s", file);
     return openat(folder, path, O_RDONLY);
 }
 
-static int list(const char *file) { return opendir(file) ? 0 : -1; }
-static int make(const char *file) { return mkdir(file, 0700); }
+static int list_folder(const char *file) { return opendir(file) ? 0 : -1; }
+static int make_folder(const char *file) { return mkdir(file, 0700); }
 static int remove_file(const char *file) { return unlink(file); }
-static int mode(const char *file) { return chmod(file, 0777); }
+static int change_mode(const char *file) { return chmod(file, 0777); }
 
-static int mode_of_open(const char *file) {
+static int change_mode_of_open(const char *file) {
     int opened = open(file, O_PATH);
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", opened);
     return opened < 0 ? -1 : chmod(path, 0777);
 }
 
-static int touch(const char *file) { return utimes(file, NULL); }
-static int cut(const char *file) { return truncate(file, 0); }
-static int link_to(const char *file) { return symlink("/etc/passwd", file); }
+static int change_times(const char *file) { return utimes(file, NULL); }
+static int truncate_file(const char *file) { return truncate(file, 0); }
+static int link_to_passwd(const char *file) { return symlink("/etc/passwd", file); }
 
 static int sock(const char *file) { return (void)file, socket(AF_INET, SOCK_STREAM, 0); }
 static int sock6(const char *file) { return (void)file, socket(AF_INET6, SOCK_DGRAM, 0); }
@@ -87,7 +90,7 @@ static int pair_datagram(const char *file) {
     return (void)file, socketpair(AF_UNIX, SOCK_DGRAM, 0, ends);
 }
 
-static int ring(const char *file) { return (void)file, (int)syscall(SYS_io_uring_setup, 1, NULL); }
+static int io_uring_setup(const char *file) { return (void)file, (int)syscall(SYS_io_uring_setup, 1, NULL); }
 
 static int fork_child(const char *file) {
     int status;
@@ -103,7 +106,7 @@ static int exec(const char *file) {
     return execve(file, arguments, environ);
 }
 
-/* The C library blocks all signals around this. */
+/* The C library blocks all signals during posix_spawn. */
 static int spawn(const char *file) {
     char *arguments[] = {(char *)(uintptr_t)file, NULL};
     pid_t child;
@@ -113,7 +116,7 @@ static int spawn(const char *file) {
     return -1;
 }
 
-/* What a child inherits, and cannot do either. */
+/* A child inherits the sandbox. */
 static int child_reads(const char *file) {
     int status;
     pid_t child = fork();
@@ -134,8 +137,8 @@ static int child_killed(const char *file) {
 }
 
 static int leave_group(const char *file) { return (void)file, setsid() < 0 && errno == EPERM ? setpgid(0, 0) : 0; }
-static int outlive(const char *file) { return (void)file, prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0); }
-static int trace(const char *file) { return (void)file, (int)ptrace(PTRACE_ATTACH, getppid(), NULL, NULL); }
+static int clear_death_signal(const char *file) { return (void)file, prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0); }
+static int trace_host(const char *file) { return (void)file, (int)ptrace(PTRACE_ATTACH, getppid(), NULL, NULL); }
 
 static int read_host(const char *file) {
     char byte;
@@ -166,10 +169,10 @@ static int signal_by_descriptor(const char *file) {
 
 static int new_user(const char *file) { return (void)file, unshare(CLONE_NEWUSER); }
 static int mount_one(const char *file) { return (int)syscall(SYS_mount, "none", file, "tmpfs", 0, NULL); }
-static int keys(const char *file) { return (void)file, (int)syscall(SYS_keyctl, 0, -3, 0); }
-static int watch_kernel(const char *file) { return (void)file, (int)syscall(SYS_bpf, 0, NULL, 0); }
-static int own_filter(const char *file) { return (void)file, (int)syscall(SYS_seccomp, 1, 8, NULL); }
-static int old_call(const char *file) {
+static int read_keys(const char *file) { return (void)file, (int)syscall(SYS_keyctl, 0, -3, 0); }
+static int load_bpf(const char *file) { return (void)file, (int)syscall(SYS_bpf, 0, NULL, 0); }
+static int add_filter(const char *file) { return (void)file, (int)syscall(SYS_seccomp, 1, 8, NULL); }
+static int call_32_bit(const char *file) {
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
     long result;
     __asm__ volatile("int $0x80" : "=a"(result) : "a"(20 /* getpid of 32-bit programs */) : "memory");
@@ -183,8 +186,8 @@ static int old_call(const char *file) {
     return -1;
 }
 
-/* Nobody here may answer what the kernel asks about us. */
-static int listener(const char *file) {
+/* The plugin must not have the descriptor that answers the notifications of the filter. */
+static int find_listener(const char *file) {
     char path[64], target[256];
     (void)file;
     for (int i = 0; i < 1024; i++) {
@@ -198,7 +201,7 @@ static int listener(const char *file) {
     return -1;
 }
 
-static int capable(const char *file) {
+static int find_capability(const char *file) {
     char line[256];
     unsigned long long held = 0, bits;
     FILE *status = fopen("/proc/self/status", "r");
@@ -218,7 +221,7 @@ static int allocate(const char *file) {
     return block == MAP_FAILED ? -1 : 0;
 }
 
-static int write_much(const char *file) {
+static int write_beyond_limit(const char *file) {
     int opened = open(file, O_WRONLY | O_CREAT, 0600);
     int result = opened < 0 ? -1 : (int)pwrite(opened, "", 1, 2ll << 30);
     int why = errno;
@@ -227,19 +230,19 @@ static int write_much(const char *file) {
     return result;
 }
 
-static int constructed(const char *file) {
+static int socket_in_constructor(const char *file) {
     (void)file;
     errno = EPERM;
-    return loaded_a_socket ? 0 : -1;
+    return socket_in_constructor_worked ? 0 : -1;
 }
 
-static int secret(const char *file) {
+static int read_secrets(const char *file) {
     (void)file;
     errno = ENOENT;
-    return getenv("TOLD") && !getenv("UNTOLD") && !getenv("HOME") ? 0 : -1;
+    return getenv("DECLARED_SECRET") && !getenv("OTHER_SECRET") && !getenv("HOME") ? 0 : -1;
 }
 
-static int zone(const char *file) {
+static int open_system_files(const char *file) {
     return open("/usr/share/zoneinfo/Europe/Berlin", O_RDONLY) < 0 || open("/dev/null", O_RDWR) < 0 ||
                    open("/proc/self/maps", O_RDONLY) < 0 || open("/dev/urandom", O_RDONLY) < 0
                ? -1
@@ -247,14 +250,14 @@ static int zone(const char *file) {
            0;
 }
 
-static int repeat(const char *file) {
+static int open_repeatedly(const char *file) {
     for (int i = 0; i < 500; i++)
         if (open(file, O_RDONLY) >= 0) return 0;
     return -1;
 }
 
-/* Asked to end, it does not; and it says who it is, and its child. */
-static int stay(const char *file) {
+/* Ignores all requests to end. Writes the process ids of itself and a child to the file. */
+static int ignore_signals(const char *file) {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
@@ -265,11 +268,11 @@ static int stay(const char *file) {
     for (;;) pause();
 }
 
-/* A path that changes while it is looked at. */
+/* A path that changes while it is checked. */
 static const char *changing;
-static char swapped[256]; /* static: the thread does not end */
+static char swapped[256]; /* static, because the thread never ends */
 
-static void *swap(void *unused) {
+static void *change_path(void *unused) {
     for (;;) {
         memcpy(swapped, "/dev/null\0\0\0", 12);
         memcpy(swapped, changing, strlen(changing) + 1);
@@ -277,10 +280,10 @@ static void *swap(void *unused) {
     return unused;
 }
 
-static int race(const char *file) {
+static int race_with_check(const char *file) {
     pthread_t thread;
     changing = strdup(file);
-    if (strlen(file) > 200 || pthread_create(&thread, NULL, swap, NULL) != 0) return 0;
+    if (strlen(file) > 200 || pthread_create(&thread, NULL, change_path, NULL) != 0) return 0;
     for (int i = 0; i < 3000; i++) {
         char byte, link[64], target[256] = "";
         int opened = open(swapped, O_RDONLY | O_CLOEXEC);
@@ -300,30 +303,30 @@ static const struct {
 } attempts[] = {
     {"open_read", open_read},
     {"open_write", open_write},
-    {"open_far", open_far},
-    {"list", list},
-    {"make", make},
+    {"open_relative", open_relative},
+    {"list_folder", list_folder},
+    {"make_folder", make_folder},
     {"remove_file", remove_file},
-    {"mode", mode},
-    {"mode_of_open", mode_of_open},
-    {"touch", touch},
-    {"cut", cut},
-    {"link_to", link_to},
+    {"change_mode", change_mode},
+    {"change_mode_of_open", change_mode_of_open},
+    {"change_times", change_times},
+    {"truncate_file", truncate_file},
+    {"link_to_passwd", link_to_passwd},
     {"sock", sock},
     {"sock6", sock6},
     {"sock_unix", sock_unix},
     {"sock_packet", sock_packet},
     {"pair", pair},
     {"pair_datagram", pair_datagram},
-    {"ring", ring},
+    {"io_uring_setup", io_uring_setup},
     {"fork_child", fork_child},
     {"exec", exec},
     {"spawn", spawn},
     {"child_reads", child_reads},
     {"child_killed", child_killed},
     {"leave_group", leave_group},
-    {"outlive", outlive},
-    {"trace", trace},
+    {"clear_death_signal", clear_death_signal},
+    {"trace_host", trace_host},
     {"read_host", read_host},
     {"open_host", open_host},
     {"kill_host", kill_host},
@@ -333,20 +336,20 @@ static const struct {
     {"signal_by_descriptor", signal_by_descriptor},
     {"new_user", new_user},
     {"mount_one", mount_one},
-    {"keys", keys},
-    {"watch_kernel", watch_kernel},
-    {"own_filter", own_filter},
-    {"old_call", old_call},
-    {"listener", listener},
-    {"capable", capable},
+    {"read_keys", read_keys},
+    {"load_bpf", load_bpf},
+    {"add_filter", add_filter},
+    {"call_32_bit", call_32_bit},
+    {"find_listener", find_listener},
+    {"find_capability", find_capability},
     {"allocate", allocate},
-    {"write_much", write_much},
-    {"constructed", constructed},
-    {"secret", secret},
-    {"zone", zone},
-    {"repeat", repeat},
-    {"stay", stay},
-    {"race", race},
+    {"write_beyond_limit", write_beyond_limit},
+    {"socket_in_constructor", socket_in_constructor},
+    {"read_secrets", read_secrets},
+    {"open_system_files", open_system_files},
+    {"open_repeatedly", open_repeatedly},
+    {"ignore_signals", ignore_signals},
+    {"race_with_check", race_with_check},
 };
 
 TN_NODE(escape, "test.escape", "Tries to get out.", EFFECTS, (TEXT, how, "how"), (TEXT_OR, file, "", "with which file"),
@@ -360,7 +363,7 @@ TN_NODE(escape, "test.escape", "Tries to get out.", EFFECTS, (TEXT, how, "how"),
     return tn_done_written(task, tn_write_text(task, config->out, "there is no such attempt"));
 }
 
-/* On a thread of its own, which inherits all of it. */
+/* Runs on a worker thread, which is also in the sandbox. */
 TN_NODE_BLOCKING(later, "test.later", "Tries it on a worker.", EFFECTS, (TEXT, file, "a file"),
                  (WRITE, out, "a channel")) {
     (void)input;

@@ -1,7 +1,7 @@
 /*
- * polls.c - a plugin that waits for its own pipe, for tests/e2e/poll.sh: a child of its own writes to it, and goes.
+ * polls.c - a plugin that watches a pipe with tenon.poll, for tests/e2e/poll.sh. A child process writes to the pipe.
  *
- * The node completes with what came and what was told; what it leaves watched is the host's to end.
+ * The node completes with the bytes that arrived. The host removes a watch that the plugin leaves behind.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int32_t init(void *self, tn_value config) {
 }
 TN_LIFECYCLE(init, NULL, NULL)
 
-static void end(struct wait *wait) {
+static void complete_wait(struct wait *wait) {
     wait->got[wait->length] = '\0';
     (void)polls->unwatch(tn.host, wait->watch);
     (void)close(wait->descriptor);
@@ -48,10 +48,10 @@ static void on_ready(void *user, int32_t events) {
     if (got > 0)
         wait->length += (size_t)got;
     else
-        end(wait);
+        complete_wait(wait);
 }
 
-static pid_t begin_child(int descriptor) {
+static pid_t start_child(int descriptor) {
     pid_t child = fork();
     if (child != 0) return child;
     for (int i = 0; i < 3; i++)
@@ -60,18 +60,19 @@ static pid_t begin_child(int descriptor) {
 }
 
 TN_NODE(wait_for_pipe, "test.wait", "Waits.", TN_EFFECTS("process.spawn"), (WRITE, out, "a channel"),
-        (BOOL_OR, leave, 0, "a watch is left behind")) {
+        (BOOL_OR, leave, 0, "leave a watch to the host")) {
     int pair[2], idle[2];
-    uint64_t left = 0;
+    uint64_t unused_watch = 0;
     struct wait *wait = calloc(1, sizeof *wait);
     (void)input;
     if (wait == NULL || pipe(pair) != 0) return TN_ERROR;
-    if (config->leave && (pipe(idle) != 0 || polls->watch(tn.host, idle[0], TN_POLL_READ, on_ready, NULL, &left) != 0))
+    if (config->leave &&
+        (pipe(idle) != 0 || polls->watch(tn.host, idle[0], TN_POLL_READ, on_ready, NULL, &unused_watch) != 0))
         return TN_ERROR;
     wait->task = task;
     wait->out = config->out;
     wait->descriptor = pair[0];
-    wait->child = begin_child(pair[1]);
+    wait->child = start_child(pair[1]);
     (void)close(pair[1]);
     return polls->watch(tn.host, pair[0], TN_POLL_READ, on_ready, wait, &wait->watch);
 }

@@ -1,8 +1,8 @@
-"""conformance_client.py URL: what the conformance suite runs as a client: every tool of the server there, once.
+"""conformance_client.py URL: the client that the conformance suite runs. It calls every tool of the server once.
 
-Arguments are the scenario's (MCP_CONFORMANCE_CONTEXT) or made from the tool's schema; questions are answered with {},
-at a terminal, while the call waits. Where permission is asked for (scenarios auth/…), the person is here, too: the page
-is visited, and wherever it leads to, and the answer is true. What it does goes to the file named by TENON_CLIENT_LOG.
+The arguments are those of the scenario (MCP_CONFORMANCE_CONTEXT), or match the schema of the tool. Questions are answered
+with {} at a terminal, while the call waits. In the scenarios auth/… it also grants permission like a person: it visits the
+page, follows the redirects, and answers true. TENON_CLIENT_LOG names a log file.
 """
 import json
 import os
@@ -10,14 +10,14 @@ import subprocess
 import sys
 import tempfile
 
-from person import sit
+from person import run_at_terminal
 
 TENON = os.environ["TENON"]
 SIMPLE = {"boolean": True, "integer": 7, "number": 1.5, "array": [], "null": None}
 
 
 def value_for(schema):
-    """Something that fits, of schemas as simple as those here."""
+    """Returns a value that matches a simple schema."""
     schema = schema if isinstance(schema, dict) else {}
     for key in ("const", "default"):
         if key in schema:
@@ -41,21 +41,21 @@ edges: [{from: START, to: a}, {from: a, to: END}]
 """
 
 
-def at_terminal(name, arguments, folder, log):
-    """A conversation at a terminal with a model that calls the tool: every question is answered with {}, or visited."""
+def converse(name, arguments, folder, log):
+    """Runs `tenon chat` at a terminal, with a model that calls the tool. Questions are answered by answer_question."""
     calls = [{"id": "1", "name": name, "arguments": arguments}]
     replies = [{"type": "ai", "content": "", "tool_calls": calls}, "It is done."]
     model = {"default": {"provider": "scripted", "model": "m", "replies": replies, "templates": False}}
     with open(os.path.join(folder, "chat.yaml"), "w") as file:
         file.write(DOCUMENT % name)
     command = [TENON, "chat", "chat.yaml", "--model", "default=" + json.dumps(model["default"])]
-    said = sit(command, folder, "go", "It is done.")
-    log.write("%s %s\n%s\n" % (name, arguments, said))
+    output = run_at_terminal(command, folder, "start", "It is done.")
+    log.write("%s %s\n%s\n" % (name, arguments, output))
     log.flush()
 
 
 def settings(context):
-    """What an operator would write for the scenario, who knows what the context says."""
+    """The configuration that an operator would write for the scenario, given its context."""
     name, server, oauth = os.environ.get("MCP_CONFORMANCE_SCENARIO", ""), {"url": sys.argv[-1]}, {}
     secrets = {"client_secret": context.get("client_secret"), "private_key": context.get("private_key_pem"), "assertion": context.get("valid_jwt"),
                "id_token": context.get("idp_id_token")}
@@ -82,12 +82,12 @@ def settings(context):
 def main():
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     given = {call["name"]: call["arguments"] for call in context.get("toolCalls", [])}
-    folder, log = tempfile.mkdtemp(), open(os.environ.get("TENON_CLIENT_LOG", os.devnull), "a")
+    folder, log = tempfile.mkdtemp(dir=os.getcwd()), open(os.environ.get("TENON_CLIENT_LOG", os.devnull), "a")
     with open(os.path.join(folder, "tenon.yaml"), "w") as file:
         config = {"servers": {"s": settings(context)}, "tokens": os.path.join(folder, "tokens")}
         json.dump({"plugins": {"config": {"tenon.mcp": config}}, "log": "info"}, file)
     if os.environ.get("MCP_CONFORMANCE_SCENARIO", "").startswith("auth/"):
-        at_terminal("mcp.servers", {"connect": "s"}, folder, log)
+        converse("mcp.servers", {"connect": "s"}, folder, log)
     listed = subprocess.run([TENON, "tool", "list", "--json"], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     log.write(listed.stderr)
     tools = json.loads(listed.stdout)
@@ -103,11 +103,11 @@ def main():
             seen = [other["input_schema"] for other in tools if other["tool_name"] == "s.json_schema_2020_12_tool"]
             arguments = {"schema": seen[0]}
         elif name[2:] in given:
-            # A null where the schema wants a boolean is left out, as the protocol has it.
+            # Leaves out a null that the schema does not allow, as the protocol requires.
             arguments = {key: value for key, value in given[name[2:]].items() if value is not None}
         else:
             arguments = value_for(tool["input_schema"])
-        at_terminal(name, arguments, folder, log)
+        converse(name, arguments, folder, log)
 
 
 main()

@@ -1,4 +1,4 @@
-"""harness.py: what the tests of the plugin tenon.mcp share: a folder with a configuration, runs of tools in it."""
+"""harness.py: shared by the tests of the plugin tenon.mcp: writes a configuration and calls tools."""
 import json
 import os
 import re
@@ -19,13 +19,13 @@ edges:
 """
 
 
-def fails(why, *more):
-    sys.exit("failed: %s\n%s" % (why, "\n".join(str(item)[:4000] for item in more)))
+def fail(message, *values):
+    sys.exit("failed: %s\n%s" % (message, "\n".join(str(value)[:4000] for value in values)))
 
 
-def check(truth, why, *more):
-    if not truth:
-        fails(why, *more)
+def check(condition, message, *values):
+    if not condition:
+        fail(message, *values)
 
 
 class Result:
@@ -33,7 +33,7 @@ class Result:
 
     def __init__(self, code, out, err):
         self.code, self.out, self.err, self.contents, self.status = code, out, err, [], []
-        check("Sanitizer" not in err and "runtime error:" not in err, "a sanitizer found something", err[-4000:])
+        check("Sanitizer" not in err and "runtime error:" not in err, "a sanitizer reported an error", err[-4000:])
         for message in json.loads(out)["messages"] if out.startswith('{"messages"') else []:
             if message["type"] == "tool":
                 self.contents.append(message["content"])
@@ -43,11 +43,11 @@ class Result:
         try:
             return json.loads(self.contents[index])
         except (ValueError, IndexError, TypeError):
-            fails("expected JSON as result %d" % index, self.contents, self.err, self.out)
+            fail("expected JSON as result %d" % index, self.contents, self.err, self.out)
 
 
 def configure(servers, section=None, **more):
-    """Writes tenon.yaml and the document; tokens stay in this folder."""
+    """Writes tenon.yaml and the document; tokens are kept in this folder."""
     section = {"servers": servers, "tokens": os.path.abspath("tokens"), **(section or {})}
     config = {"plugins": {"config": {"tenon.mcp": section}}, "log": "info", **more}
     with open("tenon.yaml", "w") as file:
@@ -56,7 +56,7 @@ def configure(servers, section=None, **more):
         file.write(DOCUMENT)
 
 
-def fake(kind, *quirks, log="log", **more):
+def scripted_server(kind, *quirks, log="log", **more):
     return {"command": [sys.executable, os.path.join(HERE, "server.py"), kind, os.path.abspath(log), *quirks], **more}
 
 
@@ -65,45 +65,46 @@ def tenon(*arguments, **more):
     return Result(done.returncode, done.stdout, done.stderr)
 
 
-def message_of(calls):
-    made = [{"id": "c%d" % i, "name": name, "arguments": arguments} for i, (name, arguments) in enumerate(calls)]
-    return json.dumps({"messages": [{"type": "ai", "content": "", "tool_calls": made}]})
+def ai_message(calls):
+    tool_calls = [{"id": "c%d" % i, "name": name, "arguments": arguments} for i, (name, arguments) in enumerate(calls)]
+    return json.dumps({"messages": [{"type": "ai", "content": "", "tool_calls": tool_calls}]})
 
 
 def call(*calls, options=()):
-    """Calls tools, all at once, each a name or (name, arguments)."""
+    """Calls tools concurrently; each is a name or (name, arguments)."""
     pairs = [item if isinstance(item, tuple) else (item, {}) for item in calls]
-    return tenon("run", "call.yaml", "--input", message_of(pairs), *options)
+    return tenon("run", "call.yaml", "--input", ai_message(pairs), *options)
 
 
-def asked_in(thread, result):
-    """What a run of the thread, which that was the result of, waits for first."""
+def first_question(thread, result):
+    """Returns the first interrupt of the thread, whose last run returned `result`."""
     check("waits for answers:" in result.err, "expected a question", result.err, result.out)
     return json.loads(tenon("thread", "show", thread, "--json").out)["interrupts"][0]
 
 
 def call_with_answers(name, answers, arguments=None, between=None):
-    """One call in a thread, each question answered by the next of `answers`, each in a process of its own."""
+    """Makes one call in a thread. Each question is answered with the next of `answers`, in a separate process."""
     thread = "t-" + re.sub(r"\W", "-", name)
     result = call((name, arguments or {}), options=("--thread", thread))
-    for given in answers:
-        result.question = asked_in(thread, result)
+    for value in answers:
+        result.question = first_question(thread, result)
         if between:
             between()
         question = result.question
-        answer = "%s=%s" % (question["id"], json.dumps(given))
+        answer = "%s=%s" % (question["id"], json.dumps(value))
         result = tenon("run", "call.yaml", "--thread", thread, "--resume", "--answer", answer)
         result.question = question
     return result
 
 
 def received(log="log"):
+    """The messages that a scripted server received."""
     with open(log) as file:
         return [json.loads(line) for line in file]
 
 
 def run_tests(tests, before=None):
-    """Every test_… of `tests`, a script's globals(); or those alone whose names have the script's argument in them."""
+    """Runs every test_… of `tests`, a script's globals(); with an argument, only those whose names contain it."""
     for name, test in list(tests.items()):
         if name.startswith("test_") and (len(sys.argv) < 2 or sys.argv[1] in name):
             if before:

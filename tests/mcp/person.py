@@ -1,4 +1,4 @@
-"""person.py: somebody at a terminal, and their browser: visits a page, and comes back to where it leads."""
+"""person.py: simulates a person at a terminal with a browser, who visits a page and follows its redirects."""
 import json
 import os
 import pty
@@ -10,57 +10,60 @@ import urllib.parse
 import urllib.request
 
 
-class Stay(urllib.request.HTTPRedirectHandler):
+class NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *arguments):
         return None
 
 
 def fetch(url):
-    """The answer, redirects included."""
+    """Returns the response. Does not follow redirects."""
     try:
-        return urllib.request.build_opener(Stay).open(url, timeout=20)
+        return urllib.request.build_opener(NoRedirects).open(url, timeout=20)
     except urllib.error.HTTPError as error:
         return error
 
 
-def led_to(url):
-    """Where the page sends the browser at its end; None where it sends it nowhere."""
-    back = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["redirect_uri"][0]
+def last_redirect(url):
+    """Follows redirects from `url` until one leads to the `redirect_uri`. Returns that address, or None."""
+    redirect_uri = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["redirect_uri"][0]
     for _ in range(10):
         url = urllib.parse.urljoin(url, fetch(url).headers.get("location") or "")
-        if url.startswith(back):
+        if url.startswith(redirect_uri):
             return url
     return None
 
 
 def visit(url):
-    """True. The browser loads the last page while the person is on the way back."""
-    back = led_to(url)
+    """Returns True. Loads the redirect address in the background."""
+    address = last_redirect(url)
 
     def load():
         try:
-            fetch(back)
+            fetch(address)
         except OSError:
             pass
 
-    if back:
+    if address:
         threading.Thread(target=load, daemon=True).start()
     return True
 
 
-def answers_to(question):
-    """Permission is given where that is asked for: the page is visited. Anything else is answered with {}."""
+def answer_question(question):
+    """Grants permission by visiting the page. Answers any other question with {}."""
     return "true" if '"mode":"authorization"' in question and visit(json.loads(question)["url"]) else "{}"
 
 
-def sit(command, folder=".", say=None, until=None, answers=answers_to):
-    """Runs it at a terminal, says something first, answers its questions, and leaves once it shows `until`."""
+def run_at_terminal(command, folder=".", type_first=None, until=None, answers=answer_question):
+    """Runs a command at a terminal: types `type_first`, answers questions, and types Ctrl-D when `until` is shown.
+
+    Returns the output.
+    """
     master, slave = pty.openpty()
     child = subprocess.Popen(command, cwd=folder, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
     os.close(slave)
-    if say:
-        os.write(master, say.encode() + b"\n")
-    said, asked, left = b"", 0, False
+    if type_first:
+        os.write(master, type_first.encode() + b"\n")
+    output, answered, closed = b"", 0, False
     while True:
         if not select.select([master], [], [], 30)[0]:
             child.kill()
@@ -71,14 +74,14 @@ def sit(command, folder=".", say=None, until=None, answers=answers_to):
             break
         if not data:
             break
-        said += data
-        while asked < said.count(b"answer: "):
-            asked += 1
-            question = said.split(b"answer: ")[asked - 1].decode(errors="replace").strip().splitlines()[-1]
+        output += data
+        while answered < output.count(b"answer: "):
+            answered += 1
+            question = output.split(b"answer: ")[answered - 1].decode(errors="replace").strip().splitlines()[-1]
             os.write(master, answers(question).encode() + b"\n")
-        if until and until.encode() in said and not left:
-            left = True
+        if until and until.encode() in output and not closed:
+            closed = True
             os.write(master, b"\x04")
     child.wait()
     os.close(master)
-    return said.decode(errors="replace")
+    return output.decode(errors="replace")

@@ -1,8 +1,7 @@
-"""server.py ERA LOG [QUIRK…]: a scripted MCP server on standard input and output, good or hostile.
+"""server.py ERA LOG [QUIRK…]: a scripted MCP server on standard input and output, correct or hostile.
 
-ERA is "legacy" (with `initialize`) or "modern" (server/discover, 2026-07-28). Every line that arrives is appended to the
-file LOG, for tests to validate. QUIRKs change what it does at its beginning; its tools are the rest: each is named for
-what it does when it is called.
+ERA is "legacy" (with `initialize`) or "modern" (server/discover, 2026-07-28). Each received line is appended to the
+file LOG, which tests validate. QUIRKs change how it starts. Its tools are named after their behaviour.
 """
 import json
 import os
@@ -11,8 +10,9 @@ import time
 
 era, log, quirks = sys.argv[1], open(sys.argv[2], "a"), sys.argv[3:]
 META = "io.modelcontextprotocol/"
-waiting = {}  # id of a request of ours -> what to do with its answer
-state = {"next": 1000, "grown": 0}
+result_handlers = {}  # id of a request to the client -> handler of its result
+error_handlers = {}
+state = {"next": 1000, "added": 0}
 
 
 def out(text):
@@ -36,7 +36,7 @@ def refuse(ident, code, message, **more):
 
 def ask(method, params, then):
     state["next"] += 1
-    waiting[state["next"]] = then
+    result_handlers[state["next"]] = then
     send(id=state["next"], method=method, params=params)
 
 
@@ -59,7 +59,7 @@ QUESTION = {
 }
 
 
-# ---- Tools: called with the request's id, its params ----
+# ---- Tools: functions of the id and params of the request ----
 
 
 def echo(ident, params):
@@ -78,7 +78,7 @@ def structured(ident, params):
     answer(ident, text('{"sum": 3}', structuredContent={"sum": 3}))
 
 
-def lies(ident, params):
+def wrong_output(ident, params):
     answer(ident, text("x", structuredContent={"sum": "three"}))
 
 
@@ -99,8 +99,8 @@ def blocks(ident, params):
     )
 
 
-def round_of(params, key, request, ident, then):
-    """One question of either era: the answer goes to `then`."""
+def ask_client(params, key, request, ident, then):
+    """Sends a request to the client, in either era; calls `then` with the answer."""
     if era == "legacy":
         ask(request["method"], request["params"], then)
     elif key in params.get("inputResponses", {}):
@@ -112,17 +112,17 @@ def round_of(params, key, request, ident, then):
 
 def asks(ident, params):
     request = {"method": "elicitation/create", "params": FORM}
-    round_of(params, "colour", request, ident, lambda got: answer(ident, text(json.dumps(got, sort_keys=True))))
+    ask_client(params, "colour", request, ident, lambda result: answer(ident, text(json.dumps(result, sort_keys=True))))
 
 
 def samples(ident, params):
     request = {"method": "sampling/createMessage", "params": QUESTION}
-    round_of(params, "words", request, ident, lambda got: answer(ident, text(json.dumps(got, sort_keys=True))))
+    ask_client(params, "words", request, ident, lambda result: answer(ident, text(json.dumps(result, sort_keys=True))))
 
 
 def roots(ident, params):
     request = {"method": "roots/list", "params": {}}
-    round_of(params, "roots", request, ident, lambda got: answer(ident, text(json.dumps(got))))
+    ask_client(params, "roots", request, ident, lambda result: answer(ident, text(json.dumps(result))))
 
 
 def asks_twice(ident, params):
@@ -131,28 +131,25 @@ def asks_twice(ident, params):
                                  lambda two: answer(ident, text(one["action"], two["action"])))
         ask("elicitation/create", FORM, second)
     else:
-        got = params.get("inputResponses", {})
-        if len(got) == 2:
-            answer(ident, text(got["one"]["action"], got["two"]["action"]))
+        answered = params.get("inputResponses", {})
+        if len(answered) == 2:
+            answer(ident, text(answered["one"]["action"], answered["two"]["action"]))
         else:
             requests = {name: {"method": "elicitation/create", "params": dict(FORM, message=name)} for name in ("one", "two")}
             answer(ident, {"resultType": "input_required", "inputRequests": requests})
 
 
-def asks_for_ever(ident, params):
+def asks_endlessly(ident, params):
     answer(ident, {"resultType": "input_required", "requestState": "again"})
 
 
-def asks_what_nobody_can(ident, params):
+def asks_unknown_method(ident, params):
     if era == "legacy":
-        ask("who/are-you", {}, lambda got: answer(ident, text("?")))
-        waiting[state["next"]] = lambda got: None
-        refused[state["next"]] = lambda error: answer(ident, text(str(error["code"])))
+        ask("unknown/method", {}, lambda result: answer(ident, text("?")))
+        result_handlers[state["next"]] = lambda result: None
+        error_handlers[state["next"]] = lambda error: answer(ident, text(str(error["code"])))
     else:
-        answer(ident, {"resultType": "input_required", "inputRequests": {"x": {"method": "who/are-you", "params": {}}}})
-
-
-refused = {}
+        answer(ident, {"resultType": "input_required", "inputRequests": {"x": {"method": "unknown/method", "params": {}}}})
 
 
 def opens_page(ident, params):
@@ -171,11 +168,11 @@ def slow(ident, params):
     answer(ident, text("done"))
 
 
-def never(ident, params):
+def no_answer(ident, params):
     pass
 
 
-def dies(ident, params):
+def exits_now(ident, params):
     os._exit(3)
 
 
@@ -184,14 +181,14 @@ def answers_twice(ident, params):
     answer(ident, text("two"))
 
 
-def answers_another(ident, params):
+def answers_other_ids(ident, params):
     answer(ident + 500, text("not yours"))
     answer(str(ident), text("nor this"))
     answer(None, text("nor that"))
     answer(ident, text("yours"))
 
 
-def talks_nonsense(ident, params):
+def invalid_messages(ident, params):
     out("hello there")
     out("{")
     out("[]")
@@ -205,11 +202,11 @@ def talks_nonsense(ident, params):
     answer(ident, text("still here"))
 
 
-def says_nothing_sensible(ident, params):
+def result_not_object(ident, params):
     send(id=ident, result=17)
 
 
-def is_huge(ident, params):
+def huge_line(ident, params):
     block = "x" * (1 << 20)
     sys.stdout.write('{"jsonrpc": "2.0", "id": %d, "result": {"content": [{"type": "text", "text": "' % ident)
     for _ in range(66):
@@ -219,7 +216,7 @@ def is_huge(ident, params):
 
 
 def pings(ident, params):
-    ask("ping", {}, lambda got: answer(ident, text("pong")))
+    ask("ping", {}, lambda result: answer(ident, text("pong")))
 
 
 def logs(ident, params):
@@ -227,13 +224,13 @@ def logs(ident, params):
     answer(ident, text("logged"))
 
 
-def grows(ident, params):
-    state["grown"] += 1
+def adds_tool(ident, params):
+    state["added"] += 1
     send(method="notifications/tools/list_changed")
-    answer(ident, text("grown"))
+    answer(ident, text("added"))
 
 
-def says_environment(ident, params):
+def environment(ident, params):
     answer(ident, text(os.environ.get("FAKE", "none"), os.path.basename(os.getcwd())))
 
 
@@ -242,10 +239,10 @@ SUM = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required":
 TOOLS = {
     "echo": (echo, {"inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}, "annotations": {"readOnlyHint": True, "openWorldHint": False}}),
     "structured": (structured, {"outputSchema": SUM}),
-    "lies": (lies, {"outputSchema": SUM}),
+    "wrong_output": (wrong_output, {"outputSchema": SUM}),
 }
-for function in (fails, refuses, blocks, asks, asks_twice, asks_for_ever, asks_what_nobody_can, opens_page, samples, roots, slow, never, dies,
-                 answers_twice, answers_another, talks_nonsense, says_nothing_sensible, is_huge, pings, logs, grows, says_environment):
+for function in (fails, refuses, blocks, asks, asks_twice, asks_endlessly, asks_unknown_method, opens_page, samples, roots, slow, no_answer, exits_now,
+                 answers_twice, answers_other_ids, invalid_messages, result_not_object, huge_line, pings, logs, adds_tool, environment):
     TOOLS[function.__name__] = (function, {})
 
 
@@ -274,16 +271,16 @@ def tools():
             None,
             describe("last", {}),
         ]
-    grown = [describe("new%d" % i, {}) for i in range(state["grown"])]
-    return [describe(name, more) for name, (_, more) in TOOLS.items()] + grown
+    added = [describe("new%d" % i, {}) for i in range(state["added"])]
+    return [describe(name, more) for name, (_, more) in TOOLS.items()] + added
 
 
 def list_tools(ident, params):
     everything, start = tools(), int(params.get("cursor", 0))
     size = 500 if "many" in quirks else 7
     page = {"tools": everything[start:start + size]}
-    if start + size < len(everything) or "circles" in quirks:
-        page["nextCursor"] = str(start + size if "circles" not in quirks else size)
+    if start + size < len(everything) or "cyclic-pages" in quirks:
+        page["nextCursor"] = str(start + size if "cyclic-pages" not in quirks else size)
     if era == "modern":
         page.update(ttlMs=0, cacheScope="private")
     answer(ident, page)
@@ -333,37 +330,37 @@ METHODS = {
 }
 if era == "modern":
     METHODS.update({"server/discover": discover, "subscriptions/listen": listen})
-    for gone in ("ping", "logging/setLevel"):
-        del METHODS[gone]
+    for removed in ("ping", "logging/setLevel"):
+        del METHODS[removed]
 else:
     METHODS["initialize"] = initialize
 
 if "exits" in quirks:
-    sys.stderr.write("it cannot be\n")
+    sys.stderr.write("cannot start\n")
     sys.exit(7)
 
 for line in sys.stdin:
     log.write(line)
     log.flush()
     message = json.loads(line)
-    if "mute" in quirks or ("method" in message and "id" not in message):
+    if "silent" in quirks or ("method" in message and "id" not in message):
         continue
     if "method" not in message:
-        then = waiting.pop(message["id"])
+        then = result_handlers.pop(message["id"])
         if "result" in message:
             then(message["result"])
-        elif message["id"] in refused:
-            refused.pop(message["id"])(message["error"])
+        elif message["id"] in error_handlers:
+            error_handlers.pop(message["id"])(message["error"])
         continue
-    if "fragile" in quirks and message["method"] == "server/discover":
+    if "exit-on-discover" in quirks and message["method"] == "server/discover":
         sys.exit(1)
-    if "mute-discover" in quirks and message["method"] == "server/discover":
+    if "silent-discover" in quirks and message["method"] == "server/discover":
         continue
     if message["method"] in METHODS:
         METHODS[message["method"]](message["id"], message.get("params", {}))
     else:
         refuse(message["id"], -32601, "Method not found")
-if "stubborn" in quirks:
+if "ignores-sigterm" in quirks:
     import signal
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(60)

@@ -1,10 +1,11 @@
-"""servers.py: the plugin tenon.mcp against servers of other people's, and the protocol's conformance suite.
+"""servers.py: the plugin tenon.mcp against third-party servers, and the conformance suite of the protocol.
 
-MODULES is where npm has put them (package.json beside this file).
+MODULES is the folder where npm installed them (package.json beside this file).
 """
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 
@@ -29,45 +30,52 @@ ARGUMENTS = {"s.echo": {"message": "hi"}, "s.get-sum": {"a": 1, "b": 2}, "s.get-
              "s.prompts.get": {"name": "args-prompt", "arguments": {"city": "Kyoto"}}}
 
 
-def everything_works():
-    got = call(*[(name, ARGUMENTS.get(name, {})) for name in EVERYTHING])
-    told = dict(zip(EVERYTHING, got.contents))
-    check(got.status == ["ok"] * len(EVERYTHING), "every tool", got.contents, got.err)
-    check(told["s.echo"] == "Echo: hi" and "3" in told["s.get-sum"], "texts", got.contents)
-    check(told["s.get-tiny-image"][1]["type"] == "image", "an image", told["s.get-tiny-image"])
-    check(set(json.loads(told["s.get-structured-content"])) == {"temperature", "conditions", "humidity"}, "structured", told)
-    check(any(part["type"] == "source" for part in told["s.get-resource-links"]), "links", told["s.get-resource-links"])
-    check(any(part["type"] == "file" for part in told["s.get-resource-reference"]), "a resource", told["s.get-resource-reference"])
-    check("Kyoto" in told["s.prompts.get"] and "args-prompt" in told["s.prompts.list"], "prompts", told)
-    check("Something." in told["s.trigger-sampling-request"], "a model was asked", told["s.trigger-sampling-request"])
-    check("Resource 1" in told["s.resources.read"], "a text resource", told["s.resources.read"])
-    return got
+def check_everything():
+    result = call(*[(name, ARGUMENTS.get(name, {})) for name in EVERYTHING])
+    results = dict(zip(EVERYTHING, result.contents))
+    check(result.status == ["ok"] * len(EVERYTHING), "every tool", result.contents, result.err)
+    check(results["s.echo"] == "Echo: hi" and "3" in results["s.get-sum"], "texts", result.contents)
+    check(results["s.get-tiny-image"][1]["type"] == "image", "an image", results["s.get-tiny-image"])
+    check(set(json.loads(results["s.get-structured-content"])) == {"temperature", "conditions", "humidity"}, "structured", results)
+    check(any(part["type"] == "source" for part in results["s.get-resource-links"]), "links", results["s.get-resource-links"])
+    check(any(part["type"] == "file" for part in results["s.get-resource-reference"]), "a resource", results["s.get-resource-reference"])
+    check("Kyoto" in results["s.prompts.get"] and "args-prompt" in results["s.prompts.list"], "prompts", results)
+    check("Something." in results["s.trigger-sampling-request"], "a model was asked", results["s.trigger-sampling-request"])
+    check("Resource 1" in results["s.resources.read"], "a text resource", results["s.resources.read"])
+    return result
 
 
 def test_everything_through_pipes():
     configure({"s": {"command": server("everything", "stdio"), "sampling": "small", "roots": ["."]}}, **SCRIPTED)
-    everything_works()
-    got = call("s.get-roots-list", "s.toggle-simulated-logging")
-    check(os.path.realpath(".") in got.contents[0], "roots", got.contents)
+    check_everything()
+    result = call("s.get-roots-list", "s.toggle-simulated-logging")
+    check(os.path.realpath(".") in result.contents[0], "roots", result.contents)
     shown = tenon("tool", "show", "s.get-sum")
     check("number, required First number" in re.sub("\\s+", " ", shown.out), "tenon tool show", shown.out, shown.err)
 
 
+def free_port():
+    """The server cannot choose a port itself. Linux does not assign the same port again soon."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
 def test_everything_over_http():
-    started = subprocess.Popen(server("everything", "streamableHttp"), env={**os.environ, "PORT": "3917"},
+    port = free_port()
+    started = subprocess.Popen(server("everything", "streamableHttp"), env={**os.environ, "PORT": str(port)},
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         for line in started.stdout:
             if "listening" in line:
                 break
-        configure({"s": {"url": "http://127.0.0.1:3917/mcp", "sampling": "small"}}, **SCRIPTED)
-        everything_works()
-        got = call_with_answers("s.trigger-elicitation-request", [{"name": "Ada"}])
-        check("Ada" in str(got.contents), "a person was asked", got.contents, got.err)
+        configure({"s": {"url": "http://127.0.0.1:%d/mcp" % port, "sampling": "small"}}, **SCRIPTED)
+        check_everything()
+        result = call_with_answers("s.trigger-elicitation-request", [{"name": "Ada"}])
+        check("Ada" in str(result.contents), "a person was asked", result.contents, result.err)
     finally:
         started.kill()
-        said = started.communicate()[0]
-    check(said.count("session termination request") == said.count("Session initialized"), "each session is ended (DELETE)", said)
+        output = started.communicate()[0]
+    check(output.count("session termination request") == output.count("Session initialized"), "each session is ended (DELETE)", output)
 
 
 def test_files_and_memory():
@@ -77,14 +85,14 @@ def test_files_and_memory():
     configure({"f": {"command": server("filesystem", os.path.abspath("files"))},
                "m": {"command": server("memory"), "env": {"MEMORY_FILE_PATH": os.path.abspath("memory.json")}}})
     entity = {"entities": [{"name": "Ada", "entityType": "person", "observations": ["counts"]}]}
-    got = call(("f.read_text_file", {"path": os.path.abspath("files/a.txt")}), ("f.list_directory", {"path": os.path.abspath("files")}),
+    result = call(("f.read_text_file", {"path": os.path.abspath("files/a.txt")}), ("f.list_directory", {"path": os.path.abspath("files")}),
                ("f.read_text_file", {"path": "/etc/passwd"}), ("m.create_entities", entity))
-    check("inside" in str(got.contents[0]) and "a.txt" in str(got.contents[1]), "files", got.contents, got.err)
-    check(got.contents[2].startswith("TOOL_ERROR: ") and "Access denied" in got.contents[2], "outside", got.contents[2])
-    check("Ada" in str(call("m.read_graph").contents), "what is remembered", got.contents)
+    check("inside" in str(result.contents[0]) and "a.txt" in str(result.contents[1]), "files", result.contents, result.err)
+    check(result.contents[2].startswith("TOOL_ERROR: ") and "Access denied" in result.contents[2], "outside", result.contents[2])
+    check("Ada" in str(call("m.read_graph").contents), "stored entities", result.contents)
     listed = {tool["tool_name"]: tool for tool in json.loads(tenon("tool", "list", "--json").out)}
-    check("destructive" not in listed["f.read_text_file"]["effects"], "it only reads", listed["f.read_text_file"]["effects"])
-    check("destructive" in listed["f.write_file"]["effects"], "it may destroy", listed["f.write_file"]["effects"])
+    check("destructive" not in listed["f.read_text_file"]["effects"], "a reading tool", listed["f.read_text_file"]["effects"])
+    check("destructive" in listed["f.write_file"]["effects"], "a destructive tool", listed["f.write_file"]["effects"])
 
 
 SCENARIOS = ["initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry", "request-metadata",
@@ -110,10 +118,10 @@ def run_scenarios(scenarios):
                               timeout=90, env={**os.environ, "TENON_CLIENT_LOG": log})
         results = re.search(r"Passed: .*", done.stdout + done.stderr)
         print("   %-40s %s" % (scenario, results.group(0) if results else "no result"), flush=True)
-        said = open(log, errors="replace").read() if os.path.exists(log) else ""
-        ill = [words for words in ("ERROR: AddressSanitizer", "detected memory leaks", "runtime error:") if words in said]
-        if "OVERALL: PASSED" not in done.stdout + done.stderr or ill:
-            failed.append("%s\n%s" % ((done.stdout + done.stderr)[-3000:], said))
+        output = open(log, errors="replace").read() if os.path.exists(log) else ""
+        reports = [words for words in ("ERROR: AddressSanitizer", "detected memory leaks", "runtime error:") if words in output]
+        if "OVERALL: PASSED" not in done.stdout + done.stderr or reports:
+            failed.append("%s\n%s" % ((done.stdout + done.stderr)[-3000:], output))
     check(not failed, "conformance", *failed)
 
 

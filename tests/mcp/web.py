@@ -1,4 +1,4 @@
-"""web.py: the plugin tenon.mcp against servers over HTTP that break off, end sessions, and want to know who asks."""
+"""web.py: the plugin tenon.mcp against servers over HTTP that drop connections, end sessions, or require credentials."""
 import json
 import os
 import threading
@@ -12,7 +12,7 @@ INPUT = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
 class Web(BaseHTTPRequestHandler):
-    """A server of the older era; `quirk` is what goes wrong, once each."""
+    """A server of the older era; `quirk` is a failure that happens once."""
 
     protocol_version = "HTTP/1.1"
 
@@ -27,23 +27,24 @@ class Web(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def once(self, quirk):
-        if self.server.quirk != quirk or self.server.done:
+    def occurs_once(self, quirk):
+        """True at the first request with this quirk."""
+        if self.server.quirk != quirk or self.server.occurred:
             return False
-        self.server.done = True
+        self.server.occurred = True
         return True
 
     def do_GET(self):
         self.server.seen.append(("GET", self.headers.get("last-event-id")))
         if self.server.quirk == "silent":
-            self.close_connection = self.server.over.wait()
+            self.close_connection = self.server.ended.wait()
             return
-        if self.server.quirk == "restless":
+        if self.server.quirk == "ends-streams":
             self.server.times.append(time.monotonic())
             if len(self.server.times) > 4:
-                self.server.over.set()
+                self.server.ended.set()
             return self.reply(200, b"id: e1\nretry: 0\ndata:\n\n", "text/event-stream")
-        if self.server.quirk == "breaks" and self.headers.get("last-event-id"):
+        if self.server.quirk == "cut-stream" and self.headers.get("last-event-id"):
             answer = {"jsonrpc": "2.0", "id": self.server.pending, "result": {"content": [{"type": "text", "text": "resumed"}]}}
             self.reply(200, ("id: e2\ndata: %s\n\n" % json.dumps(answer)).encode(), "text/event-stream")
         else:
@@ -57,7 +58,7 @@ class Web(BaseHTTPRequestHandler):
         message = json.loads(self.rfile.read(int(self.headers["content-length"])))
         method, session = message.get("method"), self.headers.get("mcp-session-id")
         self.server.seen.append((method, session))
-        if self.server.quirk == "locked" or (self.server.quirk == "key" and self.headers.get("authorization") != "Bearer s3cret-of-the-web"):
+        if self.server.quirk == "unauthorized" or (self.server.quirk == "key" and self.headers.get("authorization") != "Bearer s3cret-of-the-web"):
             return self.reply(401)
         if self.server.quirk == "broken":
             return self.reply(500, b"<h1>no</h1>", "text/html")
@@ -73,72 +74,72 @@ class Web(BaseHTTPRequestHandler):
             return self.reply(400)
         if method == "tools/list":
             return self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "result": {"tools": [{"name": "t", "inputSchema": INPUT}]}})
-        if self.server.quirk == "restless":
-            self.server.over.wait()
-        if self.once("forgets"):
+        if self.server.quirk == "ends-streams":
+            self.server.ended.wait()
+        if self.occurs_once("lost-session"):
             self.server.sessions += 1
             return self.reply(404)
-        if self.once("breaks"):
+        if self.occurs_once("cut-stream"):
             self.server.pending = message["id"]
             return self.reply(200, b"id: e1\nretry: 10\ndata:\n\n", "text/event-stream")
-        if self.server.quirk == "cut":
+        if self.server.quirk == "cut-message":
             return self.reply(200, b'data: {"jsonrpc": "2.0", "id"', "text/event-stream")
         if self.server.quirk == "html":
             return self.reply(200, b"<h1>hello</h1>", "text/html")
-        if self.server.quirk == "another":
+        if self.server.quirk == "other-id":
             return self.reply(200, {"jsonrpc": "2.0", "id": 999, "result": {"content": []}})
-        if self.server.quirk == "nonsense":
-            right = {"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": "after all"}]}}
-            return self.reply(200, b": comment\n\nevent: other\ndata: 1\n\ndata: no json\n\ndata: " + json.dumps(right).encode() + b"\n\n", "text/event-stream")
+        if self.server.quirk == "noise":
+            valid = {"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": "after all"}]}}
+            return self.reply(200, b": comment\n\nevent: other\ndata: 1\n\ndata: no json\n\ndata: " + json.dumps(valid).encode() + b"\n\n", "text/event-stream")
         return self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": "fine"}]}})
 
 
 def serve(quirk):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Web)
-    server.quirk, server.seen, server.sessions, server.done, server.pending = quirk, [], 0, False, None
-    server.daemon_threads, server.over, server.times = True, threading.Event(), []
+    server.quirk, server.seen, server.sessions, server.occurred, server.pending = quirk, [], 0, False, None
+    server.daemon_threads, server.ended, server.times = True, threading.Event(), []
     threading.Thread(target=server.serve_forever, daemon=True).start()
     server.url = "http://127.0.0.1:%d/mcp" % server.server_port
     return server
 
 
 def test_sessions_and_streams():
-    quirks = ["none", "silent", "forgets", "breaks", "cut", "html", "another", "nonsense", "locked", "broken", "key"]
+    quirks = ["none", "silent", "lost-session", "cut-stream", "cut-message", "html", "other-id", "noise", "unauthorized", "broken", "key"]
     webs = {quirk: serve(quirk) for quirk in quirks}
     servers = {quirk: {"url": web.url} for quirk, web in webs.items()}
     servers["key"]["headers"] = {"authorization": ["Bearer ", {"secret": "WEB_KEY"}]}
     configure(servers, secrets={"WEB_KEY": {"env": "WEB_KEY"}})
-    got = call("mcp.servers", *[quirk + ".t" for quirk in quirks])
-    told = dict(zip(quirks, got.contents[1:]))
-    about = {server["name"]: server for server in got.json(0)["servers"]}
-    check(told["none"] == "fine" and told["key"] == "fine", "nothing wrong", told, got.err)
+    result = call("mcp.servers", *[quirk + ".t" for quirk in quirks])
+    results = dict(zip(quirks, result.contents[1:]))
+    about = {server["name"]: server for server in result.json(0)["servers"]}
+    check(results["none"] == "fine" and results["key"] == "fine", "without a defect", results, result.err)
     order = [method for method, _ in webs["none"].seen]
-    check(order.index("notifications/initialized") < order.index("GET") < order.index("tools/list"), "its own stream goes first", order)
-    check(told["silent"] == "fine", "a stream that does not say that it has begun", told, got.err)
-    check(told["forgets"] == "fine", "a session that has ended is begun anew, and the call sent again", told, got.err)
-    check([m for m, _ in webs["forgets"].seen].count("initialize") == 2, "a second session", webs["forgets"].seen)
-    check(told["breaks"] == "resumed" and ("GET", "e1") in webs["breaks"].seen, "a stream that broke off", told, webs["breaks"].seen)
-    check(told["cut"].startswith("CONNECTION_LOST: "), "a stream that ends too soon", told)
-    check(told["html"].startswith("SERVER_ERROR: ") and told["another"].startswith("SERVER_ERROR: "), "no answer", told)
-    check(told["nonsense"] == "after all" and "not JSON" in got.err, "what is right counts", told)
-    check("401" in about["locked"]["why"] and "headers" in about["locked"]["why"], "who asks?", about)
-    check("500" in about["broken"]["why"], "a server that is broken", about)
-    check(about["locked"]["state"] == "failed" and about["broken"]["state"] == "failed", "states", about)
-    check("s3cret" not in got.err + got.out, "a secret in the log", got.err)
-    for quirk in ("none", "key", "breaks"):
+    check(order.index("notifications/initialized") < order.index("GET") < order.index("tools/list"), "the GET stream is opened before other requests", order)
+    check(results["silent"] == "fine", "a GET stream without a response", results, result.err)
+    check(results["lost-session"] == "fine", "an ended session is replaced, and the call is sent again", results, result.err)
+    check([m for m, _ in webs["lost-session"].seen].count("initialize") == 2, "a second session", webs["lost-session"].seen)
+    check(results["cut-stream"] == "resumed" and ("GET", "e1") in webs["cut-stream"].seen, "a stream that was cut is resumed", results, webs["cut-stream"].seen)
+    check(results["cut-message"].startswith("CONNECTION_LOST: "), "a stream that ends inside a message", results)
+    check(results["html"].startswith("SERVER_ERROR: ") and results["other-id"].startswith("SERVER_ERROR: "), "no valid answer", results)
+    check(results["noise"] == "after all" and "not JSON" in result.err, "the valid message is used", results)
+    check("401" in about["unauthorized"]["why"] and "headers" in about["unauthorized"]["why"], "missing credentials", about)
+    check("500" in about["broken"]["why"], "HTTP status 500", about)
+    check(about["unauthorized"]["state"] == "failed" and about["broken"]["state"] == "failed", "states", about)
+    check("s3cret" not in result.err + result.out, "a secret in the log", result.err)
+    for quirk in ("none", "key", "cut-stream"):
         check(webs[quirk].seen[-1] == ("DELETE", "s1"), "the session is ended: " + quirk, webs[quirk].seen)
     for web in webs.values():
-        web.over.set()
+        web.ended.set()
         check(web.seen[0][0] == "server/discover", "the newer era is tried first", web.seen)
 
 
-def test_a_stream_that_ends_again_and_again():
-    web = serve("restless")
-    configure({"restless": {"url": web.url}})
-    got = call("restless.t")
+def test_reconnects_are_delayed():
+    web = serve("ends-streams")
+    configure({"s": {"url": web.url}})
+    result = call("s.t")
     gaps = [after - before for before, after in zip(web.times, web.times[1:])]
-    check(got.contents == ["fine"] and len(gaps) >= 4, "answered", got.contents, got.err, gaps)
-    check(min(gaps) >= 0.1, "the server's `retry: 0` is no leave to ask without rest", gaps)
+    check(result.contents == ["fine"] and len(gaps) >= 4, "the call succeeds", result.contents, result.err, gaps)
+    check(min(gaps) >= 0.1, "reconnects are delayed in spite of `retry: 0`", gaps)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-/* aborts.c - running any of its code ends the process: what is known of it was read, not run. */
+/* aborts.c - running any of its code ends the process, so the host can only have read it. */
 #include "plugin.h"
 
 __attribute__((constructor)) static void at_load(void) { abort(); }

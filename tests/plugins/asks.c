@@ -1,9 +1,9 @@
 /*
- * asks.c - asks for HTTP, on the loop and on a worker: what it is told becomes a list in the channel `out`.
+ * asks.c - uses HTTP, on the loop and on a worker; the events become a list in the channel `out`.
  *
  * test.asks.stream sends `request` and writes "HEAD …", "DATA …", "END …" or "FAILED …", each with its JSON. `slow`
  * pauses at each piece of data and resumes a little later; `die` ends the process at that piece; `leave` cancels the
- * exchange there. test.asks.wait does the same by send_wait, "OK …" or "FAILED …". Times are left out.
+ * exchange there. test.asks.wait does the same by send_wait, "OK …" or "FAILED …". Times are omitted.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* broken_schema.c - the schema of its node's configuration is none. */
+/* broken_schema.c - the schema of its node's configuration is invalid. */
 #include "plugin.h"
 
 MANIFEST("test.broken_schema", "1.0.0", "")

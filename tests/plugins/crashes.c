@@ -1,4 +1,4 @@
-/* crashes.c - its entry crashes: whoever checks it must not. */
+/* crashes.c - its entry crashes; the process that checks it must survive. */
 #include "plugin.h"
 
 MANIFEST("test.crashes", "1.0.0", "")

@@ -1,4 +1,4 @@
-/* duplicate.c - claims a component of good.c's. */
+/* duplicate.c - claims a component of good.c. */
 #include "plugin.h"
 
 MANIFEST("test.duplicate", "1.0.0", "")

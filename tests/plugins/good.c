@@ -1,7 +1,7 @@
 /*
- * good.c - nothing is wrong with it: two nodes, one of them described in two notes, and a configuration of its own.
+ * good.c - a valid plugin: two nodes, one of them described in two notes, and a configuration.
  *
- * Its lifecycle is counted in the environment of the process, where a test can see it.
+ * It counts calls of its lifecycle in the environment of the process, so that a test can read them.
  */
 #define LIFECYCLE (&lifecycle)
 #include "plugin.h"

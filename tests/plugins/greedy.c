@@ -1,4 +1,4 @@
-/* greedy.c - says that an interface is optional, and cannot live without it. */
+/* greedy.c - declares an interface as optional, but fails without it. */
 #define LIFECYCLE (&lifecycle)
 #include "plugin.h"
 

@@ -1,4 +1,4 @@
-/* hangs.c - never comes back from init. */
+/* hangs.c - never returns from init. */
 #define LIFECYCLE (&lifecycle)
 #include "plugin.h"
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* later.c - is for a version of Tenon that is not this one. */
+/* later.c - requires a later version of Tenon. */
 #include "plugin.h"
 
 __attribute__((constructor)) static void at_load(void) { abort(); }

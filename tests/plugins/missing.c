@@ -1,4 +1,4 @@
-/* missing.c - needs what no host offers; running it would end the process, so that a test sees that it is not run. */
+/* missing.c - requires an interface that no host offers. Running it ends the process, so a test notices if it runs. */
 #include "plugin.h"
 
 __attribute__((constructor)) static void at_load(void) { abort(); }

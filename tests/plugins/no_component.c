@@ -1,4 +1,4 @@
-/* no_component.c - its manifest has a component, its code does not offer any. */
+/* no_component.c - its manifest has a component, but its code offers none. */
 #include "plugin.h"
 
 MANIFEST("test.no_component", "1.0.0", "")

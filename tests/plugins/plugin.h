@@ -1,7 +1,7 @@
 /*
- * plugin.h - what the test plugins share: the contract by hand, so that each can break it in one place.
+ * plugin.h - shared by the test plugins: the contract without macros, so that each plugin can break it in one place.
  *
- * A file names itself with MANIFEST, may define what it breaks, and ends with ENTRY. The components do nothing but
+ * A file names itself with MANIFEST, may define what it breaks, and ends with ENTRY. The components only
  * complete.
  */
 #include <stdlib.h>

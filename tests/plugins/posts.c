@@ -1,5 +1,5 @@
 /*
- * posts.c - what it began when it was loaded goes on until it is quiesced, and takes a moment to end.
+ * posts.c - work that it starts in init continues until quiesce, and needs a moment to end.
  */
 #define LIFECYCLE (&lifecycle)
 #include "plugin.h"
@@ -22,7 +22,7 @@ static void quiesce(void *self) {
     quiesced = 1;
 }
 
-/* Never run: it comes too late. */
+/* Never run: it is posted too late. */
 static void deinit(void *self) {
     (void)self;
     (void)core->post(host, 0, tick, NULL);

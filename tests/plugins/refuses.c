@@ -1,4 +1,4 @@
-/* refuses.c - cannot initialise itself. */
+/* refuses.c - its init fails. */
 #define LIFECYCLE (&lifecycle)
 #include "plugin.h"
 

@@ -1,3 +1,3 @@
-/* sidecar.c - has no notes; its manifest lies beside it. */
+/* sidecar.c - has no notes; its manifest is a file beside it. */
 #include "plugin.h"
 ENTRY

@@ -1,4 +1,4 @@
-/* unresolved.c - wants a function of the host's, which no plugin gets by name. Linked without -z defs. */
+/* unresolved.c - calls a function of the host by name, which is not possible. Linked without -z defs. */
 #include "plugin.h"
 
 void *registry_new(const void *options);

@@ -1,4 +1,4 @@
-/* wrong_component.c - built from another header, as its tn_component_1 says. */
+/* wrong_component.c - its tn_component_1 has the size of another header. */
 #define COMPONENT_SIZE 72
 #include "plugin.h"
 

@@ -1,4 +1,4 @@
-/* wrong_size.c - built from another header, as its tn_plugin says. */
+/* wrong_size.c - its tn_plugin has the size of another header. */
 #define PLUGIN_SIZE 40
 #include "plugin.h"
 

@@ -1,9 +1,8 @@
-"""Anthropic: streams as nobody should send them, made of recorded ones by chance (the same on every run): events left out,
-doubled, put elsewhere, taken from another recording; members taken away or of another kind.
+"""Anthropic: malformed streams, made from recorded ones with a fixed random seed. Events are omitted, duplicated, moved, or taken
+from another recording; members are removed or get another type.
 
-Whatever comes, the task ends, with an error that says INVALID_RESPONSE or what an error event said, or with an answer that
-is what its deltas make; the same for one who takes a delta at a time. So it is with what a model is given: inputs, spoilt, are sent or refused. The
-sanitizers see to the rest.
+The task always ends: with INVALID_RESPONSE, with the error of an error event, or with an answer that equals its deltas. The
+same holds for a host that takes one delta at a time. Malformed inputs are sent or refused. Sanitizers detect memory errors.
 """
 import copy
 import json
@@ -11,124 +10,124 @@ import os
 import random
 
 import drive as d
-from anthropic_recorded import case, framed, recordings, right_answer, turns_of
+from anthropic_recorded import case, frame_all, recordings, expected_answer, read_turns
 from anthropic_requests import REQUESTS
-from anthropic_requests import case as asking
+from anthropic_requests import case as request_case
 
 ROUNDS = int(os.environ.get("TENON_HOSTILE_ROUNDS", "40"))
-KINDS = [None, True, 0, -1, 2**62, 1.5, "", "text", "\u0000", "é" * 40, [], [[]], {}, {"type": "text"}]
+ODD_VALUES = [None, True, 0, -1, 2**62, 1.5, "", "text", "\u0000", "é" * 40, [], [[]], {}, {"type": "text"}]
 CODES = {"INVALID_RESPONSE", "OVERLOADED"}
 
 
-def places(value, found, path=()):
-    """Every place in a value."""
+def all_members(value, found, path=()):
+    """Returns (parent, key) of every member of a value."""
     if isinstance(value, (dict, list)):
         for key in value if isinstance(value, dict) else range(len(value)):
             found.append((value, key))
-            places(value[key], found, path + (key,))
+            all_members(value[key], found, path + (key,))
     return found
 
 
-def spoil_value(chance, value):
-    """One member of it taken away, or another."""
-    found = places(value, [])
+def damage_value(rng, value):
+    """Removes or replaces one member of the value."""
+    found = all_members(value, [])
     if not found:
         return
-    holder, key = chance.choice(found)
-    if isinstance(holder, dict) and chance.randrange(3) == 0:
-        del holder[key]
+    parent, key = rng.choice(found)
+    if isinstance(parent, dict) and rng.randrange(3) == 0:
+        del parent[key]
     else:
-        holder[key] = copy.deepcopy(chance.choice(KINDS))
+        parent[key] = copy.deepcopy(rng.choice(ODD_VALUES))
 
 
-def spoil(chance, events, others):
+def damage_events(rng, events, others):
     events = copy.deepcopy(events)
-    for _ in range(chance.choice([1, 1, 2, 5])):
-        at = chance.randrange(len(events))
-        what = chance.randrange(7)
-        if what == 0 and len(events) > 1:
+    for _ in range(rng.choice([1, 1, 2, 5])):
+        at = rng.randrange(len(events))
+        kind = rng.randrange(7)
+        if kind == 0 and len(events) > 1:
             del events[at]
-        elif what == 1:
-            events.insert(at, copy.deepcopy(chance.choice(events)))
-        elif what == 2:
-            events.insert(at, events.pop(chance.randrange(len(events))))
-        elif what == 3:
-            events.insert(at, copy.deepcopy(chance.choice(chance.choice(others))))
-        elif what == 4:
-            events[at] = copy.deepcopy(chance.choice(KINDS))
+        elif kind == 1:
+            events.insert(at, copy.deepcopy(rng.choice(events)))
+        elif kind == 2:
+            events.insert(at, events.pop(rng.randrange(len(events))))
+        elif kind == 3:
+            events.insert(at, copy.deepcopy(rng.choice(rng.choice(others))))
+        elif kind == 4:
+            events[at] = copy.deepcopy(rng.choice(ODD_VALUES))
         else:
-            spoil_value(chance, events[at])
+            damage_value(rng, events[at])
     return events
 
 
-def frame_any(event):
+def frame_any_value(event):
     if isinstance(event, dict) and isinstance(event.get("type"), str) and "\n" not in event["type"]:
-        return framed([event])
+        return frame_all([event])
     return f"event: message\ndata: {json.dumps(event)}\n\n"
 
 
-def small(events):
-    """Long streams have many events that are alike: some of them are enough."""
+def shorten_stream(events):
+    """Long streams have many similar events, of which some are enough."""
     return events if len(events) < 60 else events[:30] + events[-15:]
 
 
-def check_inputs(drive, chance, root):
-    given = [it[:2] for it in REQUESTS.values()]
-    given += [({}, {"messages": ["Hi", right_answer(it[2])["message"], "And?"]}) for it in recordings(root)]
+def check_inputs(drive, rng, root):
+    inputs = [row[:2] for row in REQUESTS.values()]
+    inputs += [({}, {"messages": ["Hi", expected_answer(row[2])["message"], "And?"]}) for row in recordings(root)]
     cases = []
-    for config, value in given:
+    for config, value in inputs:
         for _ in range(ROUNDS):
-            spoilt = copy.deepcopy(value)
-            for _ in range(chance.choice([1, 1, 3])):
-                spoil_value(chance, spoilt)
-            cases.append(asking(config, spoilt))
-    ended = {}
-    for it, result in zip(cases, drive(cases)):
+            damaged = copy.deepcopy(value)
+            for _ in range(rng.choice([1, 1, 3])):
+                damage_value(rng, damaged)
+            cases.append(request_case(config, damaged))
+    counts = {}
+    for row, result in zip(cases, drive(cases)):
         code = "sent" if result["requests"] else result.get("error", {}).get("code")
-        ended[code] = ended.get(code, 0) + 1
-        right = {"sent", "INVALID_REQUEST", "UNSUPPORTED"}
-        d.check(code in right and "open" not in result, f"{json.dumps(it['input'])[:1500]}: {result}")
-    print(f"{len(cases)} inputs: {json.dumps(ended)}")
-    d.check(ended.get("sent", 0) > 0 and ended.get("INVALID_REQUEST", 0) > 0, "chance did not do its part")
+        counts[code] = counts.get(code, 0) + 1
+        allowed = {"sent", "INVALID_REQUEST", "UNSUPPORTED"}
+        d.check(code in allowed and "open" not in result, f"{json.dumps(row['input'])[:1500]}: {result}")
+    print(f"{len(cases)} inputs: {json.dumps(counts)}")
+    d.check(counts.get("sent", 0) > 0 and counts.get("INVALID_REQUEST", 0) > 0, "expected more accepted and more refused cases")
 
 
 def check_schemas(drive):
-    """Types in lists multiply where they are nested: not without an end."""
+    """Nested lists of types multiply; the size of the sent schema is bounded."""
     types = ["object", "null", "string", "integer", "boolean", "array", "number"]
     schema = {"type": types}
     for _ in range(6):
         schema = {"type": types, "properties": {"a": schema}, "items": schema}
-    result = drive([asking({}, {"messages": ["Hi"], "response_schema": schema})])[0]
+    result = drive([request_case({}, {"messages": ["Hi"], "response_schema": schema})])[0]
     size = len(json.dumps(result["requests"][0]["json"]))
     d.check(10000 < size < 3000000, f"a schema of {len(json.dumps(schema))} bytes became {size}")
 
 
 def main():
-    root = os.path.join(d.suites("providers"), "anthropic", "messages")
+    root = os.path.join(d.suite_folder("providers"), "anthropic", "messages")
     recorded = [
-        small(turn)
+        shorten_stream(turn)
         for name in sorted(os.listdir(root))
         if name.endswith(".chunks.txt")
-        for turn in turns_of(os.path.join(root, name))
+        for turn in read_turns(os.path.join(root, name))
     ]
-    chance = random.Random(int(os.environ.get("TENON_HOSTILE_SEED", "1")))
-    streams = [spoil(chance, events, recorded) for events in recorded for _ in range(ROUNDS)]
-    exchanges = [{"stream": "".join(map(frame_any, events))} for events in streams]
+    rng = random.Random(int(os.environ.get("TENON_HOSTILE_SEED", "1")))
+    streams = [damage_events(rng, events, recorded) for events in recorded for _ in range(ROUNDS)]
+    exchanges = [{"stream": "".join(map(frame_any_value, events))} for events in streams]
     drive = d.Drive("anthropic")
     answers = drive([case(exchange) for exchange in exchanges])
-    slow = drive([case(exchange, room=1) for exchange in exchanges])
-    ended = {}
-    for number, (events, result, slowly) in enumerate(zip(streams, answers, slow)):
+    throttled = drive([case(exchange, room=1) for exchange in exchanges])
+    counts = {}
+    for number, (events, result, throttled_result) in enumerate(zip(streams, answers, throttled)):
         name = f"stream {number}: {json.dumps(events)[:1500]}"
         code = "answered" if "output" in result else result.get("error", {}).get("code")
-        ended[code] = ended.get(code, 0) + 1
+        counts[code] = counts.get(code, 0) + 1
         d.check(code == "answered" or code in CODES, f"{name}: {result}")
-        d.check(slowly.get("output") == result.get("output"), f"{name}: with back-pressure another answer")
-        d.check(slowly.get("error") == result.get("error"), f"{name}: with back-pressure another error")
+        d.check(throttled_result.get("output") == result.get("output"), f"{name}: another answer with back-pressure")
+        d.check(throttled_result.get("error") == result.get("error"), f"{name}: another error with back-pressure")
         d.check_deltas(name, result)
-    print(f"{len(streams)} streams: {json.dumps(ended)}")
-    d.check(ended.get("answered", 0) > 0 and ended.get("INVALID_RESPONSE", 0) > 0, "chance did not do its part")
-    check_inputs(drive, chance, d.suites("providers"))
+    print(f"{len(streams)} streams: {json.dumps(counts)}")
+    d.check(counts.get("answered", 0) > 0 and counts.get("INVALID_RESPONSE", 0) > 0, "expected more accepted and more refused cases")
+    check_inputs(drive, rng, d.suite_folder("providers"))
     check_schemas(drive)
     d.finish()
 

@@ -1,8 +1,7 @@
-"""Anthropic: every recorded answer gives the right message, in pieces and whole, cut at every byte, and goes back as it
-was.
+"""Anthropic: every recorded answer has the expected message, streamed, whole, and cut at every byte, and is sent back unchanged.
 
-What is right is worked out here, from what the service documents: a stream is first put together to the service's own
-message, and that, or a recorded one, is then turned into ours. The plugin does neither in this order.
+The expected message is computed here from the service's documentation: a stream is first assembled into the service's own
+message, and that, or a recorded one, is then converted to ours. The plugin does not assemble the service's message.
 """
 import copy
 import glob
@@ -11,7 +10,7 @@ import os
 
 import drive as d
 
-PLACED = {"text", "thinking", "redacted_thinking", "tool_use"}  # blocks that have a place in our messages
+SUPPORTED_BLOCKS = {"text", "thinking", "redacted_thinking", "tool_use"}  # blocks with an equivalent in our messages
 FINISH = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -26,12 +25,12 @@ def frame(event):
     return f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
 
 
-def framed(events):
+def frame_all(events):
     return "".join(map(frame, events))
 
 
-def turns_of(path):
-    """A recording may hold several streams, one behind the other: each ends with message_stop."""
+def read_turns(path):
+    """A recording can contain several streams in sequence. Each ends with message_stop."""
     made = [[]]
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -43,8 +42,8 @@ def turns_of(path):
     return [turn for turn in made if turn]
 
 
-def put_together(events):
-    """The service's message, as its own client libraries put it together."""
+def assemble_message(events):
+    """Assembles the service's message, as its own client libraries do."""
     message, texts = None, {}
     for event in events:
         kind = event["type"]
@@ -75,12 +74,12 @@ def put_together(events):
             message.update({key: value for key, value in event["delta"].items() if value is not None})
             if event.get("context_management") is not None:
                 message["context_management"] = event["context_management"]
-            told = {key: value for key, value in (event.get("usage") or {}).items() if value is not None}
-            message["usage"].update(told)
+            reported = {key: value for key, value in (event.get("usage") or {}).items() if value is not None}
+            message["usage"].update(reported)
     return message
 
 
-def usage_of(usage):
+def expected_usage(usage):
     read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
     given = usage["input_tokens"] + (read or 0) + (written or 0)
     made = usage["output_tokens"]
@@ -88,13 +87,13 @@ def usage_of(usage):
         if one["type"] == "compaction":
             given += one["input_tokens"] + one["cache_read_input_tokens"] + one["cache_creation_input_tokens"]
             made += one["output_tokens"]
-    right = {"input_tokens": given, "output_tokens": made, "total_tokens": given + made}
-    thought = (usage.get("output_tokens_details") or {}).get("thinking_tokens")
-    more = {"cached_tokens": read, "cache_write_tokens": written, "reasoning_tokens": thought}
-    return {**right, **{key: value for key, value in more.items() if value is not None}}
+    expected = {"input_tokens": given, "output_tokens": made, "total_tokens": given + made}
+    reasoning = (usage.get("output_tokens_details") or {}).get("thinking_tokens")
+    more = {"cached_tokens": read, "cache_write_tokens": written, "reasoning_tokens": reasoning}
+    return {**expected, **{key: value for key, value in more.items() if value is not None}}
 
 
-def sources_of(block):
+def expected_sources(block):
     seen = []
     for citation in block.get("citations") or []:
         url, title = citation.get("url"), citation.get("title")
@@ -103,8 +102,8 @@ def sources_of(block):
     return seen
 
 
-def part_of(block):
-    """Our part of the content; None where it has none."""
+def expected_part(block):
+    """Returns our part for a block, or None."""
     if block["type"] == "text":
         extra = {"extra": {"anthropic": {"citations": block["citations"]}}} if block.get("citations") else {}
         return {"type": "text", "text": block["text"], **extra} if block["text"] else None
@@ -114,23 +113,23 @@ def part_of(block):
     return {"type": "reasoning", "extra": {"anthropic": {"redacted": block["data"]}}}
 
 
-def right_answer(message):
-    """What is to come of the service's message."""
-    parts, calls, order, strange, extra = [], [], [], False, {"id": message["id"]}
+def expected_answer(message):
+    """Returns the expected output for the service's message."""
+    parts, calls, order, has_unsupported, extra = [], [], [], False, {"id": message["id"]}
     for block in message["content"]:
-        if block["type"] not in PLACED:
+        if block["type"] not in SUPPORTED_BLOCKS:
             order.append(block)
-            strange = True
+            has_unsupported = True
         elif block["type"] == "tool_use":
             call = {"id": block["id"], "name": block["name"], "arguments": block["input"]}
             if block.get("caller", {}).get("type", "direct") != "direct":
                 call["extra"] = {"anthropic": {"caller": block["caller"]}}
             calls.append(call)
             order.append({"call": block["id"]})
-        elif part_of(block) is not None:
-            strange = strange or bool(calls)
+        elif expected_part(block) is not None:
+            has_unsupported = has_unsupported or bool(calls)
             order.append({"part": len(parts)})
-            parts += [part_of(block)] + (sources_of(block) if block["type"] == "text" else [])
+            parts += [expected_part(block)] + (expected_sources(block) if block["type"] == "text" else [])
     reason, details = message["stop_reason"], message.get("stop_details") or {}
     if reason == "refusal" and details.get("explanation"):
         parts.append({"type": "refusal", "text": details["explanation"]})
@@ -142,7 +141,7 @@ def right_answer(message):
             extra[name] = message["usage"][name]
     if reason not in ("end_turn", "tool_use"):
         extra["stop_reason"] = reason
-    if strange:
+    if has_unsupported:
         extra["blocks"] = {"parts": len(parts), "list": order}
     content = parts
     if not parts:
@@ -150,17 +149,17 @@ def right_answer(message):
     elif len(parts) == 1 and parts[0]["type"] == "text" and "extra" not in parts[0]:
         content = parts[0]["text"]
     finish = FINISH.get(reason, "other")
-    if finish in ("stop", "tool_calls"):  # what is called is to be answered, whatever it ended by
+    if finish in ("stop", "tool_calls"):  # calls must be answered, whatever the stop reason
         finish = "tool_calls" if calls else "stop"
-    made = {"type": "ai", "content": content, "usage": usage_of(message["usage"]), "finish_reason": finish}
+    made = {"type": "ai", "content": content, "usage": expected_usage(message["usage"]), "finish_reason": finish}
     if calls:
         made["tool_calls"] = calls
     made.update(model=message["model"], extra={"anthropic": extra})
     return {"message": made, "usage": made["usage"], "finish_reason": finish}
 
 
-def right_blocks(message):
-    """What the service is to get back of its own message: all of it, but what it would not take."""
+def expected_blocks(message):
+    """Returns the blocks that are sent back for a message: all that the service accepts."""
     made = []
     for block in copy.deepcopy(message["content"]):
         if block["type"] == "text":
@@ -178,8 +177,8 @@ def right_blocks(message):
 
 def case(exchange, messages=None, **more):
     config = {"model": "claude-recorded", "stream": "stream" in exchange}
-    found = {"component": "anthropic", "config": config, "input": {"messages": messages or ["?"]}}
-    return {**found, "exchanges": [exchange], **more}
+    answers_found = {"component": "anthropic", "config": config, "input": {"messages": messages or ["?"]}}
+    return {**answers_found, "exchanges": [exchange], **more}
 
 
 def recordings(root):
@@ -191,43 +190,43 @@ def recordings(root):
                 text = file.read()
             yield name[: -len(".json")], {"body": text}, json.loads(text)
         elif name.endswith(".chunks.txt"):
-            for turn, events in enumerate(turns_of(path)):
+            for turn, events in enumerate(read_turns(path)):
                 at = name[: -len(".txt")] + (f".turn{turn + 1}" if turn else "")
-                yield at, {"stream": framed(events)}, put_together(events)
+                yield at, {"stream": frame_all(events)}, assemble_message(events)
 
 
 def main():
     drive = d.Drive("anthropic")
-    found = list(recordings(d.suites("providers")))
-    d.check(len(found) > 40, f"only {len(found)} recordings")
-    cases = [case(exchange, cuts="stream" in exchange) for _, exchange, _ in found]
-    slow = [case(exchange, room=1) for _, exchange, _ in found]
+    answers_found = list(recordings(d.suite_folder("providers")))
+    d.check(len(answers_found) > 40, f"only {len(answers_found)} recordings")
+    cases = [case(exchange, cuts="stream" in exchange) for _, exchange, _ in answers_found]
+    throttled = [case(exchange, room=1) for _, exchange, _ in answers_found]
     answers = drive(cases)
-    for (name, exchange, message), result, slowly in zip(found, answers, drive(slow)):
-        right = right_answer(message)
-        if not d.check(result.get("output") == right, f"{name}: {json.dumps(result.get('output') or result.get('error'))}"
-                       f"\n  expected {json.dumps(right)}"):
+    for (name, exchange, message), result, throttled_result in zip(answers_found, answers, drive(throttled)):
+        expected = expected_answer(message)
+        if not d.check(result.get("output") == expected, f"{name}: {json.dumps(result.get('output') or result.get('error'))}"
+                       f"\n  expected {json.dumps(expected)}"):
             continue
         d.check_golden("anthropic", name, result)
         d.check_deltas(name, result)
-        d.check(slowly.get("output") == right, f"{name}: with back-pressure another message")
-        d.check(slowly["deltas"] == result["deltas"], f"{name}: with back-pressure other deltas")
+        d.check(throttled_result.get("output") == expected, f"{name}: another message with back-pressure")
+        d.check(throttled_result["deltas"] == result["deltas"], f"{name}: other deltas with back-pressure")
         if "cuts" not in result:
             continue
         d.check_cuts(name, result)
-        # The answer is there as soon as the last event is, and not before.
+        # The answer is complete after the last event, and not before.
         size, cuts = len(exchange["stream"].encode()), result["cuts"]
         d.check(cuts["first_same"] == size, f"{name}: whole after {cuts['first_same']} of {size} bytes")
-        d.check(set(cuts["codes"]) == {"INVALID_RESPONSE"}, f"{name}: cuts gave {cuts['codes']}")
-    # Everything that came can be sent back.
-    messages = [["Hello", right_answer(message)["message"], "And now?"] for _, _, message in found]
-    back = drive([case({"status": 400, "body": "{}"}, asked) for asked in messages])
-    for (name, _, message), result in zip(found, back):
+        d.check(set(cuts["codes"]) == {"INVALID_RESPONSE"}, f"{name}: cuts ended as {cuts['codes']}")
+    # Every message can be sent back.
+    messages = [["Hello", expected_answer(message)["message"], "And now?"] for _, _, message in answers_found]
+    next_requests = drive([case({"status": 400, "body": "{}"}, conversation) for conversation in messages])
+    for (name, _, message), result in zip(answers_found, next_requests):
         turns = result["requests"][0]["json"]["messages"]
-        blocks = right_blocks(message)
-        right = [{"role": "assistant", "content": blocks}] if blocks else []
-        d.check(turns[1:-1] == right, f"{name}: back goes {json.dumps(turns[1:-1])}\n  expected {json.dumps(right)}")
-    print(f"{len(found)} answers")
+        blocks = expected_blocks(message)
+        expected = [{"role": "assistant", "content": blocks}] if blocks else []
+        d.check(turns[1:-1] == expected, f"{name}: sent back {json.dumps(turns[1:-1])}\n  expected {json.dumps(expected)}")
+    print(f"{len(answers_found)} answers")
     d.finish()
 
 

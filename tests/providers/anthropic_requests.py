@@ -1,19 +1,19 @@
-"""Anthropic: what is asked, in the service's words; what it says is wrong, in ours; and streams that nobody recorded.
+"""Anthropic: requests in the service's format, errors converted to our format, and streams without a recording.
 
-A case of REQUESTS is a configuration, an input and the body that is to be sent. anthropic_types.py holds the bodies
-against the types of the service's own library.
+A case of REQUESTS is a configuration, an input and the body that must be sent. anthropic_types.py checks the
+bodies against the types of the service's own library.
 """
 import base64
 import json
 
 import drive as d
-from anthropic_recorded import framed
+from anthropic_recorded import frame_all
 
 MAX = 16384
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 8).decode()
 PDF = base64.b64encode(b"%PDF-1.7 ").decode()
 WEATHER = {"name": "get weather", "description": "The weather.", "input_schema": {"type": "object", "properties": {}}}
-THEIRS = {"name": "get_weather", "description": "The weather.", "input_schema": {"type": "object", "properties": {}}}
+WEATHER_TOOL = {"name": "get_weather", "description": "The weather.", "input_schema": {"type": "object", "properties": {}}}
 PERSON = {
     "type": "object",
     "properties": {
@@ -27,7 +27,7 @@ PERSON = {
     "required": ["name"],
     "$defs": {"place": {"type": "object", "properties": {"city": {"type": "string", "format": "city"}}}},
 }
-HELD = {
+PERSON_SENT = {
     "$defs": {
         "place": {
             "type": "object",
@@ -70,39 +70,39 @@ def body(*messages, **more):
     return {"model": "m", "max_tokens": MAX, "stream": True, "messages": list(messages), **more}
 
 
-def asked(*messages, **more):
+def conversation(*messages, **more):
     return {"messages": list(messages), **more}
 
 
 CALL = {"id": "toolu_1", "name": "get weather", "arguments": {"city": "Kyoto"}}
-USE = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Kyoto"}}
-HI = body(user("Hi"))
+TOOL_USE = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Kyoto"}}
+HI_BODY = body(user("Hi"))
 REQUESTS = {
-    "a text": ({}, asked("Hi"), HI),
-    "in one piece": ({"stream": False}, asked("Hi"), {key: HI[key] for key in ("model", "max_tokens", "messages")}),
+    "a text": ({}, conversation("Hi"), HI_BODY),
+    "in one piece": ({"stream": False}, conversation("Hi"), {key: HI_BODY[key] for key in ("model", "max_tokens", "messages")}),
     "system messages first": (
         {},
-        asked({"type": "system", "content": "Be short."}, {"type": "developer", "content": [text("And kind.")]}, "Hi"),
-        {**HI, "system": [text("Be short."), text("And kind.")]},
+        conversation({"type": "system", "content": "Be short."}, {"type": "developer", "content": [text("And kind.")]}, "Hi"),
+        {**HI_BODY, "system": [text("Be short."), text("And kind.")]},
     ),
     "system messages alone": (
         {},
-        asked({"type": "system", "content": "Be short."}, {"type": "system", "content": "Greet me."}),
+        conversation({"type": "system", "content": "Be short."}, {"type": "system", "content": "Greet me."}),
         body(user("<system>\nGreet me.\n</system>"), system=[text("Be short.")]),
     ),
     "a system message further on": (
         {},
-        asked("Hi", {"type": "ai", "content": "Yes?"}, {"type": "system", "content": "Be short."}, "Why?"),
+        conversation("Hi", {"type": "ai", "content": "Yes?"}, {"type": "system", "content": "Be short."}, "Why?"),
         body(user("Hi"), assistant("Yes?"), user("<system>\nBe short.\n</system>", "Why?")),
     ),
     "a system message further on, of its own": (
         {"late_system": "system"},
-        asked("Hi", {"type": "system", "content": "Be short."}, {"type": "ai", "content": "Yes?"}, "Why?"),
+        conversation("Hi", {"type": "system", "content": "Be short."}, {"type": "ai", "content": "Yes?"}, "Why?"),
         body(user("Hi"), {"role": "system", "content": [text("Be short.")]}, assistant("Yes?"), user("Why?")),
     ),
     "where it must not stand it is a text": (
         {"late_system": "system"},
-        asked(
+        conversation(
             {"type": "ai", "content": "Yes?"},
             {"type": "system", "content": "One"},
             "Why?",
@@ -118,12 +118,12 @@ REQUESTS = {
     ),
     "turns are merged, what is empty is left out": (
         {},
-        asked("One", "", "Two", {"type": "ai", "content": " \n"}, {"type": "ai", "content": "Three"}, "Four"),
+        conversation("One", "", "Two", {"type": "ai", "content": " \n"}, {"type": "ai", "content": "Three"}, "Four"),
         body(user("One", "Two"), assistant("Three"), user("Four")),
     ),
     "tools, and what they gave, first": (
         {},
-        asked(
+        conversation(
             "Hi",
             {"type": "ai", "content": "I look.", "tool_calls": [CALL, {**CALL, "id": "call.2", "arguments": "{broken"}]},
             "While you do",
@@ -133,90 +133,90 @@ REQUESTS = {
         ),
         body(
             user("Hi"),
-            assistant("I look.", USE, {**USE, "id": "call_2", "input": {"invalid_json": "{broken"}}),
+            assistant("I look.", TOOL_USE, {**TOOL_USE, "id": "call_2", "input": {"invalid_json": "{broken"}}),
             user(
                 {"type": "tool_result", "tool_use_id": "toolu_1", "content": "Rain"},
                 {"type": "tool_result", "tool_use_id": "call_2", "content": [text("No such city")], "is_error": True},
                 "While you do",
             ),
-            tools=[THEIRS, {"name": "now", "input_schema": {"type": "object"}}],
+            tools=[WEATHER_TOOL, {"name": "now", "input_schema": {"type": "object"}}],
         ),
     ),
     "a tool that gave nothing": (
         {},
-        asked({"type": "ai", "content": "", "tool_calls": [CALL]}, {"type": "tool", "tool_call_id": "toolu_1", "content": ""}),
-        body(assistant(USE), user({"type": "tool_result", "tool_use_id": "toolu_1"})),
+        conversation({"type": "ai", "content": "", "tool_calls": [CALL]}, {"type": "tool", "tool_call_id": "toolu_1", "content": ""}),
+        body(assistant(TOOL_USE), user({"type": "tool_result", "tool_use_id": "toolu_1"})),
     ),
     "which tool": (
         {"parallel_tool_calls": False},
-        asked("Hi", tools=[WEATHER], options={"tool_choice": {"name": "get weather"}}),
+        conversation("Hi", tools=[WEATHER], options={"tool_choice": {"name": "get weather"}}),
         {
-            **HI,
-            "tools": [THEIRS],
+            **HI_BODY,
+            "tools": [WEATHER_TOOL],
             "tool_choice": {"type": "tool", "name": "get_weather", "disable_parallel_tool_use": True},
         },
     ),
     "one of the tools": (
         {"tool_choice": "required"},
-        asked("Hi", tools=[WEATHER]),
-        {**HI, "tools": [THEIRS], "tool_choice": {"type": "any"}},
+        conversation("Hi", tools=[WEATHER]),
+        {**HI_BODY, "tools": [WEATHER_TOOL], "tool_choice": {"type": "any"}},
     ),
     "none of the tools": (
         {"tool_choice": "required"},
-        asked("Hi", tools=[WEATHER], options={"tool_choice": "none", "parallel_tool_calls": False}),
-        {**HI, "tools": [THEIRS], "tool_choice": {"type": "none"}},
+        conversation("Hi", tools=[WEATHER], options={"tool_choice": "none", "parallel_tool_calls": False}),
+        {**HI_BODY, "tools": [WEATHER_TOOL], "tool_choice": {"type": "none"}},
     ),
     "one tool at a time": (
         {"parallel_tool_calls": False},
-        asked("Hi", tools=[WEATHER]),
-        {**HI, "tools": [THEIRS], "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}},
+        conversation("Hi", tools=[WEATHER]),
+        {**HI_BODY, "tools": [WEATHER_TOOL], "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}},
     ),
-    "no choice without tools": ({"tool_choice": "required"}, asked("Hi"), HI),
+    "no choice without tools": ({"tool_choice": "required"}, conversation("Hi"), HI_BODY),
     "the service's own tools, and what it takes of ours besides": (
         {"server_tools": [{"type": "web_search_20250305", "name": "web_search", "max_uses": 2}]},
-        asked("Hi", tools=[{**WEATHER, "extra": {"anthropic": {"strict": True, "name": "x"}}}]),
+        conversation("Hi", tools=[{**WEATHER, "extra": {"anthropic": {"strict": True, "name": "x"}}}]),
         {
-            **HI,
-            "tools": [{**THEIRS, "strict": True}, {"type": "web_search_20250305", "name": "web_search", "max_uses": 2}],
+            **HI_BODY,
+            "tools": [{**WEATHER_TOOL, "strict": True}, {"type": "web_search_20250305", "name": "web_search", "max_uses": 2}],
         },
     ),
     "options": (
         {"max_tokens": 100, "stop": ["END"], "metadata": {"user_id": "u1"}, "cache": "1h", "seed": 4},
-        asked("Hi", options={"max_tokens": 200, "stop": "STOP"}),
+        conversation("Hi", options={"max_tokens": 200, "stop": "STOP"}),
         {
-            **HI,
+            **HI_BODY,
             "max_tokens": 200,
             "stop_sequences": ["STOP"],
             "metadata": {"user_id": "u1"},
             "cache_control": {"type": "ephemeral", "ttl": "1h"},
         },
     ),
-    "a cache": ({"cache": True}, asked("Hi"), {**HI, "cache_control": {"type": "ephemeral"}}),
-    "no cache": ({"cache": False}, asked("Hi"), HI),
+    "a cache": ({"cache": True}, conversation("Hi"), {**HI_BODY, "cache_control": {"type": "ephemeral"}}),
+    "no cache": ({"cache": False}, conversation("Hi"), HI_BODY),
     "extra": (
         {"extra": {"service_tier": "auto", "max_tokens": 1}},
-        asked("Hi", options={"extra": {"max_tokens": 2}}),
-        {**HI, "service_tier": "auto", "max_tokens": 2},
+        conversation("Hi", options={"extra": {"max_tokens": 2}}),
+        {**HI_BODY, "service_tier": "auto", "max_tokens": 2},
     ),
     "effort": (
         {"reasoning": {"effort": "high"}},
-        asked("Hi"),
-        {**HI, "thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}},
+        conversation("Hi"),
+        {**HI_BODY, "thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}},
     ),
-    "no thinking": ({"reasoning": {"effort": "none"}}, asked("Hi"), {**HI, "thinking": {"type": "disabled"}}),
+    "no thinking": ({"reasoning": {"effort": "none"}}, conversation("Hi"), {**HI_BODY, "thinking": {"type": "disabled"}}),
     "a budget for thinking": (
         {"reasoning": {"max_tokens": 2000}},
-        asked("Hi"),
-        {**HI, "max_tokens": MAX + 2000, "thinking": {"type": "enabled", "budget_tokens": 2000}},
+        conversation("Hi"),
+        {**HI_BODY, "max_tokens": MAX + 2000, "thinking": {"type": "enabled", "budget_tokens": 2000}},
     ),
     "a budget for thinking, of what is given": (
         {"reasoning": {"max_tokens": 2000}, "max_tokens": 4000},
-        asked("Hi"),
-        {**HI, "max_tokens": 4000, "thinking": {"type": "enabled", "budget_tokens": 2000}},
+        conversation("Hi"),
+        {**HI_BODY, "max_tokens": 4000, "thinking": {"type": "enabled", "budget_tokens": 2000}},
     ),
     "images": (
         {},
-        asked(
+        conversation(
             {
                 "type": "user",
                 "content": [
@@ -244,7 +244,7 @@ REQUESTS = {
     ),
     "files": (
         {},
-        asked(
+        conversation(
             {
                 "type": "user",
                 "content": [
@@ -271,12 +271,12 @@ REQUESTS = {
     ),
     "an image from a tool": (
         {},
-        asked(
+        conversation(
             {"type": "ai", "content": "", "tool_calls": [CALL]},
             {"type": "tool", "tool_call_id": "toolu_1", "content": [{"type": "image", "data": PNG}]},
         ),
         body(
-            assistant(USE),
+            assistant(TOOL_USE),
             user(
                 {
                     "type": "tool_result",
@@ -290,7 +290,7 @@ REQUESTS = {
     ),
     "what another model thought and showed": (
         {},
-        asked(
+        conversation(
             "Hi",
             {
                 "type": "ai",
@@ -308,7 +308,7 @@ REQUESTS = {
     ),
     "thinking goes back": (
         {},
-        asked(
+        conversation(
             "Hi",
             {
                 "type": "ai",
@@ -327,33 +327,33 @@ REQUESTS = {
                 {"type": "thinking", "thinking": "Hm", "signature": "s1"},
                 {"type": "thinking", "thinking": "", "signature": "s2"},
                 {"type": "redacted_thinking", "data": "r1"},
-                USE,
+                TOOL_USE,
             ),
             user({"type": "tool_result", "tool_use_id": "toolu_1", "content": "Rain"}),
         ),
     ),
     "a container, while its tools wait": (
         {},
-        asked(
+        conversation(
             "Hi",
             {"type": "ai", "content": "", "tool_calls": [CALL], "extra": {"anthropic": {"container": {"id": "c1"}}}},
             {"type": "tool", "tool_call_id": "toolu_1", "content": "Rain"},
         ),
         body(
             user("Hi"),
-            assistant(USE),
+            assistant(TOOL_USE),
             user({"type": "tool_result", "tool_use_id": "toolu_1", "content": "Rain"}),
             container="c1",
         ),
     ),
     "no container, when the turn is over": (
         {},
-        asked({"type": "ai", "content": "Yes?", "extra": {"anthropic": {"container": {"id": "c1"}}}}, "Hi"),
+        conversation({"type": "ai", "content": "Yes?", "extra": {"anthropic": {"container": {"id": "c1"}}}}, "Hi"),
         body(assistant("Yes?"), user("Hi")),
     ),
     "a message that was changed is what it is": (
         {},
-        asked(
+        conversation(
             {
                 "type": "ai",
                 "content": [text("One")],
@@ -365,14 +365,14 @@ REQUESTS = {
     ),
     "a schema, as the service can hold to it": (
         {},
-        asked("Hi", response_schema=PERSON),
-        {**HI, "output_config": {"format": {"type": "json_schema", "schema": HELD}}},
+        conversation("Hi", response_schema=PERSON),
+        {**HI_BODY, "output_config": {"format": {"type": "json_schema", "schema": PERSON_SENT}}},
     ),
     "a schema, by a tool": (
         {"structured_output": "tool"},
-        asked("Hi", response_schema=PERSON),
+        conversation("Hi", response_schema=PERSON),
         {
-            **HI,
+            **HI_BODY,
             "tools": [
                 {
                     "name": "tenon_answer",
@@ -384,31 +384,31 @@ REQUESTS = {
         },
     ),
 }
-OF_OLDER_MODELS = {  # the library's types have these no more
-    "temperature": ({"temperature": 0.5, "top_p": 0.9}, asked("Hi"), {**HI, "temperature": 0.5, "top_p": 0.9}),
+OLDER_MODEL_REQUESTS = {  # members that the types of the library no longer have
+    "temperature": ({"temperature": 0.5, "top_p": 0.9}, conversation("Hi"), {**HI_BODY, "temperature": 0.5, "top_p": 0.9}),
 }
-REFUSED = {  # input: code, and what the message has in it
-    "nothing": ({}, asked(""), "INVALID_REQUEST", "nothing in them"),
-    "audio": ({}, asked({"type": "user", "content": [{"type": "audio", "data": "AAAA"}]}), "UNSUPPORTED", "audio"),
+REFUSED = {  # config, input, code, text in the message
+    "nothing": ({}, conversation(""), "INVALID_REQUEST", "nothing to answer"),
+    "audio": ({}, conversation({"type": "user", "content": [{"type": "audio", "data": "AAAA"}]}), "UNSUPPORTED", "audio"),
     "a Word file": (
         {},
-        asked({"type": "user", "content": [{"type": "file", "media_type": "application/msword", "data": "AAAA"}]}),
+        conversation({"type": "user", "content": [{"type": "file", "media_type": "application/msword", "data": "AAAA"}]}),
         "UNSUPPORTED",
         "application/msword",
     ),
     "a bitmap": (
         {},
-        asked({"type": "user", "content": [{"type": "image", "media_type": "image/bmp", "data": "AAAA"}]}),
+        conversation({"type": "user", "content": [{"type": "image", "media_type": "image/bmp", "data": "AAAA"}]}),
         "UNSUPPORTED",
         "image/bmp",
     ),
-    "an empty image": ({}, asked({"type": "user", "content": [{"type": "image"}]}), "INVALID_REQUEST", "file_id"),
-    "a result of nothing": ({}, asked({"type": "tool", "content": "x"}), "INVALID_REQUEST", "tool_call_id"),
-    "a choice": ({}, asked("Hi", tools=[WEATHER], options={"tool_choice": "most"}), "INVALID_REQUEST", "most"),
-    "images out": ({}, asked("Hi", options={"modalities": ["text", "image"]}), "UNSUPPORTED", "image"),
+    "an empty image": ({}, conversation({"type": "user", "content": [{"type": "image"}]}), "INVALID_REQUEST", "file_id"),
+    "a result of nothing": ({}, conversation({"type": "tool", "content": "x"}), "INVALID_REQUEST", "tool_call_id"),
+    "a choice": ({}, conversation("Hi", tools=[WEATHER], options={"tool_choice": "most"}), "INVALID_REQUEST", "most"),
+    "images out": ({}, conversation("Hi", options={"modalities": ["text", "image"]}), "UNSUPPORTED", "image"),
     "a list by a tool": (
         {"structured_output": "tool"},
-        asked("Hi", response_schema={"type": "array"}),
+        conversation("Hi", response_schema={"type": "array"}),
         "UNSUPPORTED",
         "structured_output",
     ),
@@ -420,7 +420,7 @@ def error(kind, message="Something.", **more):
     return {"type": "error", "error": {"type": kind, "message": message, **more}, "request_id": "req_body"}
 
 
-ERRORS = [  # HTTP's status, the body, our code, retryable, retry_after_ms
+ERRORS = [  # HTTP status, body, our code, retryable, retry_after_ms
     (401, error("authentication_error", "invalid x-api-key"), "AUTH", False, None),
     (403, error("permission_error"), "AUTH", False, None),
     (402, error("billing_error"), "AUTH", False, None),
@@ -459,45 +459,45 @@ START = {
 STOP = {"type": "message_stop"}
 
 
-def opened(index, **block):
+def block_start(index, **block):
     return {"type": "content_block_start", "index": index, "content_block": block}
 
 
-def added(index, kind, **delta):
+def block_delta(index, kind, **delta):
     return {"type": "content_block_delta", "index": index, "delta": {"type": kind, **delta}}
 
 
-def closed(index):
+def block_stop(index):
     return {"type": "content_block_stop", "index": index}
 
 
-def ended(reason="end_turn", output=7, **usage):
+def message_delta(reason="end_turn", output=7, **usage):
     return {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": output, **usage}}
 
 
-def said(words, index=0):
-    return [opened(index, type="text", text=""), added(index, "text_delta", text=words), closed(index)]
+def text_block(words, index=0):
+    return [block_start(index, type="text", text=""), block_delta(index, "text_delta", text=words), block_stop(index)]
 
 
 CITED = {"type": "web_search_result_location", "url": "https://a.example", "title": "A", "cited_text": "x"}
-STREAMS = {  # config, input, events: what the message has
+STREAMS = {  # config, input, events, expected members of the message
     "thinking, shown and not": (
         {},
         {},
         [
             START,
-            opened(0, type="thinking", thinking="", signature=""),
-            added(0, "thinking_delta", thinking="H"),
-            added(0, "thinking_delta", thinking="m"),
-            added(0, "signature_delta", signature="s1"),
-            closed(0),
-            opened(1, type="thinking", thinking="", signature=""),
-            added(1, "signature_delta", signature="s2"),
-            closed(1),
-            opened(2, type="redacted_thinking", data="r1"),
-            closed(2),
-            *said("So.", 3),
-            ended(output_tokens_details={"thinking_tokens": 4}),
+            block_start(0, type="thinking", thinking="", signature=""),
+            block_delta(0, "thinking_delta", thinking="H"),
+            block_delta(0, "thinking_delta", thinking="m"),
+            block_delta(0, "signature_delta", signature="s1"),
+            block_stop(0),
+            block_start(1, type="thinking", thinking="", signature=""),
+            block_delta(1, "signature_delta", signature="s2"),
+            block_stop(1),
+            block_start(2, type="redacted_thinking", data="r1"),
+            block_stop(2),
+            *text_block("So.", 3),
+            message_delta(output_tokens_details={"thinking_tokens": 4}),
             STOP,
         ],
         {
@@ -515,13 +515,13 @@ STREAMS = {  # config, input, events: what the message has
         {},
         [
             START,
-            opened(0, type="text", text="", citations=[]),
-            added(0, "text_delta", text="It says so."),
-            added(0, "citations_delta", citation=CITED),
-            added(0, "citations_delta", citation={**CITED, "cited_text": "y"}),
-            closed(0),
-            *said(" And more.", 1),
-            ended(),
+            block_start(0, type="text", text="", citations=[]),
+            block_delta(0, "text_delta", text="It says so."),
+            block_delta(0, "citations_delta", citation=CITED),
+            block_delta(0, "citations_delta", citation={**CITED, "cited_text": "y"}),
+            block_stop(0),
+            *text_block(" And more.", 1),
+            message_delta(),
             STOP,
         ],
         {
@@ -537,18 +537,18 @@ STREAMS = {  # config, input, events: what the message has
         {"tools": [WEATHER]},
         [
             START,
-            *said("I look."),
-            opened(1, type="tool_use", id="t1", name="get_weather", input={}),
-            added(1, "input_json_delta", partial_json=""),
-            added(1, "input_json_delta", partial_json='{"city": "Ky'),
-            added(1, "input_json_delta", partial_json='oto"}'),
-            closed(1),
-            opened(2, type="tool_use", id="t2", name="now", input={}),
-            closed(2),
-            opened(3, type="tool_use", id="t3", name="get_weather", input={}),
-            added(3, "input_json_delta", partial_json='{"city": '),
-            closed(3),
-            ended("tool_use"),
+            *text_block("I look."),
+            block_start(1, type="tool_use", id="t1", name="get_weather", input={}),
+            block_delta(1, "input_json_delta", partial_json=""),
+            block_delta(1, "input_json_delta", partial_json='{"city": "Ky'),
+            block_delta(1, "input_json_delta", partial_json='oto"}'),
+            block_stop(1),
+            block_start(2, type="tool_use", id="t2", name="now", input={}),
+            block_stop(2),
+            block_start(3, type="tool_use", id="t3", name="get_weather", input={}),
+            block_delta(3, "input_json_delta", partial_json='{"city": '),
+            block_stop(3),
+            message_delta("tool_use"),
             STOP,
         ],
         {
@@ -566,11 +566,11 @@ STREAMS = {  # config, input, events: what the message has
         {"response_schema": PERSON},
         [
             START,
-            opened(0, type="tool_use", id="t1", name="tenon_answer", input={}),
-            added(0, "input_json_delta", partial_json='{"name": '),
-            added(0, "input_json_delta", partial_json='"Ada"}'),
-            closed(0),
-            ended("tool_use"),
+            block_start(0, type="tool_use", id="t1", name="tenon_answer", input={}),
+            block_delta(0, "input_json_delta", partial_json='{"name": '),
+            block_delta(0, "input_json_delta", partial_json='"Ada"}'),
+            block_stop(0),
+            message_delta("tool_use"),
             STOP,
         ],
         {"content": '{"name": "Ada"}', "finish_reason": "stop"},
@@ -581,18 +581,18 @@ STREAMS = {  # config, input, events: what the message has
         [
             {"type": "weather", "sunny": True},
             START,
-            opened(0, type="dream", of="sheep"),
-            added(0, "dream_delta", more="sheep"),
-            added(0, "text_delta", text="Ba"),
-            added(0, "text_delta", text="a"),
-            added(0, "thinking_delta", thinking="passed over"),
-            closed(0),
-            *said("Awake.", 1),
+            block_start(0, type="dream", of="sheep"),
+            block_delta(0, "dream_delta", more="sheep"),
+            block_delta(0, "text_delta", text="Ba"),
+            block_delta(0, "text_delta", text="a"),
+            block_delta(0, "thinking_delta", thinking="passed over"),
+            block_stop(0),
+            *text_block("Awake.", 1),
             {"type": "mood"},
-            ended("enough"),
+            message_delta("enough"),
             STOP,
             {"type": "epilogue"},
-            opened(9, type="text", text="not heard"),
+            block_start(9, type="text", text="not heard"),
         ],
         {
             "content": "Awake.",
@@ -606,54 +606,54 @@ STREAMS = {  # config, input, events: what the message has
             },
         },
     ),
-    "a pause": ({}, {}, [START, *said("…"), ended("pause_turn"), STOP], {"finish_reason": "other"}),
-    "too long": ({}, {}, [START, *said("…"), ended("max_tokens"), STOP], {"finish_reason": "length"}),
-    "a full window": ({}, {}, [START, *said("…"), ended("model_context_window_exceeded"), STOP], {"finish_reason": "length"}),
+    "a pause": ({}, {}, [START, *text_block("…"), message_delta("pause_turn"), STOP], {"finish_reason": "other"}),
+    "too long": ({}, {}, [START, *text_block("…"), message_delta("max_tokens"), STOP], {"finish_reason": "length"}),
+    "a full window": ({}, {}, [START, *text_block("…"), message_delta("model_context_window_exceeded"), STOP], {"finish_reason": "length"}),
     "cached": (
         {},
         {},
         [
             {**START, "message": {**START["message"], "usage": {"input_tokens": 5, "cache_read_input_tokens": 100,
                                                                 "cache_creation_input_tokens": 20, "output_tokens": 1}}},
-            *said("Yes."),
-            ended(input_tokens=6),
+            *text_block("Yes."),
+            message_delta(input_tokens=6),
             STOP,
         ],
         {"usage": {"input_tokens": 126, "output_tokens": 7, "total_tokens": 133, "cached_tokens": 100,
                    "cache_write_tokens": 20}},
     ),
 }
-BROKEN = {  # events: the code that comes of them
-    "a delta before the start": ([added(0, "text_delta", text="x"), START, ended(), STOP], "INVALID_RESPONSE"),
-    "a delta without a block": ([START, added(0, "text_delta", text="x"), ended(), STOP], "INVALID_RESPONSE"),
+INVALID_STREAMS = {  # events, expected code
+    "a delta before the start": ([block_delta(0, "text_delta", text="x"), START, message_delta(), STOP], "INVALID_RESPONSE"),
+    "a delta without a block": ([START, block_delta(0, "text_delta", text="x"), message_delta(), STOP], "INVALID_RESPONSE"),
     "a delta of another block": (
-        [START, opened(0, type="text", text=""), added(1, "text_delta", text="x"), closed(0), ended(), STOP],
+        [START, block_start(0, type="text", text=""), block_delta(1, "text_delta", text="x"), block_stop(0), message_delta(), STOP],
         "INVALID_RESPONSE",
     ),
     "a block within a block": (
-        [START, opened(0, type="text", text=""), opened(1, type="text", text=""), closed(1), ended(), STOP],
+        [START, block_start(0, type="text", text=""), block_start(1, type="text", text=""), block_stop(1), message_delta(), STOP],
         "INVALID_RESPONSE",
     ),
-    "an end within a block": ([START, opened(0, type="text", text=""), ended(), STOP], "INVALID_RESPONSE"),
-    "an end without a reason": ([START, *said("x"), STOP], "INVALID_RESPONSE"),
+    "an end within a block": ([START, block_start(0, type="text", text=""), message_delta(), STOP], "INVALID_RESPONSE"),
+    "an end without a reason": ([START, *text_block("x"), STOP], "INVALID_RESPONSE"),
     "a block that is none": (
-        [{**START, "message": {**START["message"], "content": [None]}}, ended(), STOP],
+        [{**START, "message": {**START["message"], "content": [None]}}, message_delta(), STOP],
         "INVALID_RESPONSE",
     ),
     "the end alone": ([STOP], "INVALID_RESPONSE"),
-    "a call without a name": ([START, opened(0, type="tool_use", id="t1", input={}), ended(), STOP], "INVALID_RESPONSE"),
+    "a call without a name": ([START, block_start(0, type="tool_use", id="t1", input={}), message_delta(), STOP], "INVALID_RESPONSE"),
     "the service's own input, broken": (
         [
             START,
-            opened(0, type="server_tool_use", id="s1", name="web_search", input={}),
-            added(0, "input_json_delta", partial_json='{"query'),
-            closed(0),
-            ended(),
+            block_start(0, type="server_tool_use", id="s1", name="web_search", input={}),
+            block_delta(0, "input_json_delta", partial_json='{"query'),
+            block_stop(0),
+            message_delta(),
             STOP,
         ],
         "INVALID_RESPONSE",
     ),
-    "overloaded after a while": ([START, *said("Well,"), error("overloaded_error")], "OVERLOADED"),
+    "overloaded after a while": ([START, *text_block("Well,"), error("overloaded_error")], "OVERLOADED"),
     "too much after a while": ([START, error("rate_limit_error")], "RATE_LIMITED"),
     "too long after all": ([START, error("invalid_request_error", "prompt is too long")], "CONTEXT_LENGTH"),
 }
@@ -670,29 +670,29 @@ def case(config, given, exchange=None):
 
 
 def check_requests(drive):
-    wanted = {**REQUESTS, **OF_OLDER_MODELS}
-    for (name, (_, _, right)), result in zip(wanted.items(), drive([case(*it[:2]) for it in wanted.values()])):
-        if not d.check(result["requests"], f"{name}: nothing was sent: {result.get('error')}"):
+    all_requests = {**REQUESTS, **OLDER_MODEL_REQUESTS}
+    for (name, (_, _, expected)), result in zip(all_requests.items(), drive([case(*row[:2]) for row in all_requests.values()])):
+        if not d.check(result["requests"], f"{name}: no request was sent: {result.get('error')}"):
             continue
         request = result["requests"][0]
         found = json.dumps(request["json"], ensure_ascii=False)
-        d.check(request["json"] == right, f"{name}: sent {found}\n  expected {json.dumps(right, ensure_ascii=False)}")
+        d.check(request["json"] == expected, f"{name}: sent {found}\n  expected {json.dumps(expected, ensure_ascii=False)}")
 
 
 def check_addresses(drive):
     secret = {"secret": "ANTHROPIC_API_KEY"}
-    own = {"anthropic-version": "2023-06-01", "x-api-key": [secret]}
+    default_headers = {"anthropic-version": "2023-06-01", "x-api-key": [secret]}
     for config, url, headers in (
-        ({}, "https://api.anthropic.com/v1/messages", own),
-        ({"api_key": {"secret": "OTHER"}}, "https://api.anthropic.com/v1/messages", {**own, "x-api-key": [{"secret": "OTHER"}]}),
+        ({}, "https://api.anthropic.com/v1/messages", default_headers),
+        ({"api_key": {"secret": "OTHER"}}, "https://api.anthropic.com/v1/messages", {**default_headers, "x-api-key": [{"secret": "OTHER"}]}),
         ({"base_url": "http://localhost:1/v1/"}, "http://localhost:1/v1/messages", {"anthropic-version": "2023-06-01"}),
         (
             {"beta": ["a-1", "b-2"], "headers": {"x-mine": "1"}},
             "https://api.anthropic.com/v1/messages",
-            {**own, "anthropic-beta": "a-1,b-2", "x-mine": "1"},
+            {**default_headers, "anthropic-beta": "a-1,b-2", "x-mine": "1"},
         ),
     ):
-        request = drive([case(config, asked("Hi"))])[0]["requests"][0]
+        request = drive([case(config, conversation("Hi"))])[0]["requests"][0]
         d.check(request["url"] == url, f"{config}: {request['url']}, expected {url}")
         d.check(request["headers"] == headers, f"{config}: {request['headers']}, expected {headers}")
         d.check(request["method"] == "POST" and request["receive"] == "events", f"{config}: {request}")
@@ -703,38 +703,38 @@ def check_errors(drive):
         result = drive([case(config, given)])[0]
         found = result.get("error", {})
         d.check(found.get("code") == code and words in found.get("message", ""), f"refused, {name}: {result}")
-        d.check(result["requests"] == [], f"refused, {name}: and yet something was sent")
+        d.check(result["requests"] == [], f"refused, {name}: a request was sent")
     headers = {"content-type": "application/json", "request-id": "req_7", "retry-after": "7"}
     for status, answer, code, retryable, after in ERRORS:
         exchange = {"status": status, "headers": headers, "body": json.dumps(answer) if answer else "<html>"}
-        found = drive([case({}, asked("Hi"), exchange)])[0]["error"]
-        told = (found["code"], found["retryable"], found.get("retry_after_ms"))
+        found = drive([case({}, conversation("Hi"), exchange)])[0]["error"]
+        actual = (found["code"], found["retryable"], found.get("retry_after_ms"))
         name = f"{status} {answer}"
-        d.check(told == (code, retryable, after), f"{name}: {found}, expected {code} {retryable} {after}")
+        d.check(actual == (code, retryable, after), f"{name}: {found}, expected {code} {retryable} {after}")
         detail = {"status": status, "provider": "anthropic", "request_id": "req_7"}
         detail.update({"type": answer["error"]["type"]} if answer else {})
         d.check(found["detail"] == detail, f"{name}: {found['detail']}")
-        d.check("x-api-key" not in found["message"], f"{name}: what is said about a key is not repeated")
+        d.check("x-api-key" not in found["message"], f"{name}: the message contains text about the key")
 
 
 def check_streams(drive):
-    cases = [case(it[0], asked("Hi", **it[1]), {"stream": framed(it[2])}) for it in STREAMS.values()]
-    slow = drive([{**it, "room": 1} for it in cases])
-    for (name, it), result, slowly in zip(STREAMS.items(), drive(cases), slow):
+    cases = [case(row[0], conversation("Hi", **row[1]), {"stream": frame_all(row[2])}) for row in STREAMS.values()]
+    throttled = drive([{**row, "room": 1} for row in cases])
+    for (name, row), result, throttled_result in zip(STREAMS.items(), drive(cases), throttled):
         output = result.get("output")
         if not d.check(output is not None, f"{name}: {result.get('error')}"):
             continue
-        for key, right in it[3].items():
+        for key, expected in row[3].items():
             found = output["message"].get(key)
-            d.check(found == right, f"{name}: {key} is {json.dumps(found)}, expected {json.dumps(right)}")
-        d.check(slowly.get("output") == output, f"{name}: with back-pressure another message")
+            d.check(found == expected, f"{name}: {key} is {json.dumps(found)}, expected {json.dumps(expected)}")
+        d.check(throttled_result.get("output") == output, f"{name}: another message with back-pressure")
         d.check_deltas(name, result)
-    cases = [case({}, asked("Hi"), {"stream": framed(events)}) for events, _ in BROKEN.values()]
-    for (name, (_, code)), result in zip(BROKEN.items(), drive(cases)):
+    cases = [case({}, conversation("Hi"), {"stream": frame_all(events)}) for events, _ in INVALID_STREAMS.values()]
+    for (name, (_, code)), result in zip(INVALID_STREAMS.items(), drive(cases)):
         d.check(result.get("error", {}).get("code") == code, f"{name}: {result.get('error') or result.get('output')}")
-    # In one piece: an error is one whatever its status says, and what is no message is no answer.
+    # Whole answers: an error is detected with any status, and JSON without a message is not an answer.
     for answer, code in ((error("overloaded_error"), "OVERLOADED"), ({"choices": []}, "INVALID_RESPONSE"), ([], "INVALID_RESPONSE")):
-        result = drive([case({"stream": False}, asked("Hi"), {"body": json.dumps(answer)})])[0]
+        result = drive([case({"stream": False}, conversation("Hi"), {"body": json.dumps(answer)})])[0]
         d.check(result.get("error", {}).get("code") == code, f"{answer}: {result}")
 
 

@@ -1,35 +1,35 @@
-"""Anthropic: every request that the other tests make is of the types of the service's own library: those of
-anthropic_requests.py, and what goes back of the recorded answers."""
+"""Anthropic: every request of the other tests matches the types of the service's library: those of
+anthropic_requests.py, and the recorded answers that are sent back."""
 import drive as d
-from anthropic_recorded import case as turn
-from anthropic_recorded import recordings, right_answer
+from anthropic_recorded import case as turn_case
+from anthropic_recorded import recordings, expected_answer
 from anthropic_requests import REQUESTS, case
 from sdk import Sdk
 
 TYPES = "@anthropic-ai/sdk/resources/{}messages/messages.d.ts"
-BETA_ALONE = {"mcp_tool_use", "compaction", "advisor_tool_result"}  # blocks that only beta.messages has
+BETA_ONLY = {"mcp_tool_use", "compaction", "advisor_tool_result"}  # blocks that only beta.messages has
 
 
-def bodies(drive, named):
-    return [(name, result["requests"][0]["json"]) for (name, _), result in zip(named, drive([it for _, it in named]))]
+def bodies(drive, named_cases):
+    return [(name, result["requests"][0]["json"]) for (name, _), result in zip(named_cases, drive([row for _, row in named_cases]))]
 
 
 def is_beta(body):
     blocks = [block for message in body["messages"] for block in message["content"]]
-    return any(block["type"] in BETA_ALONE for block in blocks)
+    return any(block["type"] in BETA_ONLY for block in blocks)
 
 
 def main():
     sdk, drive = Sdk("@anthropic-ai/sdk@1.12.0"), d.Drive("anthropic")
-    made = bodies(drive, [(name, case(*it[:2])) for name, it in REQUESTS.items()])
+    requests = bodies(drive, [(name, case(*row[:2])) for name, row in REQUESTS.items()])
     refused = {"status": 400, "body": "{}"}
-    back = [
-        (name, turn(refused, ["Hello", right_answer(message)["message"], "And now?"]))
-        for name, _, message in recordings(d.suites("providers"))
+    next_requests = [
+        (name, turn_case(refused, ["Hello", expected_answer(message)["message"], "And now?"]))
+        for name, _, message in recordings(d.suite_folder("providers"))
     ]
-    made += bodies(drive, back)
-    sdk.check(TYPES.format("beta/"), "MessageCreateParamsBase", made)
-    sdk.check(TYPES.format(""), "MessageCreateParamsBase", [it for it in made if not is_beta(it[1])])
+    requests += bodies(drive, next_requests)
+    sdk.check(TYPES.format("beta/"), "MessageCreateParamsBase", requests)
+    sdk.check(TYPES.format(""), "MessageCreateParamsBase", [row for row in requests if not is_beta(row[1])])
     d.finish()
 
 

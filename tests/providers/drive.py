@@ -1,11 +1,11 @@
-"""What the tests of all providers share: cases into provider_drive, recordings, golden files, deltas put together.
+"""Shared by the tests of all providers: running cases in provider_drive, recordings, golden files, assembling deltas.
 
     drive = Drive("openai")                                    # build/lib/tenon/plugins/openai.so
     result, = drive([{"component": "openai", "config": {...}, "input": {...}, "exchanges": [...]}])
     check(result["output"]["finish_reason"] == "stop", "…")
 
-A test collects what is wrong and ends with finish(): all of it is shown, and the exit code is 1; 77 where it cannot run
-here. With TENON_GOLDEN=write the golden files are written instead of compared: look at what changed before keeping it.
+A test collects failures and ends with finish(), which prints them all and exits with 1; or with 77 if it was skipped.
+TENON_GOLDEN=write writes the golden files instead of comparing them: review the difference.
 """
 import hashlib
 import json
@@ -15,29 +15,29 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NO_MEMORY = -6  # start's status
-wrong = []
+failures = []
 
 
-def check(truth, what):
-    if not truth:
-        wrong.append(what)
-    return truth
+def check(condition, message):
+    if not condition:
+        failures.append(message)
+    return condition
 
 
 def finish():
-    for line in wrong:
+    for line in failures:
         print("FAILED", line)
-    print(f"{len(wrong)} wrong" if wrong else "all as expected")
-    sys.exit(1 if wrong else 0)
+    print(f"{len(failures)} failures" if failures else "all as expected")
+    sys.exit(1 if failures else 0)
 
 
-def skip(why):
-    print("skipped:", why)
+def skip(reason):
+    print("skipped:", reason)
     sys.exit(77)
 
 
-def suites(*path):
-    """A folder of the recorded answers; the test is skipped where there are none."""
+def suite_folder(*path):
+    """Returns a folder of recorded answers. Skips the test if it does not exist."""
     root = os.environ.get("TENON_SUITES") or os.path.join(HERE, "..", "..", "..", "shared", "suites")
     found = os.path.join(root, *path)
     if not os.path.isdir(found):
@@ -51,16 +51,16 @@ class Drive:
 
     def __call__(self, cases):
         lines = "".join(json.dumps(case, ensure_ascii=False) + "\n" for case in cases)
-        ran = subprocess.run(self.command, input=lines.encode(), capture_output=True, check=False)
-        if ran.returncode != 0:
-            sys.exit(f"provider_drive ended with {ran.returncode}:\n{ran.stderr.decode()[-6000:]}")
-        results = [json.loads(line) for line in ran.stdout.decode().splitlines()]
+        process = subprocess.run(self.command, input=lines.encode(), capture_output=True, check=False)
+        if process.returncode != 0:
+            sys.exit(f"provider_drive ended with {process.returncode}:\n{process.stderr.decode()[-6000:]}")
+        results = [json.loads(line) for line in process.stdout.decode().splitlines()]
         assert len(results) == len(cases)
         return results
 
 
 def assemble(deltas):
-    """The message that the deltas make: (text, reasoning, whole parts, [{id, name, text of arguments}], done)."""
+    """Assembles deltas: (text, reasoning, complete parts, [{id, name, text of the arguments}], done)."""
     text, reasoning, parts, calls, done = "", "", [], [], None
     for delta in deltas:
         if "reset" in delta:
@@ -70,83 +70,83 @@ def assemble(deltas):
         if "part" in delta:
             parts.append(delta["part"])
         if "tool_call_delta" in delta:
-            piece = delta["tool_call_delta"]
-            while len(calls) <= piece["index"]:
+            fragment = delta["tool_call_delta"]
+            while len(calls) <= fragment["index"]:
                 calls.append({"id": None, "name": None, "arguments": ""})
-            call = calls[piece["index"]]
-            call["id"] = piece.get("id", call["id"])
-            call["name"] = piece.get("name", call["name"])
-            call["arguments"] += piece.get("arguments", "")
+            call = calls[fragment["index"]]
+            call["id"] = fragment.get("id", call["id"])
+            call["name"] = fragment.get("name", call["name"])
+            call["arguments"] += fragment.get("arguments", "")
         done = delta.get("done", done)
     return text, reasoning, parts, calls, done
 
 
-def parts_of(message):
+def content_parts(message):
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def text_of(message, kind="text"):
-    return "".join(part.get("text", "") for part in parts_of(message) if part["type"] == kind)
+def joined_text(message, kind="text"):
+    return "".join(part.get("text", "") for part in content_parts(message) if part["type"] == kind)
 
 
-def unique(pairs):
-    """An object; one with a key twice is no JSON, for the host."""
+def reject_duplicate_keys(pairs):
+    """Returns the object. The host rejects JSON with duplicate keys."""
     if len(dict(pairs)) != len(pairs):
-        raise ValueError("a key twice")
+        raise ValueError("a duplicate key")
     return dict(pairs)
 
 
-def arguments_of(text):
-    """What a call's arguments must be, of the text that a service sent."""
+def parse_arguments(text):
+    """Returns the expected arguments of a call for the text that the service sent."""
     if not text.strip():
         return {}
     try:
-        value = json.loads(text, object_pairs_hook=unique)
+        value = json.loads(text, object_pairs_hook=reject_duplicate_keys)
     except ValueError:
         return text
     return {} if value is None else text if isinstance(value, str) else value
 
 
 def check_deltas(name, result):
-    """Deltas, put together, are the message."""
+    """Checks that the assembled deltas equal the message."""
     output = result.get("output")
     if output is None:
         return
     message = output["message"]
     text, reasoning, parts, calls, done = assemble(result["deltas"])
-    check(text == text_of(message), f"{name}: the deltas' text is not the message's")
-    check(reasoning == text_of(message, "reasoning"), f"{name}: the deltas' reasoning is not the message's")
-    whole = [p for p in parts_of(message) if p["type"] not in ("text", "reasoning") or "text" not in p]
-    bare = [{k: v for k, v in p.items() if k != "extra"} for p in whole]
-    check([{k: v for k, v in p.items() if k != "extra"} for p in parts] == bare, f"{name}: the deltas' parts differ")
-    got = [(c["id"], c["name"], arguments_of(c["arguments"])) for c in calls]
-    made = [(c["id"], c["name"], c["arguments"]) for c in message.get("tool_calls", [])]
-    check(got == made, f"{name}: the deltas' tool calls are {got}, the message's {made}")
-    check(done is not None and done["finish_reason"] == output["finish_reason"], f"{name}: no delta says it is done")
+    check(text == joined_text(message), f"{name}: the deltas' text is not the message's")
+    check(reasoning == joined_text(message, "reasoning"), f"{name}: the deltas' reasoning is not the message's")
+    complete_parts = [p for p in content_parts(message) if p["type"] not in ("text", "reasoning") or "text" not in p]
+    without_extra = [{k: v for k, v in p.items() if k != "extra"} for p in complete_parts]
+    check([{k: v for k, v in p.items() if k != "extra"} for p in parts] == without_extra, f"{name}: the deltas' parts differ")
+    assembled = [(c["id"], c["name"], parse_arguments(c["arguments"])) for c in calls]
+    expected = [(c["id"], c["name"], c["arguments"]) for c in message.get("tool_calls", [])]
+    check(assembled == expected, f"{name}: the deltas' tool calls are {assembled}, the message's {expected}")
+    check(done is not None and done["finish_reason"] == output["finish_reason"], f"{name}: no delta with `done`")
     check(done is not None and done.get("usage") == output.get("usage"), f"{name}: usage of `done`")
     check(output["finish_reason"] == message["finish_reason"], f"{name}: two finish reasons")
 
 
 def check_cuts(name, result):
-    """A stream that is cut gives the whole answer, or an error that may be tried again; and never waits for ever."""
+    """Checks that a cut stream ends with the whole answer or with a retryable error, and does not hang."""
     cuts = result["cuts"]
     codes = set(cuts["codes"])
-    check(codes <= {"INVALID_RESPONSE", "NO_USAGE"}, f"{name}: cuts gave {cuts['codes']}")
-    check(cuts["codes"].get("INVALID_RESPONSE", 0) > 0, f"{name}: no cut was noticed")
-    check(cuts["same"] > 0, f"{name}: no cut behind the end gave the answer")
+    check(codes <= {"INVALID_RESPONSE", "NO_USAGE"}, f"{name}: cuts ended as {cuts['codes']}")
+    check(cuts["codes"].get("INVALID_RESPONSE", 0) > 0, f"{name}: no cut was detected")
+    check(cuts["same"] > 0, f"{name}: no cut after the end returned the answer")
 
 
-def check_starved(name, result):
-    """With any one allocation failing: an error, or the same answer."""
-    codes = result["starved"]
-    fine = {"LIMIT", "INVALID_REQUEST", "CREATE", "SAME", str(NO_MEMORY)}
-    check(set(codes) <= fine, f"{name}: without memory {codes}")
-    check(codes.get("LIMIT", 0) + codes.get(str(NO_MEMORY), 0) > 0, f"{name}: nothing failed: {codes}")
+def check_allocation_failures(name, result):
+    """Checks that a run with one failed allocation returns an error or the same answer."""
+    codes = result["allocation_failures"]
+    allowed = {"LIMIT", "INVALID_REQUEST", "CREATE", "SAME", str(NO_MEMORY)}
+    check(set(codes) <= allowed, f"{name}: with failed allocations {codes}")
+    check(codes.get("LIMIT", 0) + codes.get(str(NO_MEMORY), 0) > 0, f"{name}: no allocation failed: {codes}")
 
 
 def shorten(value):
-    """Long texts by their length and hash: golden files are for reading."""
+    """Replaces long texts by their length and hash, so that golden files are readable."""
     if isinstance(value, dict):
         return {key: shorten(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -168,4 +168,4 @@ def check_golden(folder, name, result):
         return
     with open(path, encoding="utf-8") as file:
         expected = json.load(file)
-    check(found == expected, f"{name}: not as in {path}:\n  found    {json.dumps(found, ensure_ascii=False)[:3000]}")
+    check(found == expected, f"{name}: differs from {path}:\n  found    {json.dumps(found, ensure_ascii=False)[:3000]}")

@@ -1,8 +1,8 @@
-"""What the provider `gemini` sends, against the types of Google's own SDK.
+"""What the provider `gemini` sends, checked against the types of Google's own SDK.
 
-The requests are those of tests/corpus/gemini/requests.txt, which gemini_test holds the plugin to; and those of the next
-turn after each recorded answer. The SDK has types for all that is in a request, and none for the request itself: it is
-made of them here, as the service's reference has it."""
+The requests are those of tests/corpus/gemini/requests.txt, which gemini_test also uses, and those of the next turn after each
+recorded answer. The SDK has types for the parts of a request, but not for the request. That type is defined here, according to
+the service's reference."""
 import glob
 import json
 import os
@@ -11,7 +11,7 @@ import drive as d
 from sdk import Sdk
 
 PACKAGE = "@google/genai@2.32.0"
-WIRE = """
+REQUEST_TYPES = """
 import type {
   Content, GenerateContentConfig, GenerationConfig, SafetySetting, Tool, ToolConfig,
 } from "./node_modules/@google/genai/dist/genai";
@@ -39,7 +39,7 @@ export interface BatchEmbedContentsRequest {
 """
 
 
-def corpus(path):
+def read_corpus(path):
     """(name, request) of every case that has one; the form is tests/unit/corpus.h's."""
     found, name, section = [], None, None
     with open(path, encoding="utf-8") as file:
@@ -55,10 +55,10 @@ def corpus(path):
     return [(name, json.loads(text)) for name, text in found]
 
 
-def history():
+def next_requests():
     """The request of the next turn after each recorded answer."""
     first, names = [], []
-    for path in sorted(glob.glob(os.path.join(d.suites("providers", "google", "generate-content"), "*.chunks.txt"))):
+    for path in sorted(glob.glob(os.path.join(d.suite_folder("providers", "google", "generate-content"), "*.chunks.txt"))):
         with open(path, encoding="utf-8") as file:
             stream = "".join(f"data: {line.strip()}\r\n\r\n" for line in file if line.strip())
         config = {"model": "gemini-3-pro-preview"}
@@ -79,20 +79,20 @@ def main():
     sdk = Sdk(PACKAGE)
     types = os.path.join(os.path.dirname(sdk.modules), "wire.ts")
     with open(types, "w", encoding="utf-8") as file:
-        file.write(WIRE)
-    requests = corpus(os.path.join(d.HERE, "..", "corpus", "gemini", "requests.txt"))
-    asked = [(name, request) for name, request in requests if "contents" in request]
-    embedded = [(name, request) for name, request in requests if "requests" in request]
-    d.check(len(asked) >= 15 and embedded, f"only {len(asked)} requests in the corpus")
-    sdk.check(types, "GenerateContentRequest", asked + history())
-    sdk.check(types, "BatchEmbedContentsRequest", embedded)
-    wrong = [
+        file.write(REQUEST_TYPES)
+    requests = read_corpus(os.path.join(d.HERE, "..", "corpus", "gemini", "requests.txt"))
+    generate_requests = [(name, request) for name, request in requests if "contents" in request]
+    embed_requests = [(name, request) for name, request in requests if "requests" in request]
+    d.check(len(generate_requests) >= 15 and embed_requests, f"only {len(generate_requests)} requests in the corpus")
+    sdk.check(types, "GenerateContentRequest", generate_requests + next_requests())
+    sdk.check(types, "BatchEmbedContentsRequest", embed_requests)
+    invalid = [
         {"contents": [{"role": "user", "parts": [{"text": 5}]}]},
         {"contents": [], "generationConfig": {"thinkingConfig": {"thinkingLevel": "low-ish"}}},
         {"contents": [], "toolConfig": {"functionCallingConfig": {"mode": "REQUIRED"}}},
         {"contents": [], "tools": [{"function_declarations": []}]},
     ]
-    for request, verdict in zip(wrong, sdk.judge(types, "GenerateContentRequest", wrong)):
+    for request, verdict in zip(invalid, sdk.validate(types, "GenerateContentRequest", invalid)):
         d.check(verdict != "ok", f"the types allow {request}")
     d.finish()
 

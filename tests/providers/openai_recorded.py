@@ -1,8 +1,8 @@
-"""Recorded answers of OpenAI's and of compatible services: every one gives the right message, tool calls, usage and
-finish reason, in pieces and whole; and cut at every byte.
+"""Recorded answers of OpenAI and compatible services: each has the expected message, tool calls, usage and finish reason,
+streamed, whole, and cut at every byte.
 
-What is right is worked out from the recording here, from the last event where that has all of it: not in the way that
-the plugin does it from the events. The golden files hold the rest (the order of parts, extra)."""
+The expected result is computed here from the recording (from the last event, if it is complete), not as in the plugin. The
+golden files contain the rest: the order of parts, and extra."""
 import glob
 import json
 import os
@@ -12,23 +12,23 @@ import drive as d
 USAGE = {"input": ("prompt_tokens", "input_tokens"), "output": ("completion_tokens", "output_tokens")}
 
 
-def tokens(usage):
+def expected_usage(usage):
     if not usage:
         return None
     read = {name: next((usage[key] for key in keys if key in usage), 0) for name, keys in USAGE.items()}
-    spent = usage.get("completion_tokens_details") or usage.get("output_tokens_details") or {}
-    given = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
-    reasoning = spent.get("reasoning_tokens")
+    output_details = usage.get("completion_tokens_details") or usage.get("output_tokens_details") or {}
+    input_details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
+    reasoning = output_details.get("reasoning_tokens")
     if reasoning and read["input"] + read["output"] + reasoning == usage["total_tokens"]:
-        read["output"] += reasoning  # counted beside
-    told = {"input_tokens": read["input"], "output_tokens": read["output"], "total_tokens": usage["total_tokens"]}
-    more = {"cached_tokens": given.get("cached_tokens"), "reasoning_tokens": reasoning}
-    more["cache_write_tokens"] = given.get("cache_write_tokens")
-    return {**told, **{key: value for key, value in more.items() if value is not None}}
+        read["output"] += reasoning  # counted separately
+    reported = {"input_tokens": read["input"], "output_tokens": read["output"], "total_tokens": usage["total_tokens"]}
+    more = {"cached_tokens": input_details.get("cached_tokens"), "reasoning_tokens": reasoning}
+    more["cache_write_tokens"] = input_details.get("cache_write_tokens")
+    return {**reported, **{key: value for key, value in more.items() if value is not None}}
 
 
-def merged_chat(events):
-    """One answer in one piece, out of the pieces of chat."""
+def assemble_chat(events):
+    """Assembles a chat answer from its chunks."""
     message, finish, usage = {"content": "", "reasoning_content": "", "tool_calls": []}, None, None
     for event in events:
         usage = event.get("usage") or usage
@@ -39,26 +39,26 @@ def merged_chat(events):
             for call in delta.get("tool_calls") or []:
                 while len(message["tool_calls"]) <= call["index"]:
                     message["tool_calls"].append({"function": {"arguments": ""}})
-                into = message["tool_calls"][call["index"]]
-                into["id"] = call.get("id") or into.get("id")
-                into["function"]["name"] = call["function"].get("name") or into["function"].get("name")
-                into["function"]["arguments"] += call["function"].get("arguments") or ""
+                target = message["tool_calls"][call["index"]]
+                target["id"] = call.get("id") or target.get("id")
+                target["function"]["name"] = call["function"].get("name") or target["function"].get("name")
+                target["function"]["arguments"] += call["function"].get("arguments") or ""
             finish = choice.get("finish_reason") or finish
     return {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
 
 
-def right_chat(whole):
-    choice = whole["choices"][0]
+def expected_chat(answer):
+    choice = answer["choices"][0]
     message = choice.get("message") or {"content": choice["text"]}
     calls = [
         (call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
         for call in message.get("tool_calls") or []
     ]
     reasoning = message.get("reasoning_content") or ""
-    return message["content"] or "", reasoning, calls, 0, 0, choice["finish_reason"], tokens(whole.get("usage"))
+    return message["content"] or "", reasoning, calls, 0, 0, choice["finish_reason"], expected_usage(answer.get("usage"))
 
 
-def right_responses(response, events):
+def expected_responses(response, events):
     items = response["output"] or [e["item"] for e in events or [] if e["type"] == "response.output_item.done"]
     text, reasoning, calls, images, sources = "", "", [], 0, 0
     for item in items:
@@ -75,35 +75,35 @@ def right_responses(response, events):
         elif item["type"] == "image_generation_call":
             images += 1
     finish = "tool_calls" if calls else "stop"
-    return text, reasoning, calls, images, sources, finish, tokens(response["usage"])
+    return text, reasoning, calls, images, sources, finish, expected_usage(response["usage"])
 
 
-def check_answer(name, result, right):
-    text, reasoning, calls, images, sources, finish, usage = right
+def check_answer(name, result, expected):
+    text, reasoning, calls, images, sources, finish, usage = expected
     if not d.check("output" in result, f"{name}: {result.get('error')}"):
         return
     output = result["output"]
     message = output["message"]
-    made = [(call["id"], call["name"], call["arguments"]) for call in message.get("tool_calls", [])]
-    kinds = [part["type"] for part in d.parts_of(message)]
-    d.check(d.text_of(message) == text, f"{name}: the text is {d.text_of(message)!r}, expected {text!r}")
-    d.check(d.text_of(message, "reasoning") == reasoning, f"{name}: reasoning")
-    d.check(made == calls, f"{name}: the tool calls are {made}, expected {calls}")
+    actual = [(call["id"], call["name"], call["arguments"]) for call in message.get("tool_calls", [])]
+    kinds = [part["type"] for part in d.content_parts(message)]
+    d.check(d.joined_text(message) == text, f"{name}: the text is {d.joined_text(message)!r}, expected {text!r}")
+    d.check(d.joined_text(message, "reasoning") == reasoning, f"{name}: reasoning")
+    d.check(actual == calls, f"{name}: the tool calls are {actual}, expected {calls}")
     d.check(kinds.count("image") == images, f"{name}: images")
     d.check(kinds.count("source") == sources, f"{name}: {kinds.count('source')} sources, expected {sources}")
     d.check(output["finish_reason"] == finish, f"{name}: finish_reason {output['finish_reason']}, expected {finish}")
     d.check(output.get("usage") == usage, f"{name}: usage {output.get('usage')}, expected {usage}")
 
 
-def framed(kind, events):
+def frame_all(kind, events):
     if kind == "responses":
         return "".join(f"event: {event.get('type')}\ndata: {json.dumps(event)}\n\n" for event in events)
     return "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
 
 
-def lines_of(path):
-    """Each line's JSON, and whether every line was some: one recording has lines without their last brace."""
-    events, sound = [], True
+def read_lines(path):
+    """Returns the events, and true if each line is valid JSON. One recording has lines without their last brace."""
+    events, valid = [], True
     with open(path, encoding="utf-8") as file:
         for line in file:
             if not line.strip():
@@ -111,9 +111,9 @@ def lines_of(path):
             try:
                 events.append(json.loads(line))
             except ValueError:
-                sound = False
+                valid = False
                 events.append(json.loads(line.rstrip() + "}"))
-    return events, sound
+    return events, valid
 
 
 def case(kind, exchange, **more):
@@ -124,7 +124,7 @@ def case(kind, exchange, **more):
     return {**found, **more}
 
 
-def turns_of(events):
+def split_turns(events):
     """A recording may hold several answers, one after the other."""
     turns = []
     for event in events:
@@ -134,7 +134,7 @@ def turns_of(events):
     return turns
 
 
-ERRORS = {  # the recording: the status that it came with, and what it is for us
+ERRORS = {  # recording: its HTTP status, our code, retryable
     "reasoning-model-legacy-parameter-error": (400, "INVALID_REQUEST", False),
     "reasoning-model-temperature-error": (400, "INVALID_REQUEST", False),
     "gpt-image-response-format-error": (400, "INVALID_REQUEST", False),
@@ -143,52 +143,52 @@ ERRORS = {  # the recording: the status that it came with, and what it is for us
 
 
 def check_wrapper(drive, root):
-    """The recorded call of `parallel`: where the tools in it are offered, these are called."""
-    events, _ = lines_of(os.path.join(root, "openai", "responses", "parallel-tool-call-wrapper.1.chunks.txt"))
+    """A call of the wrapper `parallel` is replaced by the calls in it, if their tools are offered."""
+    events, _ = read_lines(os.path.join(root, "openai", "responses", "parallel-tool-call-wrapper.1.chunks.txt"))
     names = ["weather", "cityAttractions"]
-    inside = [("call_parallel_0", names[0], {"location": "San Francisco"}), ("call_parallel_1", names[1],
+    inner_calls = [("call_parallel_0", names[0], {"location": "San Francisco"}), ("call_parallel_1", names[1],
         {"city": "Rome"})]
-    for offered, right in ((names, inside), (names[:1], None), ([*names, "parallel"], None)):
+    for offered, expected in ((names, inner_calls), (names[:1], None), ([*names, "parallel"], None)):
         given = {"messages": "?", "tools": [{"name": name} for name in offered]}
-        asked = {**case("responses", {"stream": framed("responses", events)}), "input": given}
-        result = drive([asked])[0]
+        request = {**case("responses", {"stream": frame_all("responses", events)}), "input": given}
+        result = drive([request])[0]
         calls = [(call["id"], call["name"], call["arguments"]) for call in result["output"]["message"]["tool_calls"]]
         d.check_deltas("parallel", result)
-        if right:
-            d.check(calls == right, f"parallel: {calls}")
+        if expected:
+            d.check(calls == expected, f"parallel: {calls}")
         else:
             d.check([call[:2] for call in calls] == [("call_parallel", "parallel")], f"parallel: {calls}")
 
 
 def main():
-    root = d.suites("providers")
-    names, cases, rights = [], [], []
+    root = d.suite_folder("providers")
+    names, cases, expected_results = [], [], []
     for folder in ("openai", "openai-compatible"):
         for path in sorted(glob.glob(os.path.join(root, folder, "*", "*"))):
             kind, name = os.path.basename(os.path.dirname(path)), os.path.basename(path)
             if name.endswith(".chunks.txt"):
-                events, sound = lines_of(path)
-                for turn, part in enumerate(turns_of(events)):
+                events, valid = read_lines(path)
+                for turn, part in enumerate(split_turns(events)):
                     failed = kind == "responses" and part[-1]["type"] == "response.failed"
-                    right = None
+                    expected = None
                     if not failed and kind == "responses":
-                        right = right_responses(part[-1]["response"], part)
+                        expected = expected_responses(part[-1]["response"], part)
                     elif not failed:
-                        right = right_chat(merged_chat(part))
-                    stream = framed(kind, part)
+                        expected = expected_chat(assemble_chat(part))
+                    stream = frame_all(kind, part)
                     names.append(f"{folder}/{kind}/{name[:-len('.txt')]}" + (f".turn{turn + 1}" if turn else ""))
                     cases.append(case(kind, {"stream": stream}, cuts=not failed))
-                    rights.append(right)
-                    # A host that takes two deltas at a time gives the same.
+                    expected_results.append(expected)
+                    # The same with a host that takes two deltas at a time.
                     names.append("")
                     cases.append(case(kind, {"stream": stream}, room=2))
-                    rights.append(right)
-                if not sound:  # as it was recorded, it is no stream that can be read
+                    expected_results.append(expected)
+                if not valid:  # the recording itself is not a valid stream
                     with open(path, encoding="utf-8") as file:
                         lines = [line.strip() for line in file if line.strip()]
                     names.append(f"{folder}/{kind}/{name[:-len('.txt')]}.as_recorded")
                     cases.append(case(kind, {"stream": "".join(f"event: x\ndata: {line}\n\n" for line in lines)}))
-                    rights.append(None)
+                    expected_results.append(None)
                 continue
             with open(path, encoding="utf-8") as file:
                 text = file.read()
@@ -196,18 +196,18 @@ def main():
             status = ERRORS.get(stem, (200,))[0]
             names.append(f"{folder}/{kind}/{stem}")
             cases.append(case(kind, {"status": status, "body": text, "headers": {"content-type": "application/json"}}))
-            whole = json.loads(text)
-            right = None
+            answer = json.loads(text)
+            expected = None
             if status == 200:
-                right = right_responses(whole, None) if kind == "responses" else right_chat(whole)
-            rights.append(right)
+                expected = expected_responses(answer, None) if kind == "responses" else expected_chat(answer)
+            expected_results.append(expected)
     d.check(len(names) > 60, f"only {len(names)} recordings")
     before = None
-    for name, result, right in zip(names, d.Drive("openai")(cases), rights):
+    for name, result, expected in zip(names, d.Drive("openai")(cases), expected_results):
         if name == "":
-            slow, deltas = before, result["deltas"]
-            d.check(result.get("output") == slow.get("output"), "with back-pressure another message")
-            d.check(deltas == slow["deltas"], "with back-pressure other deltas")
+            normal, deltas = before, result["deltas"]
+            d.check(result.get("output") == normal.get("output"), "with back-pressure another message")
+            d.check(deltas == normal["deltas"], "with back-pressure other deltas")
             d.check("output" not in result or result["paused"] > 0 or len(deltas) < 5, "never paused")
             continue
         before = result
@@ -215,8 +215,8 @@ def main():
         d.check_deltas(name, result)
         if "cuts" in result:
             d.check_cuts(name, result)
-        if right is not None:
-            check_answer(name, result, right)
+        if expected is not None:
+            check_answer(name, result, expected)
         else:
             stem = name.split("/")[-1]
             code, retryable = ERRORS.get(stem, (0, "INVALID_RESPONSE", True))[1:]

@@ -1,4 +1,4 @@
-"""What the provider `openai` sends, against the types of OpenAI's own SDK, and member by member where it matters."""
+"""What the provider `openai` sends, checked against the types of OpenAI's own SDK; some members are compared."""
 import glob
 import json
 import os
@@ -21,7 +21,7 @@ CLOSED = {
     "additionalProperties": False,
 }
 OPEN = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"]}
-TALK = [
+CONVERSATION = [
     {"type": "system", "content": "Be kind."},
     {"type": "developer", "content": [{"type": "text", "text": "Be "}, {"type": "text", "text": "short."}]},
     {"type": "user", "content": "Hello", "name": "ada"},
@@ -40,22 +40,22 @@ TALK = [
     {"type": "tool", "content": "", "tool_call_id": "c3"},
     "And now?",
 ]
-SEEN = [
+IMAGES = [
     {"type": "text", "text": "What is this?"},
     {"type": "image", "url": "https://example.com/a.png"},
     {"type": "image", "data": PNG},
     {"type": "image", "url": "data:image/gif;base64,R0lGODlhAQABAAAAACw="},
 ]
-ALL = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 99, "parallel_tool_calls": False, "reasoning": {"effort": "low"}}
+ALL_OPTIONS = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 99, "parallel_tool_calls": False, "reasoning": {"effort": "low"}}
 
 # name: (config, input), for both interfaces
 BOTH = {
     "one text": ({}, {"messages": "Hello"}),
-    "a conversation": ({}, {"messages": TALK, "tools": [WEATHER, PLAIN]}),
-    "images": ({}, {"messages": [{"type": "user", "content": SEEN}]}),
+    "a conversation": ({}, {"messages": CONVERSATION, "tools": [WEATHER, PLAIN]}),
+    "images": ({}, {"messages": [{"type": "user", "content": IMAGES}]}),
     "a file": ({}, {"messages": [{"type": "user", "content": [{"type": "file", "name": "a.pdf", "data": PNG}]}]}),
     "a file that is there": ({}, {"messages": [{"type": "user", "content": [{"type": "file", "file_id": "f1"}]}]}),
-    "options": ({**ALL, "top_p": 0.1}, {"messages": "Hello", "tools": [WEATHER], "options": {"top_p": 0.9}}),
+    "options": ({**ALL_OPTIONS, "top_p": 0.1}, {"messages": "Hello", "tools": [WEATHER], "options": {"top_p": 0.9}}),
     "whole": ({"stream": False}, {"messages": "Hello"}),
     "closed schema": ({}, {"messages": "Hello", "response_schema": CLOSED}),
     "open schema": ({}, {"messages": "Hello", "response_schema": OPEN}),
@@ -92,7 +92,7 @@ RESPONSES = {
     "an image that is there": ({}, {"messages": [{"type": "user", "content": [{"type": "image", "file_id": "f1"}]}]}),
     "a summary": ({"reasoning_summary": "auto", "model": "o4-mini"}, {"messages": "Hello"}),
 }
-DONE = {
+STREAMED = {
     "chat": {"stream": 'data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}\n\n'},
     "responses": {"stream": 'data: {"type":"response.completed","response":{"status":"completed","output":[]}}\n\n'},
 }
@@ -103,107 +103,107 @@ WHOLE = {
 
 
 def case(api, config, given):
-    exchange = DONE[api] if config.get("stream", True) else WHOLE[api]
+    exchange = STREAMED[api] if config.get("stream", True) else WHOLE[api]
     config = {"model": "gpt-4.1", **config, "api": api}
     return {"component": "openai", "config": config, "input": given, "exchanges": [exchange]}
 
 
-def history(drive):
+def next_turns(drive):
     """Each recorded answer as the next turn's history, with an output for each of its calls."""
     found = []
-    root = d.suites("providers", "openai", "responses")
+    root = d.suite_folder("providers", "openai", "responses")
     for path in sorted(glob.glob(os.path.join(root, "*.json"))):
         with open(path, encoding="utf-8") as file:
             body = file.read()
         if "error" in os.path.basename(path):
             continue
         config = {"model": "gpt-5", "api": "responses", "stream": False}
-        asked = {"component": "openai", "config": config, "input": {"messages": "?"}, "exchanges": [{"body": body}]}
-        found.append((os.path.basename(path), json.loads(body), asked))
-    cases, told = [], []
-    for (name, body, _), result in zip(found, drive([asked for _, _, asked in found])):
+        request = {"component": "openai", "config": config, "input": {"messages": "?"}, "exchanges": [{"body": body}]}
+        found.append((os.path.basename(path), json.loads(body), request))
+    cases, recorded = [], []
+    for (name, body, _), result in zip(found, drive([request for _, _, request in found])):
         message = result["output"]["message"]
         answers = [
             {"type": "tool", "tool_call_id": call["id"], "content": "done"} for call in message.get("tool_calls", [])
         ]
         cases.append(case("responses", {"model": "gpt-5"}, {"messages": ["?", message, *answers, "Go on"]}))
-        told.append((name, body["output"]))
-    return cases, told
+        recorded.append((name, body["output"]))
+    return cases, recorded
 
 
-def is_kept(item):
-    """Not reasoning that nobody could read, nor a message that says nothing."""
+def is_sent_back(item):
+    """False for reasoning without encrypted content, and for an empty message."""
     if item["type"] == "message":
         return any(part["text"] for part in item["content"])
     return item["type"] != "reasoning" or item.get("encrypted_content")
 
 
-def check_history(told, requests):
-    """What goes back is what came, in its order."""
-    for (name, output), request in zip(told, requests):
+def check_history(recorded, requests):
+    """The parts are sent back as received, in order."""
+    for (name, output), request in zip(recorded, requests):
         back = request["json"]["input"][1:]
-        come = [item["type"] for item in output if is_kept(item)]
-        gone = [item.get("type", "message") for item in back[:-1]]
-        come, gone = [[kind for kind in kinds if not kind.endswith("_output")] for kinds in (come, gone)]
-        d.check(come == gone, f"{name}: {come} came, and {gone} went back")
+        received = [item["type"] for item in output if is_sent_back(item)]
+        sent = [item.get("type", "message") for item in back[:-1]]
+        received, sent = [[kind for kind in kinds if not kind.endswith("_output")] for kinds in (received, sent)]
+        d.check(received == sent, f"{name}: {received} received, {sent} sent back")
         for item in output:
             if item["type"] == "reasoning" and item.get("encrypted_content"):
-                d.check(item in back, f"{name}: reasoning did not go back as it came")
+                d.check(item in back, f"{name}: reasoning was changed")
             if item["type"] == "function_call":
                 same = [b for b in back if b.get("type") == "function_call" and b["call_id"] == item["call_id"]]
-                d.check(len(same) == 1, f"{name}: call {item['call_id']} did not go back")
+                d.check(len(same) == 1, f"{name}: call {item['call_id']} was not sent back")
                 d.check(json.loads(same[0]["arguments"]) == json.loads(item["arguments"]), f"{name}: arguments")
 
 
 def check_edited(drive, cases):
-    """Who edits a message is heard: its content and calls go back as they are now, and what is beside as it was."""
-    looked = 0
-    for asked in cases:
-        message = asked["input"]["messages"][1]
-        kept = message.get("extra", {}).get("openai", {}).get("items", [])
-        if not any(item["type"] == "reasoning" for item in kept):
+    """An edited message: its content and calls are sent as edited, its other parts as received."""
+    edited_count = 0
+    for request in cases:
+        message = request["input"]["messages"][1]
+        items = message.get("extra", {}).get("openai", {}).get("items", [])
+        if not any(item["type"] == "reasoning" for item in items):
             continue
         edited = {**message, "content": "edited", "tool_calls": [{"id": "new", "name": "f", "arguments": {}}]}
         request = drive([case("responses", {}, {"messages": ["?", edited,
             "Go on"]})])[0]["requests"][0]["json"]["input"]
-        said = [item.get("content") for item in request if item.get("role") == "assistant"]
+        contents = [item.get("content") for item in request if item.get("role") == "assistant"]
         calls = [item["call_id"] for item in request if item.get("type") == "function_call"]
-        d.check(said == ["edited"] and calls == ["new"], f"edited: {said}, {calls}")
+        d.check(contents == ["edited"] and calls == ["new"], f"edited: {contents}, {calls}")
         d.check(request[1]["type"] == "reasoning", f"edited: {request[1]}")
-        looked += 1
-    d.check(looked > 1, "no message with reasoning was edited")
+        edited_count += 1
+    d.check(edited_count > 1, "no message with reasoning was edited")
 
 
-def check_members(by):
-    """By hand, what a type cannot say."""
-    talk = by["chat", "a conversation"]
-    roles = [message["role"] for message in talk["messages"]]
+def check_members(requests):
+    """Rules that a type cannot express."""
+    conversation = requests["chat", "a conversation"]
+    roles = [message["role"] for message in conversation["messages"]]
     d.check(roles == ["system", "developer", "user", "assistant", "tool", "tool", "tool", "user"], f"roles: {roles}")
-    names = [call["function"]["name"] for call in talk["messages"][3]["tool_calls"]]
-    d.check(names[0] == talk["tools"][0]["function"]["name"] == "weather_now", f"names: {names}")
+    names = [call["function"]["name"] for call in conversation["messages"][3]["tool_calls"]]
+    d.check(names[0] == conversation["tools"][0]["function"]["name"] == "weather_now", f"names: {names}")
     d.check(len(set(names)) == 3 and names[2] == "stop", f"names: {names}")
-    d.check(talk["messages"][3]["tool_calls"][2]["function"]["arguments"] == "{broken", "broken arguments")
-    d.check(talk["stream_options"] == {"include_usage": True}, "usage is not asked for")
-    image = by["chat", "images"]["messages"][0]["content"]
+    d.check(conversation["messages"][3]["tool_calls"][2]["function"]["arguments"] == "{broken", "broken arguments")
+    d.check(conversation["stream_options"] == {"include_usage": True}, "usage is not requested")
+    image = requests["chat", "images"]["messages"][0]["content"]
     d.check(image[2]["image_url"]["url"] == "data:image/png;base64," + PNG, "the image's type was not found")
     d.check(image[3]["image_url"]["url"].startswith("data:image/gif;base64,"), "a data: url")
-    d.check(by["chat", "options"]["top_p"] == 0.9, "the input's options win")
-    d.check(by["chat", "options"]["max_completion_tokens"] == 99, "max_tokens")
-    d.check(by["chat", "options"]["reasoning_effort"] == "low", "reasoning")
-    d.check(by["responses", "options"]["max_output_tokens"] == 99, "max_output_tokens")
+    d.check(requests["chat", "options"]["top_p"] == 0.9, "the input's options win")
+    d.check(requests["chat", "options"]["max_completion_tokens"] == 99, "max_tokens")
+    d.check(requests["chat", "options"]["reasoning_effort"] == "low", "reasoning")
+    d.check(requests["responses", "options"]["max_output_tokens"] == 99, "max_output_tokens")
     for api, strict in (("closed schema", True), ("open schema", False)):
-        chat, responses = by["chat", api]["response_format"]["json_schema"], by["responses", api]["text"]["format"]
+        chat, responses = requests["chat", api]["response_format"]["json_schema"], requests["responses", api]["text"]["format"]
         d.check(chat["strict"] is strict and responses["strict"] is strict, f"{api}: strict")
-    d.check(by["chat", "closed schema"]["response_format"]["json_schema"]["name"] == "An_answer", "the schema's name")
-    d.check("stream" not in by["chat", "whole"], "stream: false")
-    d.check("tool_choice" not in by["chat", "a choice without tools"], "tool_choice without tools")
-    chosen = by["chat", "this tool"]["tool_choice"]["function"]["name"]
-    d.check(chosen == by["chat", "this tool"]["tools"][0]["function"]["name"], "tool_choice's name")
-    seen = by["chat", "a tool that gave an image"]["messages"][-1]
+    d.check(requests["chat", "closed schema"]["response_format"]["json_schema"]["name"] == "An_answer", "the schema's name")
+    d.check("stream" not in requests["chat", "whole"], "stream: false")
+    d.check("tool_choice" not in requests["chat", "a choice without tools"], "tool_choice without tools")
+    chosen = requests["chat", "this tool"]["tool_choice"]["function"]["name"]
+    d.check(chosen == requests["chat", "this tool"]["tools"][0]["function"]["name"], "tool_choice's name")
+    seen = requests["chat", "a tool that gave an image"]["messages"][-1]
     d.check(seen["role"] == "user" and seen["content"][1]["type"] == "image_url", "a tool's image")
-    d.check(by["responses", "one text"]["store"] is False, "nothing is stored")
-    d.check("include" not in by["responses", "one text"], "reasoning of a model that does not")
-    d.check(by["responses", "a summary"]["include"] == ["reasoning.encrypted_content"], "reasoning is not asked for")
+    d.check(requests["responses", "one text"]["store"] is False, "nothing is stored")
+    d.check("include" not in requests["responses", "one text"], "reasoning is requested from a model without it")
+    d.check(requests["responses", "a summary"]["include"] == ["reasoning.encrypted_content"], "reasoning is not requested")
 
 
 def main():
@@ -212,22 +212,22 @@ def main():
     named = [("chat", name, *row) for name, row in {**BOTH, **CHAT}.items()]
     named += [("responses", name, *row) for name, row in {**BOTH, **RESPONSES}.items()]
     results = drive([case(api, config, given) for api, _, config, given in named])
-    by = {}
+    requests = {}
     for (api, name, _, _), result in zip(named, results):
         d.check("output" in result, f"{api}: {name}: {result.get('error')}")
         if d.check(len(result["requests"]) == 1, f"{api}: {name}: {len(result['requests'])} requests"):
-            by[api, name] = result["requests"][0]["json"]
+            requests[api, name] = result["requests"][0]["json"]
             d.check(result["requests"][0]["url"].startswith("https://api.openai.com/v1/"), "url")
             key = result["requests"][0]["headers"].get("authorization")
             d.check(key == ["Bearer ", {"secret": "OPENAI_API_KEY"}], f"authorization: {key}")
-    check_members(by)
-    chat = [(f"chat: {name}", request) for (api, name), request in by.items() if api == "chat"]
-    responses = [(f"responses: {name}", request) for (api, name), request in by.items() if api == "responses"]
-    cases, told = history(drive)
+    check_members(requests)
+    chat = [(f"chat: {name}", request) for (api, name), request in requests.items() if api == "chat"]
+    responses = [(f"responses: {name}", request) for (api, name), request in requests.items() if api == "responses"]
+    cases, recorded = next_turns(drive)
     sent = [result["requests"][0] for result in drive(cases)]
-    check_history(told, sent)
+    check_history(recorded, sent)
     check_edited(drive, cases)
-    responses += [(f"after {name}", request["json"]) for (name, _), request in zip(told, sent)]
+    responses += [(f"after {name}", request["json"]) for (name, _), request in zip(recorded, sent)]
     embed = case("chat", {"model": "e", "stream": False, "dimensions": 3}, {"embed": ["a", "b"]})
     embed["exchanges"] = [
         {"body": '{"data":[{"index":1,"embedding":[2]},{"index":0,"embedding":[1]}],"usage":{"prompt_tokens":3}}'}

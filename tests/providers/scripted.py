@@ -1,4 +1,4 @@
-"""The model `scripted`: which reply, in which pieces, at what price; and vectors."""
+"""The model `scripted`: the choice of a reply, its chunks, usage, and embeddings."""
 import json
 import math
 
@@ -23,21 +23,21 @@ def history(n, words="Hi"):
     return {"messages": [message for i in range(n) for message in (user(f"{words} {i}"), ai("…"))] + [user(words)]}
 
 
-def said(replies, given, **config):
+def with_replies(replies, given, **config):
     return {"replies": replies, **config}, given
 
 
 THREE = ["one", "two", "three"]
 BUSY = {"error": {"code": "OVERLOADED"}}
-# config, input: the content, or the code of the error
+# config, input, expected content or error code
 ANSWERS = {
     "an echo": ({}, HI, "Hi there"),
     "an echo of nobody": ({}, {"messages": []}, ""),
-    "the first": (*said(THREE, HI), "one"),
-    "the second": (*said(THREE, history(1)), "two"),
-    "the third": (*said(THREE, history(2)), "three"),
-    "the first again": (*said(THREE, history(3)), "one"),
-    "used up": (*said(THREE, history(3), cycle=False), "REPLIES_USED_UP"),
+    "the first": (*with_replies(THREE, HI), "one"),
+    "the second": (*with_replies(THREE, history(1)), "two"),
+    "the third": (*with_replies(THREE, history(2)), "three"),
+    "the first again": (*with_replies(THREE, history(3)), "one"),
+    "used up": (*with_replies(THREE, history(3), cycle=False), "REPLIES_USED_UP"),
     "a rule": (
         {"rules": [{"contains": "there", "reply": "rule"}], "replies": THREE},
         HI,
@@ -55,11 +55,11 @@ ANSWERS = {
         {"messages": [user("?"), ai("…"), {"type": "tool", "tool_call_id": "c", "content": "42"}]},
         "It is 42",
     ),
-    "holes": (*said(["{call} {input} {last} {model} {nobody} {{input} {", "x"], HI, model="m"),
+    "holes": (*with_replies(["{call} {input} {last} {model} {nobody} {{input} {", "x"], HI, model="m"),
               "1 Hi there Hi there m {nobody} {Hi there {"),
-    "no holes": (*said(["{input}"], HI, templates=False), "{input}"),
-    "JSON needs no care": (*said(['{"a": {"b": "{input}"}}'], HI), '{"a": {"b": "Hi there"}}'),
-    "an error": (*said([BUSY], HI), "OVERLOADED"),
+    "no holes": (*with_replies(["{input}"], HI, templates=False), "{input}"),
+    "JSON needs no care": (*with_replies(['{"a": {"b": "{input}"}}'], HI), '{"a": {"b": "Hi there"}}'),
+    "an error": (*with_replies([BUSY], HI), "OVERLOADED"),
     "a script": ({"script": '["one", "two"]'}, history(1), "two"),
     "a script with rules": (
         {"script": '{"replies": ["one"], "rules": [{"contains": "Hi", "reply": "rule"}]}'},
@@ -68,16 +68,16 @@ ANSWERS = {
     ),
     "a script of lines": ({"script": '"one"\n\n{"content": "two"}\r\n'}, history(1), "two"),
     "a script of one line": ({"script": '"one"'}, HI, "one"),
-    "messages by other names": (*said([{"role": "assistant", "content": "one"}, {"content": "two"}], history(1)), "two"),
-    "no message": (*said(THREE, {"messages": [7]}), "INVALID_REQUEST"),
-    "no messages": (*said(THREE, {}), "INVALID_REQUEST"),
+    "messages by other names": (*with_replies([{"role": "assistant", "content": "one"}, {"content": "two"}], history(1)), "two"),
+    "no message": (*with_replies(THREE, {"messages": [7]}), "INVALID_REQUEST"),
+    "no messages": (*with_replies(THREE, {}), "INVALID_REQUEST"),
 }
 
 
 def check_answers(drive):
-    for (name, (_, _, right)), result in zip(ANSWERS.items(), drive([case(*it[:2]) for it in ANSWERS.values()])):
+    for (name, (_, _, expected)), result in zip(ANSWERS.items(), drive([case(*it[:2]) for it in ANSWERS.values()])):
         found = result.get("error", {}).get("code") or result["output"]["message"]["content"]
-        d.check(found == right, f"{name}: {found}, expected {right}")
+        d.check(found == expected, f"{name}: {found}, expected {expected}")
         d.check_deltas(name, result)
 
 
@@ -103,26 +103,26 @@ def check_pieces(drive):
             name = f"in pieces of {chunk}"
             d.check_deltas(name, result)
             pieces = [delta["content"] for delta in result["deltas"] if "content" in delta]
-            right = [text[i : i + chunk] for i in range(0, len(text), chunk)]
-            d.check(pieces == right, f"{name}: {pieces}, expected {right}")
+            expected = [text[i : i + chunk] for i in range(0, len(text), chunk)]
+            d.check(pieces == expected, f"{name}: {pieces}, expected {expected}")
             calls = result["output"]["message"]["tool_calls"]
-            right = [
+            expected = [
                 {"name": "add", "arguments": {"a": "Hi there"}, "id": "call_1_1"},
                 {"id": "mine", "name": "now", "arguments": {}},
                 {"name": "bad", "arguments": "{broken", "id": "call_1_3"},
             ]
-            d.check(calls == right, f"{name}: {calls}")
+            d.check(calls == expected, f"{name}: {calls}")
             d.check(result["output"]["finish_reason"] == "tool_calls", f"{name}: {result['output']['finish_reason']}")
-    # It breaks off where it fails, and what was said until then was said.
+    # An error after a part of the message: the deltas before it were delivered.
     result = drive([case({"replies": [{"message": "Well, I", "error": {"code": "CONNECT", "detail": 1}}]}, HI)])[0]
     text, _, _, _, done = d.assemble(result["deltas"])
-    d.check((text, done) == ("Well, I", None), f"broken off: {result['deltas']}")
+    d.check((text, done) == ("Well, I", None), f"error after a part: {result['deltas']}")
     error = result["error"]
-    d.check((error["code"], error["retryable"], error["detail"]) == ("CONNECT", True, 1), f"broken off: {error}")
-    for code, given, right in (("AUTH", {}, False), ("TIMEOUT", {}, True), ("TIMEOUT", {"retryable": False}, False)):
+    d.check((error["code"], error["retryable"], error["detail"]) == ("CONNECT", True, 1), f"error after a part: {error}")
+    for code, given, expected in (("AUTH", {}, False), ("TIMEOUT", {}, True), ("TIMEOUT", {"retryable": False}, False)):
         error = {"code": code, "message": "m", "retry_after_ms": 5, **given}
         found = drive([case({"replies": [{"error": error}]}, HI)])[0]["error"]
-        d.check(found == {"code": code, "message": "m", "retryable": right, "retry_after_ms": 5}, f"{code}: {found}")
+        d.check(found == {"code": code, "message": "m", "retryable": expected, "retry_after_ms": 5}, f"{code}: {found}")
 
 
 def check_usage(drive):
@@ -135,32 +135,32 @@ def check_usage(drive):
         "tools": [{"name": "add"}],  # {"name":"add"}: 4
     }
     result = drive([case({"replies": ["one", "123456789"]}, given)])[0]["output"]
-    right = {"input_tokens": 74, "output_tokens": 3, "total_tokens": 77}
-    d.check(result["usage"] == right, f"usage: {result['usage']}, expected {right}")
-    d.check(result["message"]["usage"] == right, f"usage of the message: {result['message'].get('usage')}")
-    told = {"output_tokens": 10, "cached_tokens": 1}
-    result = drive([case({"replies": [{"message": "x", "usage": told, "finish_reason": "length"}]}, HI)])[0]["output"]
-    right = {"input_tokens": 2, "output_tokens": 10, "total_tokens": 12, "cached_tokens": 1}
-    d.check((result["usage"], result["finish_reason"]) == (right, "length"), f"usage that is told: {result}")
+    expected = {"input_tokens": 74, "output_tokens": 3, "total_tokens": 77}
+    d.check(result["usage"] == expected, f"usage: {result['usage']}, expected {expected}")
+    d.check(result["message"]["usage"] == expected, f"usage of the message: {result['message'].get('usage')}")
+    reported = {"output_tokens": 10, "cached_tokens": 1}
+    result = drive([case({"replies": [{"message": "x", "usage": reported, "finish_reason": "length"}]}, HI)])[0]["output"]
+    expected = {"input_tokens": 2, "output_tokens": 10, "total_tokens": 12, "cached_tokens": 1}
+    d.check((result["usage"], result["finish_reason"]) == (expected, "length"), f"usage that is told: {result}")
 
 
 def check_vectors(drive):
     texts = ["The cat sat on the mat", "the cat sat on a mat", "Rain in Kyoto", "", "京都の雨"]
     config = {"dimensions": 128}
-    asked = [case(config, {"embed": texts}), case(config, {"embed": texts}), case({}, {"embed": ["a"]})]
-    asked += [case({}, {"embed": ["a"], "options": {"dimensions": 3}}), case({}, {"embed": ["a"], "options": {"dimensions": 5000}})]
-    asked += [case({}, {"embed": [7]}), case({}, {"embed": "a"})]
-    first, again, plain, small, big, number, text = drive(asked)
+    cases = [case(config, {"embed": texts}), case(config, {"embed": texts}), case({}, {"embed": ["a"]})]
+    cases += [case({}, {"embed": ["a"], "options": {"dimensions": 3}}), case({}, {"embed": ["a"], "options": {"dimensions": 5000}})]
+    cases += [case({}, {"embed": [7]}), case({}, {"embed": "a"})]
+    first, again, plain, small, too_large, number, text = drive(cases)
     vectors = first["output"]["embeddings"]
     d.check(first["output"] == again["output"], "vectors: not the same twice")
     d.check([len(vector) for vector in vectors] == [128] * 5, "vectors: their dimensions")
     for words, vector in zip(texts, vectors):
         d.check(abs(math.hypot(*vector) - 1) < 1e-9, f"vectors: of {words!r} the length is {math.hypot(*vector)}")
-    near, far = (sum(a * b for a, b in zip(vectors[0], vectors[i])) for i in (1, 2))
-    d.check(near > 0.6 > 0.4 > far, f"vectors: near {near}, far {far}")
+    similar, different = (sum(a * b for a, b in zip(vectors[0], vectors[i])) for i in (1, 2))
+    d.check(similar > 0.6 > 0.4 > different, f"vectors: near {similar}, far {different}")
     d.check(first["output"]["usage"] == {"input_tokens": 16, "output_tokens": 0, "total_tokens": 16}, f"{first['output']['usage']}")
     d.check(len(plain["output"]["embeddings"][0]) == 64 and len(small["output"]["embeddings"][0]) == 3, "vectors: dimensions")
-    for result in (big, number, text):
+    for result in (too_large, number, text):
         d.check(result.get("error", {}).get("code") == "INVALID_REQUEST", f"vectors: {json.dumps(result)[:300]}")
 
 

@@ -1,9 +1,9 @@
-"""Requests against the official SDKs' types: packages from npm into the build folder, schemas made of their TypeScript.
+"""Checks requests against the types of the official SDKs: packages from npm, and JSON Schemas generated from their TypeScript.
 
-    sdk = Sdk("openai@6.49.0")                     # skips the test where npm is not there, or reaches nothing
+    sdk = Sdk("openai@6.49.0")                     # skips the test if npm cannot install it
     sdk.check("openai/resources/embeddings.d.ts", "EmbeddingCreateParams", [("name", request), …])
 
-A type is closed to members that it does not name, so that a misspelt one is found. Set TENON_NPM=off to skip.
+Unknown members are rejected, so that a misspelt one is found. Set TENON_NPM=off to skip.
 """
 import fcntl
 import json
@@ -34,35 +34,35 @@ class Sdk:
                 file.write('{"private": true}\n')
             command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1"]
             try:
-                ran = subprocess.run(
+                process = subprocess.run(
                     [*command, package, *TOOLS], cwd=folder, capture_output=True, text=True, timeout=240, check=False
                 )
             except subprocess.TimeoutExpired:
                 d.skip("npm did not answer in time")
-            if ran.returncode != 0:
-                d.skip(f"npm could not install {package}: {ran.stderr.strip()[-300:]}")
+            if process.returncode != 0:
+                d.skip(f"npm could not install {package}: {process.stderr.strip()[-300:]}")
             with open(os.path.join(folder, "done"), "w", encoding="utf-8"):
                 pass
 
-    def judge(self, types, name, requests):
-        """For each request "ok", or what is wrong with it."""
+    def validate(self, types, name, requests):
+        """Returns "ok" or a message for each request."""
         script = os.path.join(d.HERE, "validate.mjs")
         lines = "".join(json.dumps(request) + "\n" for request in requests)
-        ran = subprocess.run(
+        process = subprocess.run(
             ["node", script, self.modules, types, name], input=lines, capture_output=True, text=True, check=False
         )
-        if ran.returncode != 0:
-            raise SystemExit(f"no schema of {name}: {ran.stderr}")
-        verdicts = ran.stdout.splitlines()
+        if process.returncode != 0:
+            raise SystemExit(f"no schema of {name}: {process.stderr}")
+        verdicts = process.stdout.splitlines()
         assert len(verdicts) == len(requests)
         return verdicts
 
-    def check(self, types, name, named):
-        """Every one is allowed; and none with a member more, so that the schema is known to say no."""
-        verdicts = self.judge(types, name, [request for _, request in named])
-        for (title, request), verdict in zip(named, verdicts):
+    def check(self, types, name, named_requests):
+        """Checks that every request is valid, and that a request with an unknown member is not."""
+        verdicts = self.validate(types, name, [request for _, request in named_requests])
+        for (title, request), verdict in zip(named_requests, verdicts):
             d.check(verdict == "ok", f"{title}: {verdict}\n  {json.dumps(request)[:3000]}")
-        if named:
-            spoilt = {**named[0][1], "no_such_member": 1}
-            d.check(self.judge(types, name, [spoilt])[0] != "ok", f"{name} allows any member")
-        print(f"{len(named)} requests against {name}")
+        if named_requests:
+            invalid = {**named_requests[0][1], "no_such_member": 1}
+            d.check(self.validate(types, name, [invalid])[0] != "ok", f"{name} allows any member")
+        print(f"{len(named_requests)} requests against {name}")

@@ -53,7 +53,7 @@ static void others(void **state) {
     assert_int_equal(tn_base64_take("Z", 1, out, sizeof out), 0);
 }
 
-static void as_the_host_does(void **state) {
+static void matches_the_encoder_of_the_host(void **state) {
     (void)state;
     unsigned char bytes[300];
     char out[TN_BASE64_SIZE(sizeof bytes)];
@@ -70,6 +70,6 @@ static void as_the_host_does(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(vectors), cmocka_unit_test(others),
-                                       cmocka_unit_test(as_the_host_does)};
+                                       cmocka_unit_test(matches_the_encoder_of_the_host)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

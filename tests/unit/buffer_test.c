@@ -1,6 +1,4 @@
-/*
- * buffer_test.c - growing text, its limit; and the allocation under it, which ends the process where memory runs out.
- */
+/* buffer_test.c - growing text and its limit; allocation, which ends the process when memory runs out. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -168,14 +166,40 @@ static void memory(void **state) {
     mem_free(NULL);
 }
 
+static void growing_arrays(void **state) {
+    (void)state;
+    int *items = NULL, *doubled = NULL, few[3], *inlined = few;
+    uint32_t count = 0, capacity = 0, inlined_capacity = 3;
+    for (; count < 100; count++) {
+        MEM_GROW(items, count, capacity);
+        MEM_EXTEND(doubled, count);
+        MEM_GROW_FROM(inlined, few, count, inlined_capacity);
+        items[count] = doubled[count] = inlined[count] = (int)count;
+        assert_int_equal(inlined == few, count < 3);
+    }
+    assert_int_equal(capacity, 128);
+    assert_int_equal(inlined_capacity, 192);
+    for (int i = 0; i < 100; i++) assert_true(items[i] == i && doubled[i] == i && inlined[i] == i);
+    mem_free(items);
+    mem_free(doubled);
+    mem_free(inlined);
+}
+
+static void overflowing_capacity(void) {
+    uint32_t capacity = UINT32_C(1) << 31;
+    char *items = NULL;
+    MEM_GROW(items, capacity, capacity);
+    mem_free(items);
+}
+
 static void overflowing_array(void) { mem_free(mem_array(NULL, SIZE_MAX / 2, 3)); }
 static void endless_text(void) { mem_free(mem_text_n("", SIZE_MAX)); }
 static void by_name(void) { mem_exhausted(123); }
 
-/* Each in a child, which must end by abort, having said why. */
+/* Each case runs in a child, which must abort with a message. */
 static void exhaustion_ends_the_process(void **state) {
     (void)state;
-    static void (*const ways[])(void) = {overflowing_array, endless_text, by_name};
+    static void (*const ways[])(void) = {overflowing_array, overflowing_capacity, endless_text, by_name};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         int pipes[2];
         assert_int_equal(pipe(pipes), 0);
@@ -210,6 +234,7 @@ int main(void) {
         cmocka_unit_test(takes_a_list_of_arguments),
         cmocka_unit_test(detaching),
         cmocka_unit_test(memory),
+        cmocka_unit_test(growing_arrays),
         cmocka_unit_test(exhaustion_ends_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
-/* Calls that others end: cancelled, out of time, with the calls around them and inside them; and at random. */
+/* Calls that are cancelled or time out, alone and nested, and random sequences of operations. */
 #include "call_components.h"
 
-/* ---- Cancelling and time ---- */
+/* ---- Cancellation and time limits ---- */
 
-static void test_a_polite_component_ends_when_asked(void **state) {
+static void test_component_ends_on_cancel(void **state) {
     (void)state;
     struct callable *node = fixture_instance("polite");
     struct record record;
@@ -11,18 +11,18 @@ static void test_a_polite_component_ends_when_asked(void **state) {
     call_start(call, NULL);
     call_cancel(call);
     call_cancel(call);
-    assert_int_equal(record.ended, 0); /* never from inside */
+    assert_int_equal(record.ended, 0); /* ended() is never called from inside */
     fixture_wait(&record);
     assert_int_equal(cancels, 1);
     assert_int_equal(record.at_ms, 0);
     assert_int_equal(record.outcome, CALL_CANCELLED);
     assert_string_equal(code_of(call), "CANCELLED");
-    call_cancel(call); /* nothing, after the end */
+    call_cancel(call); /* does nothing after the end */
     call_free(call);
     callable_unref(node);
 }
 
-static void test_however_it_ends_it_was_cancelled(void **state) {
+static void test_cancelled_call_ends_as_cancelled(void **state) {
     (void)state;
     struct callable *node = fixture_instance("open");
     struct record record;
@@ -47,7 +47,7 @@ static void test_however_it_ends_it_was_cancelled(void **state) {
     callable_unref(node);
 }
 
-static void test_what_ended_before_cannot_be_cancelled(void **state) {
+static void test_cancel_after_the_end_has_no_effect(void **state) {
     (void)state;
     struct callable *node = fixture_instance("open");
     struct record record;
@@ -62,7 +62,7 @@ static void test_what_ended_before_cannot_be_cancelled(void **state) {
     callable_unref(node);
 }
 
-static void test_a_deaf_component_is_abandoned_and_kept(void **state) {
+static void test_component_that_ignores_cancel_is_abandoned_and_kept(void **state) {
     (void)state;
     struct callable *node = fixture_instance("open");
     struct record record;
@@ -76,13 +76,13 @@ static void test_a_deaf_component_is_abandoned_and_kept(void **state) {
     assert_int_equal(task_1->cancelled(task), TN_STALE);
     call_free(call);
     callable_unref(node);
-    /* Its code may still run: the instance stays until it says that it has ended. */
+    /* Its code may still run: the instance stays until the task ends. */
     assert_int_equal(fixture_instances, 1);
     assert_int_equal(call_open_count(), 1);
     assert_int_equal(plugin_tasks(fixture_plugin), 1);
     assert_int_equal(task_1->complete(task, value_int(1)), TN_STALE);
     assert_int_equal(task_1->complete(task, value_int(1)), TN_STALE);
-    fixture_turn();
+    fixture_run_turns();
     assert_int_equal(fixture_instances, 0);
     assert_int_equal(call_open_count(), 0);
 }
@@ -97,10 +97,10 @@ static void test_an_abandoned_call_that_ends_before_it_is_freed(void **state) {
         call_cancel(call);
         fixture_wait(&record);
         assert_int_equal(task_1->fail(last_task, NULL, NULL, NULL), TN_STALE);
-        if (turn) fixture_turn(); /* the loop hears of it before, or after, the owner lets go */
+        if (turn) fixture_run_turns(); /* the loop handles the end before or after the owner frees the call */
         assert_int_equal(call_outcome(call), CALL_CANCELLED);
         call_free(call);
-        fixture_turn();
+        fixture_run_turns();
         assert_int_equal(call_open_count(), 0);
     }
     callable_unref(node);
@@ -111,31 +111,31 @@ static void test_total_time(void **state) {
     struct callable *node = fixture_instance("open");
     struct record record;
     struct call *call = fixture_call(node, &record);
-    call_timeout(call, 300, 0);
+    call_set_time_limits(call, 300, 0);
     call_start(call, NULL);
     fixture_wait(&record);
-    assert_int_equal(record.at_ms, 300); /* at once: a retry need not wait for the deaf */
+    assert_int_equal(record.at_ms, 300); /* at once: a retry does not wait for a callable that ignores cancel */
     assert_int_equal(record.outcome, CALL_FAILED);
     assert_string_equal(code_of(call), "TIMEOUT");
     assert_true(error_retryable(call_error(call)));
     assert_int_equal(cancels, 1);
     call_free(call);
     task_1->complete(last_task, NULL);
-    fixture_turn();
+    fixture_run_turns();
     callable_unref(node);
 }
 
-static void test_a_polite_component_in_time_out(void **state) {
+static void test_component_ends_on_timeout(void **state) {
     (void)state;
     struct callable *node = fixture_instance("polite");
     struct record record;
     struct call *call = fixture_call(node, &record);
-    call_timeout(call, 300, 0);
+    call_set_time_limits(call, 300, 0);
     call_start(call, NULL);
     fixture_wait(&record);
     assert_string_equal(code_of(call), "TIMEOUT");
     call_free(call);
-    assert_int_equal(call_open_count(), 0); /* it has ended, and nothing lingers */
+    assert_int_equal(call_open_count(), 0); /* it has ended, so nothing lingers */
     callable_unref(node);
 }
 
@@ -146,7 +146,7 @@ static void test_chunks_restart_the_idle_time(void **state) {
     struct callable *node = fixture_instance("polite");
     struct record record;
     struct call *call = fixture_call(node, &record);
-    call_timeout(call, 10000, 100);
+    call_set_time_limits(call, 10000, 100);
     call_start(call, NULL);
     for (uint64_t at = 90; at <= 360; at += 90) core_1->post(fixture_plugin_host, at, emit_later, &last_task);
     fixture_wait(&record);
@@ -157,22 +157,22 @@ static void test_chunks_restart_the_idle_time(void **state) {
     callable_unref(node);
 }
 
-static void test_a_slow_reader_is_not_the_components_idleness(void **state) {
+static void test_slow_reader_does_not_cause_an_idle_timeout(void **state) {
     (void)state;
     struct callable *node = fixture_instance("polite");
     struct record record;
     struct call *call = fixture_call(node, &record);
-    call_timeout(call, 0, 100);
+    call_set_time_limits(call, 0, 100);
     call_start(call, NULL);
     record.refuse = true;
     task_1->emit(last_task, value_int(0));
     task_1->emit(last_task, value_int(1));
-    fixture_turn();
+    fixture_run_turns();
     assert_int_equal(record.chunks, 1);
     for (int i = 0; i < 5; i++) fixture_advance(100);
     assert_int_equal(record.ended, 0);
     call_resume(call);
-    fixture_turn();
+    fixture_run_turns();
     for (int i = 0; i < 2; i++) fixture_advance(100);
     assert_int_equal(record.ended, 1);
     call_free(call);
@@ -186,9 +186,9 @@ static void test_cancelling_ends_a_paused_call(void **state) {
     struct call *call = fixture_call(node, &record);
     record.refuse = true;
     call_start(call, value_int(10));
-    fixture_turn();
+    fixture_run_turns();
     assert_int_equal(record.ended, 0);
-    call_cancel(call); /* it had completed: only the chunks are dropped */
+    call_cancel(call); /* it has completed: only the chunks are dropped */
     fixture_wait(&record);
     assert_int_equal(record.outcome, CALL_COMPLETED);
     assert_int_equal(record.chunks, 1);
@@ -255,7 +255,7 @@ static void test_children_are_cancelled_and_end_first(void **state) {
     struct record record;
     struct call *call = fixture_call(node, &record);
     call_start(call, NULL);
-    struct call *leaf = call_of(last_task);
+    struct call *leaf = call_lookup_open(last_task);
     assert_int_equal(call_depth(leaf), 2);
     assert_ptr_equal(call_parent(call_parent(leaf)), call);
     call_cancel(call);
@@ -266,8 +266,8 @@ static void test_children_are_cancelled_and_end_first(void **state) {
     assert_in_range(record.at_ms, CALL_GRACE_MS, CALL_GRACE_MS);
     call_free(call);
     callable_unref(node);
-    task_1->complete(last_task, NULL); /* the deaf leaf */
-    fixture_turn();
+    task_1->complete(last_task, NULL); /* the innermost task, which ignored the cancellation */
+    fixture_run_turns();
 }
 
 static void test_a_parent_that_ends_first_waits_for_its_children(void **state) {
@@ -286,20 +286,20 @@ static void test_a_parent_that_ends_first_waits_for_its_children(void **state) {
     call_free(call);
     callable_unref(node);
     task_1->complete(last_task, NULL);
-    fixture_turn();
+    fixture_run_turns();
 }
 
 static int messages;
-static bool message_chunk(struct call *call, tn_value chunk) {
+static bool count_messages(struct call *call, tn_value chunk) {
     (void)call;
     assert_int_equal(value_to_int(value_get(chunk, "messages")), messages);
     messages++;
     return messages % 10 != 0;
 }
 
-static void test_a_models_deltas_go_to_the_tasks_owner(void **state) {
+static void test_deltas_of_a_model_are_delivered_to_the_owner_of_the_task(void **state) {
     (void)state;
-    static const struct call_ops ops = {.ended = record_ended, .chunk = message_chunk};
+    static const struct call_ops ops = {.ended = record_ended, .chunk = count_messages};
     struct callable *node = fixture_instance("calls_stream");
     struct record record = {0};
     struct call *call = call_new(fixture_host.loop, node, &ops, &record);
@@ -307,35 +307,36 @@ static void test_a_models_deltas_go_to_the_tasks_owner(void **state) {
     call_start(call, value_int(500));
     while (!record.ended) {
         call_resume(call);
-        fixture_turn();
+        fixture_run_turns();
     }
     assert_int_equal(messages, 500);
     call_free(call);
     callable_unref(node);
 }
 
-static bool is_heard;
-static bool message_heard(const struct call *call) {
+static bool subscribed;
+static bool message_has_subscriber(const struct call *call) {
     (void)call;
-    return is_heard;
+    return subscribed;
 }
 
-static void test_a_models_deltas_that_nobody_hears_go_no_further(void **state) {
+static void test_deltas_without_a_subscriber_are_dropped(void **state) {
     (void)state;
-    static const struct call_ops ops = {.ended = record_ended, .chunk = message_chunk, .hears = message_heard};
+    static const struct call_ops ops = {
+        .ended = record_ended, .chunk = count_messages, .wants_chunks = message_has_subscriber};
     static const struct {
         bool heard;
-        int64_t idle_ms; /* chunks put it off, heard or not */
+        int64_t idle_ms; /* chunks restart it, also without a subscriber */
         int messages;
     } rows[] = {{false, 0, 0}, {false, 100, 5}, {true, 0, 5}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct callable *node = fixture_instance("calls_stream");
         struct record record = {0};
         struct call *call = call_new(fixture_host.loop, node, &ops, &record);
-        call_timeout(call, 0, rows[i].idle_ms);
+        call_set_time_limits(call, 0, rows[i].idle_ms);
         messages = 0;
-        is_heard = rows[i].heard;
-        assert_int_equal(call_hears(call), rows[i].messages != 0);
+        subscribed = rows[i].heard;
+        assert_int_equal(call_wants_chunks(call), rows[i].messages != 0);
         call_start(call, value_int(5));
         fixture_wait(&record);
         assert_int_equal(record.outcome, CALL_COMPLETED);
@@ -376,7 +377,7 @@ static void test_depth_is_bounded(void **state) {
     call_free(call);
 }
 
-/* ---- At random ---- */
+/* ---- Random operations ---- */
 
 static void test_random_ends_and_cancels(void **state) {
     (void)state;
@@ -392,7 +393,7 @@ static void test_random_ends_and_cancels(void **state) {
         tn_task *tasks = calloc(COUNT, sizeof *tasks);
         for (int i = 0; i < COUNT; i++) {
             calls[i] = fixture_call(nodes[rand_r(&seed) % 6], &records[i]);
-            if (rand_r(&seed) % 3 == 0) call_timeout(calls[i], rand_r(&seed) % 500, rand_r(&seed) % 300);
+            if (rand_r(&seed) % 3 == 0) call_set_time_limits(calls[i], rand_r(&seed) % 500, rand_r(&seed) % 300);
             records[i].refuse = rand_r(&seed) % 4 == 0;
             last_task = 0;
             records[i].ended = call_start(calls[i], value_int(rand_r(&seed) % 400));
@@ -416,7 +417,7 @@ static void test_random_ends_and_cancels(void **state) {
             assert_int_not_equal(call_outcome(calls[i]), CALL_OPEN);
             call_free(calls[i]);
         }
-        for (int i = 0; i < COUNT; i++) task_1->complete(tasks[i], NULL); /* those that were abandoned */
+        for (int i = 0; i < COUNT; i++) task_1->complete(tasks[i], NULL); /* end the abandoned ones */
         while (loop_run(fixture_host.loop, NULL, NULL)) {
         }
         free(records);
@@ -428,22 +429,22 @@ static void test_random_ends_and_cancels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_polite_component_ends_when_asked),
-        TEST(test_however_it_ends_it_was_cancelled),
-        TEST(test_what_ended_before_cannot_be_cancelled),
-        TEST(test_a_deaf_component_is_abandoned_and_kept),
+        TEST(test_component_ends_on_cancel),
+        TEST(test_cancelled_call_ends_as_cancelled),
+        TEST(test_cancel_after_the_end_has_no_effect),
+        TEST(test_component_that_ignores_cancel_is_abandoned_and_kept),
         TEST(test_an_abandoned_call_that_ends_before_it_is_freed),
         TEST(test_total_time),
-        TEST(test_a_polite_component_in_time_out),
+        TEST(test_component_ends_on_timeout),
         TEST(test_chunks_restart_the_idle_time),
-        TEST(test_a_slow_reader_is_not_the_components_idleness),
+        TEST(test_slow_reader_does_not_cause_an_idle_timeout),
         TEST(test_cancelling_ends_a_paused_call),
         TEST(test_cancelling_inside_start),
         TEST(test_done_comes_from_the_loop),
         TEST(test_children_are_cancelled_and_end_first),
         TEST(test_a_parent_that_ends_first_waits_for_its_children),
-        TEST(test_a_models_deltas_go_to_the_tasks_owner),
-        TEST(test_a_models_deltas_that_nobody_hears_go_no_further),
+        TEST(test_deltas_of_a_model_are_delivered_to_the_owner_of_the_task),
+        TEST(test_deltas_without_a_subscriber_are_dropped),
         TEST(test_depth_is_bounded),
         TEST(test_random_ends_and_cancels),
     };

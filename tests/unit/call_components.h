@@ -1,9 +1,9 @@
 /*
- * call_components.h - the components whose calls are tested, and what they leave behind to be looked at.
+ * call_components.h - components for tests of calls, and what they record.
  *
- * A row of `fake_components` each: one that ends inside its start, one that stays open, one that heeds a cancel, one
- * that streams, those that call another. `last_task` is the task of the last that stayed open; `cancels`, `readies` and
- * `done_count` count what has been called. Before each test and after it: TEST(name).
+ * Each is a row of `fake_components`: one ends inside its start, one stays open, one reacts to a cancellation, one
+ * streams, and some call another. `last_task` is the task of the last one that stayed open; `cancels`, `readies` and
+ * `done_count` count calls of the callbacks. TEST(name) resets all of it before and after each test.
  */
 #ifndef TENON_TESTS_CALL_COMPONENTS_H
 #define TENON_TESTS_CALL_COMPONENTS_H
@@ -75,8 +75,8 @@ static int32_t timer_start(void *instance, tn_task task, tn_value input) {
 
 static int64_t emitted;
 
-/* Emits as many chunks as it may, up to its input. */
-static int32_t stream_on(tn_task task, int64_t most) {
+/* Emits chunks until emit returns AGAIN, at most as many as its input says. */
+static int32_t stream_emit_chunks(tn_task task, int64_t most) {
     while (emitted < most) {
         int32_t status = task_1->emit(task, value_int(emitted));
         if (status == TN_AGAIN) return TN_OK;
@@ -93,13 +93,13 @@ static int32_t stream_start(void *instance, tn_task task, tn_value input) {
     last_task = task;
     emitted = 0;
     stream_most = value_to_int(input);
-    return stream_on(task, stream_most);
+    return stream_emit_chunks(task, stream_most);
 }
 
 static void stream_ready(void *instance, tn_task task) {
     (void)instance;
     readies++;
-    stream_on(task, stream_most);
+    stream_emit_chunks(task, stream_most);
 }
 
 static int done_count;
@@ -118,7 +118,7 @@ static void child_done(void *user, int32_t status, tn_value result) {
     free(task);
 }
 
-/* Calls what it has bound, and completes with what that gave. */
+/* Calls its bound component and completes with the result. */
 static int32_t parent_start(void *instance, tn_task task, tn_value input) {
     const struct fake_instance *node = instance;
     tn_task *kept = malloc(sizeof *kept);
@@ -152,7 +152,7 @@ const struct fake_component fake_components[] = {
     {.id = NULL},
 };
 
-/* Of a callable that a test holds itself. */
+/* A call of a callable that the test owns. */
 static void nothing_free(struct callable *callable) { (void)callable; }
 
 static int setup(void **state) {

@@ -1,7 +1,7 @@
 /*
- * call_fixture.h - a host with a loop of fake time, and components made of functions, for testing calls.
+ * call_fixture.h - a host with a loop of fake time, and components made of functions, for tests of calls.
  *
- * A component is a row of `fake_components`: create binds the channel "score" to read and "out" to write where the
+ * A component is a row of `fake_components`: create binds the channel "score" to read and "out" to write if the
  * scope has them, and the component that `callee` names. Its start is any function; tests reach the interfaces through
  * `task_1` and `core_1` exactly as a plugin does.
  *
@@ -10,7 +10,7 @@
  *     struct call *call = fixture_call(node);           // ops that record: ended, chunks
  *     assert_true(call_start(call, NULL));
  *     call_free(call); callable_unref(node);
- *     fixture_end();                                    // every instance destroyed, no value left
+ *     fixture_end();                                    // checks that all instances and values are freed
  */
 #ifndef TENON_TESTS_CALL_FIXTURE_H
 #define TENON_TESTS_CALL_FIXTURE_H
@@ -25,20 +25,21 @@
 #include <string.h>
 
 #include <cmocka.h>
-#undef fail /* task_1->fail is meant */
+#undef fail /* the tests call task_1->fail */
 #undef fail_msg
 #define fail_msg(...) (print_error(__VA_ARGS__), print_error("\n"), _fail(__FILE__, __LINE__))
 
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/call/call.h"
-#include "host/call/instance.h"
-#include "host/call/worker.h"
-#include "host/host.h"
-#include "host/interface/interface.h"
-#include "host/loop/loop.h"
-#include "host/plugin/plugin.h"
-#include "host/plugin/registry.h"
+#include "host/assembly/abi_table.h"
+#include "host/assembly/host.h"
+#include "host/base/loop.h"
+#include "host/plugin/abi/abi.h"
+#include "host/plugin/call/call.h"
+#include "host/plugin/call/instance.h"
+#include "host/plugin/call/worker.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
 
 #define FIXTURE_UNUSED __attribute__((unused))
 
@@ -52,7 +53,7 @@ struct fake_component {
     const char *callee_kind, *callee; /* to bind, or NULL */
 };
 
-/* The test's: ends with a row whose id is NULL. */
+/* Defined by the test; ends with a row whose id is NULL. */
 extern const struct fake_component fake_components[];
 
 struct fake_instance {
@@ -61,7 +62,12 @@ struct fake_instance {
     _Atomic int busy; /* tasks inside start */
 };
 
-static struct host fixture_host;
+static struct {
+    struct loop *loop;
+    struct registry *registry;
+    struct config *config;
+    struct http *http;
+} fixture_host;
 static const tn_task_1 *const task_1 = &interface_task;
 static const tn_core_1 *const core_1 = &interface_core;
 static const tn_host *fixture_plugin_host;
@@ -130,7 +136,7 @@ static void fixture_begin(void) {
     loop_fake_clock(fixture_host.loop);
     loop_enter(fixture_host.loop);
     fixture_host.registry =
-        registry_new(&(struct registry_options){.interfaces = interface_table, .user = &fixture_host});
+        registry_new(&(struct registry_options){.interfaces = interface_table, .loop = fixture_host.loop});
     tn_value components = value_array();
     for (const struct fake_component *row = fake_components; row->id; row++) {
         tn_value text = value_format("{\"kind\": \"node\", \"id\": \"%s\", \"title\": \"Fake\", \"documentation\": "
@@ -156,27 +162,27 @@ static void fixture_begin(void) {
     fixture_in = value_int(20);
 }
 
-/* Runs what there is to do, without waiting and without letting time pass: work that is always there sees to that. */
+/* Runs queued work without waiting and without advancing the clock: permanent work keeps the loop busy. */
 static int fixture_turns;
-static void fixture_again(struct loop_work *work) {
+static void fixture_repeat_work(struct loop_work *work) {
     if (fixture_turns-- > 0) loop_defer(fixture_host.loop, work);
 }
-static bool fixture_still(void *user) { return (void)user, fixture_turns < 0; }
-static FIXTURE_UNUSED void fixture_turn(void) {
-    static struct loop_work work = {.run = fixture_again};
+static bool fixture_turns_are_over(void *user) { return (void)user, fixture_turns < 0; }
+static FIXTURE_UNUSED void fixture_run_turns(void) {
+    static struct loop_work work = {.run = fixture_repeat_work};
     fixture_turns = 12;
     loop_defer(fixture_host.loop, &work);
-    assert_true(loop_run(fixture_host.loop, fixture_still, NULL));
+    assert_true(loop_run(fixture_host.loop, fixture_turns_are_over, NULL));
 }
 
 static FIXTURE_UNUSED void fixture_advance(int64_t ms) {
     loop_fake_advance(fixture_host.loop, ms);
-    fixture_turn();
+    fixture_run_turns();
 }
 
 static void fixture_end(void) {
     workers_stop();
-    fixture_turn(); /* what workers have posted last */
+    fixture_run_turns(); /* runs what workers posted last */
     loop_free(fixture_host.loop);
     registry_free(fixture_host.registry);
     value_unref(fixture_in);
@@ -223,15 +229,15 @@ static struct callable *fixture_instance(const char *id) {
     return callable;
 }
 
-/* ---- Calls that record what comes ---- */
+/* ---- Calls that record their callbacks ---- */
 
 struct record {
     int ended;
-    int64_t at_ms; /* when */
+    int64_t at_ms; /* time of the end */
     int chunks;
     int64_t last;     /* the last chunk, an integer */
-    bool ordered;     /* each chunk was one more than the one before */
-    bool refuse;      /* every chunk pauses */
+    bool ordered;     /* each chunk was the previous one plus 1 */
+    bool refuse;      /* chunk() returns false */
     bool free_inside; /* the owner frees the call in ended() */
     enum call_outcome outcome;
 };
@@ -266,10 +272,10 @@ static FIXTURE_UNUSED struct call *fixture_call(struct callable *callable, struc
     return call_new(fixture_host.loop, callable, &record_ops, record);
 }
 
-static bool record_is_over(void *user) { return ((const struct record *)user)->ended > 0; }
+static bool record_has_ended(void *user) { return ((const struct record *)user)->ended > 0; }
 
 static FIXTURE_UNUSED void fixture_wait(struct record *record) {
-    assert_true(loop_run(fixture_host.loop, record_is_over, record));
+    assert_true(loop_run(fixture_host.loop, record_has_ended, record));
 }
 
 static FIXTURE_UNUSED const char *code_of(const struct call *call) {

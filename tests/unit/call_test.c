@@ -1,9 +1,9 @@
-/* Calls of async components: inline and late ends, ends from anywhere, chunks, slots. */
+/* Calls of async components: ends inside start and later, ends from other threads, chunks, slots. */
 #include "call_components.h"
 
 #include <pthread.h>
 
-#include "host/call/slot.h"
+#include "host/plugin/call/slot.h"
 
 /* ---- Ends ---- */
 
@@ -46,10 +46,10 @@ static void test_accessors(void **state) {
     call_set_data(call, &record);
     assert_ptr_equal(call_data(call), &record);
     assert_int_equal(call_depth(call), 0);
-    assert_null(call_of(call_token(call))); /* not yet started */
+    assert_null(call_lookup_open(call_token(call))); /* not yet started */
     tn_value input = value_text("x");
     assert_false(call_start(call, input));
-    assert_ptr_equal(call_of(call_token(call)), call);
+    assert_ptr_equal(call_lookup_open(call_token(call)), call);
     assert_int_equal(call_token(call), last_task);
     assert_ptr_equal(call_input(call), input);
     assert_int_equal(call_open_count(), 1);
@@ -69,7 +69,7 @@ static void test_accessors(void **state) {
     assert_null(callable_ref(NULL));
 }
 
-static void test_a_late_end_comes_from_the_loop_once(void **state) {
+static void test_late_end_is_reported_once_by_the_loop(void **state) {
     (void)state;
     struct callable *node = fixture_instance("timer");
     struct record record;
@@ -107,7 +107,7 @@ static void test_a_second_end_is_stale(void **state) {
     assert_int_equal(value_to_int(call_output(call)), 1);
     call_free(call);
     assert_int_equal(task_1->complete(task, NULL), TN_STALE);
-    call = fixture_call(node, &record); /* the slot is used again: the old token still leads nowhere */
+    call = fixture_call(node, &record); /* the slot is reused: the old token stays stale */
     call_start(call, NULL);
     assert_int_equal((uint32_t)last_task, (uint32_t)task);
     assert_int_not_equal(last_task, task);
@@ -137,7 +137,7 @@ static void test_failing(void **state) {
     assert_int_equal(record.outcome, CALL_FAILED);
     assert_string_equal(code_of(call), "RATE_LIMITED");
     assert_string_equal(call_error(call)->message, "slow down");
-    assert_true(error_retryable(call_error(call))); /* the table says so */
+    assert_true(error_retryable(call_error(call))); /* as the table of error codes defines */
     assert_int_equal(value_to_int(value_get(call_error(call)->more, "retry_after_ms")), 5);
     uint32_t count;
     call_writes(call, &count);
@@ -208,14 +208,14 @@ static void test_writes_beyond_the_inline_ones_and_the_limit(void **state) {
     callable_unref(node);
 }
 
-static int32_t keep_start(struct callable *callable, struct call *call, tn_value input) {
+static int32_t record_task_start(struct callable *callable, struct call *call, tn_value input) {
     (void)callable, (void)input;
     last_task = call_token(call);
     return TN_OK;
 }
-static const struct callable_ops host_callable_ops = {.start = keep_start, .free = nothing_free};
+static const struct callable_ops host_callable_ops = {.start = record_task_start, .free = nothing_free};
 
-static void test_tasks_of_the_host_are_no_plugins(void **state) {
+static void test_tasks_of_the_host_have_no_plugin(void **state) {
     (void)state;
     struct callable callable = {&host_callable_ops, 1};
     struct record record;
@@ -239,7 +239,7 @@ static void test_tasks_of_the_host_are_no_plugins(void **state) {
 
 static _Atomic int winners, starters;
 
-static void *complete_it(void *argument) {
+static void *complete_task(void *argument) {
     tn_task task = *(tn_task *)argument;
     starters++;
     while (starters < 3) {
@@ -249,7 +249,7 @@ static void *complete_it(void *argument) {
     return NULL;
 }
 
-static void test_of_three_threads_one_ends_it(void **state) {
+static void test_one_of_three_threads_ends_the_task(void **state) {
     (void)state;
     struct callable *node = fixture_instance("open");
     for (int round = 0; round < 50; round++) {
@@ -259,7 +259,7 @@ static void test_of_three_threads_one_ends_it(void **state) {
         winners = starters = 0;
         call_start(call, NULL);
         tn_task task = last_task;
-        for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, complete_it, &task);
+        for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, complete_task, &task);
         fixture_wait(&record);
         call_free(call);
         for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
@@ -269,7 +269,7 @@ static void test_of_three_threads_one_ends_it(void **state) {
     callable_unref(node);
 }
 
-static void *use_from_elsewhere(void *argument) {
+static void *use_task_on_another_thread(void *argument) {
     tn_task task = *(tn_task *)argument;
     assert_null(task_1->read(task, 0)); /* [loop, worker] only */
     assert_null(task_1->context(task));
@@ -287,14 +287,14 @@ static void *use_from_elsewhere(void *argument) {
     return NULL;
 }
 
-static void test_all_that_any_thread_may_do(void **state) {
+static void test_functions_that_any_thread_may_call(void **state) {
     (void)state;
     struct callable *node = fixture_instance("open");
     struct record record;
     struct call *call = fixture_call(node, &record);
     pthread_t thread;
     call_start(call, NULL);
-    pthread_create(&thread, NULL, use_from_elsewhere, &last_task);
+    pthread_create(&thread, NULL, use_task_on_another_thread, &last_task);
     fixture_wait(&record);
     pthread_join(thread, NULL);
     assert_int_equal(record.chunks, 10);
@@ -328,7 +328,7 @@ static void test_chunks_come_in_order_before_the_end(void **state) {
     callable_unref(node);
 }
 
-static void test_a_slow_reader_slows_the_component(void **state) {
+static void test_slow_reader_slows_the_component(void **state) {
     (void)state;
     struct callable *node = fixture_instance("stream");
     struct record record;
@@ -340,12 +340,12 @@ static void test_a_slow_reader_slows_the_component(void **state) {
         int64_t waiting = emitted - record.chunks;
         if (waiting > most) most = waiting;
         call_resume(call);
-        fixture_turn();
+        fixture_run_turns();
     }
     assert_int_equal(most, CALL_CHUNKS_HIGH);
     assert_int_equal(record.chunks, 300);
     assert_true(record.ordered);
-    /* ready came when few were left, not for each chunk */
+    /* ready was called when few chunks were left, not for each chunk */
     assert_in_range(readies, 300 / CALL_CHUNKS_HIGH, 300 / (CALL_CHUNKS_HIGH - CALL_CHUNKS_LOW) + 1);
     call_free(call);
     callable_unref(node);
@@ -363,7 +363,7 @@ static void test_chunks_without_a_reader_are_dropped(void **state) {
     callable_unref(node);
 }
 
-static void test_call_emit_takes_the_chunk_it_says_again_to(void **state) {
+static void test_emit_keeps_the_chunk_if_it_returns_again(void **state) {
     (void)state;
     struct callable callable = {&host_callable_ops, 1};
     struct record record;
@@ -376,10 +376,10 @@ static void test_call_emit_takes_the_chunk_it_says_again_to(void **state) {
     assert_int_equal(call_emit(last_task, value_int(1)), TN_STALE);
     while (!record.ended) {
         call_resume(call);
-        fixture_turn();
+        fixture_run_turns();
     }
     assert_int_equal(record.chunks, 100);
-    call_resume(call); /* nothing, after the end */
+    call_resume(call); /* does nothing after the end */
     call_free(call);
 }
 
@@ -419,7 +419,7 @@ static void test_many_at_once_and_the_oldest_slot_first(void **state) {
     }
     assert_int_equal(call_open_count(), COUNT);
     for (int i = 0; i < COUNT; i++) task_1->complete(tasks[(i * 7) % COUNT], NULL);
-    fixture_turn();
+    fixture_run_turns();
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(records[i].ended, 1);
         call_free(calls[i]);
@@ -452,7 +452,7 @@ static void test_a_token_outlives_its_loop(void **state) {
     struct call *call = call_new(loop, node, &record_ops, &record);
     call_start(call, NULL);
     call_cancel(call);
-    assert_true(loop_run(loop, record_is_over, &record));
+    assert_true(loop_run(loop, record_has_ended, &record));
     call_free(call);
     tn_task task = last_task;
     loop_free(loop);
@@ -460,31 +460,31 @@ static void test_a_token_outlives_its_loop(void **state) {
     pthread_create(&thread, NULL, complete_after_the_loop, &task);
     pthread_join(thread, NULL);
     assert_int_equal(call_open_count(), 0);
-    /* What an abandoned task might use is never freed: the instance is lost, on purpose. */
+    /* What an abandoned task might use is never freed: the instance is leaked deliberately. */
     assert_int_equal(fixture_instances, 1);
     call_free(fixture_call(node, &record));
     plugin_task_end(fixture_plugin);
     callable_unref(node);
-    callable_unref(node); /* the lost reference, for the sake of the leak checker */
+    callable_unref(node); /* release the leaked reference, for the leak checker */
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_an_end_inside_start_costs_no_turn),
         TEST(test_accessors),
-        TEST(test_a_late_end_comes_from_the_loop_once),
+        TEST(test_late_end_is_reported_once_by_the_loop),
         TEST(test_a_second_end_is_stale),
         TEST(test_failing),
         TEST(test_a_start_that_fails_by_status),
         TEST(test_interrupting),
         TEST(test_writes_beyond_the_inline_ones_and_the_limit),
-        TEST(test_tasks_of_the_host_are_no_plugins),
-        TEST(test_of_three_threads_one_ends_it),
-        TEST(test_all_that_any_thread_may_do),
+        TEST(test_tasks_of_the_host_have_no_plugin),
+        TEST(test_one_of_three_threads_ends_the_task),
+        TEST(test_functions_that_any_thread_may_call),
         TEST(test_chunks_come_in_order_before_the_end),
-        TEST(test_a_slow_reader_slows_the_component),
+        TEST(test_slow_reader_slows_the_component),
         TEST(test_chunks_without_a_reader_are_dropped),
-        TEST(test_call_emit_takes_the_chunk_it_says_again_to),
+        TEST(test_emit_keeps_the_chunk_if_it_returns_again),
         TEST(test_a_slot_whose_generation_is_used_up_is_retired),
         TEST(test_many_at_once_and_the_oldest_slot_first),
         TEST(test_a_token_outlives_its_loop),

@@ -1,12 +1,12 @@
 /*
- * config_test.c - tenon.yaml: its keys, what is wrong with them and where, the user's file below the project's,
- * secrets.
+ * config_test.c - tenon.yaml: its keys, messages about mistakes, the precedence of the project's file over the
+ * user's, and secrets.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/config/config.h"
-#include "host/config/config_internal.h"
+#include "host/base/config/config.h"
+#include "host/base/config/config_internal.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 
 static char folder[] = "/tmp/tenon-config-XXXXXX";
 
-static const char *in(const char *name) {
+static const char *path_in_folder(const char *name) {
     static char paths[4][128];
     static unsigned next;
     char *path = paths[next++ % 4];
@@ -32,31 +32,31 @@ static const char *in(const char *name) {
     return path;
 }
 
-static void put(const char *name, const char *text) {
-    FILE *file = fopen(in(name), "wb");
+static void write_file(const char *name, const char *text) {
+    FILE *file = fopen(path_in_folder(name), "wb");
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
 }
 
-static int begin(void **state) {
+static int create_folders(void **state) {
     (void)state;
     if (!mkdtemp(folder)) return -1;
-    mkdir(in("user"), 0700);
-    mkdir(in("user/tenon"), 0700);
-    mkdir(in("project"), 0700);
-    mkdir(in("project/deep"), 0700);
-    setenv("XDG_CONFIG_HOME", in("user"), 1);
-    setenv("HOME", in("home"), 1);
+    mkdir(path_in_folder("user"), 0700);
+    mkdir(path_in_folder("user/tenon"), 0700);
+    mkdir(path_in_folder("project"), 0700);
+    mkdir(path_in_folder("project/deep"), 0700);
+    setenv("XDG_CONFIG_HOME", path_in_folder("user"), 1);
+    setenv("HOME", path_in_folder("home"), 1);
     return 0;
 }
 
-static int end(void **state) {
+static int remove_folders(void **state) {
     (void)state;
     static const char *const names[] = {"user/tenon/tenon.yaml", "project/tenon.yaml", "secret", "large", "other.yaml"};
     static const char *const folders[] = {"user/tenon", "user", "project/deep", "project"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) unlink(in(names[i]));
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) rmdir(in(folders[i]));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) unlink(path_in_folder(names[i]));
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) rmdir(path_in_folder(folders[i]));
     return rmdir(folder);
 }
 
@@ -77,7 +77,7 @@ static struct config *read_text(const char *text, char *first, size_t room) {
 
 /* ---- Keys ---- */
 
-static void reads_everything(void **state) {
+static void reads_every_key(void **state) {
     (void)state;
     char first[512];
     struct config *config = read_text("plugins:\n"
@@ -90,22 +90,22 @@ static void reads_everything(void **state) {
                                       "log: debug\n",
                                       first, sizeof first);
     assert_string_equal(first, "");
-    assert_int_equal(config_plugin_paths(config), 3);
+    assert_int_equal(config_plugin_path_count(config), 3);
     assert_string_equal(config_plugin_path(config, 0), "/etc/p/./mine");
     assert_string_equal(config_plugin_path(config, 1), "/opt/theirs");
-    assert_string_equal(config_plugin_path(config, 2), in("home/x"));
-    assert_int_equal(value_to_int(value_get(config_plugin(config, "acme.search"), "depth")), 3);
-    assert_null(config_plugin(config, "acme.other"));
+    assert_string_equal(config_plugin_path(config, 2), path_in_folder("home/x"));
+    assert_int_equal(value_to_int(value_get(config_plugin_section(config, "acme.search"), "depth")), 3);
+    assert_null(config_plugin_section(config, "acme.other"));
     assert_true(value_text_is(config_model(config, "planner"), "openai:gpt-4o"));
     assert_int_equal(value_count(config_model(config, "judge")), 2);
-    assert_null(config_model(config, "nobody"));
+    assert_null(config_model(config, "missing"));
     assert_int_equal(config_limit(config, "workers", 9), 3);
     assert_int_equal(config_limit(config, "concurrency", 9), 9);
     assert_int_equal(config_log_level(config), TN_LOG_DEBUG);
     config_free(config);
 }
 
-static void says_what_is_wrong(void **state) {
+static void reports_mistakes_with_position(void **state) {
     (void)state;
     static const struct {
         const char *text, *first;
@@ -116,22 +116,34 @@ static void says_what_is_wrong(void **state) {
         {"plugins: 3", "1:10 `plugins`: found int, expected a mapping"},
         {"plugins: {path: 3}", "1:17 `plugins.path`: found int, expected a path"},
         {"plugins: {path: [[]]}", "1:18 `plugins.path`: found array"},
-        {"plugins: {config: {a.b: 1}}", "1:25 `a.b`: found int, expected a mapping"},
-        {"models: {m: {model: x}}", "1:13 `models.m`: `provider` is missing"},
-        {"models: {m: [[x]]}", "1:14 `m`: found array, expected \"provider:model\""},
-        {"models: {m: 3}", "1:13 `m`: found int"},
+        {"plugins: {config: {a.b: 1}}", "1:25 `plugins.config.a.b`: found int, expected a mapping"},
+        {"models: {m: {model: x}}", "1:13 `models.m`: found no `provider`, expected the name of a provider"},
+        {"models: {m: [[x]]}", "1:14 `models.m`: found array, expected \"provider:model\""},
+        {"models: {m: 3}", "1:13 `models.m`: found int"},
+        {"models: {m: [a, 3]}", "1:17 `models.m`: found int"},
         {"limits: {worker: 3}", "1:10 found the key `worker`, which `limits` does not have; did you mean `workers`?"},
         {"limits: {workers: 0}", "1:19 `limits.workers`: found 0, expected 1 to 256"},
-        {"limits: {workers: many}", "1:19 `workers`: found string, expected a whole number"},
+        {"limits: {workers: many}", "1:19 `limits.workers`: found `many`, expected a whole number"},
         {"log: loud", "1:6 `log`: found `loud`, expected debug, info, warn or error"},
         {"log: inof", "did you mean `info`?"},
         {"log: [x]", "1:6 `log`: found array"},
-        {"secrets: {K: {fil: x}}", "1:14 `K`: found object, expected one of {env: NAME}, {file: PATH}"},
-        {"secrets: {K: {command: []}}", "1:14 `K`: found object"},
-        {"secrets: {K: {hosts: [a]}}", "1:14 `K`: found object"},
-        {"secrets: {K: {env: A, hosts: a}}", "`hosts`: found string, expected a list of hosts"},
-        {"secrets: {K: {env: A, hosts: [1]}}", "`hosts`: found array, expected a list of hosts"},
-        {"secrets: {K: {env: A, hosts: [a], x: 1}}", "1:14 `K`: found object"},
+        {"secrets: {K: {fil: x}}", "found the key `fil`, which `secrets.K` does not have; did you mean `file`?"},
+        {"secrets: {K: {}}", "1:14 `secrets.K`: found object, expected one of {env: NAME}, {file: PATH}"},
+        {"secrets: {K: {env: A, file: b}}", "1:14 `secrets.K`: found object"},
+        {"secrets: {K: {command: []}}", "1:14 `secrets.K`: found object"},
+        {"secrets: {K: {hosts: [a]}}", "1:14 `secrets.K`: found object"},
+        {"secrets: {K: {env: A, hosts: a}}", "`secrets.K.hosts`: found string, expected a list of hosts"},
+        {"secrets: {K: {env: A, hosts: [1]}}", "`secrets.K.hosts`: found array, expected a list of hosts"},
+        {"secrets: {K: {env: A, hosts: [a], x: 1}}", "1:14 `secrets.K`: found object"},
+        {"plugins: {isolation: {a.b: proces}}",
+         "`plugins.isolation.a.b`: found `proces`, expected `process` or `none`"},
+        {"prices: {\"o:m\": 1}", "`prices.o:m`: found int, expected a mapping"},
+        {"prices: {\"o:m\": {input: -0.5}}", "`prices.o:m.input`: found -0.5, expected a number of at least 0"},
+        {"prices: {\"o:m\": {inptu: 1}}", "which a price does not have; did you mean `input`?"},
+        {"tools: {approval: {a: allow}}", "`tools.approval.a`: found `allow`, expected `auto`, `ask` or `deny`"},
+        {"tools: {audit: 1}", "`tools.audit`: found int, expected the path of a file"},
+        {"tools: {audit_required: sometimes}", "`tools.audit_required`: found `sometimes`, expected true or false"},
+        {"store: {use: [a]}", "`store.use`: found array, expected the name of a store"},
         {"http: []", "1:7 `http`: found array, expected the name of a plugin that provides HTTP"},
         {"http: {use: 1}", "1:13 `http.use`: found int"},
         {"http: {usee: a}", "found the key `usee`, which `http` does not have"},
@@ -141,27 +153,62 @@ static void says_what_is_wrong(void **state) {
         char first[512];
         config_free(read_text(cases[i].text, first, sizeof first));
         if (!strstr(first, cases[i].first))
-            fail_msg("%s: expected `%s`, got `%s`", cases[i].text, cases[i].first, first);
+            fail_msg("%s: expected `%s`, found `%s`", cases[i].text, cases[i].first, first);
     }
 }
 
-/* Whoever writes the secret itself is told, and not quoted. */
+/* If the file contains the secret itself, the message does not repeat it. */
 static void never_quotes_a_secret(void **state) {
     (void)state;
     char first[512];
     config_free(read_text("secrets: {K: hunter2}", first, sizeof first));
-    assert_non_null(strstr(first, "`secrets.K`: found a text; a secret is not written here"));
+    assert_non_null(strstr(first, "`secrets.K`: found a text, expected where the secret is stored"));
     assert_null(strstr(first, "hunter2"));
+    static const char *const misplaced[] = {"secrets: {K: {hunter2}}", "secrets: {K: [hunter2]}",
+                                            "secrets: {K: {command: hunter2}}", "secrets: {K: {env: [hunter2]}}",
+                                            "plugins: {config: {acme.search: hunter2}}"};
+    for (size_t i = 0; i < sizeof misplaced / sizeof *misplaced; i++) {
+        config_free(read_text(misplaced[i], first, sizeof first));
+        assert_non_null(strstr(first, "expected"));
+        assert_null(strstr(first, "hunter2"));
+    }
 }
 
-static void bounds_paths(void **state) {
+/* A section with a mistake is not kept, and the others are. */
+static void keeps_only_valid_keys(void **state) {
+    (void)state;
+    char first[512];
+    struct config *config = read_text("store: {use: [a], path: p}\nhttp: {use: 1}\nlog: info", first, sizeof first);
+    assert_null(config_store(config));
+    assert_null(config_http(config));
+    assert_int_equal(config_log_level(config), TN_LOG_INFO);
+    config_free(config);
+}
+
+/* A message cuts a long name, and not in the middle of a character. */
+static void cuts_long_names(void **state) {
+    (void)state;
+    for (size_t lead = 0; lead < 3; lead++) {
+        char text[1024], first[512];
+        snprintf(text, sizeof text, "models: {%.*s", (int)lead, "aa");
+        for (size_t i = 0; i < 100; i++) strcat(text, "€");
+        strcat(text, ": 3}");
+        config_free(read_text(text, first, sizeof first));
+        tn_value message = value_string(first, strlen(first));
+        assert_non_null(message);
+        assert_non_null(strstr(first, "€`: found int, expected"));
+        value_unref(message);
+    }
+}
+
+static void limits_the_number_of_paths(void **state) {
     (void)state;
     char text[1024] = "plugins: {path: [", first[512];
     for (size_t i = 0; i <= CONFIG_PATHS_MAX; i++) strcat(text, "/p,");
     strcat(text, "]}");
     struct config *config = read_text(text, first, sizeof first);
-    assert_int_equal(config_plugin_paths(config), CONFIG_PATHS_MAX);
-    assert_non_null(strstr(first, "at most 100 paths"));
+    assert_int_equal(config_plugin_path_count(config), CONFIG_PATHS_MAX);
+    assert_non_null(strstr(first, "found more than 100 paths"));
     config_free(config);
 }
 
@@ -171,14 +218,15 @@ static void trusts_keys(void **state) {
                       other[] = "SFIgaNhizuyIoTk9Bryac147VqUXn5TtCjV+r9D52B8=";
     char text[8192] = "", first[512];
     struct error error = ERROR_INIT;
-    assert_true(config_is_key(mine));
-    assert_false(config_is_key("MWKRgASKUmt/t8kWoq8mwN7aQefvUvyVBKsUeyclbOF=")); /* the same bytes, another text */
-    assert_false(config_is_key("MWKRgASKUmt/t8kWoq8mwN7aQefvUvyVBKsUeyclbO=="));
-    assert_false(config_is_key(""));
+    assert_true(config_is_public_key(mine));
+    assert_false(
+        config_is_public_key("MWKRgASKUmt/t8kWoq8mwN7aQefvUvyVBKsUeyclbOF=")); /* the same bytes, encoded differently */
+    assert_false(config_is_public_key("MWKRgASKUmt/t8kWoq8mwN7aQefvUvyVBKsUeyclbO=="));
+    assert_false(config_is_public_key(""));
     snprintf(text, sizeof text, "packs: {trust: [\"%s\", /nowhere/x.pub, /dev/null]}", mine);
     struct config *config = read_text(text, first, sizeof first);
-    assert_true(config_trusts(config, mine, &error)); /* the files that cannot be used do not hide it */
-    assert_string_equal(error.message, "/nowhere/x.pub: the key cannot be read: No such file or directory");
+    assert_true(config_trusts(config, mine, &error)); /* unusable files do not hide the usable one */
+    assert_string_equal(error.message, "cannot read the public key in /nowhere/x.pub: No such file or directory");
     assert_false(config_trusts(config, other, NULL));
     assert_false(config_trusts(config, NULL, NULL));
     assert_false(config_trusts(NULL, mine, NULL));
@@ -189,80 +237,83 @@ static void trusts_keys(void **state) {
     for (size_t i = 0; i <= CONFIG_TRUST_MAX; i++) strcat(text, "/p,");
     strcat(text, "]}");
     config_free(read_text(text, first, sizeof first));
-    assert_non_null(strstr(first, "at most 1000 keys"));
+    assert_non_null(strstr(first, "found more than 1000 keys"));
     error_finish(&error);
 }
 
 /* ---- Files ---- */
 
-static void project_over_user(void **state) {
+static void project_file_overrides_user_file(void **state) {
     (void)state;
     struct config *config;
     struct error error = ERROR_INIT;
-    put("user/tenon/tenon.yaml", "models: {a: u:1, b: u:2}\nlog: error\nplugins: {path: mine}\nlimits: {workers: 2}\n");
-    put("project/tenon.yaml", "models: {b: p:2}\nplugins: {path: ours}\nlog:  info\n");
-    if (config_load_from(NULL, in("project/deep"), &config, &error) != TN_OK) fail_msg("%s", error.message);
-    assert_string_equal(config_file(config), in("project/tenon.yaml"));
+    write_file("user/tenon/tenon.yaml",
+               "models: {a: u:1, b: u:2}\nlog: error\nplugins: {path: mine}\nlimits: {workers: 2}\n");
+    write_file("project/tenon.yaml", "models: {b: p:2}\nplugins: {path: ours}\nlog:  info\n");
+    if (config_load_from(NULL, path_in_folder("project/deep"), &config, &error) != TN_OK) fail_msg("%s", error.message);
+    assert_string_equal(config_file(config), path_in_folder("project/tenon.yaml"));
     assert_true(value_text_is(config_model(config, "a"), "u:1"));
     assert_true(value_text_is(config_model(config, "b"), "p:2"));
     assert_int_equal(config_log_level(config), TN_LOG_INFO);
     assert_int_equal(config_limit(config, "workers", 9), 2);
-    assert_string_equal(config_plugin_path(config, 0), in("project/ours"));
-    assert_string_equal(config_plugin_path(config, 1), in("user/tenon/mine"));
+    assert_string_equal(config_plugin_path(config, 0), path_in_folder("project/ours"));
+    assert_string_equal(config_plugin_path(config, 1), path_in_folder("user/tenon/mine"));
     config_free(config);
-    put("other.yaml", "log: warn");
-    assert_int_equal(config_load_from(in("other.yaml"), in("project"), &config, NULL), TN_OK);
+    write_file("other.yaml", "log: warn");
+    assert_int_equal(config_load_from(path_in_folder("other.yaml"), path_in_folder("project"), &config, NULL), TN_OK);
     assert_int_equal(config_log_level(config), TN_LOG_WARN);
     config_free(config);
 }
 
-static void refuses_files(void **state) {
+static void rejects_unreadable_and_oversized_files(void **state) {
     (void)state;
     struct config *config = NULL;
     struct error error = ERROR_INIT;
-    assert_int_equal(config_load_from(in("none.yaml"), NULL, &config, &error), TN_NOT_FOUND);
+    assert_int_equal(config_load_from(path_in_folder("none.yaml"), NULL, &config, &error), TN_NOT_FOUND);
     assert_non_null(strstr(error.message, "none.yaml"));
-    put("other.yaml", "logg: info\nlimitz: {}\n");
-    assert_int_equal(config_load_from(in("other.yaml"), NULL, &config, &error), TN_INVALID);
+    write_file("other.yaml", "logg: info\nlimitz: {}\n");
+    assert_int_equal(config_load_from(path_in_folder("other.yaml"), NULL, &config, &error), TN_INVALID);
     assert_string_equal(error.code, "INVALID_CONFIG");
     assert_non_null(strstr(error.message, "other.yaml:1:1: found the key `logg`"));
     assert_non_null(strstr(error.message, "(and 1 more)"));
     char *large = malloc(CONFIG_FILE_MAX + 2);
     memset(large, ' ', CONFIG_FILE_MAX + 1);
     large[CONFIG_FILE_MAX + 1] = 0;
-    put("large", large);
-    assert_int_equal(config_load_from(in("large"), NULL, &config, &error), TN_LIMIT);
+    write_file("large", large);
+    assert_int_equal(config_load_from(path_in_folder("large"), NULL, &config, &error), TN_LIMIT);
     free(large);
     assert_null(config);
     error_finish(&error);
 }
 
-/* Others may write into folders above ours: what they put there must not choose which code runs. */
-static void refuses_the_files_of_others(void **state) {
+/* Other users may be able to write to a parent folder. A file of theirs must not decide which code runs. */
+static void rejects_files_of_other_users(void **state) {
     (void)state;
     struct config *config = NULL;
     struct error error = ERROR_INIT;
-    if (geteuid() != 0) skip(); /* only root can make a file that is somebody else's */
-    put("project/tenon.yaml", "log: info");
-    assert_int_equal(chown(in("project/tenon.yaml"), 65534, 65534), 0);
-    assert_int_equal(config_load_from(NULL, in("project/deep"), &config, &error), TN_INVALID);
+    if (geteuid() != 0) skip(); /* only root can create a file of another user */
+    write_file("project/tenon.yaml", "log: info");
+    assert_int_equal(chown(path_in_folder("project/tenon.yaml"), 65534, 65534), 0);
+    assert_int_equal(config_load_from(NULL, path_in_folder("project/deep"), &config, &error), TN_INVALID);
     assert_string_equal(error.code, "PERMISSION_DENIED");
     assert_non_null(strstr(error.message, "--config"));
-    assert_int_equal(config_load_from(NULL, in("project"), &config, &error), TN_OK); /* where one stands */
+    assert_int_equal(config_load_from(NULL, path_in_folder("project"), &config, &error),
+                     TN_OK); /* the working folder */
     config_free(config);
-    assert_int_equal(config_load_from(in("project/tenon.yaml"), in("project/deep"), &config, &error), TN_OK);
+    assert_int_equal(
+        config_load_from(path_in_folder("project/tenon.yaml"), path_in_folder("project/deep"), &config, &error), TN_OK);
     config_free(config);
-    assert_int_equal(chown(in("project/tenon.yaml"), geteuid(), getegid()), 0);
+    assert_int_equal(chown(path_in_folder("project/tenon.yaml"), geteuid(), getegid()), 0);
     error_finish(&error);
 }
 
-static void bounds_the_search_upwards(void **state) {
+static void search_stops_at_the_boundary(void **state) {
     (void)state;
-    put("project/tenon.yaml", "log: info");
+    write_file("project/tenon.yaml", "log: info");
     struct buffer path;
     struct config *config;
     buffer_init(&path, SIZE_MAX);
-    buffer_text(&path, in("project"));
+    buffer_text(&path, path_in_folder("project"));
     size_t top = path.length;
     for (uint32_t i = 1; i <= CONFIG_PARENTS_MAX; i++) {
         buffer_text(&path, "/d");
@@ -276,7 +327,7 @@ static void bounds_the_search_upwards(void **state) {
     buffer_finish(&path);
 }
 
-static void empty_is_fine(void **state) {
+static void accepts_an_empty_file(void **state) {
     (void)state;
     char first[512];
     config_free(read_text("", first, sizeof first));
@@ -289,14 +340,14 @@ static void empty_is_fine(void **state) {
     config_free(config);
     config_free(NULL);
     assert_null(config_model(NULL, "x"));
-    assert_null(config_plugin(NULL, "x"));
-    assert_int_equal(config_plugin_paths(NULL), 0);
+    assert_null(config_plugin_section(NULL, "x"));
+    assert_int_equal(config_plugin_path_count(NULL), 0);
     assert_int_equal(config_limit(NULL, "workers", 7), 7);
 }
 
 /* ---- Secrets ---- */
 
-static void is_secret(const struct config *config, const char *name, const char *expected) {
+static void expect_secret(const struct config *config, const char *name, const char *expected) {
     tn_value secret = NULL;
     struct error error = ERROR_INIT;
     if (config_secret(config, name, -1, &secret, &error) != TN_OK) fail_msg("%s: %s", name, error.message);
@@ -304,7 +355,7 @@ static void is_secret(const struct config *config, const char *name, const char 
     value_unref(secret);
 }
 
-static void no_secret(const struct config *config, const char *name, const char *why) {
+static void expect_no_secret(const struct config *config, const char *name, const char *why) {
     tn_value secret = NULL;
     struct error error = ERROR_INIT;
     assert_int_equal(config_secret(config, name, -1, &secret, &error), TN_NOT_FOUND);
@@ -314,8 +365,8 @@ static void no_secret(const struct config *config, const char *name, const char 
     error_finish(&error);
 }
 
-/* Where a secret may go, whether it can be done without, and who sends. */
-static void hosts_of_secrets(void **state) {
+/* The hosts that may get a secret, optional secrets, and the plugin that sends requests. */
+static void reads_hosts_of_secrets(void **state) {
     (void)state;
     char first[512];
     struct config *config =
@@ -332,7 +383,7 @@ static void hosts_of_secrets(void **state) {
     assert_true(config_secret_absent(config, "A"));
     assert_true(config_secret_absent(config, "TENON_TEST_A"));
     assert_true(config_secret_absent(NULL, "TENON_TEST_A"));
-    assert_false(config_secret_absent(config, "B")); /* somebody meant it to be there */
+    assert_false(config_secret_absent(config, "B")); /* a configured secret is never absent */
     setenv("TENON_TEST_A", "", 1);
     assert_false(config_secret_absent(config, "C"));
     unsetenv("TENON_TEST_A");
@@ -344,65 +395,66 @@ static void hosts_of_secrets(void **state) {
 static void fetches_secrets(void **state) {
     (void)state;
     char text[1024], first[512], *large = malloc(CONFIG_SECRET_MAX + 2);
-    put("secret", "from a file\n");
+    write_file("secret", "from a file\n");
     memset(large, 'x', CONFIG_SECRET_MAX + 1);
     large[CONFIG_SECRET_MAX + 1] = 0;
-    put("large", large);
+    write_file("large", large);
     free(large);
     snprintf(text, sizeof text,
              "secrets:\n  E: {env: TENON_TEST_SECRET}\n  F: {file: %s}\n  G: {file: %s}\n  L: {file: %s}\n"
              "  C: {command: [sh, -c, 'echo from \"$0\"', 'a command']}\n"
              "  D: {command: [sh, -c, 'echo text; exit 3']}\n  N: {command: [/nonexistent/program]}\n",
-             in("secret"), in("none"), in("large"));
+             path_in_folder("secret"), path_in_folder("none"), path_in_folder("large"));
     struct config *config = read_text(text, first, sizeof first);
     assert_string_equal(first, "");
     setenv("TENON_TEST_SECRET", "from a variable", 1);
-    is_secret(config, "E", "from a variable");
-    is_secret(config, "TENON_TEST_SECRET", "from a variable"); /* without a row: the variable of that name */
-    is_secret(NULL, "TENON_TEST_SECRET", "from a variable");
-    is_secret(config, "F", "from a file");
-    is_secret(config, "C", "from a command");
-    no_secret(config, "TENON_TEST_UNSET", "the environment variable TENON_TEST_UNSET: it is not set");
-    no_secret(config, "G", "No such file");
-    no_secret(config, "L", "longer than 64 KiB");
-    no_secret(config, "D", "the command failed");
-    no_secret(config, "N", "/nonexistent/program");
+    expect_secret(config, "E", "from a variable");
+    expect_secret(config, "TENON_TEST_SECRET",
+                  "from a variable"); /* not configured: the environment variable with this name */
+    expect_secret(NULL, "TENON_TEST_SECRET", "from a variable");
+    expect_secret(config, "F", "from a file");
+    expect_secret(config, "C", "from a command");
+    expect_no_secret(config, "TENON_TEST_UNSET", "the environment variable TENON_TEST_UNSET: it is not set");
+    expect_no_secret(config, "G", "No such file");
+    expect_no_secret(config, "L", "longer than 64 KiB");
+    expect_no_secret(config, "D", "the command failed");
+    expect_no_secret(config, "N", "/nonexistent/program");
     setenv("TENON_TEST_SECRET", "\xff", 1);
-    no_secret(config, "E", "not UTF-8");
+    expect_no_secret(config, "E", "not UTF-8");
     config_free(config);
 }
 
-/* A pipe that nobody writes to, commands that do not end: before they have printed, and after. */
-static void gives_up_on_secrets(void **state) {
+/* A pipe without a writer, and commands that do not end before or after they print. */
+static void secrets_time_out(void **state) {
     (void)state;
     char text[1024], first[512];
     snprintf(text, sizeof text,
              "secrets:\n  P: {file: %s}\n  S: {command: [sleep, '1000']}\n"
              "  A: {command: [sh, -c, 'echo text; exec sleep 1000 >&-']}\n"
              "  B: {command: [sh, -c, 'sleep 5 2>&- & echo kept']}\n",
-             in("pipe"));
-    assert_int_equal(mkfifo(in("pipe"), 0600), 0);
+             path_in_folder("pipe"));
+    assert_int_equal(mkfifo(path_in_folder("pipe"), 0600), 0);
     struct config *config = read_text(text, first, sizeof first);
     assert_string_equal(first, "");
     config->secret_ms = 50;
-    no_secret(config, "P", "it had not come to an end");
-    no_secret(config, "S", "it had not come to an end");
-    no_secret(config, "A", "it had not come to an end");
-    /* What it leaves behind may hold its output: it has said what it had to. */
+    expect_no_secret(config, "P", "it did not end within");
+    expect_no_secret(config, "S", "it did not end within");
+    expect_no_secret(config, "A", "it did not end within");
+    /* The command has ended. A process that it started still has its output open; this does not delay the result. */
     config->secret_ms = 20000;
-    is_secret(config, "B", "kept");
+    expect_secret(config, "B", "kept");
     int stop = eventfd(1, EFD_CLOEXEC);
     tn_value secret = NULL;
     struct error error = ERROR_INIT;
     assert_int_equal(config_secret(config, "S", stop, &secret, &error), TN_NOT_FOUND);
-    assert_non_null(strstr(error.message, "nobody waits for it any more"));
+    assert_non_null(strstr(error.message, "the host no longer needs it"));
     error_finish(&error);
     close(stop);
-    assert_int_equal(unlink(in("pipe")), 0);
+    assert_int_equal(unlink(path_in_folder("pipe")), 0);
     config_free(config);
 }
 
-static void reveals(void **state) {
+static void replaces_secrets_in_values(void **state) {
     (void)state;
     static const char given[] =
         "{\"a\":[1,{\"secret\":\"TENON_TEST_S\"}],\"b\":{\"secret\":\"TENON_TEST_S\",\"more\":1},"
@@ -422,7 +474,7 @@ static void reveals(void **state) {
     unsetenv("TENON_TEST_S");
     revealed = NULL;
     assert_int_equal(config_reveal(NULL, value, &revealed, &error), TN_NOT_FOUND);
-    assert_true(value_equal(revealed, value)); /* what is missing is as it was */
+    assert_true(value_equal(revealed, value)); /* a missing secret is not replaced */
     value_unref(revealed);
     value_unref(value);
     error_finish(&error);
@@ -430,20 +482,22 @@ static void reveals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_everything),
-        cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(reads_every_key),
+        cmocka_unit_test(reports_mistakes_with_position),
         cmocka_unit_test(never_quotes_a_secret),
-        cmocka_unit_test(bounds_paths),
+        cmocka_unit_test(keeps_only_valid_keys),
+        cmocka_unit_test(cuts_long_names),
+        cmocka_unit_test(limits_the_number_of_paths),
         cmocka_unit_test(trusts_keys),
-        cmocka_unit_test(project_over_user),
-        cmocka_unit_test(refuses_files),
-        cmocka_unit_test(refuses_the_files_of_others),
-        cmocka_unit_test(bounds_the_search_upwards),
-        cmocka_unit_test(empty_is_fine),
+        cmocka_unit_test(project_file_overrides_user_file),
+        cmocka_unit_test(rejects_unreadable_and_oversized_files),
+        cmocka_unit_test(rejects_files_of_other_users),
+        cmocka_unit_test(search_stops_at_the_boundary),
+        cmocka_unit_test(accepts_an_empty_file),
         cmocka_unit_test(fetches_secrets),
-        cmocka_unit_test(gives_up_on_secrets),
-        cmocka_unit_test(hosts_of_secrets),
-        cmocka_unit_test(reveals),
+        cmocka_unit_test(secrets_time_out),
+        cmocka_unit_test(reads_hosts_of_secrets),
+        cmocka_unit_test(replaces_secrets_in_values),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, create_folders, remove_folders);
 }

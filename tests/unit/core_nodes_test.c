@@ -1,4 +1,4 @@
-/* core_nodes_test.c - the nodes of plugins/core, one by one, on a host that does only what it is told. */
+/* core_nodes_test.c - the nodes of plugins/core, one by one, on a fake host. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,45 +21,46 @@
 
 static void passthrough_writes_nothing(void **state) {
     (void)state;
-    fake_set_channel("a", "1");
-    struct fake_task *task = fake_run("passthrough", "{}", "null");
-    assert_int_equal(task->end, FAKE_COMPLETED);
+    tn_test_set_channel("a", "1");
+    struct tn_test_task *task = tn_test_run("passthrough", "{}", "null");
+    assert_int_equal(task->state, TN_TEST_COMPLETED);
     assert_null(task->output);
-    assert_null(fake.channels[0].written);
-    fake_finish();
+    assert_null(tn_test.channels[0].written);
+    tn_test_finish();
 }
 
 static void transform_copies(void **state) {
     (void)state;
-    fake_set_channel("a", "[1,2]");
-    fake_set_channel("b", "null");
-    fake_set_channel("c", "null");
-    struct fake_task *task = fake_run("transform", "{\"mapping\": {\"a\": \"b\", \"b\": \"c\"}}", "null");
-    assert_int_equal(task->end, FAKE_COMPLETED);
-    assert_true(fake_wrote("b", "[1,2]"));
-    assert_true(fake_wrote("c", "null")); /* as of the step's start */
-    fake_finish();
-    fake_set_channel("a", "1");
-    assert_int_equal(fake_create("transform", "{\"mapping\": {\"a\": \"nowhere\"}}"), TN_NOT_FOUND);
-    fake_finish();
+    tn_test_set_channel("a", "[1,2]");
+    tn_test_set_channel("b", "null");
+    tn_test_set_channel("c", "null");
+    struct tn_test_task *task = tn_test_run("transform", "{\"mapping\": {\"a\": \"b\", \"b\": \"c\"}}", "null");
+    assert_int_equal(task->state, TN_TEST_COMPLETED);
+    assert_true(tn_test_wrote("b", "[1,2]"));
+    assert_true(tn_test_wrote("c", "null")); /* as of the step's start */
+    tn_test_finish();
+    tn_test_set_channel("a", "1");
+    assert_int_equal(tn_test_create("transform", "{\"mapping\": {\"a\": \"nowhere\"}}"), TN_NOT_FOUND);
+    tn_test_finish();
 }
 
 static void set_evaluates(void **state) {
     (void)state;
-    fake_set_channel("a", "\"x\"");
-    fake_set_channel("b", "null");
-    fake_set_channel("c", "null");
-    struct fake_task *task = fake_run("set", "{\"values\": {\"b\": \"state.a\", \"c\": {\"literal\": true}}}", "null");
-    assert_int_equal(task->end, FAKE_COMPLETED);
-    assert_true(fake_wrote("b", "\"x\""));
-    assert_true(fake_wrote("c", "{\"literal\":true}"));
-    fake_finish();
-    fake_set_channel("b", "null");
-    assert_true(fake_failed(fake_run("set", "{\"values\": {\"b\": \"fail\"}}", "null"), "EXPRESSION_ERROR"));
-    fake_finish();
-    fake_set_channel("b", "null");
-    assert_int_equal(fake_create("set", "{\"values\": {\"b\": \"invalid(\"}}"), TN_INVALID);
-    fake_finish();
+    tn_test_set_channel("a", "\"x\"");
+    tn_test_set_channel("b", "null");
+    tn_test_set_channel("c", "null");
+    struct tn_test_task *task =
+        tn_test_run("set", "{\"values\": {\"b\": \"state.a\", \"c\": {\"literal\": true}}}", "null");
+    assert_int_equal(task->state, TN_TEST_COMPLETED);
+    assert_true(tn_test_wrote("b", "\"x\""));
+    assert_true(tn_test_wrote("c", "{\"literal\":true}"));
+    tn_test_finish();
+    tn_test_set_channel("b", "null");
+    assert_true(tn_test_failed(tn_test_run("set", "{\"values\": {\"b\": \"fail\"}}", "null"), "EXPRESSION_ERROR"));
+    tn_test_finish();
+    tn_test_set_channel("b", "null");
+    assert_int_equal(tn_test_create("set", "{\"values\": {\"b\": \"invalid(\"}}"), TN_INVALID);
+    tn_test_finish();
 }
 
 static void drafts_may_be_missing(void **state) {
@@ -75,41 +76,42 @@ static void drafts_may_be_missing(void **state) {
         {TN_GRAPH_DRAFT, "subgraph", "{\"document\": \"x\"}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        fake_set_channel("b", "null");
-        snprintf(fake.missing, sizeof fake.missing, "%s", cases[i].missing);
-        assert_int_equal(fake_create(cases[i].id, cases[i].config), TN_INVALID);
-        assert_non_null(strstr(fake.refusal, cases[i].missing));
-        fake_finish();
+        tn_test_set_channel("b", "null");
+        snprintf(tn_test.missing, sizeof tn_test.missing, "%s", cases[i].missing);
+        assert_int_equal(tn_test_create(cases[i].id, cases[i].config), TN_INVALID);
+        assert_non_null(strstr(tn_test.refusal, cases[i].missing));
+        tn_test_finish();
     }
 }
 
 static void prompt_makes_a_text(void **state) {
     (void)state;
-    fake_set_channel("topic", "\"joints\"");
-    fake_set_channel("out", "null");
-    (void)fake_run("prompt", "{\"template\": \"About {topic}.\", \"output_key\": \"out\"}", "null");
-    assert_true(fake_wrote("out", "\"About joints.\""));
-    fake_finish();
-    fake_set_channel("out", "null");
-    assert_true(fake_failed(fake_run("prompt", "{\"template\": \"About {topic}.\", \"output_key\": \"out\"}", "null"),
-                            "MISSING_VARIABLE"));
-    assert_null(fake.channels[0].written);
-    fake_finish();
+    tn_test_set_channel("topic", "\"joints\"");
+    tn_test_set_channel("out", "null");
+    (void)tn_test_run("prompt", "{\"template\": \"About {topic}.\", \"output_key\": \"out\"}", "null");
+    assert_true(tn_test_wrote("out", "\"About joints.\""));
+    tn_test_finish();
+    tn_test_set_channel("out", "null");
+    assert_true(
+        tn_test_failed(tn_test_run("prompt", "{\"template\": \"About {topic}.\", \"output_key\": \"out\"}", "null"),
+                       "MISSING_VARIABLE"));
+    assert_null(tn_test.channels[0].written);
+    tn_test_finish();
 }
 
 static void prompt_makes_messages(void **state) {
     (void)state;
-    fake_set_channel("topic", "\"joints\"");
-    fake_set_channel("history", "[{\"type\": \"user\", \"content\": \"hi\"}]");
-    fake_set_channel("out", "null");
-    (void)fake_run("prompt",
-                   "{\"messages\": [{\"type\": \"system\", \"content\": \"Be brief.\"}, {\"from\": \"history\"},"
-                   " {\"type\": \"user\", \"content\": \"About {topic}.\"}], \"output_key\": \"out\"}",
-                   "null");
-    assert_true(fake_wrote("out",
-                           "[{\"type\":\"system\",\"content\":\"Be brief.\"},{\"type\":\"user\",\"content\":\"hi\"},"
-                           "{\"type\":\"user\",\"content\":\"About joints.\"}]"));
-    fake_finish();
+    tn_test_set_channel("topic", "\"joints\"");
+    tn_test_set_channel("history", "[{\"type\": \"user\", \"content\": \"hi\"}]");
+    tn_test_set_channel("out", "null");
+    (void)tn_test_run("prompt",
+                      "{\"messages\": [{\"type\": \"system\", \"content\": \"Be brief.\"}, {\"from\": \"history\"},"
+                      " {\"type\": \"user\", \"content\": \"About {topic}.\"}], \"output_key\": \"out\"}",
+                      "null");
+    assert_true(tn_test_wrote("out",
+                              "[{\"type\":\"system\",\"content\":\"Be brief.\"},{\"type\":\"user\",\"content\":\"hi\"},"
+                              "{\"type\":\"user\",\"content\":\"About joints.\"}]"));
+    tn_test_finish();
 }
 
 static void parse_reads_answers(void **state) {
@@ -141,116 +143,116 @@ static void parse_reads_answers(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char config[256];
-        fake_set_channel("in", cases[i].channel);
-        fake_set_channel("out", "null");
+        tn_test_set_channel("in", cases[i].channel);
+        tn_test_set_channel("out", "null");
         snprintf(config, sizeof config, "{\"input_key\": \"in\", \"output_key\": \"out\"%s}", cases[i].options);
-        struct fake_task *task = fake_run("parse", config, "null");
+        struct tn_test_task *task = tn_test_run("parse", config, "null");
         if (cases[i].result)
-            assert_true(fake_wrote("out", cases[i].result));
+            assert_true(tn_test_wrote("out", cases[i].result));
         else
-            assert_true(fake_failed(task, cases[i].code));
-        fake_finish();
+            assert_true(tn_test_failed(task, cases[i].code));
+        tn_test_finish();
     }
 }
 
 #define SUBGRAPH "{\"document\": \"inner.yaml\", \"input\": {\"topic\": \"query\"}, \"output\": {\"found\": \"notes\"}}"
 
-static struct fake_task *start_subgraph(void) {
-    fake_set_channel("topic", "\"joints\"");
-    fake_set_channel("notes", "null");
-    struct fake_task *task = fake_run("subgraph", SUBGRAPH, "null");
-    assert_int_equal(task->end, FAKE_OPEN);
-    assert_string_equal(fake.call.name, "inner.yaml");
-    assert_true(fake_is(fake.call.input, "{\"query\":\"joints\"}"));
+static struct tn_test_task *start_subgraph(void) {
+    tn_test_set_channel("topic", "\"joints\"");
+    tn_test_set_channel("notes", "null");
+    struct tn_test_task *task = tn_test_run("subgraph", SUBGRAPH, "null");
+    assert_int_equal(task->state, TN_TEST_OPEN);
+    assert_string_equal(tn_test.call.name, "inner.yaml");
+    assert_true(tn_test_is(tn_test.call.input, "{\"query\":\"joints\"}"));
     return task;
 }
 
 static void subgraph_maps_in_and_out(void **state) {
     (void)state;
-    struct fake_task *task = start_subgraph();
-    fake_call_end(TN_OK, "{\"query\": \"joints\", \"found\": [1]}");
-    assert_int_equal(task->end, FAKE_COMPLETED);
-    assert_true(fake_wrote("notes", "[1]"));
-    fake_finish();
+    struct tn_test_task *task = start_subgraph();
+    tn_test_call_end(TN_OK, "{\"query\": \"joints\", \"found\": [1]}");
+    assert_int_equal(task->state, TN_TEST_COMPLETED);
+    assert_true(tn_test_wrote("notes", "[1]"));
+    tn_test_finish();
 
     task = start_subgraph();
-    fake_call_end(TN_OK, "{\"other\": 1}");
-    assert_true(fake_failed(task, "SUBGRAPH_OUTPUT"));
-    fake_finish();
+    tn_test_call_end(TN_OK, "{\"other\": 1}");
+    assert_true(tn_test_failed(task, "SUBGRAPH_OUTPUT"));
+    tn_test_finish();
 
     task = start_subgraph();
-    fake_call_end(TN_FAILED, "{\"code\": \"INNER\", \"message\": \"no\", \"retryable\": true}");
-    assert_true(fake_failed(task, "INNER"));
-    fake_finish();
+    tn_test_call_end(TN_FAILED, "{\"code\": \"INNER\", \"message\": \"no\", \"retryable\": true}");
+    assert_true(tn_test_failed(task, "INNER"));
+    tn_test_finish();
 
     task = start_subgraph();
-    fake_call_end(TN_CANCELLED, NULL);
-    assert_true(fake_failed(task, "CANCELLED"));
-    fake_finish();
+    tn_test_call_end(TN_CANCELLED, NULL);
+    assert_true(tn_test_failed(task, "CANCELLED"));
+    tn_test_finish();
 }
 
 static void delay_waits(void **state) {
     (void)state;
-    assert_int_equal(fake_create("delay", "{\"ms\": 100}"), TN_OK);
-    struct fake_task *first = fake_start("null"), *second = fake_start("null"), *third = fake_start("null");
-    fake_advance(99);
-    assert_int_equal(first->end, FAKE_OPEN);
-    fake_cancel(second); /* from the middle of the list */
-    assert_true(fake_failed(second, "CANCELLED"));
-    fake_advance(1);
-    assert_int_equal(first->end, FAKE_COMPLETED);
-    assert_int_equal(third->end, FAKE_COMPLETED);
-    fake_cancel(third); /* too late: nothing happens */
-    struct fake_task *last = fake_start("null");
-    fake_cancel(last);
-    assert_true(fake_failed(last, "CANCELLED"));
-    fake_finish();
+    assert_int_equal(tn_test_create("delay", "{\"ms\": 100}"), TN_OK);
+    struct tn_test_task *first = tn_test_start("null"), *second = tn_test_start("null"), *third = tn_test_start("null");
+    tn_test_advance(99);
+    assert_int_equal(first->state, TN_TEST_OPEN);
+    tn_test_cancel(second); /* from the middle of the list */
+    assert_true(tn_test_failed(second, "CANCELLED"));
+    tn_test_advance(1);
+    assert_int_equal(first->state, TN_TEST_COMPLETED);
+    assert_int_equal(third->state, TN_TEST_COMPLETED);
+    tn_test_cancel(third); /* too late: nothing happens */
+    struct tn_test_task *last = tn_test_start("null");
+    tn_test_cancel(last);
+    assert_true(tn_test_failed(last, "CANCELLED"));
+    tn_test_finish();
 }
 
 static void emit_waits_for_room(void **state) {
     (void)state;
-    assert_int_equal(fake_create("emit", "{\"each\": \"[1,2,3,4]\"}"), TN_OK);
-    fake.room = 2;
-    struct fake_task *task = fake_start("null");
-    assert_int_equal(task->end, FAKE_OPEN);
-    fake_ready(task, 0);
-    assert_int_equal(task->end, FAKE_OPEN);
-    fake_ready(task, 5);
-    assert_int_equal(task->end, FAKE_COMPLETED);
-    assert_true(fake_is(fake.emitted, "[1,2,3,4]"));
-    fake_ready(task, 5); /* late: nothing happens */
-    fake.room = 1;
-    struct fake_task *cancelled = fake_start("null");
-    fake_cancel(cancelled);
-    assert_true(fake_failed(cancelled, "CANCELLED"));
-    fake_finish();
+    assert_int_equal(tn_test_create("emit", "{\"each\": \"[1,2,3,4]\"}"), TN_OK);
+    tn_test.room = 2;
+    struct tn_test_task *task = tn_test_start("null");
+    assert_int_equal(task->state, TN_TEST_OPEN);
+    tn_test_ready(task, 0);
+    assert_int_equal(task->state, TN_TEST_OPEN);
+    tn_test_ready(task, 5);
+    assert_int_equal(task->state, TN_TEST_COMPLETED);
+    assert_true(tn_test_is(tn_test.emitted, "[1,2,3,4]"));
+    tn_test_ready(task, 5); /* late: nothing happens */
+    tn_test.room = 1;
+    struct tn_test_task *cancelled = tn_test_start("null");
+    tn_test_cancel(cancelled);
+    assert_true(tn_test_failed(cancelled, "CANCELLED"));
+    tn_test_finish();
 }
 
 static void emit_sends_one(void **state) {
     (void)state;
-    fake.room = 0;
-    struct fake_task *task = fake_run("emit", "{\"value\": \"{\\\"a\\\": 1}\"}", "null");
-    assert_int_equal(task->end, FAKE_OPEN);
-    fake_ready(task, 1);
-    assert_int_equal(task->end, FAKE_COMPLETED);
-    assert_true(fake_is(fake.emitted, "[{\"a\":1}]"));
-    fake_finish();
-    assert_true(fake_failed(fake_run("emit", "{\"each\": \"7\"}", "null"), "TYPE"));
-    fake_finish();
-    assert_int_equal(fake_create("emit", "{}"), TN_INVALID);
-    fake_finish();
+    tn_test.room = 0;
+    struct tn_test_task *task = tn_test_run("emit", "{\"value\": \"{\\\"a\\\": 1}\"}", "null");
+    assert_int_equal(task->state, TN_TEST_OPEN);
+    tn_test_ready(task, 1);
+    assert_int_equal(task->state, TN_TEST_COMPLETED);
+    assert_true(tn_test_is(tn_test.emitted, "[{\"a\":1}]"));
+    tn_test_finish();
+    assert_true(tn_test_failed(tn_test_run("emit", "{\"each\": \"7\"}", "null"), "TYPE"));
+    tn_test_finish();
+    assert_int_equal(tn_test_create("emit", "{}"), TN_INVALID);
+    tn_test_finish();
 }
 
 static void fail_fails(void **state) {
     (void)state;
-    fake_set_channel("who", "\"Ada\"");
-    struct fake_task *task = fake_run(
+    tn_test_set_channel("who", "\"Ada\"");
+    struct tn_test_task *task = tn_test_run(
         "fail", "{\"code\": \"NOPE\", \"message\": \"not for {who}\", \"retryable\": true, \"retry_after_ms\": 5}",
         "null");
-    assert_int_equal(task->end, FAKE_FAILED);
-    assert_true(fake_is(task->error,
-                        "{\"code\":\"NOPE\",\"message\":\"not for Ada\",\"retryable\":true,\"retry_after_ms\":5}"));
-    fake_finish();
+    assert_int_equal(task->state, TN_TEST_FAILED);
+    assert_true(tn_test_is(task->error,
+                           "{\"code\":\"NOPE\",\"message\":\"not for Ada\",\"retryable\":true,\"retry_after_ms\":5}"));
+    tn_test_finish();
 }
 
 int main(void) {

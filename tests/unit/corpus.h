@@ -1,11 +1,10 @@
 /*
- * corpus.h - tests as text: runs a function over every case of a corpus file.
+ * corpus.h - tests as text: calls a function for every case of a corpus file.
  *
- * A file is a list of cases. `=== name` begins one, `--- name` begins one of its sections, and a section's text is
- * every line up to the next such line. What stands between `===` and the first `---` is the section "". Lines before
- * the first case are a comment. The text of a section ends with its last non-blank line, without that line's newline:
- * blank lines between cases are free. A `\` before `===` or `---` at the start of a line (`\---`) gives the line
- * itself, without the backslash: YAML's own `---` is written that way.
+ * A file is a list of cases. `=== name` starts a case, and `--- name` starts a section of it. The text of a section is
+ * all lines up to the next such line, without trailing blank lines and without the last newline. The text between `===`
+ * and the first `---` is the section "". Lines before the first case are a comment. To start a line of text with `===`
+ * or `---`, write a backslash before it (`\---`); the backslash is removed.
  *
  *     === a mistyped key                        static void check(const struct corpus_case *test, void *user) {
  *     --- in                                        char *got = run(corpus_section(test, "in"));
@@ -14,9 +13,9 @@
  *     did you mean `name`?                      }
  *                                               ... corpus_each("tests/corpus/text/keys.txt", check, NULL);
  *
- * A path that is not absolute is taken from the root of the source tree (TENON_SOURCE_DIR). Mistakes of a file (no case
- * at all, two cases or sections of one name) fail the running cmocka test. Header-only, for test programs; everything
- * stays valid until corpus_each returns.
+ * A relative path is relative to the root of the source tree (TENON_SOURCE_DIR). A malformed file (without cases, or
+ * with two cases or sections of the same name) fails the running cmocka test. The case and its texts are valid until
+ * corpus_each returns. Header-only.
  */
 #ifndef TENON_TESTS_CORPUS_H
 #define TENON_TESTS_CORPUS_H
@@ -38,47 +37,48 @@
 #define CORPUS_UNUSED       __attribute__((unused))
 
 struct corpus_section {
-    const char *name; /* "" for the text right below `=== name` */
+    const char *name; /* "" for the text between `=== name` and the first section */
     const char *text; /* NUL-terminated */
     size_t length;
 };
 
 struct corpus_case {
-    const char *path; /* as it was opened */
-    size_t line;      /* of `=== name`, from 1 */
+    const char *path; /* absolute path of the file */
+    size_t line;      /* line number of `=== name`, from 1 */
     const char *name;
     struct corpus_section sections[CORPUS_SECTIONS_MAX];
     size_t section_count;
 };
 
-/* The text of a section; NULL where the case has none of that name. */
+/* Returns the text of a section, or NULL if the case does not have the section. */
 CORPUS_UNUSED static const char *corpus_section(const struct corpus_case *test, const char *name) {
     for (size_t i = 0; i < test->section_count; i++)
         if (strcmp(test->sections[i].name, name) == 0) return test->sections[i].text;
     return NULL;
 }
 
-/* The same, where a case without it is a mistake of the file: fails the test. */
+/* Returns the text of a section. Fails the test if the case does not have the section. */
 CORPUS_UNUSED static const char *corpus_need(const struct corpus_case *test, const char *name) {
     const char *text = corpus_section(test, name);
     if (text == NULL) fail_msg("%s:%zu: `%s` has no section `%s`", test->path, test->line, test->name, name);
     return text;
 }
 
-/* Fails the test, showing both, unless `got` (trailing newlines aside; NULL is "") is the section's text. */
+/* Fails the test and prints both texts unless `got` is the text of the section. Trailing newlines of `got` are ignored;
+ * NULL means "". */
 CORPUS_UNUSED static void corpus_expect(const struct corpus_case *test, const char *name, const char *got) {
     const char *expected = corpus_need(test, name);
     if (got == NULL) got = "";
     size_t length = strlen(got);
     while (length > 0 && got[length - 1] == '\n') length--;
     if (strlen(expected) == length && memcmp(expected, got, length) == 0) return;
-    /* Not by fail_msg, which cuts what is long. */
+    /* fail_msg truncates long texts. */
     (void)fprintf(stderr, "%s:%zu: `%s`, section `%s`\nexpected:\n%s\nfound:\n%.*s\n\n", test->path, test->line,
                   test->name, name, expected, (int)length, got);
     fail_msg("%s:%zu: `%s`, section `%s` differs", test->path, test->line, test->name, name);
 }
 
-/* The whole of a file, with a NUL after it; free it. Fails the test where it cannot be read. */
+/* Returns the content of a file, NUL-terminated; the caller frees it. Fails the test if the file cannot be read. */
 CORPUS_UNUSED static char *corpus_load(const char *path, size_t *length) {
     FILE *file = fopen(path, "rb");
     if (file == NULL) fail_msg("%s: %s", path, strerror(errno));
@@ -100,14 +100,14 @@ CORPUS_UNUSED static char *corpus_load(const char *path, size_t *length) {
     return text;
 }
 
-/* `path` from the root of the source tree, unless it is absolute, into `out`. */
+/* Writes the absolute path to `out`. A relative `path` is relative to the root of the source tree. */
 CORPUS_UNUSED static void corpus_path(const char *path, char *out, size_t size) {
     int length =
         path[0] == '/' ? snprintf(out, size, "%s", path) : snprintf(out, size, "%s/%s", TENON_SOURCE_DIR, path);
     if (length < 0 || (size_t)length >= size) fail_msg("%s: the path is too long", path);
 }
 
-/* The name after a mark: its blanks trimmed, in place. */
+/* Trims the name after `===` or `---` in place. */
 static inline char *corpus_name(char *line) {
     while (*line == ' ') line++;
     char *end = line + strlen(line);
@@ -115,7 +115,7 @@ static inline char *corpus_name(char *line) {
     return line;
 }
 
-/* Ends the section at `end`: without trailing blank lines, and with escaped marks undone. */
+/* Ends the last section at `end`. Removes trailing blank lines and the backslashes of escaped marks. */
 static inline void corpus_close(struct corpus_case *test, char *text, char *end) {
     while (end > text && (end[-1] == '\n' || end[-1] == '\r')) end--;
     *end = '\0';
@@ -133,7 +133,7 @@ static inline void corpus_close(struct corpus_case *test, char *text, char *end)
     if (section->name[0] == '\0' && section->length == 0) test->section_count--;
 }
 
-/* Calls fn for each case, in order; returns how many there were. */
+/* Calls fn for each case in order. Returns the number of cases. */
 CORPUS_UNUSED static int corpus_each(const char *path, void (*fn)(const struct corpus_case *, void *), void *user) {
     char full[4096];
     corpus_path(path, full, sizeof full);
@@ -156,19 +156,19 @@ CORPUS_UNUSED static int corpus_each(const char *path, void (*fn)(const struct c
             test.line = number;
             test.section_count = 0;
             for (int i = 0; i < count; i++)
-                if (strcmp(names[i], test.name) == 0) fail_msg("%s:%zu: a second `%s`", full, number, test.name);
+                if (strcmp(names[i], test.name) == 0) fail_msg("%s:%zu: duplicate case `%s`", full, number, test.name);
             const char **more = (const char **)realloc(names, ((size_t)count + 1) * sizeof *names);
             if (more == NULL) abort();
             names = more;
             names[count++] = test.name;
         }
         const char *name = is_case ? "" : corpus_name(line + 4);
-        if (corpus_section(&test, name) != NULL) fail_msg("%s:%zu: a second section `%s`", full, number, name);
+        if (corpus_section(&test, name) != NULL) fail_msg("%s:%zu: duplicate section `%s`", full, number, name);
         if (test.section_count == CORPUS_SECTIONS_MAX) fail_msg("%s:%zu: too many sections", full, number);
         test.sections[test.section_count++] = (struct corpus_section){.name = name, .text = ""};
         body = end != NULL ? end + 1 : line + strlen(line);
     }
-    if (test.name == NULL) fail_msg("%s: there is no case in it (lines `=== name`)", full);
+    if (test.name == NULL) fail_msg("%s: the file has no cases (lines `=== name`)", full);
     corpus_close(&test, body, body + strlen(body));
     fn(&test, user);
     free(names);

@@ -1,6 +1,4 @@
-/*
- * diagnostic_test.c - the collection, its bounds, the table of codes, and both ways to print.
- */
+/* diagnostic_test.c - the collection, its limits, the table of codes, and both output formats. */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
 #include "adl/value/json.h"
@@ -24,7 +22,7 @@ static void test_codes(void **state) {
         assert_true(strlen(info->explanation) > 40);
         assert_non_null(diagnostic_kind_name(info->kind));
         assert_ptr_equal(diagnostic_info_find(info->code), info);
-        assert_ptr_equal(diagnostic_info_find(info->code + 4), info); /* so there are no two of one name */
+        assert_ptr_equal(diagnostic_info_find(info->code + 4), info); /* ascending, so names are unique */
     }
     assert_null(diagnostic_info_find("ADL-E000"));
     assert_null(diagnostic_info_find(""));
@@ -94,7 +92,7 @@ static void test_bounds(void **state) {
     source_unref(source);
 }
 
-/* One diagnostic about [start, end) of `text`, printed. Free it with mem_free. */
+/* Prints one diagnostic about [start, end) of `text`. Free the result with mem_free. */
 static char *print_one(const char *text, uint32_t start, uint32_t end, const struct diagnostic_style *style) {
     struct diagnostics *found = diagnostics_new();
     struct source *source = source_new("f", text, strlen(text));
@@ -124,7 +122,7 @@ static void test_carets(void **state) {
     /* a tab is four columns, a wide character two, a combining one none */
     expect_print("\ta: b", 4, 5, 0, "f:1:5: error[ADL-E008]: m\n   1 |     a: b\n     |        ^\n");
     expect_print("日本: e\xcc\x81x", 8, 12, 0, "f:1:5: error[ADL-E008]: m\n   1 | 日本: e\xcc\x81x\n     |       ^~\n");
-    /* nothing that acts on a terminal */
+    /* no characters that affect a terminal */
     expect_print("\x1b[1m\xff\xe2\x80\xae!", 8, 9, 0,
                  "f:1:7: error[ADL-E008]: m\n   1 | <U+001B>[1m<FF><U+202E>!\n     |                        ^\n");
 }

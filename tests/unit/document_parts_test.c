@@ -1,14 +1,13 @@
-/* document_parts_test.c - what reading a document is made of: durations, versions, names, places in scalars, SHA-256.
- */
+/* document_parts_test.c - the parts of reading a document: durations, versions, names, places in scalars, SHA-256. */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/duration.h"
 #include "adl/document/names.h"
 #include "adl/document/place.h"
 #include "adl/document/version.h"
-#include "adl/text/source.h"
-#include "adl/text/tree.h"
-#include "adl/value/sha256.h"
+#include "adl/source/source.h"
+#include "adl/tree/tree.h"
 #include "tests/unit/corpus.h"
+#include <tenon/util/sha256.h>
 
 static void durations(void **state) {
     (void)state;
@@ -185,11 +184,11 @@ static void sha256_is_the_standard(void **state) {
         {"aaaaaaaaaa", 100000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct sha256 sha;
-        char text[SHA256_TEXT];
-        sha256_init(&sha);
-        for (size_t k = 0; k < cases[i].times; k++) sha256_add(&sha, cases[i].text, strlen(cases[i].text));
-        sha256_text(&sha, text);
+        struct tn_sha256 sha;
+        char text[TN_SHA256_TEXT];
+        tn_sha256_init(&sha);
+        for (size_t k = 0; k < cases[i].times; k++) tn_sha256_update(&sha, cases[i].text, strlen(cases[i].text));
+        tn_sha256_finish_text(&sha, text);
         assert_string_equal(text, cases[i].hash);
     }
 }

@@ -1,10 +1,10 @@
 /*
- * document_test.c - documents read and checked: a corpus of mistakes with what is printed for them, and one of valid
- * documents; what a document then holds; bounds.
+ * document_test.c - documents that are read and checked: a corpus of mistakes with the expected output, and one of
+ * valid documents; the typed document; limits.
  *
- * tests/corpus/diagnostics holds a document for each code, NAME.yaml or NAME.json, beside what is printed for it,
- * NAME.expected. Run with TENON_CORPUS_UPDATE=1 to write those anew, and read the difference. Whatever fix a diagnostic
- * offers is applied, and has to make the document better.
+ * tests/corpus/diagnostics has a document for each code, NAME.yaml or NAME.json, and its expected output in
+ * NAME.expected. Run with TENON_CORPUS_UPDATE=1 to rewrite the expected output, and review the difference. Every fix of
+ * a diagnostic is applied and must reduce the number of problems.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
@@ -13,8 +13,8 @@
 #include "adl/document/hash.h"
 #include "adl/document/keys.h"
 #include "adl/schema/schema.h"
-#include "adl/text/source.h"
-#include "adl/text/tree.h"
+#include "adl/source/source.h"
+#include "adl/tree/tree.h"
 #include "tests/unit/corpus.h"
 #include "tests/unit/fake_catalog.h"
 #include <dirent.h>
@@ -77,7 +77,7 @@ static size_t problems(const struct diagnostics *found) {
     return diagnostics_errors(found) + diagnostics_warnings(found);
 }
 
-/* What a fix promises: the document has fewer problems with it. */
+/* A fix must reduce the number of problems. */
 static void try_fixes(const char *name, const char *text, size_t length, const struct checked *checked) {
     for (size_t i = 0; i < diagnostics_count(checked->found); i++) {
         const struct diagnostic *it = diagnostics_at(checked->found, i);
@@ -131,7 +131,7 @@ static void mistakes_are_printed(void **state) {
         struct checked checked = check_n(names[i], text, length);
         char *got = printed(checked.found);
         compare_expected(names[i], got);
-        /* The file's name says which code it is for. */
+        /* The file's name contains the code. */
         bool has = false;
         for (size_t k = 0; k < diagnostics_count(checked.found); k++)
             has |= strncmp(diagnostic_info(diagnostics_at(checked.found, k)->code)->code, names[i], 8) == 0;
@@ -250,7 +250,7 @@ static void counts_of_names_are_bounded(void **state) {
     }
     buffer_text(&text, "edges: [{from: START, to: n0}]\n");
     expect_code(buffer_cstr(&text), text.length, ADL_E065);
-    fake_catalog_forget_files(&fake);
+    fake_catalog_clear_files(&fake);
     buffer_finish(&text);
 }
 
@@ -282,12 +282,12 @@ static void subgraphs_are_bounded_in_depth(void **state) {
     assert_non_null(inner);
     assert_string_equal(source_name(inner->source), "d2.yaml");
     checked_finish(&allowed);
-    fake_catalog_forget_files(&fake);
+    fake_catalog_clear_files(&fake);
 }
 
 static void every_code_has_a_document(void **state) {
     (void)state;
-    /* Reported by the formatter about its own output: no document has it. */
+    /* The formatter reports it about its own output; no document causes it. */
     seen[ADL_E016] = true;
     for (enum diagnostic_code i = 0; i < DIAGNOSTIC_CODES; i++)
         if (!seen[i]) print_error("%s has no document in tests/corpus/diagnostics\n", diagnostic_info(i)->code);
@@ -342,7 +342,7 @@ static void a_document_is_typed(void **state) {
     assert_int_equal(judge->retry.initial_ms, 500);
     assert_int_equal(judge->retry.max_ms, 45000); /* from the defaults */
     assert_true(judge->retry.factor == 1.5);
-    assert_int_equal(judge->timeout_total_ms, 20000); /* likewise */
+    assert_int_equal(judge->timeout_total_ms, 20000); /* from the defaults, too */
     assert_int_equal(judge->timeout_idle_ms, 5000);
     assert_int_equal(judge->cache_ttl_ms, 600000);
     assert_true(judge->interrupt_before && !judge->interrupt_after && judge->defer);
@@ -372,7 +372,7 @@ static void a_document_is_typed(void **state) {
     fake.folder = NULL;
 }
 
-static void what_is_absent_has_defaults(void **state) {
+static void absent_fields_have_defaults(void **state) {
     (void)state;
     struct checked checked = check("folder/plain.yaml", PLAIN);
     const struct document *document = checked.document;
@@ -423,13 +423,13 @@ static void configs_are_completed(void **state) {
     struct error error = ERROR_INIT;
     tn_value config = document_node_config(checked.document, 0, &fake.catalog, &error);
     assert_true(value_text_is(value_get(config, "system_prompt"), "About {text}"));
-    assert_true(value_is(value_get(config, "output_schema"), TN_OBJECT)); /* there an object is wanted */
+    assert_true(value_is(value_get(config, "output_schema"), TN_OBJECT)); /* an object is expected here */
     assert_true(value_text_is(value_get(value_get(config, "api_key"), "secret"), "K"));
     value_unref(config);
     config = document_node_config(checked.document, 1, &fake.catalog, &error);
     assert_true(value_text_is(value_get(config, "output_key"), "text"));
     value_unref(config);
-    fake_catalog_forget_files(&fake);
+    fake_catalog_clear_files(&fake);
     assert_null(document_node_config(checked.document, 0, &fake.catalog, &error));
     assert_string_equal(error.code, "INVALID_GRAPH");
     assert_non_null(strstr(error.message, "p.md"));
@@ -486,10 +486,10 @@ static void identity_is_of_what_runs(void **state) {
                                  "config: {system_prompt: {file: p.md}, output_key: x}}]\n" EDGES;
     fake_catalog_file(&fake, "p.md", "one");
     tn_value one = hash_of(prompt);
-    fake_catalog_forget_files(&fake);
+    fake_catalog_clear_files(&fake);
     fake_catalog_file(&fake, "p.md", "two");
     tn_value two = hash_of(prompt);
-    fake_catalog_forget_files(&fake);
+    fake_catalog_clear_files(&fake);
     assert_false(value_equal(one, two));
     value_unref(one);
     value_unref(two);
@@ -505,7 +505,7 @@ static void read_example(void *user, const struct document_mapping *mapping, con
     struct source *source = source_new("example.yaml", text, strlen(text));
     struct diagnostics *found = diagnostics_new();
     struct tree *tree = tree_read(source, NULL, found);
-    if (diagnostics_count(found)) fail_msg("the example of `%s` is no YAML: %s", key->name, key->example);
+    if (diagnostics_count(found)) fail_msg("the example of `%s` is not valid YAML: %s", key->name, key->example);
     assert_non_null(tree_get(tree_root(tree), key->name));
     tree_free(tree);
     diagnostics_free(found);
@@ -619,9 +619,9 @@ int main(void) {
         cmocka_unit_test(bounds_are_reported),
         cmocka_unit_test(counts_of_names_are_bounded),
         cmocka_unit_test(subgraphs_are_bounded_in_depth),
-        cmocka_unit_test(every_code_has_a_document), /* after those that see them */
+        cmocka_unit_test(every_code_has_a_document), /* after the expressions that see them */
         cmocka_unit_test(a_document_is_typed),
-        cmocka_unit_test(what_is_absent_has_defaults),
+        cmocka_unit_test(absent_fields_have_defaults),
         cmocka_unit_test(without_a_catalog_components_are_not_checked),
         cmocka_unit_test(configs_are_completed),
         cmocka_unit_test(identity_is_of_what_runs),

@@ -1,4 +1,4 @@
-/* easy_test.c - what the macros of <tenon/easy.h> do at run time: fields filled, defaults, complaints, the table. */
+/* easy_test.c - the macros of <tenon/easy.h> at run time: reading fields, defaults, errors, the table. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,9 +11,8 @@
 
 #include "tests/unit/fake_host.h"
 
-TN_TOOL(show, "test.show", "Gives back its fields", TN_PURE, (INT, i, "i"), (INT_OR, j, LIMIT, "j"),
-        (NUM_OR, n, 2.5, "n"), (BOOL_OR, b, true, "b"), (TEXT_OR, t, "a\"b", "t"), (TEXT_OPT, o, "o"),
-        (VALUE_OPT, v, "v")) {
+TN_TOOL(show, "test.show", "Returns its fields", TN_PURE, (INT, i, "i"), (INT_OR, j, LIMIT, "j"), (NUM_OR, n, 2.5, "n"),
+        (BOOL_OR, b, true, "b"), (TEXT_OR, t, "a\"b", "t"), (TEXT_OPT, o, "o"), (VALUE_OPT, v, "v")) {
     tn_builder *out = tn.value->builder();
     tn.value->begin(out, TN_OBJECT);
     tn_put_int(out, "i", args->i);
@@ -44,13 +43,14 @@ TN_NODE(route, "test.route", "Copies, rendered", TN_PURE, (READ_OR, from, "in", 
 
 static void arguments_and_defaults(void **state) {
     (void)state;
-    assert_int_equal(fake_create("test.show", "{}"), TN_OK);
-    assert_true(fake_is(fake_start("{\"i\": 3}")->output,
-                        "{\"i\":3,\"j\":5,\"n\":2.5,\"b\":true,\"t\":\"a\\\"b\",\"t_length\":3}"));
-    assert_true(fake_is(
-        fake_start("{\"i\": 3.0, \"j\": -1, \"n\": 1, \"b\": false, \"t\": \"\", \"o\": \"x\", \"v\": [null]}")->output,
+    assert_int_equal(tn_test_create("test.show", "{}"), TN_OK);
+    assert_true(tn_test_is(tn_test_start("{\"i\": 3}")->output,
+                           "{\"i\":3,\"j\":5,\"n\":2.5,\"b\":true,\"t\":\"a\\\"b\",\"t_length\":3}"));
+    assert_true(tn_test_is(
+        tn_test_start("{\"i\": 3.0, \"j\": -1, \"n\": 1, \"b\": false, \"t\": \"\", \"o\": \"x\", \"v\": [null]}")
+            ->output,
         "{\"i\":3,\"j\":-1,\"n\":1.0,\"b\":false,\"t\":\"\",\"t_length\":0,\"o\":\"x\",\"v\":[null]}"));
-    fake_finish();
+    tn_test_finish();
 }
 
 static void wrong_arguments_are_named(void **state) {
@@ -63,72 +63,73 @@ static void wrong_arguments_are_named(void **state) {
         {"{\"i\": 1, \"b\": 1}", "`b` must be true or false"},
         {"{\"i\": 1, \"t\": null}", "`t` must be a string"},
     };
-    assert_int_equal(fake_create("test.show", "{}"), TN_OK);
+    assert_int_equal(tn_test_create("test.show", "{}"), TN_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fake_task *task = fake_start(cases[i].input);
-        assert_true(fake_failed(task, "INVALID_INPUT"));
+        struct tn_test_task *task = tn_test_start(cases[i].input);
+        assert_true(tn_test_failed(task, "INVALID_INPUT"));
         assert_string_equal(value_chars(value_get(task->error, "message"), NULL), cases[i].name);
     }
-    fake_finish();
+    tn_test_finish();
 }
 
 static void names_are_bound(void **state) {
     (void)state;
-    fake_set_channel("in", "\"x\"");
-    fake_set_channel("out", "null");
-    assert_int_equal(fake_run("test.route", "{\"to\": \"out\", \"when\": \"true\"}", "null")->end, FAKE_COMPLETED);
-    assert_true(fake_wrote("out", "\"!\""));
-    fake_set_channel("in", "[1]");
-    struct fake_task *task = fake_start("null");
-    assert_true(fake_failed(task, "TYPE"));
+    tn_test_set_channel("in", "\"x\"");
+    tn_test_set_channel("out", "null");
+    assert_int_equal(tn_test_run("test.route", "{\"to\": \"out\", \"when\": \"true\"}", "null")->state,
+                     TN_TEST_COMPLETED);
+    assert_true(tn_test_wrote("out", "\"!\""));
+    tn_test_set_channel("in", "[1]");
+    struct tn_test_task *task = tn_test_start("null");
+    assert_true(tn_test_failed(task, "TYPE"));
     assert_non_null(strstr(value_chars(value_get(task->error, "message"), NULL), "holds an array"));
-    fake_finish();
+    tn_test_finish();
 
-    fake_set_channel("in", "\"x\"");
-    fake_set_channel("out", "null");
+    tn_test_set_channel("in", "\"x\"");
+    tn_test_set_channel("out", "null");
     assert_true(
-        fake_failed(fake_run("test.route", "{\"to\": \"out\", \"when\": \"fail\"}", "null"), "EXPRESSION_ERROR"));
-    fake_finish();
+        tn_test_failed(tn_test_run("test.route", "{\"to\": \"out\", \"when\": \"fail\"}", "null"), "EXPRESSION_ERROR"));
+    tn_test_finish();
 }
 
-static void what_cannot_be_bound_is_refused(void **state) {
+static void invalid_bindings_are_refused(void **state) {
     (void)state;
-    fake_set_channel("in", "\"x\"");
-    assert_int_equal(fake_create("test.route", "{\"to\": \"nowhere\"}"), TN_NOT_FOUND);
-    assert_int_equal(fake_create("test.route", "{\"to\": 7}"), TN_INVALID);
-    assert_string_equal(fake.refusal, "INVALID_CONFIG: `to` must be a name, as a string");
-    assert_int_equal(fake_create("test.nothing", "{}"), TN_INVALID);
-    assert_non_null(strstr(fake.refusal, "NOT_FOUND"));
-    fake_finish();
+    tn_test_set_channel("in", "\"x\"");
+    assert_int_equal(tn_test_create("test.route", "{\"to\": \"nowhere\"}"), TN_NOT_FOUND);
+    assert_int_equal(tn_test_create("test.route", "{\"to\": 7}"), TN_INVALID);
+    assert_string_equal(tn_test.refusal, "INVALID_CONFIG: `to` must be a name, as a string");
+    assert_int_equal(tn_test_create("test.nothing", "{}"), TN_INVALID);
+    assert_non_null(strstr(tn_test.refusal, "NOT_FOUND"));
+    tn_test_finish();
 
-    fake_set_channel("in", "\"x\"");
-    fake_set_channel("out", "null");
-    snprintf(fake.missing, sizeof fake.missing, "%s", TN_EVAL_DRAFT);
-    assert_int_equal(fake_create("test.route", "{\"to\": \"out\", \"when\": \"true\"}"), TN_INVALID);
-    assert_non_null(strstr(fake.refusal, TN_EVAL_DRAFT));
-    fake_finish();
+    tn_test_set_channel("in", "\"x\"");
+    tn_test_set_channel("out", "null");
+    snprintf(tn_test.missing, sizeof tn_test.missing, "%s", TN_EVAL_DRAFT);
+    assert_int_equal(tn_test_create("test.route", "{\"to\": \"out\", \"when\": \"true\"}"), TN_INVALID);
+    assert_non_null(strstr(tn_test.refusal, TN_EVAL_DRAFT));
+    tn_test_finish();
 }
 
 static void own_functions_and_lifecycle(void **state) {
     (void)state;
-    assert_true(fake_failed(fake_run("fields.own", "{}", "null"), "OWN"));
-    const tn_plugin *plugin = tn_plugin_entry_1(&fake_host);
+    assert_true(tn_test_failed(tn_test_run("fields.own", "{}", "null"), "OWN"));
+    const tn_plugin *plugin = tn_plugin_entry_1(&tn_test_the_host);
     const tn_lifecycle_1 *lifecycle = plugin->get(plugin->self, TN_LIFECYCLE_1);
     assert_ptr_equal(lifecycle->init, on_init);
     assert_null(lifecycle->deinit);
     assert_null(plugin->get(plugin->self, "tenon.unknown/1"));
-    fake_finish();
+    tn_test_finish();
 }
 
 static void declines_a_host_without_the_basics(void **state) {
     (void)state;
     static const char *const basics[] = {TN_CORE_1, TN_VALUE_1, TN_TASK_1};
     for (size_t i = 0; i < sizeof basics / sizeof *basics; i++) {
-        snprintf(fake.missing, sizeof fake.missing, "%s", basics[i]);
-        assert_null(fake_enter());
-        memset(&fake, 0, sizeof fake);
+        snprintf(tn_test.missing, sizeof tn_test.missing, "%s", basics[i]);
+        assert_null(tn_test_enter());
+        memset(&tn_test, 0, sizeof tn_test);
     }
-    tn_host broken = fake_host;
+    tn_host broken = tn_test_the_host;
     broken.size++;
     assert_null(tn_plugin_entry_1(&broken));
     assert_null(tn_plugin_entry_1(NULL));
@@ -139,7 +140,7 @@ int main(void) {
         cmocka_unit_test(arguments_and_defaults),
         cmocka_unit_test(wrong_arguments_are_named),
         cmocka_unit_test(names_are_bound),
-        cmocka_unit_test(what_cannot_be_bound_is_refused),
+        cmocka_unit_test(invalid_bindings_are_refused),
         cmocka_unit_test(own_functions_and_lifecycle),
         cmocka_unit_test(declines_a_host_without_the_basics),
     };

@@ -1,11 +1,11 @@
 /*
- * elf_note_test.c - shared objects read without being run, and everything that can be wrong with their bytes.
+ * elf_note_test.c - reads shared objects without running them, and everything that can be wrong in their bytes.
  *
- * Small objects are made in memory, so that each fault is one field; a real one is truncated at every length and has
- * every early byte changed, which must never do more than fail.
+ * Small objects are built in memory, so that each fault is one field. A real object is truncated at every length, and
+ * each of its first bytes is changed: reading must return a status and do nothing else.
  */
 #include "adl/value/memory.h"
-#include "host/plugin/elf_note.h"
+#include "host/plugin/registry/elf_note.h"
 #include <elf.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -77,7 +77,7 @@ static void put_note(struct object *object, const char *owner, uint32_t type, co
     put_padded(object, text, length);
 }
 
-/* Opens it from a heap block of exactly its size, so that a read past the end is seen. */
+/* Opens it from a heap block of exactly its size, so that the sanitizer detects a read past the end. */
 static int32_t open_object(const struct object *object, struct elf_file **file, struct error *error, void **block) {
     *block = malloc(object->size ? object->size : 1);
     memcpy(*block, object->bytes, object->size);
@@ -177,7 +177,7 @@ static void refuses_other_files(void **state) {
     fails(&object, TN_INVALID, "program headers of 8 bytes");
 }
 
-static void refuses_absurd_places(void **state) {
+static void refuses_invalid_offsets(void **state) {
     (void)state;
     struct object object;
     begin(&object);
@@ -206,7 +206,7 @@ static void refuses_broken_notes(void **state) {
     (void)state;
     static const uint32_t sizes[][2] = {
         {6, 0x80000000u}, {0x80000000u, 6}, {UINT32_MAX, UINT32_MAX},
-        {6, UINT32_MAX},  {UINT32_MAX, 0},  {UINT32_MAX - 15, 1}, /* its padded sum would be small */
+        {6, UINT32_MAX},  {UINT32_MAX, 0},  {UINT32_MAX - 15, 1}, /* its padded sum overflows */
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct object object;
@@ -220,8 +220,8 @@ static void refuses_broken_notes(void **state) {
     }
 }
 
-/* Segments may overlap: notes are then found twice, and nothing worse happens. */
-static void bears_overlapping_segments(void **state) {
+/* Segments may overlap: then notes are found twice. */
+static void accepts_overlapping_segments(void **state) {
     (void)state;
     struct object object;
     struct elf_file *file;
@@ -336,7 +336,7 @@ static void refuses_broken_symbols(void **state) {
     begin_dynamic(&object)[2].d_un.d_val = ELF_STRINGS_MAX + 1;
     symbols_fail(&object, TN_LIMIT, "bytes of symbol names");
     begin_dynamic(&object)[0].d_un.d_ptr = UINT64_MAX - 4;
-    symbols_fail(&object, TN_INVALID, "symbol table, at address 0xfffffffffffffffb, is in no loaded part");
+    symbols_fail(&object, TN_INVALID, "symbol table, at address 0xfffffffffffffffb, is not in a loaded part");
     begin_dynamic(&object)[3].d_un.d_val = 7;
     symbols_fail(&object, TN_INVALID, "names no symbols");
     (void)begin_dynamic(&object);
@@ -410,7 +410,7 @@ static void reads_symbols(void **state) {
     elf_close(file);
 }
 
-/* Whatever is done to the bytes, reading ends with a status. */
+/* Reading changed bytes returns a status. */
 static void try_bytes(const unsigned char *bytes, size_t size) {
     struct elf_file *file;
     struct elf_symbols symbols;
@@ -419,7 +419,7 @@ static void try_bytes(const unsigned char *bytes, size_t size) {
     elf_close(file);
 }
 
-static void bears_every_truncation(void **state) {
+static void accepts_or_refuses_every_truncation(void **state) {
     (void)state;
     size_t size;
     unsigned char *bytes = load(TENON_TEST_PLUGINS "/good/good.so", &size);
@@ -432,7 +432,7 @@ static void bears_every_truncation(void **state) {
     free(bytes);
 }
 
-static void bears_every_changed_byte(void **state) {
+static void accepts_or_refuses_every_changed_byte(void **state) {
     (void)state;
     static const unsigned char changes[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
     size_t size;
@@ -448,14 +448,14 @@ static void bears_every_changed_byte(void **state) {
     free(bytes);
 }
 
-static void refuses_what_is_no_file(void **state) {
+static void refuses_what_is_not_a_file(void **state) {
     (void)state;
     struct elf_file *file = NULL;
     struct error error = ERROR_INIT;
     assert_int_equal(elf_open("/nonexistent/x.so", &file, &error), TN_NOT_FOUND);
     assert_string_equal(error.code, "IO");
     assert_int_equal(elf_open("/", &file, &error), TN_INVALID);
-    assert_non_null(strstr(error.message, "no regular file"));
+    assert_non_null(strstr(error.message, "not a regular file"));
     assert_int_equal(elf_open("/dev/zero", &file, &error), TN_INVALID);
     assert_null(file);
     error_finish(&error);
@@ -466,15 +466,15 @@ int main(void) {
         cmocka_unit_test(reads_notes),
         cmocka_unit_test(reads_an_unpadded_end),
         cmocka_unit_test(refuses_other_files),
-        cmocka_unit_test(refuses_absurd_places),
+        cmocka_unit_test(refuses_invalid_offsets),
         cmocka_unit_test(refuses_broken_notes),
-        cmocka_unit_test(bears_overlapping_segments),
+        cmocka_unit_test(accepts_overlapping_segments),
         cmocka_unit_test(bounds_notes),
         cmocka_unit_test(refuses_broken_symbols),
         cmocka_unit_test(reads_symbols),
-        cmocka_unit_test(bears_every_truncation),
-        cmocka_unit_test(bears_every_changed_byte),
-        cmocka_unit_test(refuses_what_is_no_file),
+        cmocka_unit_test(accepts_or_refuses_every_truncation),
+        cmocka_unit_test(accepts_or_refuses_every_changed_byte),
+        cmocka_unit_test(refuses_what_is_not_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /*
- * embed_test.c - tenon/embed.h as an embedding program uses it: hosts, runnables, running, graphs built by calls.
+ * embed_test.c - tenon/embed.h as a program that embeds the host uses it: hosts, runnables, runs, and graphs that
+ * are built with calls.
  *
- * Every test opens what it needs and leaves no value behind; mistakes must come back as an error that names them, and
- * never end the process.
+ * Each test checks that no value leaked. A mistake of the caller must be returned as an error; it must not end the
+ * process.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -25,7 +26,7 @@ static tn_value json(const char *text) {
     return value;
 }
 
-/* Takes the value. */
+/* Expects the JSON text of `value`. Releases the value. */
 static void expect(tn_value value, const char *text) {
     assert_non_null(value);
     char *found = json_text(value, JSON_COMPACT);
@@ -49,7 +50,7 @@ static void expect_error(tenon *host, const char *code, const char *part) {
     tn_value error = tenon_error_value(host);
     assert_non_null(error);
     assert_string_equal(value_chars(value_get(error, "code"), NULL), code);
-    if (!strstr(tenon_error(host), part)) fail_msg("`%s` is not in: %s", part, tenon_error(host));
+    if (!strstr(tenon_error(host), part)) fail_msg("expected `%s` in: %s", part, tenon_error(host));
 }
 
 static void expect_json(tenon *host, tenon_runnable *runnable, const char *input, const char *output) {
@@ -67,7 +68,7 @@ static tn_value add_one(void *user, tn_value input, tn_value *error) {
     return NULL;
 }
 
-static tn_value give_nothing(void *user, tn_value input, tn_value *error) {
+static tn_value return_nothing(void *user, tn_value input, tn_value *error) {
     (void)user, (void)input, (void)error;
     return NULL;
 }
@@ -80,7 +81,7 @@ static tn_value cancel_host(void *user, tn_value input, tn_value *error) {
 
 /* ---- The host ---- */
 
-static void opens_and_closes(void **state) {
+static void open_and_close(void **state) {
     (void)state;
     tenon *host = open_host(), *other = open_host();
     assert_string_equal(tenon_version(), "0.1.0");
@@ -101,7 +102,7 @@ static void opens_and_closes(void **state) {
     tenon_close(other);
 }
 
-static void refuses_to_open(void **state) {
+static void open_rejects_invalid_options(void **state) {
     (void)state;
     tn_value options = json("{\"config\": \"/nowhere/tenon.yaml\"}");
     char *why = NULL;
@@ -113,7 +114,7 @@ static void refuses_to_open(void **state) {
     value_unref(options);
 }
 
-static void takes_null(void **state) {
+static void functions_accept_null(void **state) {
     (void)state;
     tenon *host = open_host();
     tenon_close(NULL);
@@ -151,14 +152,14 @@ static void takes_null(void **state) {
     assert_null(tenon_lambda(host, NULL, NULL));
     expect_error(host, "INVALID_INPUT", "function is NULL");
     expect_json(host, identity, NULL, "null");
-    assert_null(tenon_error_value(host)); /* forgotten by what succeeded */
+    assert_null(tenon_error_value(host)); /* a successful call clears the error */
     tenon_release(identity);
     tenon_close(host);
 }
 
 /* ---- Runnables ---- */
 
-static void composes(void **state) {
+static void composes_runnables(void **state) {
     (void)state;
     tenon *host = open_host();
     tenon_runnable *one = tenon_lambda(host, add_one, NULL), *same = tenon_identity(host);
@@ -167,7 +168,7 @@ static void composes(void **state) {
     tenon_runnable *list = tenon_parallel(host, both, NULL, 2), *named = tenon_parallel(host, both, names, 2);
     tenon_runnable *stages[] = {one, one, named};
     tenon_runnable *pipe = tenon_pipe(host, stages, 3), *nothing = tenon_pipe(host, NULL, 0);
-    /* The parts are the compositions' now. */
+    /* The compositions hold references to their parts. */
     tenon_release(one);
     tenon_release(same);
     tenon_release(named);
@@ -184,15 +185,15 @@ static void composes(void **state) {
     tenon_release(list);
     tenon_release(pipe);
     tenon_release(nothing);
-    tenon_runnable *silent = tenon_lambda(host, give_nothing, NULL);
+    tenon_runnable *silent = tenon_lambda(host, return_nothing, NULL);
     assert_null(tenon_invoke(silent, NULL, NULL));
-    expect_error(host, "NODE_EXECUTION", "gave nothing");
+    expect_error(host, "NODE_EXECUTION", "neither an output nor an error");
     tenon_release(silent);
     tenon_close(host);
 }
 
-/* The branch that is cancelled because another failed comes first, and is not the reason. */
-static void parallel_names_the_reason(void **state) {
+/* Branch 0 is cancelled because branch 1 failed. The error is that of branch 1. */
+static void parallel_reports_the_first_failure(void **state) {
     (void)state;
     tenon *host = open_host();
     tenon_runnable *branches[] = {tenon_component(host, "node", "test.hang", NULL), tenon_lambda(host, add_one, NULL)};
@@ -206,14 +207,15 @@ static void parallel_names_the_reason(void **state) {
     tenon_close(host);
 }
 
-static const char asking[] = "version: '1.0'\nagent: {name: asks}\nchannels: [{name: out, type: last_value}]\n"
-                             "nodes: [{id: ask, type: test.ask, config: {out: out}}]\n"
-                             "edges: [{from: START, to: ask}, {from: ask, to: END}]\n";
+static const char interrupt_document[] =
+    "version: '1.0'\nagent: {name: asks}\nchannels: [{name: out, type: last_value}]\n"
+    "nodes: [{id: ask, type: test.ask, config: {out: out}}]\n"
+    "edges: [{from: START, to: ask}, {from: ask, to: END}]\n";
 
 static void interrupts_are_errors(void **state) {
     (void)state;
     tenon *host = open_host();
-    tenon_runnable *graph = tenon_graph_text(host, "ask.yaml", asking, strlen(asking));
+    tenon_runnable *graph = tenon_graph_text(host, "ask.yaml", interrupt_document, strlen(interrupt_document));
     if (!graph) fail_msg("%s", tenon_error(host));
     tenon_runnable *pipe = tenon_pipe(host, &graph, 1);
     assert_null(tenon_invoke(graph, NULL, NULL));
@@ -256,7 +258,7 @@ static void note_progress(void *user, uint64_t ended, uint64_t total) {
     *last = ended;
 }
 
-static void batches(void **state) {
+static void batch_runs_and_cancels(void **state) {
     (void)state;
     tenon *host = open_host();
     tenon_runnable *one = tenon_lambda(host, add_one, NULL);
@@ -272,7 +274,7 @@ static void batches(void **state) {
     assert_null(tenon_batch(one, value_int(1), NULL, 0, NULL, NULL));
     expect_error(host, "INVALID_INPUT", "array");
     value_unref(inputs);
-    /* Cancelled by the first: with one at once, the others are never started. */
+    /* The first run cancels the batch. With a concurrency of 1, the others are not started. */
     tenon_runnable *cancels = tenon_lambda(host, cancel_host, host);
     inputs = json("[1, 2]");
     results = tenon_batch(cancels, inputs, NULL, 1, NULL, NULL);
@@ -345,7 +347,7 @@ static void *use_there(void *user) {
     return NULL;
 }
 
-static void a_host_of_another_thread(void **state) {
+static void host_rejects_calls_of_another_thread(void **state) {
     (void)state;
     tenon *host = open_host();
     pthread_t thread;
@@ -401,27 +403,27 @@ static void builds_and_streams(void **state) {
     events = (struct events){0, 2};
     assert_null(tenon_stream(again, NULL, NULL, "values", note_event, &events));
     expect_error(host, "CANCELLED", "");
-    assert_int_equal(events.count, 2); /* none after it was refused */
+    assert_int_equal(events.count, 2); /* no event follows the one that the callback rejected */
     tenon_release(graph);
     expect_json(host, again, "{\"count\": 1}", "{\"count\":3}");
     tenon_release(again);
     tenon_close(host);
 }
 
-/* Each mistake on a graph that is right without it. */
-static void builders_mistakes(void **state) {
+/* Each mistake is added to a graph that is valid without it. */
+static void builder_reports_mistakes(void **state) {
     (void)state;
     tenon *host = open_host();
     for (int mistake = 0; mistake < 6; mistake++) {
-        static const char *const parts[] = {"core.sett", "count", "nobody", "nobody", "last_valu", "nosuch"};
+        static const char *const parts[] = {"core.sett", "count", "missing", "missing", "last_valu", "nosuch"};
         static const char *const expression[] = {"state.nosuch > 1"};
         static const char *const target[] = {"count"};
         tenon_builder *builder = counter(host);
         switch (mistake) {
         case 0: tenon_add_node(builder, "set", "core.sett", NULL); break;
         case 1: tenon_add_node(builder, "count", "core.passthrough", NULL); break;
-        case 2: tenon_add_edge(builder, "count", "nobody"); break;
-        case 3: tenon_set_finish_point(builder, "nobody"); break;
+        case 2: tenon_add_edge(builder, "count", "missing"); break;
+        case 3: tenon_set_finish_point(builder, "missing"); break;
         case 4: tenon_add_channel(builder, "other", "last_valu", NULL); break;
         default: tenon_add_conditional_edges(builder, "count", expression, target, 1); break;
         }
@@ -435,7 +437,7 @@ static void builders_mistakes(void **state) {
     }
     tenon_builder *builder = tenon_builder_new(host, NULL);
     assert_int_equal(tenon_add_node(builder, "a", "core.passthrough", NULL), TN_OK);
-    assert_null(tenon_compile(builder)); /* no entry */
+    assert_null(tenon_compile(builder)); /* the graph has no entry */
     assert_int_equal(tenon_add_node(builder, NULL, "core.set", NULL), TN_INVALID);
     expect_error(host, "INVALID_INPUT", "id is NULL");
     assert_int_equal(tenon_add_node_runnable(builder, "b", NULL), TN_INVALID);
@@ -452,51 +454,50 @@ static void builders_mistakes(void **state) {
 
 static int64_t values_before;
 
-static int note_values(void **state) {
+static int count_values_before(void **state) {
     (void)state;
     values_before = value_live_count();
     return 0;
 }
 
-static int no_value_is_left(void **state) {
+static int expect_no_value_leaked(void **state) {
     (void)state;
     return value_live_count() == values_before
                ? 0
-               : (print_error("%lld values are left\n", (long long)(value_live_count() - values_before)), -1);
+               : (print_error("%lld values leaked\n", (long long)(value_live_count() - values_before)), -1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, note_values, no_value_is_left)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, count_values_before, expect_no_value_leaked)
 
-/* Where exchanges over HTTP are kept, or come from. */
-static void test_recordings(void **state) {
+static void open_rejects_invalid_recording_folders(void **state) {
     (void)state;
     tn_value options = json("{\"no_config\": true, \"replay_dir\": \"/nowhere/at/all\"}");
     char *why = NULL;
     assert_null(tenon_open(options, &why));
-    if (!strstr(why, "/nowhere/at/all cannot be read")) fail_msg("%s", why);
+    if (!strstr(why, "cannot read the folder /nowhere/at/all")) fail_msg("%s", why);
     tenon_free(why);
     options = value_set_take(options, "record_dir", value_text("/tmp"));
     assert_null(tenon_open(options, &why));
-    if (!strstr(why, "do not go together")) fail_msg("%s", why);
+    if (!strstr(why, "at the same time")) fail_msg("%s", why);
     tenon_free(why);
     value_unref(options);
 }
 
 int main(void) {
-    tenon_close(open_host()); /* loads what stays loaded */
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_recordings),
-                                       TEST(opens_and_closes),
-                                       TEST(refuses_to_open),
-                                       TEST(takes_null),
-                                       TEST(composes),
-                                       TEST(parallel_names_the_reason),
+    tenon_close(open_host()); /* loads plugins that stay loaded, so that the tests can compare value counts */
+    const struct CMUnitTest tests[] = {cmocka_unit_test(open_rejects_invalid_recording_folders),
+                                       TEST(open_and_close),
+                                       TEST(open_rejects_invalid_options),
+                                       TEST(functions_accept_null),
+                                       TEST(composes_runnables),
+                                       TEST(parallel_reports_the_first_failure),
                                        TEST(interrupts_are_errors),
                                        TEST(documents_are_checked),
-                                       TEST(batches),
+                                       TEST(batch_runs_and_cancels),
                                        TEST(configurations_are_checked),
                                        TEST(cancels_from_another_thread),
-                                       TEST(a_host_of_another_thread),
+                                       TEST(host_rejects_calls_of_another_thread),
                                        TEST(builds_and_streams),
-                                       TEST(builders_mistakes)};
+                                       TEST(builder_reports_mistakes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

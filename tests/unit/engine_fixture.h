@@ -1,29 +1,28 @@
 /*
- * engine_fixture.h - a real host with the core plugin and the tests' nodes, graphs from text, and runs that are
- * watched.
+ * engine_fixture.h - a real host with the core plugin and the test nodes, graphs from text, and watched runs.
  *
- * A watched run notes its events and its end. It can be a slow reader (every event is refused, and the run continued
- * when nothing else is left to do), and it can be cancelled in the Nth event, or in the Nth turn of the loop.
+ * A watched run records its events and its end. It can have a slow reader, which refuses every event; the run is
+ * continued when nothing else is left to do. It can be cancelled in the Nth event or in the Nth turn of the loop.
  */
 #ifndef TENON_TESTS_ENGINE_FIXTURE_H
 #define TENON_TESTS_ENGINE_FIXTURE_H
 
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
-#include "adl/text/source.h"
+#include "adl/source/source.h"
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/engine/graph.h"
-#include "host/engine/run.h"
-#include "host/host.h"
-#include "host/loop/loop.h"
-#include "host/runnable/execution.h"
+#include "host/assembly/host.h"
+#include "host/base/loop.h"
+#include "host/engine/execution/execution.h"
+#include "host/engine/graph/graph.h"
+#include "host/engine/graph/run.h"
 #include "tests/unit/corpus.h"
 
 #define FIXTURE_UNUSED __attribute__((unused))
 
-/* Hosts have the nodes for agents, and the model with preset replies, as well. */
+/* If true, hosts also have the nodes for agents and the model with preset replies. */
 FIXTURE_UNUSED static bool fixture_agents;
 
 FIXTURE_UNUSED static struct host *host_for_tests(void) {
@@ -39,18 +38,18 @@ FIXTURE_UNUSED static struct host *host_for_tests(void) {
     return host;
 }
 
-/* NULL where it is refused: *message (mem_free it) then says why. */
+/* Returns NULL if the document is refused, with the error in *message (mem_free it). */
 FIXTURE_UNUSED static struct graph *graph_for_tests(struct host *host, const char *name, const char *text,
                                                     char **message) {
     struct source *source = source_new(name, text, strlen(text));
     struct diagnostics *found = diagnostics_new();
-    struct document *document = document_read(source, &host->catalog, found);
+    struct document *document = document_read(source, host_catalog(host), found);
     struct graph *graph = NULL;
     struct error error = ERROR_INIT;
     if (diagnostics_errors(found))
         graph_refuse(&error, name, found);
     else
-        graph_build(host, document, 0, &graph, &error);
+        graph_build(host_engine(host), document, 0, NULL, &graph, &error);
     if (!graph && message) *message = mem_text(error.message ? error.message : "");
     if (!graph && !message) fail_msg("%s: %s\n%s", name, error.message, text);
     error_finish(&error);
@@ -65,21 +64,21 @@ FIXTURE_UNUSED static struct graph *graph_for_tests(struct host *host, const cha
 struct watched {
     /* Set before the run. */
     const char *name;      /* for messages */
-    unsigned shown;        /* modes whose events are noted */
+    unsigned shown;        /* modes whose events are recorded */
     bool slow;             /* refuses every event */
-    uint32_t cancel_event; /* cancels in the Nth; 0: in none */
-    uint32_t cancel_turn;  /* cancels in the Nth turn of the loop; 0: in none */
-    int64_t until_ms;      /* how far the fake clock goes though a worker thread works, when it would stand still */
-    int64_t tick_ms;       /* what every event takes of the fake clock, where the test lets it */
-    struct loop *loop;     /* for these */
-    bool elsewhere;        /* before it is resumed, the run is saved, and another one restored from that */
-    /* Found out. */
+    uint32_t cancel_event; /* cancels in the Nth event; 0: never */
+    uint32_t cancel_turn;  /* cancels in the Nth turn of the loop; 0: never */
+    int64_t until_ms;      /* the fake clock advances up to here, even while a worker thread is busy */
+    int64_t tick_ms;       /* the fake clock advances by this with every event, in take_time */
+    struct loop *loop;     /* of the host */
+    bool elsewhere;        /* saves the run before it is resumed, and restores another one from that */
+    /* Results. */
     struct run *run;
-    struct run_options options; /* that it was made with */
+    struct run_options options; /* of run_new */
     bool ended, full, cancelled;
     uint32_t event_count, turn_count;
-    uint32_t full_count, full_max; /* events that came after one was refused, before the run was continued */
-    int64_t open, open_max;        /* tasks, from `tasks` events */
+    uint32_t full_count, full_max; /* events between a refused one and run_continue */
+    int64_t open, open_max;        /* activations, from `tasks` events */
     struct buffer events;
 };
 
@@ -144,11 +143,11 @@ FIXTURE_UNUSED static void watched_finish(struct watched *watched) {
     buffer_finish(&watched->events);
 }
 
-/* `ended`: what run_start or run_resume said. */
+/* `ended`: what run_start or run_resume returned. */
 FIXTURE_UNUSED static void watched_wait(struct host *host, struct watched *watched, bool ended) {
     watched->ended = ended;
-    if (!ended && !loop_run(host->loop, has_ended, watched))
-        fail_msg("%s: the run does not end, and nothing is left to do", watched->name ? watched->name : "?");
+    if (!ended && !loop_run(host_loop(host), has_ended, watched))
+        fail_msg("%s: the run does not end, and the loop has nothing left to do", watched->name ? watched->name : "?");
 }
 
 FIXTURE_UNUSED static void watched_run(struct host *host, struct watched *watched, struct graph *graph,
@@ -156,7 +155,7 @@ FIXTURE_UNUSED static void watched_run(struct host *host, struct watched *watche
     options.event = options.modes ? note_event : NULL;
     options.ended = note_end;
     options.user = watched;
-    watched->loop = host->loop;
+    watched->loop = host_loop(host);
     watched->options = options;
     watched->run = run_new(graph, &options);
     watched_wait(host, watched, run_start(watched->run, input));
@@ -169,7 +168,7 @@ FIXTURE_UNUSED static tn_value parse_json(const char *text) {
     return value;
 }
 
-/* "CODE: message", or "" ; mem_free it. */
+/* "CODE: message", or ""; mem_free it. */
 FIXTURE_UNUSED static char *error_text(const struct run *run) {
     const struct error *error = run_error(run);
     tn_value text = error->code ? value_format("%s: %s", error->code, error->message ? error->message : "") : NULL;
@@ -178,7 +177,7 @@ FIXTURE_UNUSED static char *error_text(const struct run *run) {
     return copy;
 }
 
-/* What a done run gives, any other one's state; mem_free it. */
+/* The result of a run that is done, the state of any other; mem_free it. */
 FIXTURE_UNUSED static char *state_text(struct run *run) {
     tn_value state = run_status(run) == RUN_DONE ? run_result(run) : run_state(run);
     char *text = json_text(state, JSON_COMPACT);

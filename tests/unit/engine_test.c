@@ -1,18 +1,22 @@
 /*
- * engine_test.c - the engine, driven by corpora: a document, an input, and what must come of it.
+ * engine_test.c - tests the engine with corpora: a document, an input, and the expected outcome.
  *
- * Sections of a case (tests/corpus/engine/): `document`, `file NAME` (further documents), `input`, `config` (the first
- * seed's RunnableConfig), `answers` (resumes an interrupted run), `resumes` (how often a stopped one is resumed),
- * `modes` and `events` (JSON lines), `status`, `steps`, `state`, `error`, `refused`, `time` (the fake clock at the
- * end), `open` (how many tasks were open at once, at most), `until` (how far the clock goes though a node blocks: less
- * than CALL_GRACE_MS past a cancelling). Nodes are the core plugin's and those of tests/engine/nodes.c.
+ * Sections of a case (tests/corpus/engine/): `document`, `file NAME` (further documents), `input`, `config` (options of
+ * the run), `answers` (resumes an interrupted run), `resumes` (how often a stopped run is resumed), `modes` and
+ * `events` (JSON lines), `status`, `steps`, `state`, `error`, `refused`, `time` (the fake clock at the end), `open`
+ * (how many activations were open at once, at most), `until` (how far the clock advances while a node blocks: less than
+ * CALL_GRACE_MS after a cancel). Nodes are those of the core plugin and of tests/engine/nodes.c.
  *
- * Every case is run again: with a reader that refuses every event, which must change nothing; and cancelled in its
- * first event, its second, and so on, and in every turn of the loop: it must end, and leave nothing behind; and, where
- * it is resumed, as bytes that another run is made of. `once` is for cases that cannot be repeated.
+ * Every case is repeated: with a reader that refuses every event, which must change nothing; cancelled in its first
+ * event, its second, and so on, and in every turn of the loop, after which it must end and leave nothing behind; and,
+ * if it is resumed, through bytes from which another run is restored. The section `once` marks cases that cannot be
+ * repeated.
+ *
+ * Environment: ENGINE_TEST_CANCEL_EVERY=N cancels in every Nth event and turn only, for valgrind and the thread
+ * sanitizer, under which all of them take minutes. The first one differs from case to case.
  */
-#include "host/call/call.h"
-#include "host/call/worker.h"
+#include "host/plugin/call/call.h"
+#include "host/plugin/call/worker.h"
 #include "tests/unit/engine_fixture.h"
 #include <unistd.h>
 
@@ -29,9 +33,9 @@ static void outcome_finish(struct outcome *outcome) {
     mem_free(outcome->error);
 }
 
-/* Documents that cases name live in a folder of their own. */
+/* Documents that cases name are written to a temporary folder. */
 #define WRITTEN_MAX 16
-static char *written[WRITTEN_MAX]; /* names of what is in it */
+static char *written[WRITTEN_MAX]; /* names of the files in it */
 static char cases_folder[] = "/tmp/tenon-engine-XXXXXX";
 
 static void write_files(const struct corpus_case *test) {
@@ -49,8 +53,8 @@ static void write_files(const struct corpus_case *test) {
     }
 }
 
-/* What another process would do: the run as bytes, and another run made of them. */
-static void go_elsewhere(struct watched *watched) {
+/* Replaces the run by one that is restored from its bytes, as another process would. */
+static void restore_from_bytes(struct watched *watched) {
     tn_value saved = run_save(watched->run), read = NULL;
     char *bytes = json_text(saved, JSON_COMPACT);
     struct run_options options = watched->options;
@@ -74,7 +78,7 @@ static void go_elsewhere(struct watched *watched) {
 }
 
 static void answer(const struct corpus_case *test, const char *section, struct host *host, struct watched *watched) {
-    if (watched->elsewhere) go_elsewhere(watched);
+    if (watched->elsewhere) restore_from_bytes(watched);
     struct run *run = watched->run;
     tn_value interrupts = run_interrupts(run), answers = value_object();
     tn_value given = parse_json(corpus_section(test, section)); /* by node */
@@ -99,13 +103,13 @@ static void resume(const struct corpus_case *test, struct host *host, struct wat
     for (long left = strtol(corpus_section(test, "resumes"), NULL, 10); left > 0 && !watched->cancelled; left--) {
         bool ended = false;
         struct error error = ERROR_INIT;
-        if (watched->elsewhere) go_elsewhere(watched);
+        if (watched->elsewhere) restore_from_bytes(watched);
         if (run_resume(watched->run, NULL, &ended, &error) != TN_OK) fail_msg("%s: %s", test->name, error.message);
         watched_wait(host, watched, ended);
     }
 }
 
-/* False: the document is refused, as it should be. `outcome->watched` says how to watch it. */
+/* Returns false if the document is refused as expected. `outcome->watched` configures the run. */
 static bool run_case(const struct corpus_case *test, struct host *host, unsigned modes, struct outcome *outcome) {
     struct watched *watched = &outcome->watched;
     char *message = NULL;
@@ -133,7 +137,7 @@ static bool run_case(const struct corpus_case *test, struct host *host, unsigned
             answer(test, section, host, watched);
     }
     if (corpus_section(test, "resumes")) resume(test, host, watched);
-    outcome->time_ms = loop_now_ms(host->loop);
+    outcome->time_ms = loop_now_ms(host_loop(host));
     outcome->status = mem_text(run_status_name(run_status(watched->run)));
     outcome->state = state_text(watched->run);
     outcome->error = error_text(watched->run);
@@ -153,7 +157,7 @@ static void check_outcome(const struct corpus_case *test, struct outcome *outcom
     static const char *const results[] = {"status", "state", "error", "steps", "refused"};
     bool checks = false;
     for (size_t i = 0; i < sizeof results / sizeof *results; i++) checks |= corpus_section(test, results[i]) != NULL;
-    if (!checks) fail_msg("%s: the case says nothing of what comes of it", test->name);
+    if (!checks) fail_msg("%s: the case has no expected outcome", test->name);
     if (*outcome->error && !corpus_section(test, "error")) fail_msg("%s: %s", test->name, outcome->error);
     if (corpus_section(test, "error")) corpus_expect(test, "error", outcome->error);
     if (corpus_section(test, "status")) corpus_expect(test, "status", outcome->status);
@@ -162,25 +166,24 @@ static void check_outcome(const struct corpus_case *test, struct outcome *outcom
     expect_number(test, "time", outcome->time_ms);
 }
 
-/* A host of its own each time, so that nothing is left in a cache or on a clock; gives what it left behind, in values.
- */
+/* Runs the case in a new host, so that caches and clocks are fresh. Returns the number of values that it leaked. */
 static int64_t with_host(const struct corpus_case *test, unsigned modes, struct outcome *outcome,
                          void (*check)(const struct corpus_case *test, struct outcome *outcome)) {
     int64_t before = value_live_count();
     uint64_t open = call_open_count();
     struct host *host = host_for_tests();
-    loop_fake_clock(host->loop);
+    loop_fake_clock(host_loop(host));
     if (run_case(test, host, modes, outcome)) {
         check(test, outcome);
         outcome_finish(outcome);
     } else {
         buffer_finish(&outcome->watched.events);
     }
-    if (corpus_section(test, "until")) { /* a worker thread may be on its way out still */
+    if (corpus_section(test, "until")) { /* a worker thread may still be ending */
         workers_stop();
-        loop_run(host->loop, NULL, NULL);
+        loop_run(host_loop(host), NULL, NULL);
     }
-    bool abandoned = call_open_count() != open; /* what is abandoned keeps what it holds */
+    bool abandoned = call_open_count() != open; /* abandoned calls keep their values */
     host_free(host);
     return abandoned ? 0 : value_live_count() - before;
 }
@@ -191,13 +194,13 @@ static struct outcome outcome_init(void) {
     return outcome;
 }
 
-static bool again_reached; /* the run came so far that it could be cancelled */
+static bool cancel_point_reached; /* the run reached the point at which it is cancelled */
 
 static void check_cancelled(const struct corpus_case *test, struct outcome *outcome) {
-    again_reached = outcome->watched.cancelled;
+    cancel_point_reached = outcome->watched.cancelled;
     bool at_end = strcmp(outcome->status, "cancelled") != 0;
-    if (!again_reached) check_outcome(test, outcome);
-    if (again_reached && at_end &&
+    if (!cancel_point_reached) check_outcome(test, outcome);
+    if (cancel_point_reached && at_end &&
         strcmp(outcome->status, corpus_section(test, "status")  ? corpus_section(test, "status")
                                 : corpus_section(test, "error") ? "failed"
                                                                 : "done") != 0 &&
@@ -205,9 +208,12 @@ static void check_cancelled(const struct corpus_case *test, struct outcome *outc
         fail_msg("%s: cancelled, it ended as %s", test->name, outcome->status);
 }
 
-static void cancel_everywhere(const struct corpus_case *test, bool in_events) {
-    again_reached = true;
-    for (uint32_t at = 1; again_reached && at < 200; at++) {
+static uint32_t cancel_every = 1;
+
+static void cancel_at_points(const struct corpus_case *test, bool in_events) {
+    static uint32_t cases;
+    cancel_point_reached = true;
+    for (uint32_t at = 1 + cases++ % cancel_every; cancel_point_reached && at < 200; at += cancel_every) {
         struct outcome outcome = outcome_init();
         *(in_events ? &outcome.watched.cancel_event : &outcome.watched.cancel_turn) = at;
         int64_t left = with_host(test, in_events ? RUN_MODE_ALL : 0, &outcome, check_cancelled);
@@ -228,13 +234,13 @@ static void check_first(const struct corpus_case *test, struct outcome *outcome)
 static void check_watched(const struct corpus_case *test, struct outcome *outcome) {
     check_outcome(test, outcome);
     expect_number(test, "open", outcome->watched.open_max);
-    if (outcome->watched.open) fail_msg("%s: %lld tasks never end", test->name, (long long)outcome->watched.open);
+    if (outcome->watched.open) fail_msg("%s: %lld activations never end", test->name, (long long)outcome->watched.open);
 }
 
-static void check_slow(const struct corpus_case *test, struct outcome *outcome) {
+static void check_slow_reader(const struct corpus_case *test, struct outcome *outcome) {
     check_outcome(test, outcome);
     if (strcmp(first_events, buffer_cstr(&outcome->watched.events)) != 0 && !corpus_section(test, "races"))
-        fail_msg("%s: a slow reader sees other events:\n%s\nthan before:\n%s", test->name,
+        fail_msg("%s: a slow reader sees different events:\n%s\nthan before:\n%s", test->name,
                  buffer_cstr(&outcome->watched.events), first_events);
 }
 
@@ -257,15 +263,15 @@ static void check_case(const struct corpus_case *test, void *user) {
         outcome = outcome_init();
         outcome.watched.slow = true;
         outcome.watched.shown = modes;
-        expect_none_left(test, with_host(test, RUN_MODE_ALL, &outcome, check_slow));
+        expect_none_left(test, with_host(test, RUN_MODE_ALL, &outcome, check_slow_reader));
         if (corpus_section(test, "answers") || corpus_section(test, "resumes")) {
             outcome = outcome_init();
             outcome.watched.elsewhere = true;
             outcome.watched.shown = modes;
-            expect_none_left(test, with_host(test, RUN_MODE_ALL, &outcome, check_slow));
+            expect_none_left(test, with_host(test, RUN_MODE_ALL, &outcome, check_slow_reader));
         }
-        cancel_everywhere(test, true);
-        cancel_everywhere(test, false);
+        cancel_at_points(test, true);
+        cancel_at_points(test, false);
     }
     mem_free(first_events);
 }
@@ -283,7 +289,7 @@ static void test_corpus(void **state) {
 
 static void test_agents(void **state) {
 #ifdef __SANITIZE_THREAD__
-    skip(); /* all on one thread, and four minutes of it */
+    skip(); /* one thread only, and it takes four minutes */
 #endif
     static const char *const files[] = {"llm", "tools", "agent", "router", "map_reduce", "trim", "text_tools"};
     (void)state;
@@ -296,7 +302,7 @@ static void test_agents(void **state) {
     fixture_agents = false;
 }
 
-/* ---- Order: ten thousand tasks of one step, that end in any order, and their join ---- */
+/* ---- Order: ten thousand activations of one step that end in any order, and their join ---- */
 
 static tn_value numbers(int64_t count) {
     tn_value list = value_array();
@@ -348,7 +354,7 @@ static void test_order(void **state) {
     expect_in_order("test.later");
 }
 
-/* ---- Giving way: nodes that complete inside start, and are slow or many ---- */
+/* ---- Fairness: many or slow nodes that complete inside their start ---- */
 
 static const char counting[] = "version: \"1.0\"\n"
                                "agent: {name: x, recursion_limit: 200}\n"
@@ -358,25 +364,25 @@ static const char counting[] = "version: \"1.0\"\n"
                                "  - {from: START, to: a}\n"
                                "  - {from: a, type: conditional, conditions: [{expression: state.n < 100, to: a}]}\n";
 
-static bool take_time(void *user, tn_value event) {
+static bool advance_clock(void *user, tn_value event) {
     (void)event;
     struct watched *watched = user;
     loop_fake_advance(watched->loop, watched->tick_ms);
     return true;
 }
 
-/* How far a run comes before it lets others have their turn; it ends as ever. */
-static uint32_t steps_at_once(int64_t tick_ms) {
+/* The number of steps before a run lets others have a turn. */
+static uint32_t count_steps_per_turn(int64_t tick_ms) {
     struct host *host = host_for_tests();
-    loop_fake_clock(host->loop);
+    loop_fake_clock(host_loop(host));
     struct graph *graph = graph_for_tests(host, "counting.yaml", counting, NULL);
     struct watched watched;
     watched_init(&watched);
-    watched.loop = host->loop;
+    watched.loop = host_loop(host);
     watched.tick_ms = tick_ms;
     struct run_options options = RUN_OPTIONS_INIT;
     options.modes = RUN_MODE_VALUES;
-    options.event = take_time;
+    options.event = advance_clock;
     options.ended = note_end;
     options.user = &watched;
     watched.run = run_new(graph, &options);
@@ -391,11 +397,11 @@ static uint32_t steps_at_once(int64_t tick_ms) {
     return steps;
 }
 
-static void test_gives_way(void **state) {
+static void test_fairness(void **state) {
     (void)state;
-    assert_int_equal(steps_at_once(0), RUN_INLINE_MAX);
-    /* The time is looked at now and then only. */
-    uint32_t slow = steps_at_once(1);
+    assert_int_equal(count_steps_per_turn(0), RUN_INLINE_MAX);
+    /* The clock is read only sometimes. */
+    uint32_t slow = count_steps_per_turn(1);
     assert_true(slow > 1 && slow <= RUN_INLINE_MAX / 4);
 }
 
@@ -414,7 +420,10 @@ static int remove_folder(void **state) {
 }
 
 int main(void) {
+    const char *every = getenv("ENGINE_TEST_CANCEL_EVERY");
+    if (every) cancel_every = (uint32_t)strtoul(every, NULL, 10);
+    if (cancel_every == 0) cancel_every = 1;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpus), cmocka_unit_test(test_agents),
-                                       cmocka_unit_test(test_order), cmocka_unit_test(test_gives_way)};
+                                       cmocka_unit_test(test_order), cmocka_unit_test(test_fairness)};
     return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }

@@ -1,6 +1,4 @@
-/*
- * error_test.c - errors: setting, replacing, moving, copying, and as values.
- */
+/* error_test.c - errors: setting, replacing, moving, copying, and conversion to values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +37,7 @@ static void setting(void **state) {
     assert_null(error.code);
     error_finish(&error);
     error_finish(NULL);
-    assert_int_equal(error_set(NULL, TN_ERROR, "X", "%s", "nobody asks"), TN_ERROR);
+    assert_int_equal(error_set(NULL, TN_ERROR, "X", "%s", "ignored"), TN_ERROR);
 }
 
 __attribute__((format(printf, 2, 3))) static int32_t forward(struct error *error, const char *format, ...) {
@@ -58,7 +56,7 @@ static void setting_with_a_list_of_arguments(void **state) {
     error_finish(&error);
 }
 
-/* Whatever stands at the cut, the message is at most the maximum, and UTF-8. */
+/* Whatever text is at the cut, the message is at most the maximum, and UTF-8. */
 static void long_messages_are_cut(void **state) {
     (void)state;
     static const char *const ends[] = {"x", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
@@ -91,7 +89,7 @@ static void moving_and_copying(void **state) {
     int64_t live = value_live_count();
     struct error from = ERROR_INIT, to = ERROR_INIT, copy = ERROR_INIT;
     (void)error_set(&to, TN_ERROR, "OLD", "old");
-    error_move(&to, &from); /* nothing to move: it stays */
+    error_move(&to, &from); /* nothing to move: the error is unchanged */
     assert_string_equal(to.code, "OLD");
 
     (void)error_set(&from, TN_ERROR, "NEW", "new");
@@ -109,9 +107,9 @@ static void moving_and_copying(void **state) {
     error_move(&to, &to);
     error_copy(&to, &to);
     assert_string_equal(to.code, "NEW");
-    error_move(NULL, &to); /* to nobody: let go */
+    error_move(NULL, &to); /* moved to NULL: freed */
     assert_null(to.code);
-    error_copy(&copy, &to); /* of nothing: nothing */
+    error_copy(&copy, &to); /* no error: no value */
     assert_null(copy.code);
     error_copy(NULL, &copy);
     error_move(&to, NULL);
@@ -144,7 +142,7 @@ static void retryable(void **state) {
     struct error error = ERROR_INIT;
     assert_false(error_retryable(&error));
     assert_false(error_retryable(NULL));
-    (void)error_set(&error, TN_ERROR, "TIMEOUT", "late"); /* as its row in codes.h says */
+    (void)error_set(&error, TN_ERROR, "TIMEOUT", "late"); /* as in its row of codes.h */
     assert_true(error_retryable(&error));
     error.more = json("{\"retryable\":false}");
     assert_false(error_retryable(&error));

@@ -1,10 +1,10 @@
 /*
- * expr_suite_test.c - the conformance cases of CEL (google/cel-spec), those that need only JSON values.
+ * expr_suite_test.c - the conformance cases of CEL (google/cel-spec) that need only JSON values.
  *
- * Every case must give its value, or fail where it is to fail; there is no difference on purpose among them. (There is
- * one outside: int and double mix in arithmetic, which CEL refuses.) Cases run unchecked, as most of the suite asks
- * for, and once more checked, where a mistake may refuse one but never change its value. Skipped, saying so, where
- * there is no suite (TENON_SUITES).
+ * Every case must return its value, or fail if failure is expected; there is no intended difference. (Outside the suite
+ * there is one: int and double mix in arithmetic, which CEL refuses.) Cases run unchecked, as most of the suite
+ * requires, and again checked; then a mistake may refuse a case but never change its value. The test is skipped with a
+ * message if the suite is missing (TENON_SUITES).
  */
 #include "adl/expr/expr.h"
 #include "adl/expr/zone.h"
@@ -31,10 +31,10 @@ static bool zone_file(void *self, const char *name, size_t length, int64_t utc, 
     return found;
 }
 
-/* As JSON: what a condition of 1 or 1.0 decides is the same, but a document that stores it can tell them apart. */
+/* Compared as JSON: conditions treat 1 and 1.0 alike, but a document that stores the value can distinguish them. */
 static bool same(tn_value a, tn_value b) { return value_equal(a, b) && value_kind(a) == value_kind(b); }
 
-/* TN_OK and the value, or how it failed. */
+/* Returns TN_OK and the value, or the failure. */
 static int32_t evaluate(tn_value test, bool unchecked, tn_value *out, struct error *error) {
     struct expr_variable variables[VARIABLES_MAX];
     tn_value bindings = value_get(test, "bindings"), text = value_get(test, "expr");
@@ -69,7 +69,7 @@ static bool run_case(tn_value test, const char *name) {
     error_finish(&error);
     value_unref(result);
     result = NULL;
-    /* Checked, a case may be refused in addition, but never give anything else. */
+    /* With checks, a case may be refused, but must never return another value. */
     if (evaluate(test, false, &result, NULL) == TN_OK) assert_true(expected && same(result, expected));
     value_unref(result);
     return passed;

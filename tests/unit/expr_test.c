@@ -1,16 +1,16 @@
 /*
- * expr_test.c - expressions: the corpus, what evaluating allocates, every bound, hostile texts, tokens and tables.
+ * expr_test.c - expressions: the corpus, allocations during evaluation, every limit, hostile texts, tokens and tables.
  *
- * A corpus file (tests/corpus/expr) is cases of three lines, with blank lines and `#` comments between them:
+ * A corpus file (tests/corpus/expr) consists of cases of three lines, with blank lines and `#` comments between them:
  *
  *     state.score > 80                 the expression
- *     {"state": {"score": 81}}         variables; `state` is the one whose fields the host resolves
- *     true                             the result as JSON; or what is wrong:
- *     ! 6-11 has no value              evaluating fails at bytes [6, 11), with a message that has these words in it
- *     ? 6-11 has no field              compiling fails so
+ *     {"state": {"score": 81}}         variables; the host resolves the fields of `state`
+ *     true                             the result as JSON, or an error:
+ *     ! 6-11 has no value              evaluation fails at bytes [6, 11) with a message that contains these words
+ *     ? 6-11 has no field              compilation fails in the same way
  *
- * Besides variables the second line may hold "kinds" (of fields of state: those there can be, present or not),
- * "limits", "unchecked", "open" (then "names" are what is looked up) and "bare" (fields of state without `state.`).
+ * Besides variables, the second line may contain "kinds" (the possible kinds of fields of state, present or not),
+ * "limits", "unchecked", "open" (then "names" are resolved) and "bare" (fields of state without `state.`).
  */
 #include "adl/expr/expr.h"
 #include "adl/value/json.h"
@@ -39,7 +39,7 @@ struct host {
     struct expr_scope scope;
     struct expr_env env;
     struct expr_limits limits;
-    uint32_t whole; /* how often state was asked for as a whole */
+    uint32_t whole; /* number of uses of the whole state */
 };
 
 static uint32_t kinds_of(const char *text) {
@@ -183,7 +183,9 @@ static bool run_case(const char *text, const char *bindings, const char *wanted)
     return passed;
 }
 
-/* The next line that is neither blank nor a comment; NULL at the end. Inside a case comments are lines like any other.
+/*
+ * Returns the next line that is neither blank nor a comment; NULL at the end. Inside a case, comments are ordinary
+ * lines.
  */
 static char *next_line(char **rest, bool first) {
     char *line;
@@ -241,7 +243,7 @@ static void test_no_allocations(void **state) {
         "state.tags.exists(t, t.startsWith('u')) && state.tags.all(t, size(t) < 10)",
         "state.user == {'name': 'ada'} && state.tags != ['x']",
         "state[key] == 81 && key in state",
-        "1 / 0 > 1 || state.user.nobody == 2 || true",
+        "1 / 0 > 1 || state.user.missing == 2 || true",
         "state.user.name < 'b' && state.score * 2 + 1 > 100 && -state.score < 0",
         "type(state.score) == int && state.user.name.contains('d')",
         "timestamp('2009-02-13T23:31:30Z') - duration('1h') < timestamp(state.score)",
@@ -262,7 +264,7 @@ static void test_no_allocations(void **state) {
         assert_true(cost.operations > 0);
         expr_unref(expr);
     }
-    /* What is built is counted, so that the test above can fail. */
+    /* Built values are counted, so that the test above can fail. */
     struct expr *expr =
         compiled(&host, "[1, 2, 3, 4, 5, 6, 7, 8].map(x, [x, x, x, x, x, x, x, x]).map(y, y.map(z, z)) == []");
     bool truth;
@@ -303,7 +305,7 @@ static void test_conditions(void **state) {
     struct expr *expr = compiled(&host, "state.score");
     assert_int_equal(expr_eval_bool(expr, &host.env, &truth, &error), TN_FAILED);
     assert_string_equal(error.code, "EXPRESSION_ERROR");
-    assert_non_null(strstr(error.message, "gives int; it must give bool"));
+    assert_non_null(strstr(error.message, "returns int; it must return bool"));
     assert_true(truth);
     assert_int_equal(expr_eval_bool(expr, NULL, &truth, &error), TN_FAILED);
     assert_non_null(strstr(error.message, "`score` has no value"));
@@ -394,7 +396,7 @@ static char *repeated(const char *before, const char *unit, size_t count, const 
     return buffer_detach(&out, NULL);
 }
 
-/* Compiles and evaluates, unchecked; the status of what failed first. */
+/* Compiles and evaluates without checks; returns the status of the first failure. */
 static int32_t outcome(const char *text, size_t length, const struct expr_limits *limits) {
     struct expr_scope scope = {.unchecked = true};
     struct expr *expr;
@@ -425,7 +427,7 @@ static int32_t outcome_repeated(const char *before, const char *unit, size_t cou
 
 static void test_bounds(void **state) {
     (void)state;
-    /* Each bound: what just fits, and what does not. */
+    /* Each limit: a case that just fits, and one that does not. */
     assert_int_equal(outcome_repeated("", "(", 32, "1))))))))))))))))))))))))))))))))"), TN_OK);
     assert_int_equal(outcome_repeated("", "(", 33, "1)))))))))))))))))))))))))))))))))"), TN_LIMIT);
     assert_int_equal(outcome_of("[[1]]", &(struct expr_limits){.depth = 1}), TN_LIMIT);
@@ -451,7 +453,7 @@ static void test_bounds(void **state) {
     assert_int_equal(outcome_repeated("", " ", EXPR_TEXT_MAX, "1"), TN_LIMIT);
     assert_int_equal(outcome_repeated("'a'.matches('", "a", EXPR_PATTERN_LENGTH, "')"), TN_OK);
     assert_int_equal(outcome_repeated("'a'.matches('", "a", EXPR_PATTERN_LENGTH + 1, "')"), TN_FAILED);
-    /* A bound that was passed is no error that || could absorb. */
+    /* || does not absorb an exceeded limit. */
     assert_int_equal(outcome_of("[1, 2, 3].map(x, x) == [] || true", &(struct expr_limits){.memory = 64}), TN_LIMIT);
     assert_int_equal(outcome_of("('ab' + 'cd') == '' || true", &(struct expr_limits){.string_length = 3}), TN_LIMIT);
     assert_int_equal(outcome_of("[1].exists(x, 'ab' + 'cd' == '') || true", &(struct expr_limits){.string_length = 3}),
@@ -459,7 +461,7 @@ static void test_bounds(void **state) {
     assert_int_equal(outcome_of("('ab' + 'cd') == '' ? 1 : 2", &(struct expr_limits){.string_length = 3}), TN_LIMIT);
 }
 
-/* What goes through much is charged more than what does not. */
+/* Operations that walk more items cost more. */
 static void test_charges(void **state) {
     (void)state;
     static const char *const expressions[] = {"3 in state.list",          "state.list == [] ? 1 : 2",
@@ -493,7 +495,7 @@ static void test_charges(void **state) {
 
 static void test_hostile(void **state) {
     (void)state;
-    /* Chains as long as a text can be nest nothing, and end by a bound at the latest. */
+    /* Chains of maximum length do not nest; a limit ends them at the latest. */
     assert_int_equal(outcome_repeated("1", "+1", 32000, ""), TN_LIMIT);
     assert_int_equal(outcome_repeated("true", "&&true", 3000, ""), TN_OK);
     assert_int_equal(outcome_repeated("", "true?1:", 9000, "2"), TN_OK);
@@ -506,7 +508,7 @@ static void test_hostile(void **state) {
         int32_t status = outcome_repeated("", openers[i], 8000, "");
         assert_true(status == TN_LIMIT || status == TN_INVALID);
     }
-    /* Small texts that would build or walk a great deal. */
+    /* Small texts that would build or walk a huge value. */
     assert_int_equal(outcome_repeated("[1]", ".map(a,[a,a])", 30, ""), TN_LIMIT);
     assert_int_equal(outcome_repeated("[1]", ".map(a,[a,a])", 200, ""), TN_LIMIT);
     assert_int_equal(outcome_of("[1,2].map(a,[a,a]).map(b,[b,b]).map(c,[c,c]).map(d,[d,d]).map(e,[e,e]).map(f,[f,f])"
@@ -526,7 +528,7 @@ static void test_hostile(void **state) {
     assert_int_equal(outcome_of("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'.matches('(a+)+$')", NULL), TN_LIMIT);
     assert_int_equal(outcome_of("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'.matches('(a+)+' + '$')", NULL), TN_LIMIT);
     assert_int_equal(outcome_of("'a'.matches('(*LIMIT_MATCH=999999999)' + '(a+)+$')", NULL), TN_OK);
-    /* Bytes that are no text. */
+    /* Bytes that are not UTF-8. */
     assert_int_equal(outcome("\xff", 1, NULL), TN_INVALID);
     assert_int_equal(outcome("'\xc3'", 3, NULL), TN_INVALID);
     assert_int_equal(outcome("1\0", 2, NULL), TN_INVALID);
@@ -534,7 +536,7 @@ static void test_hostile(void **state) {
     assert_int_equal(outcome("", 0, NULL), TN_INVALID);
 }
 
-/* Every beginning of an expression, and it with every byte changed, ends in a value or an error. */
+/* Every prefix of an expression, and the expression with each byte changed, yields a value or an error. */
 static void test_mutants(void **state) {
     (void)state;
     static const char text[] = "has({'a': [1u, 2.5e1]}.a) && [1, 2].exists(x, x in [r'q', b\"\\x01\"]) ? -1 : "
@@ -583,7 +585,7 @@ static void test_tables(void **state) {
     assert_true(expr_function_count() > 30);
     for (size_t i = 0; i < expr_function_count(); i++) {
         const struct expr_function *row = expr_function_at(i);
-        assert_true(row->minimum <= row->maximum && row->on && row->gives);
+        assert_true(row->minimum <= row->maximum && row->on && row->result);
         assert_non_null(strstr(row->signature, row->name));
         assert_true(strlen(row->documentation) > 10);
     }

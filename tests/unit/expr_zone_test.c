@@ -1,6 +1,6 @@
 /*
- * expr_zone_test.c - offsets of TZif files: tables and footers made here, cut and changed bytes, and the system's own
- * files, compared with libc where there are any.
+ * expr_zone_test.c - offsets of TZif files: generated tables and footers, truncated and changed bytes, and the system's
+ * files (if present), compared with libc.
  */
 #include "adl/expr/time.h"
 #include "adl/expr/zone.h"
@@ -86,7 +86,7 @@ static void test_footers(void **state) {
         {"AAA0BBB,59,300", "2024-02-29T02:00:00Z", 3600},
         {"<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2024-03-31T01:00:00Z", -3600},
         {"<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2024-03-31T00:59:59Z", -7200},
-        /* What is no rule: the table's last offset holds. */
+        /* Without a valid rule, the table's last offset applies. */
         {"nonsense", "2024-07-01T00:00:00Z", 7200},
         {"CET-1CEST", "2024-07-01T00:00:00Z", 7200},
         {"CET-1CEST,M13.1.0,M10.5.0", "2024-07-01T00:00:00Z", 7200},
@@ -101,7 +101,7 @@ static void test_footers(void **state) {
     }
 }
 
-/* Cut anywhere, or with any byte changed, a file gives an offset within a day or none. */
+/* A file that is cut anywhere, or has any byte changed, yields an offset within a day, or fails. */
 static void test_hostile(void **state) {
     (void)state;
     struct buffer file;

@@ -1,5 +1,6 @@
 /*
- * fake_catalog.h - a catalog made of a few rows, for tests of the language that need components, plugins and files.
+ * fake_catalog.h - a catalog with a fixed table of components, and with files that the test adds. It lets tests of
+ * the language run without plugins.
  *
  *     struct fake_catalog fake;
  *     fake_catalog_init(&fake);
@@ -7,8 +8,8 @@
  *     struct document *document = document_read(source, &fake.catalog, found);
  *     fake_catalog_finish(&fake);
  *
- * Files are found by their path with the folder of `from` in front; the path they are known by is that. Those not given
- * are looked for on disk, in `folder`. Header-only.
+ * A file is looked up by its path relative to the folder of the document that refers to it. If the test has not added
+ * the file and `folder` is set, the file is read from `folder` on disk. Header-only.
  */
 #ifndef TENON_TESTS_FAKE_CATALOG_H
 #define TENON_TESTS_FAKE_CATALOG_H
@@ -63,13 +64,13 @@ static const struct {
      "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"x-tenon\":\"file\"},"
      "\"output_key\":{\"type\":\"string\",\"x-tenon\":\"channel-write\",\"default\":\"text\"}},"
      "\"required\":[\"path\"],\"additionalProperties\":false}"},
-    {"node", "chat", "Gives its templates names of its own", "",
+    {"node", "chat", "Declares variables of its templates", "",
      "{\"type\":\"object\",\"properties\":{"
      "\"some\":{\"type\":\"string\",\"x-tenon\":\"template\",\"x-tenon-variables\":[\"history\"]},"
      "\"any\":{\"type\":\"string\",\"x-tenon\":\"template\",\"x-tenon-variables\":true}},"
      "\"additionalProperties\":false}"},
     {"node", "old", "Did something once", "", "{}"},
-    {"node", "claimed", "Two plugins have it", "", "{}"},
+    {"node", "claimed", "Provided by two plugins", "", "{}"},
     {"node", "command", "Goes anywhere", "", "{}"},
     {"reducer", "acme.longest", "Keeps the longest", "", "{}"},
     {"tool", "calc.add", "Adds", "", "{}"},
@@ -88,10 +89,11 @@ struct fake_catalog {
         tn_value text;
     } files[FAKE_FILES_MAX];
     size_t file_count;
-    const char *folder; /* where other files are looked for; NULL: nowhere */
+    const char *folder; /* other files are read from this folder; may be NULL */
 };
 
-static inline const struct component_info *fake_find(void *self, const char *kind, const char *id, size_t length) {
+static inline const struct component_info *fake_catalog_find(void *self, const char *kind, const char *id,
+                                                             size_t length) {
     const struct fake_catalog *fake = (const struct fake_catalog *)self;
     for (size_t i = 0; i < FAKE_COMPONENTS; i++) {
         const struct component_info *info = &fake->components[i];
@@ -101,24 +103,24 @@ static inline const struct component_info *fake_find(void *self, const char *kin
     return NULL;
 }
 
-static inline void fake_each(void *self, const char *kind, catalog_visit visit, void *user) {
+static inline void fake_catalog_each(void *self, const char *kind, catalog_visit visit, void *user) {
     const struct fake_catalog *fake = (const struct fake_catalog *)self;
     for (size_t i = 0; i < FAKE_COMPONENTS; i++)
         if (!kind || strcmp(fake->components[i].kind, kind) == 0)
             if (!visit(user, &fake->components[i])) return;
 }
 
-static inline const char *fake_plugin_version(void *self, const char *plugin_id) {
+static inline const char *fake_catalog_plugin_version(void *self, const char *plugin_id) {
     (void)self;
     return strcmp(plugin_id, "tenon.core") == 0 ? "1.2.0" : NULL;
 }
 
-static inline void fake_each_plugin(void *self, void (*visit)(void *user, const char *plugin_id), void *user) {
+static inline void fake_catalog_each_plugin(void *self, void (*visit)(void *user, const char *plugin_id), void *user) {
     (void)self;
     visit(user, "tenon.core");
 }
 
-static inline tn_value fake_read_disk(const char *folder, const char *name, char **path) {
+static inline tn_value fake_catalog_read_disk(const char *folder, const char *name, char **path) {
     char full[4096], text[65536];
     snprintf(full, sizeof full, "%s/%s", folder, name);
     FILE *file = fopen(full, "rb");
@@ -130,7 +132,8 @@ static inline tn_value fake_read_disk(const char *folder, const char *name, char
     return value;
 }
 
-static inline tn_value fake_read(void *self, const char *from, const char *file, char **path, const char **why) {
+static inline tn_value fake_catalog_read(void *self, const char *from, const char *file, char **path,
+                                         const char **why) {
     const struct fake_catalog *fake = (const struct fake_catalog *)self;
     const char *slash = strrchr(from, '/');
     char full[1024];
@@ -141,7 +144,7 @@ static inline tn_value fake_read(void *self, const char *from, const char *file,
         return value_ref(fake->files[i].text);
     }
     *why = "no such file";
-    return fake->folder ? fake_read_disk(fake->folder, full, path) : NULL;
+    return fake->folder ? fake_catalog_read_disk(fake->folder, full, path) : NULL;
 }
 
 static inline void fake_catalog_file(struct fake_catalog *fake, const char *path, const char *text) {
@@ -150,7 +153,7 @@ static inline void fake_catalog_file(struct fake_catalog *fake, const char *path
     fake->files[fake->file_count++].text = value_text(text);
 }
 
-static inline void fake_catalog_forget_files(struct fake_catalog *fake) {
+static inline void fake_catalog_clear_files(struct fake_catalog *fake) {
     for (size_t i = 0; i < fake->file_count; i++) {
         mem_free(fake->files[i].path);
         value_unref(fake->files[i].text);
@@ -168,8 +171,8 @@ static inline struct schema *fake_schema(const char *json) {
     return schema;
 }
 
-/* "claimed" is a node type that two plugins have. */
-static inline bool fake_usable(void *self, const struct component_info *component, struct error *error) {
+/* Two plugins provide the node type "claimed", so it is unusable. */
+static inline bool fake_catalog_usable(void *self, const struct component_info *component, struct error *error) {
     (void)self;
     if (strcmp(component->id, "claimed") != 0) return true;
     return error_set(error, TN_INVALID, "PLUGIN_DUPLICATE", "two plugins claim it: a (a.so) and b (b.so)") == TN_OK;
@@ -178,12 +181,12 @@ static inline bool fake_usable(void *self, const struct component_info *componen
 static inline void fake_catalog_init(struct fake_catalog *fake) {
     memset(fake, 0, sizeof *fake);
     fake->catalog = (struct catalog){.self = fake,
-                                     .find = fake_find,
-                                     .each = fake_each,
-                                     .usable = fake_usable,
-                                     .plugin_version = fake_plugin_version,
-                                     .each_plugin = fake_each_plugin,
-                                     .read = fake_read};
+                                     .find = fake_catalog_find,
+                                     .each = fake_catalog_each,
+                                     .usable = fake_catalog_usable,
+                                     .plugin_version = fake_catalog_plugin_version,
+                                     .each_plugin = fake_catalog_each_plugin,
+                                     .read = fake_catalog_read};
     for (size_t i = 0; i < FAKE_COMPONENTS; i++) {
         fake->components[i] = (struct component_info){.id = fake_components[i].id,
                                                       .kind = fake_components[i].kind,
@@ -204,9 +207,9 @@ static inline void fake_catalog_init(struct fake_catalog *fake) {
 }
 
 static inline void fake_catalog_finish(struct fake_catalog *fake) {
-    fake_catalog_forget_files(fake);
+    fake_catalog_clear_files(fake);
     for (size_t i = 0; i < FAKE_COMPONENTS; i++) {
-        struct schema *schemas[2]; /* const is for readers of the catalog */
+        struct schema *schemas[2]; /* memcpy removes the const */
         memcpy(&schemas[0], &fake->components[i].config, sizeof schemas[0]);
         memcpy(&schemas[1], &fake->components[i].output, sizeof schemas[1]);
         schema_unref(schemas[0]);

@@ -1,16 +1,16 @@
 /*
- * fake_http.h - tenon.http for plugins under test: requests are kept, and answered by the test.
+ * fake_http.h - tenon.http for plugins under test: it stores requests, and the test delivers the responses.
  *
- * Over fake_host.h. Nothing is sent anywhere. Exchanges are numbered from 0 in the order of their requests; what a test
- * says of one goes to its handler at once, unless it was paused: then it waits for resume. Streams go through the real
- * parser of server-sent events, cut where the test wants.
+ * Extends fake_host.h. No request leaves the process. Exchanges are numbered from 0 in the order of their requests. An
+ * event that the test delivers is passed to the handler at once or, if the exchange is paused, after it is resumed.
+ * Streams pass through the real parser of server-sent events, in pieces of a size that the test chooses.
  *
- *     fake_http_begin();                                      // before fake_create
- *     fake_start("{…}");
- *     fake_is(fake_http_request(0), "{\"url\": …}");
- *     fake_http_stream(0, "data: {}\r\n\r\n", length, 1);     // a byte at a time, with its head
+ *     fake_http_begin();                                      // before tn_test_create
+ *     tn_test_start("{…}");
+ *     tn_test_is(fake_http_request(0), "{\"url\": …}");
+ *     fake_http_stream(0, "data: {}\r\n\r\n", length, 1);     // HEAD, then one byte at a time
  *     fake_http_end(0, 200, NULL);
- *     fake_http_finish();                                     // before fake_finish
+ *     fake_http_finish();                                     // before tn_test_finish
  */
 #ifndef TENON_TESTS_FAKE_HTTP_H
 #define TENON_TESTS_FAKE_HTTP_H
@@ -27,11 +27,11 @@ static struct fake_http {
         tn_http_handler handler;
         void *user;
         bool open, paused, cancelled, headed;
-        tn_value waiting[4096]; /* of a paused one: {event, value} */
+        tn_value waiting[4096]; /* undelivered events while paused: {event, value} */
         uint32_t waiting_count;
     } exchanges[FAKE_EXCHANGES_MAX];
     uint32_t count;
-    int32_t status; /* that send gives instead of TN_OK */
+    int32_t status; /* the status that send returns */
 } fake_http;
 
 static struct fake_exchange *fake_exchange_of(uint64_t token) {
@@ -41,7 +41,7 @@ static struct fake_exchange *fake_exchange_of(uint64_t token) {
 
 static int32_t fake_http_send(const void *self, tn_value request, tn_http_handler handler, void *user,
                               uint64_t *exchange) {
-    assert_ptr_equal(self, &fake_host);
+    assert_ptr_equal(self, &tn_test_the_host);
     if (fake_http.status != TN_OK) return fake_http.status;
     assert_true(fake_http.count < FAKE_EXCHANGES_MAX);
     struct fake_exchange *made = &fake_http.exchanges[fake_http.count++];
@@ -50,8 +50,8 @@ static int32_t fake_http_send(const void *self, tn_value request, tn_http_handle
     return TN_OK;
 }
 
-/* Gives on what waits, as long as it may. */
-static void fake_http_flow(struct fake_exchange *exchange) {
+/* Delivers waiting events until the exchange is paused or closed. */
+static void fake_http_flush(struct fake_exchange *exchange) {
     uint32_t done = 0;
     while (done < exchange->waiting_count && exchange->open && !exchange->paused) {
         tn_value waiting = exchange->waiting[done++];
@@ -73,15 +73,15 @@ static int32_t fake_http_pause(const void *self, uint64_t token) {
     return TN_OK;
 }
 
-static void fake_http_flow_posted(void *argument) { fake_http_flow(argument); }
+static void fake_http_flush_posted(void *argument) { fake_http_flush(argument); }
 
-/* What waits comes a moment later, as from a socket. */
+/* Waiting events are delivered in the next loop turn, not inside resume. */
 static int32_t fake_http_resume(const void *self, uint64_t token) {
     struct fake_exchange *exchange = fake_exchange_of(token);
     (void)self;
     if (!exchange) return TN_STALE;
     exchange->paused = false;
-    fake_post(NULL, 0, fake_http_flow_posted, exchange);
+    tn_test_post(NULL, 0, fake_http_flush_posted, exchange);
     return TN_OK;
 }
 
@@ -105,20 +105,20 @@ static const void *fake_http_interface(const char *id) {
     return strcmp(id, TN_HTTP_DRAFT) == 0 ? &http : NULL;
 }
 
-static inline void fake_http_begin(void) { fake.more = fake_http_interface; }
+static inline void fake_http_begin(void) { tn_test.more = fake_http_interface; }
 
 static inline tn_value fake_http_request(uint32_t index) {
     assert_true(index < fake_http.count);
     return fake_http.exchanges[index].request;
 }
 
-/* Takes `value`. */
-static void fake_http_give(uint32_t index, int32_t event, tn_value value) {
+/* Delivers an event, or queues it while the exchange is paused. Takes the reference of `value`. */
+static void fake_http_deliver(uint32_t index, int32_t event, tn_value value) {
     struct fake_exchange *exchange = &fake_http.exchanges[index];
     assert_true(index < fake_http.count && exchange->waiting_count < 4096);
     tn_value waiting = value_set_take(value_object(), "event", value_int(event));
     exchange->waiting[exchange->waiting_count++] = value_set_take(waiting, "value", value);
-    fake_http_flow(exchange);
+    fake_http_flush(exchange);
 }
 
 static tn_value fake_http_head_value(int64_t status, const char *type) {
@@ -129,40 +129,40 @@ static tn_value fake_http_head_value(int64_t status, const char *type) {
 
 static inline void fake_http_head(uint32_t index, int64_t status, const char *type) {
     fake_http.exchanges[index].headed = true;
-    fake_http_give(index, TN_HTTP_HEAD, fake_http_head_value(status, type));
+    fake_http_deliver(index, TN_HTTP_HEAD, fake_http_head_value(status, type));
 }
 
-/* `step` bytes at a time; what is no whole event at the end is lost, as it is when a stream ends. */
+/* Parses `bytes` in pieces of `step` bytes. An incomplete event at the end is dropped, as at the end of a stream. */
 static inline void fake_http_stream(uint32_t index, const char *bytes, size_t length, size_t step) {
     struct sse sse = SSE_INIT;
     fake_http_head(index, 200, "text/event-stream");
     for (size_t from = 0; from < length; from += step) {
         const char *at = bytes + from, *end = bytes + (length - from < step ? length : from + step);
         while (sse_next(&sse, &at, end) == PARSE_FOUND) {
-            const char *name = sse.event.length > 0 ? bytes_cstr(&sse.event) : "message";
+            const char *name = sse.event.length > 0 ? tn_text_chars(&sse.event) : "message";
             tn_value event = value_set_take(value_object(), "event", value_text(name));
-            tn_value data = value_string_lossy(sse.data.data ? sse.data.data : "", sse.data.length);
-            fake_http_give(index, TN_HTTP_DATA, value_set_take(event, "data", data));
+            tn_value data = value_string_lossy(sse.data.bytes ? sse.data.bytes : "", sse.data.length);
+            fake_http_deliver(index, TN_HTTP_DATA, value_set_take(event, "data", data));
         }
     }
     sse_finish(&sse);
 }
 
-/* `body` may be NULL: it was given piece by piece. */
+/* Pass NULL as `body` if the body was delivered as a stream. */
 static inline void fake_http_end(uint32_t index, int64_t status, const char *body) {
     if (!fake_http.exchanges[index].headed) fake_http_head(index, status, "application/json");
     tn_value end = fake_http_head_value(status, body ? "application/json" : "text/event-stream");
     if (body) end = value_set_take(end, "body", value_bytes(body, strlen(body)));
-    fake_http_give(index, TN_HTTP_END, value_set_take(end, "ms", value_int(1)));
+    fake_http_deliver(index, TN_HTTP_END, value_set_take(end, "ms", value_int(1)));
 }
 
 static inline void fake_http_fail(uint32_t index, const char *code, bool retryable) {
     tn_value error = value_set_take(value_object(), "code", value_text(code));
-    error = value_set_take(error, "message", value_text("the test says so"));
-    fake_http_give(index, TN_HTTP_FAILED, value_set_take(error, "retryable", value_bool(retryable)));
+    error = value_set_take(error, "message", value_text("failed by the test"));
+    fake_http_deliver(index, TN_HTTP_FAILED, value_set_take(error, "retryable", value_bool(retryable)));
 }
 
-/* Forgets everything. Every exchange must have ended, or been cancelled. */
+/* Resets the state. Every exchange must have ended or been cancelled. */
 static inline void fake_http_finish(void) {
     for (uint32_t i = 0; i < fake_http.count; i++) {
         struct fake_exchange *exchange = &fake_http.exchanges[i];

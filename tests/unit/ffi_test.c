@@ -15,13 +15,13 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
-#include "host/call/worker.h"
-#include "host/embed/internal.h"
-#include "host/host.h"
-#include "host/log.h"
-#include "host/loop/loop.h"
-#include "host/plugin/plugin.h"
-#include "host/plugin/registry.h"
+#include "host/assembly/host.h"
+#include "host/base/log.h"
+#include "host/base/loop.h"
+#include "host/embed/embed_internal.h"
+#include "host/plugin/call/worker.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
 
 static struct buffer logged;
 
@@ -72,7 +72,7 @@ static tenon *open_host(bool isolated) {
 static void close_host(tenon *host, bool isolated) {
     if (!isolated) {
         workers_stop();
-        (void)loop_run(host->host->loop, NULL, NULL);
+        (void)loop_run(host_loop(host->host), NULL, NULL);
     }
     tenon_close(host);
 }
@@ -113,7 +113,8 @@ static void check_schemas(const struct corpus_case *test, tenon *host) {
         const char *name = test->sections[i].name;
         if (!space) continue;
         snprintf(id, sizeof id, "t%.*s%s", 1, ".", space + 1);
-        const struct component_info *info = host->host->catalog.find(host->host->catalog.self, "tool", id, strlen(id));
+        const struct component_info *info =
+            host_catalog(host->host)->find(host_catalog(host->host)->self, "tool", id, strlen(id));
         if (!info) fail_msg("%s: there is no tool %s", test->name, id);
         char member[16] = "";
         memcpy(member, name, (size_t)(space - name));
@@ -231,7 +232,7 @@ static void runs_in_a_process_of_its_own(void **state) {
     struct host *host = host_new(
         &(struct host_options){.plugin_paths = paths, .config_file = "tenon.yaml", .allow_drafts = true}, &error);
     if (!host) fail_msg("%s", error.message);
-    assert_true(plugin_isolated(registry_plugin(host->registry, "tenon.ffi")));
+    assert_true(plugin_isolated(registry_plugin(host_registry(host), "tenon.ffi")));
     host_free(host);
 }
 
@@ -270,12 +271,12 @@ static int set_up(void **state) {
     *state = folder;
     setenv("TENON_PROGRAM", TENON_PROGRAM_FILE, 1);
     buffer_init(&logged, SIZE_MAX);
-    log_set_sink(keep_log, NULL);
+    log_set_sink(NULL, keep_log, NULL);
     return 0;
 }
 
 static int tear_down(void **state) {
-    log_set_sink(NULL, NULL);
+    log_set_sink(NULL, NULL, NULL);
     buffer_finish(&logged);
     (void)unlink("described.yaml");
     (void)unlink("tenon.yaml");

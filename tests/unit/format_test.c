@@ -1,8 +1,8 @@
 /*
- * format_test.c - the cases of tests/corpus/format, and what text files cannot hold.
+ * format_test.c - the cases of tests/corpus/format, and cases that text files cannot express.
  *
- * `in` is formatted (a newline is put after it); `out` is what comes out, by default the same; with `found` instead,
- * the codes of the diagnostics that are reported. Whatever comes out is formatted once more and must stay.
+ * `in` is formatted (with a newline at its end); `out` is the result, by default the same text; `found` lists the codes
+ * of the diagnostics instead. Every result is formatted again and must not change.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/format/format.h"
@@ -10,7 +10,7 @@
 #include "adl/value/memory.h"
 #include "corpus.h"
 
-/* The formatted text, or the codes found, one a line; free it with mem_free. */
+/* Returns the formatted text, or the codes found, one per line; free it with mem_free. */
 static char *run(const char *name, const char *text, size_t length, int32_t *status) {
     struct source *source = source_new(name, text, length);
     struct diagnostics *found = diagnostics_new();
@@ -96,7 +96,9 @@ static void test_line_ends(void **state) {
     expect("a: [1,\r  2]\rb: 'x\r  y'\r", "a: [1,\n  2]\nb: 'x\n  y'\n");
 }
 
-/* The example of everything: each line dropped, and each prefix. Formatted, or refused for what it is; never E016. */
+/*
+ * The complete example with each line dropped, and each prefix: formatted, or refused for its own mistake; never E016.
+ */
 static void test_variants(void **state) {
     (void)state;
     size_t length;

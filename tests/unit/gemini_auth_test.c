@@ -56,8 +56,8 @@ static tn_value header_of(uint32_t index, const char *name) {
     return value_get(value_get(fake_http_request(index), "headers"), name);
 }
 
-static void expect_failed(const struct fake_task *task, const char *code, const char *words) {
-    assert_true(fake_failed(task, code));
+static void expect_failed(const struct tn_test_task *task, const char *code, const char *words) {
+    assert_true(tn_test_failed(task, code));
     const char *message = value_chars(value_get(task->error, "message"), NULL);
     if (!strstr(message, words)) fail_msg("expected `%s` in: %s", words, message);
 }
@@ -67,30 +67,30 @@ static void expect_failed(const struct fake_task *task, const char *code, const 
 static void test_second_secret(void **state) {
     (void)state;
     gemini_begin("{}");
-    struct fake_task *task = fake_run("gemini", "{\"model\": \"m\", \"stream\": false}", HELLO);
-    assert_true(fake_is(header_of(0, "x-goog-api-key"), "[{\"secret\":\"GEMINI_API_KEY\"}]"));
+    struct tn_test_task *task = tn_test_run("gemini", "{\"model\": \"m\", \"stream\": false}", HELLO);
+    assert_true(tn_test_is(header_of(0, "x-goog-api-key"), "[{\"secret\":\"GEMINI_API_KEY\"}]"));
     fake_http_fail(0, "SECRET_NOT_FOUND", false);
-    assert_true(fake_is(header_of(1, "x-goog-api-key"), "{\"secret\":\"GOOGLE_API_KEY\"}"));
+    assert_true(tn_test_is(header_of(1, "x-goog-api-key"), "{\"secret\":\"GOOGLE_API_KEY\"}"));
     fake_http_end(1, 200, ANSWER);
-    assert_int_equal(task->end, FAKE_COMPLETED);
-    /* It is remembered; and where it is gone as well, both are named, and both tried again the next time. */
-    task = fake_start(HELLO);
-    assert_true(fake_is(header_of(2, "x-goog-api-key"), "{\"secret\":\"GOOGLE_API_KEY\"}"));
+    assert_int_equal(task->state, TN_TEST_COMPLETED);
+    /* The address is remembered. If it is unreachable too, the error names both, and both are tried again next time. */
+    task = tn_test_start(HELLO);
+    assert_true(tn_test_is(header_of(2, "x-goog-api-key"), "{\"secret\":\"GOOGLE_API_KEY\"}"));
     fake_http_fail(2, "SECRET_NOT_FOUND", false);
-    expect_failed(task, "AUTH", "neither the secret GEMINI_API_KEY nor GOOGLE_API_KEY can be had");
-    task = fake_start(HELLO);
-    assert_true(fake_is(header_of(3, "x-goog-api-key"), "[{\"secret\":\"GEMINI_API_KEY\"}]"));
+    expect_failed(task, "AUTH", "neither the secret GEMINI_API_KEY nor GOOGLE_API_KEY is available");
+    task = tn_test_start(HELLO);
+    assert_true(tn_test_is(header_of(3, "x-goog-api-key"), "[{\"secret\":\"GEMINI_API_KEY\"}]"));
     fake_http_end(3, 200, ANSWER);
-    assert_int_equal(task->end, FAKE_COMPLETED);
+    assert_int_equal(task->state, TN_TEST_COMPLETED);
     gemini_end();
 }
 
 static void test_own_key_has_no_second(void **state) {
     (void)state;
     gemini_begin("{}");
-    struct fake_task *task = fake_run("gemini", "{\"model\": \"m\", \"api_key\": {\"secret\": \"MINE\"}}", HELLO);
+    struct tn_test_task *task = tn_test_run("gemini", "{\"model\": \"m\", \"api_key\": {\"secret\": \"MINE\"}}", HELLO);
     fake_http_fail(0, "SECRET_NOT_FOUND", false);
-    assert_true(fake_failed(task, "AUTH"));
+    assert_true(tn_test_failed(task, "AUTH"));
     assert_int_equal(fake_http.count, 1);
     gemini_end();
 }
@@ -99,24 +99,24 @@ static void test_own_key_has_no_second(void **state) {
 static void test_wrong_key(void **state) {
     (void)state;
     gemini_begin("{}");
-    struct fake_task *task = fake_run("gemini", "{\"model\": \"m\"}", HELLO);
+    struct tn_test_task *task = tn_test_run("gemini", "{\"model\": \"m\"}", HELLO);
     fake_http_end(0, 401, "{\"error\": {\"status\": \"UNAUTHENTICATED\"}}");
-    assert_true(fake_failed(task, "AUTH"));
+    assert_true(tn_test_failed(task, "AUTH"));
     assert_int_equal(fake_http.count, 1);
     gemini_end();
 }
 
 /* ---- Places ---- */
 
-static const char *place(const char *section, const char *config) {
+static const char *request_url(const char *section, const char *config) {
     static char found[512];
     gemini_begin(section);
-    struct fake_task *task = fake_run("gemini", config, HELLO);
+    struct tn_test_task *task = tn_test_run("gemini", config, HELLO);
     if (fake_http.count == 1 && strstr(url_of(0), "token")) fake_http_end(0, 200, TOKEN("t"));
     uint32_t last = fake_http.count - 1;
     snprintf(found, sizeof found, "%s", url_of(last));
     fake_http_end(last, 200, ANSWER);
-    assert_int_equal(task->end, FAKE_COMPLETED);
+    assert_int_equal(task->state, TN_TEST_COMPLETED);
     gemini_end();
     return found;
 }
@@ -127,36 +127,39 @@ static void test_places(void **state) {
 #define V1           "/v1beta1/projects/p1/locations/"
 #define MODEL        "/publishers/google/models/m:generateContent"
 #define CONFIG(more) "{\"model\": \"m\", \"stream\": false" more "}"
-    assert_string_equal(place("{}", CONFIG(", \"project\": \"p1\"")),
+    assert_string_equal(request_url("{}", CONFIG(", \"project\": \"p1\"")),
                         "https://asia-northeast1-aiplatform.googleapis.com" V1 "asia-northeast1" MODEL);
-    assert_string_equal(place("{}", CONFIG(", \"project\": \"p1\", \"location\": \"global\"")),
+    assert_string_equal(request_url("{}", CONFIG(", \"project\": \"p1\", \"location\": \"global\"")),
                         "https://aiplatform.googleapis.com" V1 "global" MODEL);
-    assert_string_equal(place("{}", CONFIG(", \"project\": \"p1\", \"location\": \"eu\"")),
+    assert_string_equal(request_url("{}", CONFIG(", \"project\": \"p1\", \"location\": \"eu\"")),
                         "https://aiplatform.eu.rep.googleapis.com" V1 "eu" MODEL);
-    assert_string_equal(place("{\"project\": \"p1\", \"location\": \"europe-west4\"}", CONFIG("")),
+    assert_string_equal(request_url("{\"project\": \"p1\", \"location\": \"europe-west4\"}", CONFIG("")),
                         "https://europe-west4-aiplatform.googleapis.com" V1 "europe-west4" MODEL);
-    assert_string_equal(place("{\"vertex_url\": \"http://127.0.0.1:9/v1\"}", CONFIG(", \"project\": \"p1\"")),
+    assert_string_equal(request_url("{\"vertex_url\": \"http://127.0.0.1:9/v1\"}", CONFIG(", \"project\": \"p1\"")),
                         "http://127.0.0.1:9/v1/projects/p1/locations/asia-northeast1" MODEL);
-    assert_string_equal(place("{}", CONFIG(", \"project\": \"p1\", \"base_url\": \"https://x.googleapis.com/v1/\"")),
-                        "https://x.googleapis.com/v1/projects/p1/locations/asia-northeast1" MODEL);
-    assert_string_equal(place("{}", "{\"model\": \"anthropic/claude\", \"stream\": false, \"project\": \"p1\"}"),
+    assert_string_equal(
+        request_url("{}", CONFIG(", \"project\": \"p1\", \"base_url\": \"https://x.googleapis.com/v1/\"")),
+        "https://x.googleapis.com/v1/projects/p1/locations/asia-northeast1" MODEL);
+    assert_string_equal(request_url("{}", "{\"model\": \"anthropic/claude\", \"stream\": false, \"project\": \"p1\"}"),
                         "https://asia-northeast1-aiplatform.googleapis.com" V1
                         "asia-northeast1/publishers/anthropic/models/claude:generateContent");
     assert_string_equal(
-        place("{}", "{\"model\": \"projects/1/locations/us-central1/endpoints/2\", \"stream\": false, \"project\": "
+        request_url("{}",
+                    "{\"model\": \"projects/1/locations/us-central1/endpoints/2\", \"stream\": false, \"project\": "
                     "\"p1\", \"location\": \"us-central1\"}"),
         "https://us-central1-aiplatform.googleapis.com/v1beta1/projects/1/locations/us-central1/endpoints/"
         "2:generateContent");
     setenv("VERTEX_PROJECT_ID", "p1", 1);
     setenv("VERTEX_LOCATION", "us-east5", 1);
-    assert_string_equal(place("{}", CONFIG("")), "https://us-east5-aiplatform.googleapis.com" V1 "us-east5" MODEL);
-    assert_string_equal(place("{\"location\": \"us-west1\"}", CONFIG("")),
+    assert_string_equal(request_url("{}", CONFIG("")),
+                        "https://us-east5-aiplatform.googleapis.com" V1 "us-east5" MODEL);
+    assert_string_equal(request_url("{\"location\": \"us-west1\"}", CONFIG("")),
                         "https://us-west1-aiplatform.googleapis.com" V1 "us-west1" MODEL);
-    assert_string_equal(place("{}", CONFIG(", \"api_key\": \"k\"")),
+    assert_string_equal(request_url("{}", CONFIG(", \"api_key\": \"k\"")),
                         "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent");
-    assert_string_equal(place("{\"project\": \"p2\"}", CONFIG(", \"base_url\": \"http://127.0.0.1:9/v1\"")),
+    assert_string_equal(request_url("{\"project\": \"p2\"}", CONFIG(", \"base_url\": \"http://127.0.0.1:9/v1\"")),
                         "http://127.0.0.1:9/v1/models/m:generateContent");
-    assert_string_equal(place("{}", CONFIG(", \"api_key\": \"k\", \"project\": \"p1\"")),
+    assert_string_equal(request_url("{}", CONFIG(", \"api_key\": \"k\", \"project\": \"p1\"")),
                         "https://us-east5-aiplatform.googleapis.com" V1 "us-east5" MODEL);
     unsetenv("VERTEX_PROJECT_ID");
     unsetenv("VERTEX_LOCATION");
@@ -168,33 +171,33 @@ static void test_one_token_for_all(void **state) {
     (void)state;
     write_credentials(USER);
     gemini_begin("{}");
-    struct fake_task *first = fake_run("gemini", ON_P1, HELLO), *second = fake_start(HELLO);
+    struct tn_test_task *first = tn_test_run("gemini", ON_P1, HELLO), *second = tn_test_start(HELLO);
     assert_int_equal(fake_http.count, 1);
     assert_string_equal(url_of(0), "https://oauth2.googleapis.com/token");
     assert_true(
-        fake_is(value_get(fake_http_request(0), "body"),
-                "\"grant_type=refresh_token&client_id=me&client_secret=s%26cret&refresh_token=1%2F%2Fre%20fresh\""));
-    assert_true(fake_is(header_of(0, "content-type"), "\"application/x-www-form-urlencoded\""));
+        tn_test_is(value_get(fake_http_request(0), "body"),
+                   "\"grant_type=refresh_token&client_id=me&client_secret=s%26cret&refresh_token=1%2F%2Fre%20fresh\""));
+    assert_true(tn_test_is(header_of(0, "content-type"), "\"application/x-www-form-urlencoded\""));
     fake_http_end(0, 200, TOKEN("ya29.a"));
     assert_int_equal(fake_http.count, 3);
     for (uint32_t i = 1; i < 3; i++) {
-        assert_true(fake_is(header_of(i, "authorization"), "\"Bearer ya29.a\""));
-        assert_true(fake_is(header_of(i, "x-goog-user-project"), "\"payer\""));
+        assert_true(tn_test_is(header_of(i, "authorization"), "\"Bearer ya29.a\""));
+        assert_true(tn_test_is(header_of(i, "x-goog-user-project"), "\"payer\""));
         assert_null(header_of(i, "x-goog-api-key"));
         fake_http_end(i, 200, ANSWER);
     }
-    assert_int_equal(first->end, FAKE_COMPLETED);
-    assert_int_equal(second->end, FAKE_COMPLETED);
+    assert_int_equal(first->state, TN_TEST_COMPLETED);
+    assert_int_equal(second->state, TN_TEST_COMPLETED);
     /* Kept until four minutes before its end. */
-    fake_advance((3600 - 241) * 1000);
-    (void)fake_start(HELLO);
+    tn_test_advance((3600 - 241) * 1000);
+    (void)tn_test_start(HELLO);
     assert_int_equal(fake_http.count, 4);
     fake_http_end(3, 200, ANSWER);
-    fake_advance(2000);
-    (void)fake_start(HELLO);
+    tn_test_advance(2000);
+    (void)tn_test_start(HELLO);
     assert_string_equal(url_of(4), "https://oauth2.googleapis.com/token");
     fake_http_end(4, 200, TOKEN("ya29.b"));
-    assert_true(fake_is(header_of(5, "authorization"), "\"Bearer ya29.b\""));
+    assert_true(tn_test_is(header_of(5, "authorization"), "\"Bearer ya29.b\""));
     fake_http_end(5, 200, ANSWER);
     gemini_end();
 }
@@ -204,13 +207,13 @@ static void test_token_outlives_its_model(void **state) {
     (void)state;
     write_credentials(USER);
     gemini_begin("{}");
-    (void)fake_run("gemini", ON_P1, HELLO);
+    (void)tn_test_run("gemini", ON_P1, HELLO);
     fake_http_end(0, 200, TOKEN("ya29.a"));
     fake_http_end(1, 200, ANSWER);
-    fake.components->destroy(fake.instance);
-    (void)fake_run("gemini", ON_P1, HELLO);
+    tn_test.components->destroy(tn_test.instance);
+    (void)tn_test_run("gemini", ON_P1, HELLO);
     assert_int_equal(fake_http.count, 3);
-    assert_true(fake_is(header_of(2, "authorization"), "\"Bearer ya29.a\""));
+    assert_true(tn_test_is(header_of(2, "authorization"), "\"Bearer ya29.a\""));
     fake_http_end(2, 200, ANSWER);
     gemini_end();
 }
@@ -219,19 +222,19 @@ static void test_refused_token(void **state) {
     (void)state;
     write_credentials(USER);
     gemini_begin("{}");
-    struct fake_task *task = fake_run("gemini", ON_P1, HELLO);
+    struct tn_test_task *task = tn_test_run("gemini", ON_P1, HELLO);
     fake_http_end(0, 200, TOKEN("old"));
     fake_http_end(1, 401, "{\"error\": {\"status\": \"UNAUTHENTICATED\"}}");
     assert_string_equal(url_of(2), "https://oauth2.googleapis.com/token");
     fake_http_end(2, 200, TOKEN("new"));
-    assert_true(fake_is(header_of(3, "authorization"), "\"Bearer new\""));
+    assert_true(tn_test_is(header_of(3, "authorization"), "\"Bearer new\""));
     assert_true(value_equal(value_get(fake_http_request(1), "json"), value_get(fake_http_request(3), "json")));
     fake_http_end(3, 401, "{\"error\": {\"status\": \"UNAUTHENTICATED\"}}");
-    expect_failed(task, "AUTH", "the roles they have in the project `p1`");
+    expect_failed(task, "AUTH", "their roles in the project `p1`");
     assert_int_equal(fake_http.count, 4);
     /* Two calls that are refused with one token get one new token. */
-    (void)fake_start(HELLO);
-    (void)fake_start(HELLO);
+    (void)tn_test_start(HELLO);
+    (void)tn_test_start(HELLO);
     assert_int_equal(fake_http.count, 6);
     fake_http_end(4, 401, "{}");
     fake_http_end(5, 401, "{}");
@@ -239,8 +242,8 @@ static void test_refused_token(void **state) {
     fake_http_end(6, 200, TOKEN("newest"));
     fake_http_end(7, 200, ANSWER);
     fake_http_end(8, 200, ANSWER);
-    assert_int_equal(fake.tasks[1].end, FAKE_COMPLETED);
-    assert_int_equal(fake.tasks[2].end, FAKE_COMPLETED);
+    assert_int_equal(tn_test.tasks[1].state, TN_TEST_COMPLETED);
+    assert_int_equal(tn_test.tasks[2].state, TN_TEST_COMPLETED);
     gemini_end();
 }
 
@@ -248,24 +251,24 @@ static void test_cancelled_while_waiting(void **state) {
     (void)state;
     write_credentials(USER);
     gemini_begin("{}");
-    struct fake_task *first = fake_run("gemini", ON_P1, HELLO), *second = fake_start(HELLO);
-    fake_cancel(first);
-    assert_true(fake_failed(first, "CANCELLED"));
+    struct tn_test_task *first = tn_test_run("gemini", ON_P1, HELLO), *second = tn_test_start(HELLO);
+    tn_test_cancel(first);
+    assert_true(tn_test_failed(first, "CANCELLED"));
     fake_http_end(0, 200, TOKEN("t"));
     assert_int_equal(fake_http.count, 2);
-    fake_cancel(second);
+    tn_test_cancel(second);
     assert_true(fake_http.exchanges[1].cancelled);
     gemini_end();
-    /* All of them: the token is got, and nobody is told. */
+    /* All waiting calls are cancelled: the token is fetched, and no call is notified. */
     gemini_begin("{}");
-    fake_cancel(fake_run("gemini", ON_P1, HELLO));
+    tn_test_cancel(tn_test_run("gemini", ON_P1, HELLO));
     fake_http_end(0, 200, TOKEN("t"));
     gemini_end();
-    /* Nor is it, where the model has gone meanwhile. */
+    /* The same if the model is destroyed before the token arrives. */
     gemini_begin("{}");
-    fake_cancel(fake_run("gemini", ON_P1, HELLO));
-    fake.components->destroy(fake.instance);
-    fake.instance = NULL;
+    tn_test_cancel(tn_test_run("gemini", ON_P1, HELLO));
+    tn_test.components->destroy(tn_test.instance);
+    tn_test.instance = NULL;
     assert_true(fake_http.exchanges[0].cancelled);
     gemini_end();
 }
@@ -286,20 +289,20 @@ static void test_no_token(void **state) {
     write_credentials(USER);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gemini_begin("{}");
-        struct fake_task *task = fake_run("gemini", ON_P1, HELLO), *other = fake_start(HELLO);
+        struct tn_test_task *task = tn_test_run("gemini", ON_P1, HELLO), *other = tn_test_start(HELLO);
         fake_http_end(0, cases[i].status, cases[i].body);
         expect_failed(task, cases[i].code, cases[i].words);
-        assert_true(fake_failed(other, cases[i].code));
-        /* It is not kept: the next one asks anew. */
-        task = fake_start(HELLO);
+        assert_true(tn_test_failed(other, cases[i].code));
+        /* The token is not kept: the next call requests a new one. */
+        task = tn_test_start(HELLO);
         fake_http_fail(1, "CONNECT", true);
         expect_failed(task, "CONNECT", "no access token");
-        assert_true(fake_is(value_get(task->error, "retryable"), "true"));
+        assert_true(tn_test_is(value_get(task->error, "retryable"), "true"));
         gemini_end();
     }
 }
 
-/* A life that is none is an hour; one that is too short for keeping serves those who waited. */
+/* An invalid lifetime counts as one hour. A token with a very short lifetime is used only by the calls that wait. */
 static void test_odd_lives(void **state) {
     static const struct {
         const char *body;
@@ -316,14 +319,14 @@ static void test_odd_lives(void **state) {
     write_credentials(USER);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gemini_begin("{}");
-        struct fake_task *task = fake_run("gemini", ON_P1, HELLO);
+        struct tn_test_task *task = tn_test_run("gemini", ON_P1, HELLO);
         fake_http_end(0, 200, cases[i].body);
-        assert_true(fake_is(header_of(1, "authorization"), "\"Bearer t\""));
+        assert_true(tn_test_is(header_of(1, "authorization"), "\"Bearer t\""));
         fake_http_end(1, 200, ANSWER);
-        assert_int_equal(task->end, FAKE_COMPLETED);
-        (void)fake_start(HELLO);
+        assert_int_equal(task->state, TN_TEST_COMPLETED);
+        (void)tn_test_start(HELLO);
         assert_int_equal(strstr(url_of(2), "token") == NULL, cases[i].kept);
-        fake_cancel(&fake.tasks[1]);
+        tn_test_cancel(&tn_test.tasks[1]);
         gemini_end();
     }
 }
@@ -333,9 +336,9 @@ static void test_unsendable(void **state) {
     write_credentials(USER);
     gemini_begin("{}");
     fake_http.status = TN_LIMIT;
-    struct fake_task *task = fake_run("gemini", ON_P1, HELLO);
-    assert_int_equal(task->end, FAKE_OPEN); /* never inside */
-    fake_advance(0);
+    struct tn_test_task *task = tn_test_run("gemini", ON_P1, HELLO);
+    assert_int_equal(task->state, TN_TEST_OPEN); /* never inside */
+    tn_test_advance(0);
     expect_failed(task, "AUTH", "could not be sent");
     gemini_end();
 }
@@ -345,20 +348,20 @@ static void test_unsendable(void **state) {
 static void test_machine(void **state) {
     (void)state;
     gemini_begin("{}");
-    struct fake_task *task = fake_run("gemini", ON_P1, HELLO);
+    struct tn_test_task *task = tn_test_run("gemini", ON_P1, HELLO);
     assert_string_equal(url_of(0), MACHINE);
-    assert_true(fake_is(header_of(0, "metadata-flavor"), "\"Google\""));
+    assert_true(tn_test_is(header_of(0, "metadata-flavor"), "\"Google\""));
     assert_null(value_get(fake_http_request(0), "body"));
     fake_http_end(0, 200, TOKEN("m"));
-    assert_true(fake_is(header_of(1, "authorization"), "\"Bearer m\""));
+    assert_true(tn_test_is(header_of(1, "authorization"), "\"Bearer m\""));
     assert_null(header_of(1, "x-goog-user-project"));
     fake_http_end(1, 200, ANSWER);
-    assert_int_equal(task->end, FAKE_COMPLETED);
+    assert_int_equal(task->state, TN_TEST_COMPLETED);
     gemini_end();
     gemini_begin("{}");
-    task = fake_run("gemini", ON_P1, HELLO);
+    task = tn_test_run("gemini", ON_P1, HELLO);
     fake_http_fail(0, "CONNECT", true);
-    expect_failed(task, "AUTH", "there are no credentials for Vertex");
+    expect_failed(task, "AUTH", "found no credentials for Vertex");
     gemini_end();
 }
 
@@ -373,7 +376,7 @@ static void test_gclouds_own_file(void **state) {
     snprintf(from, sizeof from, "%s/credentials.json", folder);
     assert_int_equal(rename(from, path), 0);
     gemini_begin("{\"token_url\": \"http://127.0.0.1:9/token\"}");
-    (void)fake_run("gemini", ON_P1, HELLO);
+    (void)tn_test_run("gemini", ON_P1, HELLO);
     assert_string_equal(url_of(0), "http://127.0.0.1:9/token");
     fake_http_end(0, 200, TOKEN("t"));
     fake_http_end(1, 200, ANSWER);
@@ -382,12 +385,12 @@ static void test_gclouds_own_file(void **state) {
     unsetenv("CLOUDSDK_CONFIG");
 }
 
-/* What is wrong with a file is told, and what is in it is not. */
+/* The error names the problem of a file, but not its contents. */
 static void test_bad_files(void **state) {
     static const char *const files[][2] = {
         {"secret-text", "expected credentials of Google Cloud"},
         {"[\"secret-text\"]", "expected credentials of Google Cloud"},
-        {"{\"type\": \"external_account\", \"x\": \"secret-text\"}", "credentials of type \"external_account\""},
+        {"{\"type\": \"external_account\", \"x\": \"secret-text\"}", "unknown credentials type \"external_account\""},
         {"{\"type\": \"authorized_user\", \"client_id\": \"secret-text\"}", "`client_secret` is missing"},
         {"{\"type\": \"service_account\", \"client_email\": \"a@b\"}", "`private_key` is missing"},
         {"{\"type\": \"service_account\", \"client_email\": \"a@b\", \"private_key\": \"secret-text\"}",
@@ -397,17 +400,17 @@ static void test_bad_files(void **state) {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         write_credentials(files[i][0]);
         gemini_begin("{}");
-        struct fake_task *task = fake_run("gemini", ON_P1, HELLO);
+        struct tn_test_task *task = tn_test_run("gemini", ON_P1, HELLO);
         assert_int_equal(fake_http.count, 0);
-        fake_advance(0);
+        tn_test_advance(0);
         expect_failed(task, "AUTH", files[i][1]);
         assert_null(strstr(value_chars(value_get(task->error, "message"), NULL), "secret-text"));
         gemini_end();
     }
     setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nonexistent/file", 1);
     gemini_begin("{}");
-    struct fake_task *task = fake_run("gemini", ON_P1, HELLO);
-    fake_advance(0);
+    struct tn_test_task *task = tn_test_run("gemini", ON_P1, HELLO);
+    tn_test_advance(0);
     expect_failed(task, "AUTH", "/nonexistent/file: No such file or directory");
     gemini_end();
 }
@@ -421,17 +424,17 @@ static void test_named_file(void **state) {
     snprintf(section, sizeof section, "{\"credentials\": \"%s/credentials.json\"}", folder);
     setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nonexistent/file", 1);
     gemini_begin(section);
-    struct fake_task *task = fake_run("gemini", ON_P1, HELLO);
+    struct tn_test_task *task = tn_test_run("gemini", ON_P1, HELLO);
     assert_int_equal(fake_http.count, 1);
-    fake_cancel(task);
+    tn_test_cancel(task);
     gemini_end();
     memset(large, ' ', 69999);
     large[69999] = 0;
     memcpy(large, USER, sizeof USER - 1);
     write_credentials(large);
     gemini_begin(section);
-    task = fake_run("gemini", ON_P1, HELLO);
-    fake_advance(0);
+    task = tn_test_run("gemini", ON_P1, HELLO);
+    tn_test_advance(0);
     expect_failed(task, "AUTH", "at most 64 KiB");
     gemini_end();
     free(large);
@@ -447,7 +450,7 @@ static void test_batches(void **state) {
     for (int i = 1; i < 101; i++) buffer_format(&input, ", \"%d\"", i);
     buffer_text(&input, "]}");
     gemini_begin("{}");
-    struct fake_task *task = fake_run("gemini", "{\"model\": \"gemini-embedding-001\"}", buffer_cstr(&input));
+    struct tn_test_task *task = tn_test_run("gemini", "{\"model\": \"gemini-embedding-001\"}", buffer_cstr(&input));
     tn_value requests = value_get(value_get(fake_http_request(0), "json"), "requests");
     assert_int_equal(value_count(requests), 100);
     buffer_clear(&input);
@@ -458,10 +461,10 @@ static void test_batches(void **state) {
     requests = value_get(value_get(fake_http_request(1), "json"), "requests");
     assert_int_equal(value_count(requests), 1);
     fake_http_end(1, 200, "{\"embeddings\": [{\"values\": [100]}]}");
-    assert_int_equal(task->end, FAKE_COMPLETED);
+    assert_int_equal(task->state, TN_TEST_COMPLETED);
     tn_value vectors = value_get(task->output, "embeddings");
     assert_int_equal(value_count(vectors), 101);
-    assert_true(fake_is(value_at(vectors, 100), "[100]"));
+    assert_true(tn_test_is(value_at(vectors, 100), "[100]"));
     buffer_finish(&input);
     gemini_end();
 }
@@ -470,32 +473,33 @@ static void test_embeddings_of_vertex(void **state) {
     (void)state;
     write_credentials(USER);
     gemini_begin("{}");
-    struct fake_task *task = fake_run("gemini", "{\"model\": \"text-embedding-005\", \"project\": \"p1\"}",
-                                      "{\"embed\": [\"a\", \"b\"], \"options\": {\"dimensions\": 2, \"extra\": "
-                                      "{\"taskType\": \"CLUSTERING\"}}}");
+    struct tn_test_task *task = tn_test_run("gemini", "{\"model\": \"text-embedding-005\", \"project\": \"p1\"}",
+                                            "{\"embed\": [\"a\", \"b\"], \"options\": {\"dimensions\": 2, \"extra\": "
+                                            "{\"taskType\": \"CLUSTERING\"}}}");
     fake_http_end(0, 200, TOKEN("t"));
     assert_non_null(strstr(url_of(1), "text-embedding-005:predict"));
-    assert_true(fake_is(value_get(fake_http_request(1), "json"),
-                        "{\"instances\":[{\"content\":\"a\",\"task_type\":\"CLUSTERING\"},{\"content\":\"b\",\"task_"
-                        "type\":\"CLUSTERING\"}],\"parameters\":{\"outputDimensionality\":2}}"));
+    assert_true(tn_test_is(value_get(fake_http_request(1), "json"),
+                           "{\"instances\":[{\"content\":\"a\",\"task_type\":\"CLUSTERING\"},{\"content\":\"b\",\"task_"
+                           "type\":\"CLUSTERING\"}],\"parameters\":{\"outputDimensionality\":2}}"));
     fake_http_end(1, 200,
                   "{\"predictions\":[{\"embeddings\":{\"values\":[1,2],\"statistics\":{\"token_count\":3}}},"
                   "{\"embeddings\":{\"values\":[3,4],\"statistics\":{\"token_count\":4}}}]}");
-    assert_true(fake_is(task->output, "{\"embeddings\":[[1,2],[3,4]],\"usage\":{\"input_tokens\":7,\"output_tokens\":0,"
-                                      "\"total_tokens\":7}}"));
-    fake.components->destroy(fake.instance);
+    assert_true(tn_test_is(task->output,
+                           "{\"embeddings\":[[1,2],[3,4]],\"usage\":{\"input_tokens\":7,\"output_tokens\":0,"
+                           "\"total_tokens\":7}}"));
+    tn_test.components->destroy(tn_test.instance);
     /* Newer models take one text at a time. */
-    task =
-        fake_run("gemini", "{\"model\": \"gemini-embedding-2\", \"project\": \"p1\"}", "{\"embed\": [\"a\", \"b\"]}");
+    task = tn_test_run("gemini", "{\"model\": \"gemini-embedding-2\", \"project\": \"p1\"}",
+                       "{\"embed\": [\"a\", \"b\"]}");
     assert_non_null(strstr(url_of(2), "gemini-embedding-2:embedContent"));
-    assert_true(fake_is(value_get(fake_http_request(2), "json"),
-                        "{\"content\":{\"parts\":[{\"text\":\"a\"}]},\"embedContentConfig\":{}}"));
+    assert_true(tn_test_is(value_get(fake_http_request(2), "json"),
+                           "{\"content\":{\"parts\":[{\"text\":\"a\"}]},\"embedContentConfig\":{}}"));
     fake_http_end(2, 200, "{\"embedding\":{\"values\":[1]},\"usageMetadata\":{\"promptTokenCount\":2}}");
-    assert_true(fake_is(value_get(fake_http_request(3), "json"),
-                        "{\"content\":{\"parts\":[{\"text\":\"b\"}]},\"embedContentConfig\":{}}"));
+    assert_true(tn_test_is(value_get(fake_http_request(3), "json"),
+                           "{\"content\":{\"parts\":[{\"text\":\"b\"}]},\"embedContentConfig\":{}}"));
     fake_http_end(3, 200, "{\"embedding\":{\"values\":[2]},\"usageMetadata\":{\"promptTokenCount\":3}}");
-    assert_true(fake_is(task->output, "{\"embeddings\":[[1],[2]],\"usage\":{\"input_tokens\":5,\"output_tokens\":0,"
-                                      "\"total_tokens\":5}}"));
+    assert_true(tn_test_is(task->output, "{\"embeddings\":[[1],[2]],\"usage\":{\"input_tokens\":5,\"output_tokens\":0,"
+                                         "\"total_tokens\":5}}"));
     gemini_end();
 }
 
@@ -513,22 +517,22 @@ static void test_embeddings_of_vertex(void **state) {
 /* True: nothing failed. */
 static bool run_denied(uint64_t nth) {
     gemini_begin("{}");
-    fake.deny = nth;
-    int32_t status = fake_create("gemini", "{\"model\": \"m\", \"project\": \"p1\"}");
+    tn_test.deny = nth;
+    int32_t status = tn_test_create("gemini", "{\"model\": \"m\", \"project\": \"p1\"}");
     if (status == TN_OK) {
-        struct fake_task *task = fake_start("{\"messages\": [\"x\"], \"tools\": [{\"name\": \"a.b\"}]}");
-        fake_advance(0);
-        if (fake_http.count == 1 && task->end == FAKE_OPEN) fake_http_end(0, 200, TOKEN("t"));
+        struct tn_test_task *task = tn_test_start("{\"messages\": [\"x\"], \"tools\": [{\"name\": \"a.b\"}]}");
+        tn_test_advance(0);
+        if (fake_http.count == 1 && task->state == TN_TEST_OPEN) fake_http_end(0, 200, TOKEN("t"));
         if (fake_http.count == 2) fake_http_stream(1, CHUNKED, sizeof CHUNKED - 1, 7);
         if (fake_http.count == 2 && fake_http.exchanges[1].open) fake_http_end(1, 200, NULL);
-        assert_int_not_equal(task->end, FAKE_OPEN);
-        assert_true(task->end == FAKE_COMPLETED || fake.deny == 0);
+        assert_int_not_equal(task->state, TN_TEST_OPEN);
+        assert_true(task->state == TN_TEST_COMPLETED || tn_test.deny == 0);
     } else {
         assert_int_equal(status, TN_NO_MEMORY);
-        fake.instance = NULL;
+        tn_test.instance = NULL;
     }
-    bool all = fake.deny > 0;
-    fake.deny = 0;
+    bool all = tn_test.deny > 0;
+    tn_test.deny = 0;
     gemini_end();
     return all;
 }

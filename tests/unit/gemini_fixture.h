@@ -2,7 +2,7 @@
  * gemini_fixture.h - the Gemini plugin as it is installed, entered by a host of the test's own.
  *
  *     gemini_begin("{}");                                  // its section of tenon.yaml
- *     fake_create("gemini", "{\"model\": \"m\"}");  …      // fake_host.h, fake_http.h
+ *     tn_test_create("gemini", "{\"model\": \"m\"}");  …      // fake_host.h, fake_http.h
  *     gemini_end();
  */
 #ifndef TENON_TESTS_GEMINI_FIXTURE_H
@@ -17,7 +17,7 @@ static const tn_lifecycle_1 *gemini_lifecycle;
 
 const tn_plugin *tn_plugin_entry_1(const tn_host *host) { return gemini_entry(host); }
 
-/* Once: loads it, and forgets the environment of whoever runs the tests. */
+/* Group setup: loads the plugin and clears the environment variables of the user who runs the tests. */
 static int gemini_load(void **state) {
     (void)state;
     void *object = dlopen(TENON_GEMINI_PLUGIN, RTLD_NOW | RTLD_LOCAL);
@@ -34,31 +34,31 @@ static int gemini_load(void **state) {
 /* Before each test, as one before may have failed in the middle. */
 static int gemini_forget(void **state) {
     (void)state;
-    memset(&fake, 0, sizeof fake);
+    memset(&tn_test, 0, sizeof tn_test);
     memset(&fake_http, 0, sizeof fake_http);
     return 0;
 }
 
 static void gemini_begin(const char *section) {
-    tn_value value = fake_json(section);
+    tn_value value = tn_test_json(section);
     assert_non_null(value);
     fake_http_begin();
-    const tn_plugin *plugin = fake_enter();
+    const tn_plugin *plugin = tn_test_enter();
     assert_non_null(plugin);
-    fake.started = true;
-    fake.room = UINT32_MAX;
-    fake.now = 1767225600000; /* the start of 2026 */
+    tn_test.started = true;
+    tn_test.room = UINT32_MAX;
+    tn_test.now = 1767225600000; /* the start of 2026 */
     gemini_lifecycle = plugin->get(plugin->self, TN_LIFECYCLE_1);
     assert_int_equal(gemini_lifecycle->init(plugin->self, value), TN_OK);
     value_unref(value);
 }
 
 static void gemini_end(void) {
-    if (fake.instance) fake.components->destroy(fake.instance);
-    fake.instance = NULL;
-    gemini_lifecycle->deinit(fake.self);
+    if (tn_test.instance) tn_test.components->destroy(tn_test.instance);
+    tn_test.instance = NULL;
+    gemini_lifecycle->deinit(tn_test.self);
     fake_http_finish(); /* with it the last request of a token has gone */
-    fake_finish();
+    tn_test_finish();
 }
 
 #endif

@@ -18,8 +18,8 @@
 static void expect_json(const struct corpus_case *test, const char *name, tn_value found) {
     const char *text = corpus_section(test, name);
     if (!text) return;
-    tn_value expected = fake_json(text);
-    if (!expected) fail_msg("%s:%zu: `%s`, section `%s` is no JSON", test->path, test->line, test->name, name);
+    tn_value expected = tn_test_json(text);
+    if (!expected) fail_msg("%s:%zu: `%s`, section `%s` is not valid JSON", test->path, test->line, test->name, name);
     bool same = found && value_equal(found, expected);
     char *shown = found && !same ? json_text(found, JSON_COMPACT) : NULL;
     if (!same)
@@ -61,7 +61,7 @@ static char *framed(const char *lines, size_t *length) {
     return text;
 }
 
-static void expect_error(const struct corpus_case *test, const struct fake_task *task) {
+static void expect_error(const struct corpus_case *test, const struct tn_test_task *task) {
     const char *lines = corpus_section(test, "error");
     if (!lines) return;
     char *shown = task->error ? json_text(task->error, JSON_COMPACT) : NULL;
@@ -96,7 +96,7 @@ static void answer(const struct corpus_case *test, size_t step) {
     } else if (whole) {
         fake_http_end(0, status ? atoi(status) : 200, whole);
     } else {
-        fake_cancel(&fake.tasks[0]);
+        tn_test_cancel(&tn_test.tasks[0]);
     }
 }
 
@@ -104,15 +104,15 @@ static void run_case(const struct corpus_case *test, size_t step) {
     const char *config = corpus_section(test, "config");
     const char *section = corpus_section(test, "section");
     gemini_begin(section ? section : "{}");
-    int32_t status = fake_create("gemini", config ? config : "{\"model\": \"gemini-2.5-flash\"}");
+    int32_t status = tn_test_create("gemini", config ? config : "{\"model\": \"gemini-2.5-flash\"}");
     if (corpus_section(test, "refused")) {
         assert_int_not_equal(status, TN_OK);
-        if (!strstr(fake.refusal, corpus_section(test, "refused"))) fail_msg("%s: %s", test->name, fake.refusal);
+        if (!strstr(tn_test.refusal, corpus_section(test, "refused"))) fail_msg("%s: %s", test->name, tn_test.refusal);
         gemini_end();
         return;
     }
-    if (status != TN_OK) fail_msg("%s:%zu: `%s`: %s", test->path, test->line, test->name, fake.refusal);
-    struct fake_task *task = fake_start(corpus_need(test, "input"));
+    if (status != TN_OK) fail_msg("%s:%zu: `%s`: %s", test->path, test->line, test->name, tn_test.refusal);
+    struct tn_test_task *task = tn_test_start(corpus_need(test, "input"));
     if (corpus_section(test, "request") || corpus_section(test, "url")) {
         if (fake_http.count == 0) {
             char *shown = task->error ? json_text(task->error, JSON_COMPACT) : NULL;
@@ -129,7 +129,7 @@ static void run_case(const struct corpus_case *test, size_t step) {
         mem_free(shown);
     }
     expect_json(test, "output", task->output);
-    expect_json(test, "deltas", fake.emitted);
+    expect_json(test, "deltas", tn_test.emitted);
     expect_error(test, task);
     gemini_end();
 }

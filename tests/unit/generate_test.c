@@ -1,4 +1,4 @@
-/* Values made from schemas: nearly all fit, mutants mostly do not, and a seed makes the same again. */
+/* Values generated from schemas: nearly all fit, most mutants do not, and a seed repeats the same values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "adl/schema/schema.h"
 #include "adl/value/json.h"
-#include "host/check/generate.h"
+#include "host/plugin/conformance/exercise_generate.h"
 #include <string.h>
 
 #define ROUNDS 200
@@ -59,7 +59,7 @@ static void test_fits(void **state) {
     }
 }
 
-/* What refers to itself, to nothing, or asks for the impossible still ends. */
+/* Generation ends for schemas that refer to themselves or to nothing, or that nothing can fit. */
 static void test_hostile(void **state) {
     (void)state;
     static const char *const hostile[] = {

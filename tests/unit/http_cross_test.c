@@ -1,12 +1,15 @@
 /*
- * http_cross_test.c - requests of a plugin (tests/plugins/asks.c) that runs here, and in a process of its own.
+ * http_cross_test.c - HTTP requests of a plugin (tests/plugins/asks.c) in the host's process and isolated in another
+ * process.
  *
- * The provider is the test's, and answers by the path: /lines gives so many as `n` says, and stops while it is paused;
- * /whole gives the request back; /never nothing. What the plugin is told must be the same both ways.
+ * The test provides HTTP. The response depends on the path: /lines?n=N sends N lines and stops while it is paused,
+ * /whole sends the request as the body, /big sends 50 MiB, and /never sends nothing. The plugin must receive the same
+ * events in both processes.
  */
-#include "host/call/worker.h"
-#include "host/http/http.h"
-#include "host/plugin/registry.h"
+#include "host/base/container_of.h"
+#include "host/net/http.h"
+#include "host/plugin/call/worker.h"
+#include "host/plugin/registry/registry.h"
 #include "tests/unit/engine_fixture.h"
 #include <stdlib.h>
 #include <tenon/http.h>
@@ -20,34 +23,34 @@ struct answer {
     tn_http_handler handler;
     void *user;
     struct loop_work work;
-    int64_t lines, given;
-    int64_t given_at_pause; /* at the first; -1: there was none */
+    int64_t lines, lines_sent;
+    int64_t lines_at_first_pause; /* lines sent before the first pause; -1 if it was not paused */
     tn_value request;
-    bool head, paused, over, cancelled;
+    bool head, paused, done, cancelled;
 };
 
 static struct answer *answers;
 static struct host *host;
 
-static void tell(struct answer *answer, int32_t event, const char *json) {
+static void answer_report(struct answer *answer, int32_t event, const char *json) {
     tn_value value = NULL;
     assert_int_equal(json_read(json, strlen(json), NULL, &value, NULL), TN_OK);
-    answer->over = event == TN_HTTP_END;
+    answer->done = event == TN_HTTP_END;
     answer->handler(answer->user, event, value);
     value_unref(value);
 }
 
-static void step(struct loop_work *work) {
-    struct answer *answer = (struct answer *)(void *)((char *)work - offsetof(struct answer, work));
+static void answer_step(struct loop_work *work) {
+    struct answer *answer = CONTAINER_OF(work, struct answer, work);
     const char *url = value_chars(value_get(answer->request, "url"), NULL);
     char line[64];
     if (strstr(url, "/never") || answer->cancelled || answer->paused) return;
     if (!answer->head) {
         answer->head = true;
-        tell(answer, TN_HTTP_HEAD, "{\"status\":200,\"headers\":{\"a\":\"b\"},\"attempt\":1}");
-    } else if (answer->given < answer->lines) {
-        snprintf(line, sizeof line, "\"line %lld\"", (long long)++answer->given);
-        tell(answer, TN_HTTP_DATA, line);
+        answer_report(answer, TN_HTTP_HEAD, "{\"status\":200,\"headers\":{\"a\":\"b\"},\"attempt\":1}");
+    } else if (answer->lines_sent < answer->lines) {
+        snprintf(line, sizeof line, "\"line %lld\"", (long long)++answer->lines_sent);
+        answer_report(answer, TN_HTTP_DATA, line);
     } else {
         tn_value end = NULL;
         const char *json = "{\"status\":200,\"headers\":{\"a\":\"b\"},\"attempts\":1}";
@@ -61,11 +64,11 @@ static void step(struct loop_work *work) {
             end = value_set_take(end, "body", value_bytes(text, strlen(text)));
             mem_free(text);
         }
-        answer->over = true;
+        answer->done = true;
         answer->handler(answer->user, TN_HTTP_END, end);
         value_unref(end);
     }
-    if (!answer->over && !answer->cancelled && !answer->paused) loop_defer(host->loop, &answer->work);
+    if (!answer->done && !answer->cancelled && !answer->paused) loop_defer(host_loop(host), &answer->work);
 }
 
 static int32_t provider_send(const void *self, tn_value request, tn_http_handler handler, void *user,
@@ -77,17 +80,17 @@ static int32_t provider_send(const void *self, tn_value request, tn_http_handler
                               .number = answers ? answers->number + 1 : 1,
                               .handler = handler,
                               .user = user,
-                              .work.run = step,
+                              .work.run = answer_step,
                               .lines = n ? atoi(n + 3) : 0,
-                              .given_at_pause = -1,
+                              .lines_at_first_pause = -1,
                               .request = value_ref(request)};
     answers = answer;
     *exchange = answer->number;
-    loop_defer(host->loop, &answer->work);
+    loop_defer(host_loop(host), &answer->work);
     return TN_OK;
 }
 
-static struct answer *find(uint64_t number) {
+static struct answer *answer_lookup(uint64_t number) {
     struct answer *answer = answers;
     while (answer && answer->number != number) answer = answer->next;
     assert_non_null(answer);
@@ -95,60 +98,61 @@ static struct answer *find(uint64_t number) {
 }
 
 static int32_t provider_pause(const void *self, uint64_t exchange) {
-    struct answer *answer = find(exchange);
+    struct answer *answer = answer_lookup(exchange);
     (void)self;
     answer->paused = true;
-    if (answer->given_at_pause < 0) answer->given_at_pause = answer->given;
+    if (answer->lines_at_first_pause < 0) answer->lines_at_first_pause = answer->lines_sent;
     return TN_OK;
 }
 
 static int32_t provider_resume(const void *self, uint64_t exchange) {
     (void)self;
-    find(exchange)->paused = false;
-    loop_defer(host->loop, &find(exchange)->work);
+    answer_lookup(exchange)->paused = false;
+    loop_defer(host_loop(host), &answer_lookup(exchange)->work);
     return TN_OK;
 }
 
 static int32_t provider_cancel(const void *self, uint64_t exchange) {
     (void)self;
-    find(exchange)->cancelled = true;
-    loop_undefer(host->loop, &find(exchange)->work);
+    answer_lookup(exchange)->cancelled = true;
+    loop_undefer(host_loop(host), &answer_lookup(exchange)->work);
     return TN_OK;
 }
 
 static const tn_http_draft provided = {sizeof provided, 0,   provider_send, provider_pause, provider_resume,
                                        provider_cancel, NULL};
 
-static const void *offer(void *self, const char *id) {
+static const void *provider_interface(void *self, const char *id) {
     (void)self;
     return strcmp(id, TN_HTTP_DRAFT) == 0 ? &provided : NULL;
 }
 
-static const tn_plugin provider = {sizeof provider, 0, NULL, offer};
+static const tn_plugin provider = {sizeof provider, 0, NULL, provider_interface};
 
-/* ---- The stage ---- */
+/* ---- The host ---- */
 
 static char config_file[64];
 
-static void begin(bool apart) {
+static void open_host(bool isolated) {
     static const char *const paths[] = {TENON_TEST_PLUGINS "/asks", NULL}, *const isolate[] = {"test.asks", NULL};
     struct error error = ERROR_INIT;
-    host = host_new(
-        &(struct host_options){
-            .plugin_paths = paths, .config_file = config_file, .allow_drafts = true, .isolate = apart ? isolate : NULL},
-        &error);
+    host = host_new(&(struct host_options){.plugin_paths = paths,
+                                           .config_file = config_file,
+                                           .allow_drafts = true,
+                                           .isolate = isolated ? isolate : NULL},
+                    &error);
     if (!host) fail_msg("%s", error.message);
     const char *json = "{\"plugin\":{\"id\":\"test.fake\",\"version\":\"1.0.0\",\"title\":\"HTTP\",\"provides\":"
                        "[\"" TN_HTTP_DRAFT "\"]}}";
     tn_value manifest = NULL;
     assert_int_equal(json_read(json, strlen(json), NULL, &manifest, NULL), TN_OK);
-    if (registry_add_native(host->registry, manifest, &provider, "test", &error) != TN_OK)
+    if (registry_add_native(host_registry(host), manifest, &provider, "test", &error) != TN_OK)
         fail_msg("%s", error.message);
     value_unref(manifest);
     error_finish(&error);
 }
 
-static void end(void) {
+static void close_host(void) {
     host_free(host);
     for (struct answer *answer = answers, *next; answer; answer = next) {
         next = answer->next;
@@ -158,12 +162,12 @@ static void end(void) {
     answers = NULL;
 }
 
-static bool none_open(void *user) {
+static bool no_exchange_is_open(void *user) {
     (void)user;
-    return http_open_count(host->http) == 0;
+    return http_open_count(host_http(host)) == 0;
 }
 
-/* What a run of that node with that config gives, or its error; mem_free it. */
+/* Runs a node of the plugin. Returns its output, or its error; free the result with mem_free. */
 static char *run(const char *node, const char *config, const char *more) {
     char text[2048];
     struct watched watched;
@@ -180,14 +184,14 @@ static char *run(const char *node, const char *config, const char *more) {
     char *result = run_status(watched.run) == RUN_DONE ? state_text(watched.run) : error_text(watched.run);
     watched_finish(&watched);
     graph_unref(graph);
-    /* A task that was given up ends in its own time. */
-    if (!loop_run(host->loop, none_open, NULL)) fail_msg("%s: an exchange stays open", config);
+    /* A cancelled task may end later than the run. */
+    if (!loop_run(host_loop(host), no_exchange_is_open, NULL)) fail_msg("%s: an exchange is still open", config);
     return result;
 }
 
 #define LINES(n) "{request: {url: \"http://acme.example/lines?n=" #n "\", receive: lines}"
 
-static void same_both_ways(void **state) {
+static void same_events_isolated_and_not(void **state) {
     (void)state;
     static const struct {
         const char *node, *config, *expected;
@@ -210,69 +214,69 @@ static void same_both_ways(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *results[2];
-        int64_t given[2] = {-1, -1};
-        for (int apart = 0; apart < 2; apart++) {
-            begin(apart);
-            results[apart] = run(cases[i].node, cases[i].config, "");
-            if (!strstr(results[apart], cases[i].expected))
-                fail_msg("%s, %s: %s\nexpected: %s", cases[i].config, apart ? "apart" : "here", results[apart],
-                         cases[i].expected);
-            if (answers) given[apart] = answers->given_at_pause;
-            end();
+        int64_t lines_sent[2] = {-1, -1};
+        for (int isolated = 0; isolated < 2; isolated++) {
+            open_host(isolated);
+            results[isolated] = run(cases[i].node, cases[i].config, "");
+            if (!strstr(results[isolated], cases[i].expected))
+                fail_msg("%s, %s: %s\nexpected: %s", cases[i].config, isolated ? "isolated" : "in process",
+                         results[isolated], cases[i].expected);
+            if (answers) lines_sent[isolated] = answers->lines_at_first_pause;
+            close_host();
         }
         if (strcmp(results[0], results[1]) != 0)
-            fail_msg("%s: here:\n%s\napart:\n%s", cases[i].config, results[0], results[1]);
+            fail_msg("%s: in process:\n%s\nisolated:\n%s", cases[i].config, results[0], results[1]);
         if (strstr(cases[i].config, "slow")) {
-            assert_int_equal(given[0], 1);
-            assert_int_equal(given[1], 64); /* as much as may be on the way */
+            assert_int_equal(lines_sent[0], 1);
+            assert_int_equal(lines_sent[1], 64); /* the buffer between the processes holds 64 lines */
         }
         mem_free(results[0]);
         mem_free(results[1]);
     }
 }
 
-/* ---- Ends ---- */
+/* ---- Cancellation and failures ---- */
 
-static void a_task_is_cancelled(void **state) {
+static void timeout_cancels_the_exchange(void **state) {
     (void)state;
     static const char *const nodes[] = {"stream", "wait"};
     for (int i = 0; i < 4; i++) {
-        begin(i / 2);
+        open_host(i / 2);
         char *result = run(nodes[i % 2], "{request: {url: \"http://acme.example/never\"}}", ", timeout: 200ms");
         if (strncmp(result, "TIMEOUT", 7) != 0) fail_msg("%s", result);
         assert_true(answers->cancelled);
         mem_free(result);
-        end();
+        close_host();
     }
 }
 
-static void a_process_dies(void **state) {
+static void crash_cancels_the_exchange(void **state) {
     (void)state;
-    begin(true);
+    open_host(true);
     char *result = run("stream", LINES(1000) ", die: 3}", "");
     if (strncmp(result, "PLUGIN_CRASHED", 14) != 0) fail_msg("%s", result);
     assert_true(answers->cancelled);
-    assert_true(answers->given < 1000);
+    assert_true(answers->lines_sent < 1000);
     mem_free(result);
-    end();
+    close_host();
 }
 
-/* What does not fit through, here fits. */
-static void too_long(void **state) {
+/* A body that exceeds the limit of a message between the processes fails with LIMIT. */
+static void too_long_body_fails_if_isolated(void **state) {
     (void)state;
-    begin(true);
+    open_host(true);
     char *result = run("stream", "{request: {url: \"http://acme.example/big\"}}", "");
     if (!strstr(result, "FAILED {\\\"code\\\":\\\"LIMIT\\\"")) fail_msg("%.300s", result);
     mem_free(result);
-    end();
+    close_host();
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_both_ways),
-        cmocka_unit_test(a_task_is_cancelled),
-        cmocka_unit_test(a_process_dies),
-        cmocka_unit_test(too_long),
+        cmocka_unit_test(same_events_isolated_and_not),
+        cmocka_unit_test(timeout_cancels_the_exchange),
+        cmocka_unit_test(crash_cancels_the_exchange),
+        cmocka_unit_test(too_long_body_fails_if_isolated),
     };
     strcpy(config_file, "/tmp/tenon-cross-XXXXXX");
     int descriptor = mkstemp(config_file);

@@ -1,38 +1,39 @@
 /*
- * http_record_test.c - exchanges kept as files, and answers given from them: the same, byte for byte and piece by
- * piece.
+ * http_record_test.c - recordings of HTTP exchanges: what the host writes to files, and their replay. A replay
+ * delivers the same bytes in the same pieces.
  */
+#include "host/net/http_abi.h"
 #include "tests/unit/http_fixture.h"
 #include <dirent.h>
 
 static char recordings[96];
 
-static void fresh(void) {
+static void reset_recordings(void) {
     char command[160];
     snprintf(recordings, sizeof recordings, "%s/recordings", folder);
     snprintf(command, sizeof command, "rm -rf %s", recordings);
     assert_int_equal(system(command), 0);
 }
 
-static tn_value recorded(const char *name) {
+static tn_value read_recording(const char *name) {
     char path[256];
     struct buffer text;
     buffer_init(&text, SIZE_MAX);
     snprintf(path, sizeof path, "%s/%s", recordings, name);
     FILE *file = fopen(path, "r");
-    if (!file) fail_msg("there is no %s", path);
+    if (!file) fail_msg("%s does not exist", path);
     for (int c; (c = fgetc(file)) != EOF;) buffer_char(&text, (char)c);
     fclose(file);
-    tn_value value = parse(buffer_cstr(&text));
+    tn_value value = parse_json(buffer_cstr(&text));
     buffer_finish(&text);
     return value;
 }
 
 static void expect_recorded(const char *name, const char *json) {
-    tn_value found = recorded(name), expected = parse(json);
+    tn_value found = read_recording(name), expected = parse_json(json);
     if (!value_identical(found, expected)) {
         char *text = json_text(found, JSON_COMPACT);
-        fail_msg("%s is\n%s\nexpected\n%s", name, text, json);
+        fail_msg("%s\nfound:\n%s\nexpected:\n%s", name, text, json);
     }
     value_unref(found);
     value_unref(expected);
@@ -48,16 +49,17 @@ static void write_recording(const char *name, const char *text) {
     assert_int_equal(fclose(file), 0);
 }
 
-static char *all_told(void) {
-    char *text = mem_text(buffer_cstr(&told));
-    buffer_clear(&told);
+/* The events that the client has received so far; clears `received`. Free the result. */
+static char *take_received(void) {
+    char *text = mem_text(buffer_cstr(&received));
+    buffer_clear(&received);
     return text;
 }
 
-/* ---- The same again ---- */
+/* ---- A replay delivers what was recorded ---- */
 
 static const char *const scripts[][8] = {
-    /* request, then events: the letter says which */
+    /* the request, then events: a letter (HEAD, DATA, END, FAILED) and its value */
     {"{\"url\":\"http://acme.example/whole\",\"json\":{\"b\":1,\"a\":[true]}}", "H" OK_HEAD,
      "E{\"status\":200,\"headers\":{\"x\":\"y\"},\"body\":{\"$bytes\":\"aGk=\"},\"attempts\":2,\"ms\":0}"},
     {"{\"url\":\"http://acme.example/binary\",\"body\":{\"$bytes\":\"/wA=\"},\"method\":\"PUT\"}",
@@ -75,62 +77,63 @@ static const char *const scripts[][8] = {
 };
 #define SCRIPTS (sizeof scripts / sizeof *scripts)
 
-static void play_script(size_t index) {
-    ask(scripts[index][0]);
-    settle();
+static void run_script(size_t index) {
+    send_request(scripts[index][0]);
+    run_loop();
     for (size_t i = 1; scripts[index][i]; i++) {
         const char *line = scripts[index][i];
         int32_t event = *line == 'H'   ? TN_HTTP_HEAD
                         : *line == 'D' ? TN_HTTP_DATA
                         : *line == 'E' ? TN_HTTP_END
                                        : TN_HTTP_FAILED;
-        say((uint32_t)index, event, line + 1);
+        provider_report((uint32_t)index, event, line + 1);
     }
 }
 
-static void same_again(void **state) {
+static void replay_delivers_the_recorded_events(void **state) {
     (void)state;
-    fresh();
+    reset_recordings();
     char *live[SCRIPTS];
-    begin(&(struct stage){.record = recordings});
+    fixture_open(&(struct fixture_options){.record = recordings});
     for (size_t i = 0; i < SCRIPTS; i++) {
-        play_script(i);
-        live[i] = all_told();
+        run_script(i);
+        live[i] = take_received();
         assert_true(strlen(live[i]) > 0);
     }
-    end();
-    /* No provider: none is needed. In another order, and all at once. */
-    begin(&(struct stage){.replay = recordings, .no_provider = true});
+    fixture_close();
+    /* A replay needs no provider. The order of the requests may differ. */
+    fixture_open(&(struct fixture_options){.replay = recordings, .no_provider = true});
     for (size_t i = SCRIPTS; i-- > 0;) {
-        ask(scripts[i][0]);
-        expect_told("");
-        settle();
-        expect_told(live[i]);
+        send_request(scripts[i][0]);
+        expect_received("");
+        run_loop();
+        expect_received(live[i]);
         mem_free(live[i]);
     }
-    assert_int_equal(http_open_count(host->http), 0);
-    end();
+    assert_int_equal(http_open_count(host_http(host)), 0);
+    fixture_close();
 }
 
-static void form(void **state) {
+static void recording_has_no_secrets(void **state) {
     (void)state;
-    fresh();
+    reset_recordings();
     setenv("KEY", "hush-hush/42", 1);
-    begin(&(struct stage){.record = recordings, .effects = "[\"network.http\",\"secret\"]"});
-    ask("{\"url\":\"https://acme.example/v1/"
+    fixture_open(&(struct fixture_options){.record = recordings, .effects = "[\"network.http\",\"secret\"]"});
+    send_request(
+        "{\"url\":\"https://acme.example/v1/"
         "chat?key=plain&a=b\",\"receive\":\"bytes\",\"headers\":{\"Authorization\":[\"Bearer "
         "\",{\"secret\":\"KEY\"}],\"X-Api-Key\":\"plain\",\"Accept\":\"x\",\"gone\":{\"secret\":\"NONE\",\"optional\":"
         "true}},"
         "\"query\":{\"access_token\":[\"t\",{\"secret\":\"KEY\"}],\"n\":[1,2],\"s\":[\"a \",{\"secret\":\"KEY\"}]},"
         "\"json\":{\"echo\":\"hush-hush/42\"}}");
-    settle();
-    say(0, TN_HTTP_HEAD,
-        "{\"status\":200,\"headers\":{\"set-cookie\":\"s=1\",\"echo\":\"hush-hush/42\"},\"attempt\":2}");
-    /* A secret over three pieces. */
-    say(0, TN_HTTP_DATA, "{\"$bytes\":\"YSBodXNoLQ==\"}"); /* "a hush-" */
-    say(0, TN_HTTP_DATA, "{\"$bytes\":\"aHVzaA==\"}");     /* "hush" */
-    say(0, TN_HTTP_DATA, "{\"$bytes\":\"LzQyIGI=\"}");     /* "/42 b" */
-    say(0, TN_HTTP_END, "{\"status\":200,\"headers\":{},\"attempts\":2,\"ms\":3}");
+    run_loop();
+    provider_report(0, TN_HTTP_HEAD,
+                    "{\"status\":200,\"headers\":{\"set-cookie\":\"s=1\",\"echo\":\"hush-hush/42\"},\"attempt\":2}");
+    /* A secret that is divided between three pieces. */
+    provider_report(0, TN_HTTP_DATA, "{\"$bytes\":\"YSBodXNoLQ==\"}"); /* "a hush-" */
+    provider_report(0, TN_HTTP_DATA, "{\"$bytes\":\"aHVzaA==\"}");     /* "hush" */
+    provider_report(0, TN_HTTP_DATA, "{\"$bytes\":\"LzQyIGI=\"}");     /* "/42 b" */
+    provider_report(0, TN_HTTP_END, "{\"status\":200,\"headers\":{},\"attempts\":2,\"ms\":3}");
     expect_recorded(
         "000001-POST-acme.example-v1-chat.json",
         "{\"format\":\"tenon-http/1\",\"plugin\":\"test.asks\",\"request\":{\"method\":\"POST\",\"url\":\"https://"
@@ -141,94 +144,103 @@ static void form(void **state) {
         "\",\"echo\":"
         "\"{secret:KEY}\"},\"attempt\":2,\"data\":[\"a {secret:KEY}\",\"\",\" "
         "b\"],\"end\":{\"attempts\":2,\"ms\":0}}}");
-    /* One that is cancelled, and one that the host's end cancels. */
-    assert_int_equal(interface_http.cancel(me, ask("{\"url\":\"http://acme.example/cancelled\"}")), TN_OK);
-    uint64_t exchange = ask("{\"url\":\"http://acme.example/cancelled\",\"receive\":\"lines\"}");
-    settle();
-    say(1, TN_HTTP_HEAD, OK_HEAD);
-    say(1, TN_HTTP_DATA, "\"one\"");
-    assert_int_equal(interface_http.cancel(me, exchange), TN_OK);
+    /* An exchange that the client cancels, and one that is open when the host is freed. */
+    assert_int_equal(interface_http.cancel(client, send_request("{\"url\":\"http://acme.example/cancelled\"}")), TN_OK);
+    uint64_t exchange = send_request("{\"url\":\"http://acme.example/cancelled\",\"receive\":\"lines\"}");
+    run_loop();
+    provider_report(1, TN_HTTP_HEAD, OK_HEAD);
+    provider_report(1, TN_HTTP_DATA, "\"one\"");
+    assert_int_equal(interface_http.cancel(client, exchange), TN_OK);
     expect_recorded(
         "000002-GET-acme.example-cancelled.json",
         "{\"format\":\"tenon-http/1\",\"plugin\":\"test.asks\",\"request\":{\"method\":\"GET\",\"url\":\"http://"
         "acme.example/cancelled\",\"receive\":\"lines\"},\"response\":{\"status\":200,\"headers\":{\"x\":\"y\"},"
         "\"attempt\":1,\"data\":[\"one\"],\"cancelled\":true}}");
-    ask("{\"url\":\"http://acme.example/\"}");
-    settle();
-    end();
+    send_request("{\"url\":\"http://acme.example/\"}");
+    run_loop();
+    fixture_close();
     unsetenv("KEY");
     expect_recorded(
         "000003-GET-acme.example.json",
         "{\"format\":\"tenon-http/1\",\"plugin\":\"test.asks\",\"request\":{\"method\":\"GET\",\"url\":\"http://"
         "acme.example/\",\"receive\":\"whole\"},\"response\":{\"cancelled\":true}}");
-    /* Numbers go on; what is no recording is nobody's. */
+    /* Numbering continues after the last recording. Other files in the folder are ignored. */
     write_recording("notes.txt", "mine");
-    begin(&(struct stage){.record = recordings});
-    ask("{\"url\":\"http://acme.example/more\"}");
-    settle();
-    end();
-    value_unref(recorded("000004-GET-acme.example-more.json"));
-    /* Secrets need not be there; nothing comes of one that was cancelled, but what came before. */
-    begin(&(struct stage){.replay = recordings, .effects = "[\"network.http\",\"secret\"]", .no_provider = true});
-    ask("{\"url\":\"https://acme.example/v1/"
-        "chat?key=another&a=b\",\"receive\":\"bytes\",\"query\":{\"access_token\":{\"secret\":"
-        "\"KEY\"},\"n\":[1,2],\"s\":[\"a \",{\"secret\":\"KEY\"}]},\"json\":{\"echo\":\"{secret:KEY}\"}}");
-    settle();
-    expect_told(
+    fixture_open(&(struct fixture_options){.record = recordings});
+    send_request("{\"url\":\"http://acme.example/more\"}");
+    run_loop();
+    fixture_close();
+    value_unref(read_recording("000004-GET-acme.example-more.json"));
+    /*
+     * A replay does not need the secrets. The replay of a cancelled exchange delivers only the events before the
+     * cancellation.
+     */
+    fixture_open(&(struct fixture_options){
+        .replay = recordings, .effects = "[\"network.http\",\"secret\"]", .no_provider = true});
+    send_request("{\"url\":\"https://acme.example/v1/"
+                 "chat?key=another&a=b\",\"receive\":\"bytes\",\"query\":{\"access_token\":{\"secret\":"
+                 "\"KEY\"},\"n\":[1,2],\"s\":[\"a \",{\"secret\":\"KEY\"}]},\"json\":{\"echo\":\"{secret:KEY}\"}}");
+    run_loop();
+    expect_received(
         "HEAD {\"status\":200,\"headers\":{\"set-cookie\":\"{redacted}\",\"echo\":\"{secret:KEY}\"},\"attempt\":2}\n"
         "DATA {\"$bytes\":\"YSB7c2VjcmV0OktFWX0=\"}\nDATA {\"$bytes\":\"\"}\nDATA {\"$bytes\":\"IGI=\"}\n"
         "END "
         "{\"status\":200,\"headers\":{\"set-cookie\":\"{redacted}\",\"echo\":\"{secret:KEY}\"},\"attempts\":2,\"ms\":0}"
         "\n");
-    exchange = ask("{\"url\":\"http://acme.example/cancelled\",\"receive\":\"lines\"}");
-    settle();
-    expect_told("HEAD " OK_HEAD "\nDATA \"one\"\n");
-    assert_int_equal(interface_http.cancel(me, exchange), TN_OK);
-    end();
+    exchange = send_request("{\"url\":\"http://acme.example/cancelled\",\"receive\":\"lines\"}");
+    run_loop();
+    expect_received("HEAD " OK_HEAD "\nDATA \"one\"\n");
+    assert_int_equal(interface_http.cancel(client, exchange), TN_OK);
+    fixture_close();
 }
 
 /* ---- Matching ---- */
 
-static void order(void **state) {
+static void replay_keeps_the_order_of_equal_requests(void **state) {
     (void)state;
-    fresh();
-    begin(&(struct stage){.record = recordings});
+    reset_recordings();
+    fixture_open(&(struct fixture_options){.record = recordings});
     for (uint32_t i = 0; i < 3; i++) {
         char end_of[64];
-        ask("{\"url\":\"http://acme.example/same\"}");
-        settle();
+        send_request("{\"url\":\"http://acme.example/same\"}");
+        run_loop();
         snprintf(end_of, sizeof end_of, "{\"code\":\"TLS\",\"message\":\"%u\"}", i);
-        say(i, TN_HTTP_FAILED, end_of);
+        provider_report(i, TN_HTTP_FAILED, end_of);
     }
-    end();
-    begin(&(struct stage){.replay = recordings});
+    fixture_close();
+    fixture_open(&(struct fixture_options){.replay = recordings});
     for (uint32_t i = 0; i < 3; i++)
-        ask("{\"url\":\"http://acme.example/same\",\"headers\":{\"any\":\"\"},\"max_bytes\":5}");
-    settle();
-    expect_told("FAILED {\"code\":\"TLS\",\"message\":\"0\"}\nFAILED {\"code\":\"TLS\",\"message\":\"1\"}\nFAILED "
-                "{\"code\":\"TLS\","
-                "\"message\":\"2\"}\n");
-    expect_refused("{\"url\":\"http://acme.example/same\"}", "NOT_RECORDED", "was recorded 3 times in");
-    end();
+        send_request("{\"url\":\"http://acme.example/same\",\"headers\":{\"any\":\"\"},\"max_bytes\":5}");
+    run_loop();
+    expect_received("FAILED {\"code\":\"TLS\",\"message\":\"0\"}\nFAILED {\"code\":\"TLS\",\"message\":\"1\"}\nFAILED "
+                    "{\"code\":\"TLS\","
+                    "\"message\":\"2\"}\n");
+    expect_rejected("{\"url\":\"http://acme.example/same\"}", "NOT_RECORDED", "was recorded 3 times in");
+    fixture_close();
 }
 
-/* Nothing of it is written down but its numbers, and it is found again, whatever it was sent to and with. */
-static void private_is_kept_private(void **state) {
+/*
+ * A `private` request is recorded without its URL, headers, body and texts; only numbers and booleans of a JSON
+ * response remain. A replay finds it by its name, whatever the URL and headers are.
+ */
+static void private_requests_are_redacted(void **state) {
     (void)state;
-    fresh();
-    begin(&(struct stage){.record = recordings});
-    ask("{\"url\":\"http://acme.example/token?who=me\",\"private\":\"acme-token\",\"headers\":{\"a\":\"hush\"},"
+    reset_recordings();
+    fixture_open(&(struct fixture_options){.record = recordings});
+    send_request(
+        "{\"url\":\"http://acme.example/token?who=me\",\"private\":\"acme-token\",\"headers\":{\"a\":\"hush\"},"
         "\"body\":\"refresh=hush\"}");
-    settle();
-    say(0, TN_HTTP_HEAD, OK_HEAD);
-    say(0, TN_HTTP_END,
-        "{\"status\":200,\"headers\":{},\"body\":{\"$bytes\":"
-        "\"eyJ0b2tlbiI6Imh1c2giLCJzIjozNjAwLCJsIjpbImh1c2giLHRydWVdfQ==\"},\"attempts\":1,\"ms\":2}");
-    ask("{\"url\":\"http://acme.example/token\",\"private\":\"acme-token\"}");
-    settle();
-    say(1, TN_HTTP_HEAD, OK_HEAD);
-    say(1, TN_HTTP_END, "{\"status\":200,\"headers\":{},\"body\":{\"$bytes\":\"aHVzaA==\"},\"attempts\":1,\"ms\":2}");
-    end();
+    run_loop();
+    provider_report(0, TN_HTTP_HEAD, OK_HEAD);
+    provider_report(0, TN_HTTP_END,
+                    "{\"status\":200,\"headers\":{},\"body\":{\"$bytes\":"
+                    "\"eyJ0b2tlbiI6Imh1c2giLCJzIjozNjAwLCJsIjpbImh1c2giLHRydWVdfQ==\"},\"attempts\":1,\"ms\":2}");
+    send_request("{\"url\":\"http://acme.example/token\",\"private\":\"acme-token\"}");
+    run_loop();
+    provider_report(1, TN_HTTP_HEAD, OK_HEAD);
+    provider_report(1, TN_HTTP_END,
+                    "{\"status\":200,\"headers\":{},\"body\":{\"$bytes\":\"aHVzaA==\"},\"attempts\":1,\"ms\":2}");
+    fixture_close();
     expect_recorded("000001-PRIVATE-acme-token.json",
                     "{\"format\":\"tenon-http/1\",\"plugin\":\"test.asks\",\"request\":{\"method\":\"PRIVATE\",\"url\":"
                     "\"private://acme-token\",\"receive\":\"whole\"},\"response\":{\"status\":200,\"headers\":{\"x\":"
@@ -238,78 +250,79 @@ static void private_is_kept_private(void **state) {
                     "{\"format\":\"tenon-http/1\",\"plugin\":\"test.asks\",\"request\":{\"method\":\"PRIVATE\",\"url\":"
                     "\"private://acme-token\",\"receive\":\"whole\"},\"response\":{\"status\":200,\"headers\":{\"x\":"
                     "\"y\"},\"attempt\":1,\"end\":{\"body\":\"{redacted}\",\"attempts\":1,\"ms\":0}}}");
-    buffer_clear(&told);
-    begin(&(struct stage){.replay = recordings});
-    ask("{\"url\":\"http://acme.example/elsewhere\",\"private\":\"acme-token\"}");
-    settle();
-    char *given = all_told();
-    assert_non_null(strstr(given, "END"));
-    mem_free(given);
-    expect_refused("{\"url\":\"http://acme.example/token\"}", "NOT_RECORDED", "");
-    expect_refused("{\"url\":\"http://acme.example/\",\"private\":\"not a name\"}", "INVALID_INPUT", "expected a name");
-    expect_refused("{\"url\":\"http://acme.example/\",\"private\":1}", "INVALID_INPUT", "expected a name");
-    expect_refused("{\"url\":\"http://acme.example/\",\"private\":\"a\",\"receive\":\"lines\"}", "INVALID_INPUT",
-                   "what is `private` is received");
-    end();
+    buffer_clear(&received);
+    fixture_open(&(struct fixture_options){.replay = recordings});
+    send_request("{\"url\":\"http://acme.example/elsewhere\",\"private\":\"acme-token\"}");
+    run_loop();
+    char *events = take_received();
+    assert_non_null(strstr(events, "END"));
+    mem_free(events);
+    expect_rejected("{\"url\":\"http://acme.example/token\"}", "NOT_RECORDED", "");
+    expect_rejected("{\"url\":\"http://acme.example/\",\"private\":\"not a name\"}", "INVALID_INPUT",
+                    "expected a name");
+    expect_rejected("{\"url\":\"http://acme.example/\",\"private\":1}", "INVALID_INPUT", "expected a name");
+    expect_rejected("{\"url\":\"http://acme.example/\",\"private\":\"a\",\"receive\":\"lines\"}", "INVALID_INPUT",
+                    "a `private` request requires");
+    fixture_close();
 }
 
-static void nearest(void **state) {
+static void unrecorded_request_names_the_nearest(void **state) {
     (void)state;
-    fresh();
-    begin(&(struct stage){.record = recordings});
-    ask("{\"url\":\"http://acme.example/"
-        "chat\",\"json\":{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"n\":1}}");
-    ask("{\"url\":\"http://acme.example/list?page=1\"}");
-    settle();
-    end();
-    begin(&(struct stage){.replay = recordings});
-    expect_refused("{\"url\":\"http://acme.example/"
-                   "chat\",\"json\":{\"n\":1,\"messages\":[{\"role\":\"user\",\"content\":\"ho\"}]}}",
-                   "NOT_RECORDED",
-                   "the nearest one, 000001-POST-acme.example-chat.json, differs in `json/messages/0/content`: found "
-                   "\\\"ho\\\", recorded \\\"hi\\\"");
-    expect_refused("{\"url\":\"http://acme.example/list?page=2\"}", "NOT_RECORDED",
-                   "differs in `url`: found \\\"http://acme.example/list?page=2\\\", recorded "
-                   "\\\"http://acme.example/list?page=1\\\"");
-    expect_refused("{\"url\":\"http://acme.example/list?page=1\",\"receive\":\"lines\"}", "NOT_RECORDED",
-                   "differs in `receive`");
-    expect_refused("{\"url\":\"http://acme.example/chat\",\"json\":{\"messages\":[]}}", "NOT_RECORDED",
-                   "differs in `json/messages/0`: found nothing");
-    /* What is not allowed is not allowed in a replay either. */
-    expect_refused("{\"url\":\"http://other.example/list?page=1\"}", "PERMISSION_DENIED", "other.example");
-    expect_refused("{\"url\":\"http://acme.example/\",\"x\":1}", "INVALID_INPUT", "`x`");
-    end();
+    reset_recordings();
+    fixture_open(&(struct fixture_options){.record = recordings});
+    send_request("{\"url\":\"http://acme.example/"
+                 "chat\",\"json\":{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"n\":1}}");
+    send_request("{\"url\":\"http://acme.example/list?page=1\"}");
+    run_loop();
+    fixture_close();
+    fixture_open(&(struct fixture_options){.replay = recordings});
+    expect_rejected("{\"url\":\"http://acme.example/"
+                    "chat\",\"json\":{\"n\":1,\"messages\":[{\"role\":\"user\",\"content\":\"ho\"}]}}",
+                    "NOT_RECORDED",
+                    "the nearest one, 000001-POST-acme.example-chat.json, differs in `json/messages/0/content`: found "
+                    "\\\"ho\\\", recorded \\\"hi\\\"");
+    expect_rejected("{\"url\":\"http://acme.example/list?page=2\"}", "NOT_RECORDED",
+                    "differs in `url`: found \\\"http://acme.example/list?page=2\\\", recorded "
+                    "\\\"http://acme.example/list?page=1\\\"");
+    expect_rejected("{\"url\":\"http://acme.example/list?page=1\",\"receive\":\"lines\"}", "NOT_RECORDED",
+                    "differs in `receive`");
+    expect_rejected("{\"url\":\"http://acme.example/chat\",\"json\":{\"messages\":[]}}", "NOT_RECORDED",
+                    "differs in `json/messages/0`: found nothing");
+    /* A replay checks permissions and validity, too. */
+    expect_rejected("{\"url\":\"http://other.example/list?page=1\"}", "PERMISSION_DENIED", "other.example");
+    expect_rejected("{\"url\":\"http://acme.example/\",\"x\":1}", "INVALID_INPUT", "`x`");
+    fixture_close();
 }
 
-/* ---- What is paused waits, in a replay as well ---- */
+/* ---- A replay can be paused and cancelled ---- */
 
-static void pauses(void **state) {
+static void replay_pauses_and_cancels(void **state) {
     (void)state;
-    fresh();
+    reset_recordings();
     write_recording(
         "1.json",
         "{\"format\":\"tenon-http/1\",\"request\":{\"method\":\"GET\",\"url\":\"http://acme.example/\",\"receive\":"
         "\"lines\"},\"response\":{\"status\":200,\"headers\":{},\"data\":[\"a\",\"b\"],\"end\":{}}}");
-    begin(&(struct stage){.replay = recordings});
-    uint64_t exchange = ask("{\"url\":\"http://acme.example\",\"receive\":\"lines\"}");
-    assert_int_equal(interface_http.pause(me, exchange), TN_OK);
-    settle();
-    expect_told("");
-    assert_int_equal(interface_http.resume(me, exchange), TN_OK);
-    settle();
-    expect_told("HEAD {\"status\":200,\"headers\":{},\"attempt\":1}\nDATA \"a\"\nDATA \"b\"\nEND "
-                "{\"status\":200,\"headers\":{},\"attempts\":1,\"ms\":0}\n");
-    end();
-    begin(&(struct stage){.replay = recordings});
-    cancels = ask("{\"url\":\"http://acme.example\",\"receive\":\"lines\"}");
-    settle();
-    expect_told("HEAD {\"status\":200,\"headers\":{},\"attempt\":1}\n");
-    end();
+    fixture_open(&(struct fixture_options){.replay = recordings});
+    uint64_t exchange = send_request("{\"url\":\"http://acme.example\",\"receive\":\"lines\"}");
+    assert_int_equal(interface_http.pause(client, exchange), TN_OK);
+    run_loop();
+    expect_received("");
+    assert_int_equal(interface_http.resume(client, exchange), TN_OK);
+    run_loop();
+    expect_received("HEAD {\"status\":200,\"headers\":{},\"attempt\":1}\nDATA \"a\"\nDATA \"b\"\nEND "
+                    "{\"status\":200,\"headers\":{},\"attempts\":1,\"ms\":0}\n");
+    fixture_close();
+    fixture_open(&(struct fixture_options){.replay = recordings});
+    cancel_on_event = send_request("{\"url\":\"http://acme.example\",\"receive\":\"lines\"}");
+    run_loop();
+    expect_received("HEAD {\"status\":200,\"headers\":{},\"attempt\":1}\n");
+    fixture_close();
 }
 
-/* ---- Folders that are none ---- */
+/* ---- Invalid folders ---- */
 
-static void expect_no_host(const char *record, const char *replay, const char *words) {
+static void expect_host_new_fails(const char *record, const char *replay, const char *words) {
     struct error error = ERROR_INIT;
     host = host_new(&(struct host_options){.no_config = true, .record_dir = record, .replay_dir = replay}, &error);
     assert_null(host);
@@ -317,13 +330,13 @@ static void expect_no_host(const char *record, const char *replay, const char *w
     error_finish(&error);
 }
 
-static void folders(void **state) {
+static void rejects_invalid_folders_and_recordings(void **state) {
     (void)state;
     static const struct {
         const char *text, *words;
     } bad[] = {
         {"{", "line 1"},
-        {"{}", "no recording of the form `tenon-http/1`"},
+        {"{}", "not a recording of the format `tenon-http/1`"},
         {"{\"format\":\"tenon-http/1\",\"request\":{\"url\":\"x\"}}", "has no `method`, `url` and `receive`"},
         {"{\"format\":\"tenon-http/"
          "1\",\"request\":{\"url\":\"x\",\"method\":\"GET\",\"receive\":\"whole\"},\"response\":{}}",
@@ -334,124 +347,125 @@ static void folders(void **state) {
         {"{\"format\":\"tenon-http/"
          "1\",\"request\":{\"url\":\"x\",\"method\":\"GET\",\"receive\":\"lines\"},\"response\":{\"status\":200,"
          "\"headers\":{},\"data\":[1],\"end\":{}}}",
-         "is not of the kind that `receive` says"},
+         "does not match `receive`"},
         {"{\"format\":\"tenon-http/"
          "1\",\"request\":{\"url\":\"x\",\"method\":\"GET\",\"receive\":\"whole\"},\"response\":{\"failed\":1}}",
          "has no `code` and `message`"},
     };
     char file[160];
-    fresh();
-    expect_no_host(NULL, recordings, "cannot be read");
+    reset_recordings();
+    expect_host_new_fails(NULL, recordings, "cannot read the folder");
     assert_int_equal(mkdir(recordings, 0777), 0);
-    expect_no_host(NULL, recordings, "has no recordings");
-    expect_no_host(recordings, recordings, "do not go together");
+    expect_host_new_fails(NULL, recordings, "has no recordings");
+    expect_host_new_fails(recordings, recordings, "at the same time");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_recording("1.json", bad[i].text);
-        expect_no_host(NULL, recordings, bad[i].words);
-        expect_no_host(NULL, recordings, "/1.json");
+        expect_host_new_fails(NULL, recordings, bad[i].words);
+        expect_host_new_fails(NULL, recordings, "/1.json");
     }
     snprintf(file, sizeof file, "%s/1.json", recordings);
-    expect_no_host(file, NULL, "is no folder");
+    expect_host_new_fails(file, NULL, "is not a writable folder");
     setenv("TENON_HTTP_REPLAY", recordings, 1);
-    expect_no_host(NULL, NULL, "/1.json");
+    expect_host_new_fails(NULL, NULL, "/1.json");
     setenv("TENON_HTTP_RECORD", recordings, 1);
-    expect_no_host(NULL, NULL, "do not go together");
+    expect_host_new_fails(NULL, NULL, "at the same time");
     unsetenv("TENON_HTTP_RECORD");
-    begin(&(struct stage){.record = recordings}); /* what is said wins */
-    end();
+    fixture_open(&(struct fixture_options){.record = recordings}); /* the option has priority over the environment */
+    fixture_close();
     unsetenv("TENON_HTTP_REPLAY");
 }
 
-/* A token that a plugin has got by itself, and whatever a server says of it. */
+/* A token that the plugin got without the host, and responses of a server that repeat it. */
 #define TOKEN "t0ken-of-the-plugin/42"
 
 static void expect_not_recorded(const char *name, const char *text) {
-    tn_value found = recorded(name);
+    tn_value found = read_recording(name);
     char *json = json_text(found, JSON_COMPACT);
-    if (strstr(json, text)) fail_msg("%s has `%s` in it:\n%s", name, text, json);
+    if (strstr(json, text)) fail_msg("%s contains `%s`:\n%s", name, text, json);
     mem_free(json);
     value_unref(found);
 }
 
-static void credentials_of_plugins(void **state) {
+static void redacts_credentials_of_plugins(void **state) {
     (void)state;
-    fresh();
-    begin(&(struct stage){.record = recordings});
+    reset_recordings();
+    fixture_open(&(struct fixture_options){.record = recordings});
     const char *request = "{\"url\":\"http://acme.example/\",\"receive\":\"bytes\",\"headers\":{\"Authorization\":"
                           "\"Bearer " TOKEN "\",\"DPoP\":\"proof.of.the-plugin\",\"cookie\":\"short=1; "
                           "id=session-of-the-plugin\",\"x-other\":\"not-a-credential\"},\"json\":\"" TOKEN "\"}";
-    ask(request);
-    settle();
-    say(0, TN_HTTP_HEAD,
+    send_request(request);
+    run_loop();
+    provider_report(
+        0, TN_HTTP_HEAD,
         "{\"status\":401,\"headers\":{\"www-authenticate\":\"Bearer scope=\\\"" TOKEN "\\\"\",\"location\":"
         "\"http://x/t0ken-of-the-plugin%2F42\",\"echo\":\"proof.of.the-plugin session-of-the-plugin short=1 "
         "not-a-credential\"}}");
-    expect_told("HEAD {\"status\":401,\"headers\":{\"www-authenticate\":\"Bearer "
-                "scope=\\\"{redacted}\\\"\",\"location\":\"http://x/{redacted}\",\"echo\":\"{redacted} {redacted} "
-                "short=1 not-a-credential\"}}\n");
-    say(0, TN_HTTP_FAILED, "{\"code\":\"TLS\",\"message\":\"of " TOKEN "\"}");
-    expect_told("FAILED {\"code\":\"TLS\",\"message\":\"of {redacted}\"}\n");
+    expect_received("HEAD {\"status\":401,\"headers\":{\"www-authenticate\":\"Bearer "
+                    "scope=\\\"{redacted}\\\"\",\"location\":\"http://x/{redacted}\",\"echo\":\"{redacted} {redacted} "
+                    "short=1 not-a-credential\"}}\n");
+    provider_report(0, TN_HTTP_FAILED, "{\"code\":\"TLS\",\"message\":\"of " TOKEN "\"}");
+    expect_received("FAILED {\"code\":\"TLS\",\"message\":\"of {redacted}\"}\n");
     expect_not_recorded("000001-POST-acme.example.json", "of-the-plugin");
-    /* The body of a success is the plugin's, and the recording's not; another exchange's neither. */
-    ask("{\"url\":\"http://acme.example/\",\"receive\":\"bytes\"}");
-    settle();
-    say(1, TN_HTTP_HEAD, OK_HEAD);
-    say(1, TN_HTTP_DATA, "{\"$bytes\":\"dDBrZW4tb2YtdA==\"}"); /* "t0ken-of-t" */
-    say(1, TN_HTTP_DATA, "{\"$bytes\":\"aGUtcGx1Z2luLzQy\"}"); /* "he-plugin/42" */
-    say(1, TN_HTTP_END, "{\"status\":200,\"headers\":{}}");
+    /* The client gets the body of a success unchanged; the recording has it redacted, in every exchange. */
+    send_request("{\"url\":\"http://acme.example/\",\"receive\":\"bytes\"}");
+    run_loop();
+    provider_report(1, TN_HTTP_HEAD, OK_HEAD);
+    provider_report(1, TN_HTTP_DATA, "{\"$bytes\":\"dDBrZW4tb2YtdA==\"}"); /* "t0ken-of-t" */
+    provider_report(1, TN_HTTP_DATA, "{\"$bytes\":\"aGUtcGx1Z2luLzQy\"}"); /* "he-plugin/42" */
+    provider_report(1, TN_HTTP_END, "{\"status\":200,\"headers\":{}}");
     expect_recorded("000002-GET-acme.example.json",
                     "{\"format\":\"tenon-http/1\",\"plugin\":\"test.asks\",\"request\":{\"method\":\"GET\",\"url\":"
                     "\"http://acme.example/\",\"receive\":\"bytes\"},\"response\":{\"status\":200,\"headers\":{\"x\":"
                     "\"y\"},\"attempt\":1,\"data\":[\"{redacted}\",\"\"],\"end\":{\"attempts\":1,\"ms\":0}}}");
-    interface_core.log(me, LOG_ERROR, "sent " TOKEN " on");
+    interface_core.log(client, LOG_ERROR, "sent " TOKEN " on");
     expect_in(&logged, "sent {redacted} on");
-    buffer_clear(&told);
-    /* Those that were sent long ago have made room; one that is sent again and again has not. */
+    buffer_clear(&received);
+    /* The host remembers a limited number of credentials: the oldest ones are dropped, those in use are kept. */
     for (int i = 0; i < 100; i++) {
         char other[200];
         snprintf(other, sizeof other,
                  "{\"url\":\"http://acme.example/\",\"headers\":{\"authorization\":\"%s\",\"x-api-key\":"
                  "\"number-%03d-of-many\"}}",
                  TOKEN, i);
-        ask(other);
-        settle();
+        send_request(other);
+        run_loop();
     }
-    interface_core.log(me, LOG_ERROR, TOKEN " number-000-of-many number-099-of-many");
+    interface_core.log(client, LOG_ERROR, TOKEN " number-000-of-many number-099-of-many");
     expect_in(&logged, "{redacted} number-000-of-many {redacted}");
-    end();
-    /* A replay finds it by what was written. */
-    begin(&(struct stage){.replay = recordings, .no_provider = true});
-    ask(request);
-    settle();
-    expect_in(&told, "HEAD {\"status\":401");
-    end();
+    fixture_close();
+    /* A replay with the token finds the redacted recording. */
+    fixture_open(&(struct fixture_options){.replay = recordings, .no_provider = true});
+    send_request(request);
+    run_loop();
+    expect_in(&received, "HEAD {\"status\":401");
+    fixture_close();
 }
 
-/* A disk that is full costs the recording, and nothing else. */
-static void full_disk(void **state) {
+/* If a recording cannot be written, the run continues and the log has a message. */
+static void run_continues_if_recording_fails(void **state) {
     (void)state;
-    fresh();
-    begin(&(struct stage){.record = recordings});
-    ask("{\"url\":\"http://acme.example/\"}");
-    settle();
+    reset_recordings();
+    fixture_open(&(struct fixture_options){.record = recordings});
+    send_request("{\"url\":\"http://acme.example/\"}");
+    run_loop();
     assert_int_equal(rmdir(recordings), 0);
-    say(0, TN_HTTP_FAILED, "{\"code\":\"TLS\",\"message\":\"no\"}");
-    expect_told("FAILED {\"code\":\"TLS\",\"message\":\"no\"}\n");
-    expect_in(&logged, "000001-GET-acme.example.json: not recorded: No such file or directory; the run goes on");
-    end();
+    provider_report(0, TN_HTTP_FAILED, "{\"code\":\"TLS\",\"message\":\"no\"}");
+    expect_received("FAILED {\"code\":\"TLS\",\"message\":\"no\"}\n");
+    expect_in(&logged, "000001-GET-acme.example.json: not recorded: No such file or directory; the run continues");
+    fixture_close();
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_again),
-        cmocka_unit_test(form),
-        cmocka_unit_test(order),
-        cmocka_unit_test(nearest),
-        cmocka_unit_test(private_is_kept_private),
-        cmocka_unit_test(pauses),
-        cmocka_unit_test(folders),
-        cmocka_unit_test(credentials_of_plugins),
-        cmocka_unit_test(full_disk),
+        cmocka_unit_test(replay_delivers_the_recorded_events),
+        cmocka_unit_test(recording_has_no_secrets),
+        cmocka_unit_test(replay_keeps_the_order_of_equal_requests),
+        cmocka_unit_test(unrecorded_request_names_the_nearest),
+        cmocka_unit_test(private_requests_are_redacted),
+        cmocka_unit_test(replay_pauses_and_cancels),
+        cmocka_unit_test(rejects_invalid_folders_and_recordings),
+        cmocka_unit_test(redacts_credentials_of_plugins),
+        cmocka_unit_test(run_continues_if_recording_fails),
     };
     RUN_TESTS(tests);
 }

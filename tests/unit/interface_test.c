@@ -1,10 +1,14 @@
-/* Every function of every interface that plugins are given, with what is right, what is wrong, and NULL. */
+/* Every function of every interface for plugins, with valid arguments, invalid arguments, and NULL. */
 #include "call_fixture.h"
 
 #include <pthread.h>
 
-#include "host/call/instance_internal.h"
-#include "host/log.h"
+#include "host/assembly/abi_table.h"
+#include "host/base/log.h"
+#include "host/data/kernel/kernel_abi.h"
+#include "host/engine/graph/graph_abi.h"
+#include "host/net/http_abi.h"
+#include "host/plugin/call/instance_internal.h"
 
 static tn_task last_task;
 static tn_binder *last_binder;
@@ -243,18 +247,18 @@ static void log_sink(void *user, int32_t level, const char *who, const char *lin
 static void test_logging(void **state) {
     (void)state;
     log_lines = 0;
-    log_set_sink(log_sink, NULL);
+    log_set_sink(NULL, log_sink, NULL);
     core_1->log(fixture_plugin_host, TN_LOG_WARN, "one\nline\x1b[0m");
     assert_string_equal(logged, "2 test.fake one line [0m");
     core_1->log(fixture_plugin_host, TN_LOG_INFO, "not shown");
     assert_int_equal(log_lines, 1);
-    log_set_level(TN_LOG_DEBUG);
+    log_set_level(NULL, TN_LOG_DEBUG);
     core_1->log(fixture_plugin_host, TN_LOG_INFO, "shown");
     core_1->log(fixture_plugin_host, TN_LOG_ERROR, NULL);
     core_1->log(NULL, TN_LOG_ERROR, "who?");
     core_1->log(fixture_plugin_host, 77, "unknown level");
     assert_int_equal(log_lines, 5);
-    assert_int_equal(task_1->complete(1, NULL), TN_STALE); /* said once, at debug */
+    assert_int_equal(task_1->complete(1, NULL), TN_STALE); /* logged at debug level */
     assert_int_equal(log_lines, 6);
     assert_non_null(strstr(logged, "0 call "));
     char *longer = mem_zalloc(10000);
@@ -262,8 +266,8 @@ static void test_logging(void **state) {
     core_1->log(fixture_plugin_host, TN_LOG_WARN, longer);
     assert_true(strlen(logged) < LOG_LINE_MAX + 20);
     mem_free(longer);
-    log_set_level(TN_LOG_WARN);
-    log_set_sink(NULL, NULL);
+    log_set_level(NULL, TN_LOG_WARN);
+    log_set_sink(NULL, NULL, NULL);
 }
 
 static void test_memory_is_accounted(void **state) {
@@ -282,7 +286,7 @@ static void test_memory_is_accounted(void **state) {
     memory = core_1->resize(fixture_plugin_host, NULL, 3);
     core_1->release(fixture_plugin_host, memory);
     core_1->release(fixture_plugin_host, NULL);
-    memory = core_1->alloc(fixture_plugin_host, 0); /* as malloc: NULL or something to release */
+    memory = core_1->alloc(fixture_plugin_host, 0); /* like malloc: NULL, or memory to free */
     core_1->release(fixture_plugin_host, memory);
     assert_null(core_1->alloc(fixture_plugin_host, UINT64_MAX));
     assert_int_equal(*held, before);
@@ -300,7 +304,7 @@ static void test_clocks(void **state) {
 static char order[32];
 static void note(void *letter) { strcat(order, letter); }
 
-static void *post_elsewhere(void *argument) {
+static void *post_from_thread(void *argument) {
     *(uint64_t *)argument = core_1->post(fixture_plugin_host, 0, note, (void *)(uintptr_t) "T");
     return NULL;
 }
@@ -315,7 +319,7 @@ static void test_posting(void **state) {
     assert_int_equal(core_1->post(fixture_plugin_host, 0, NULL, NULL), 0);
     assert_int_equal(core_1->post(NULL, 0, note, a), 0);
     assert_string_equal(order, "");
-    fixture_turn();
+    fixture_run_turns();
     assert_string_equal(order, "bc");
     assert_int_equal(core_1->unpost(fixture_plugin_host, ids[1]), TN_NOT_FOUND);
     assert_int_equal(core_1->unpost(fixture_plugin_host, ids[3]), TN_OK);
@@ -323,30 +327,30 @@ static void test_posting(void **state) {
     assert_int_equal(core_1->unpost(fixture_plugin_host, 0), TN_NOT_FOUND);
     assert_int_equal(core_1->unpost(fixture_plugin_host, UINT64_MAX), TN_NOT_FOUND);
     uint64_t soon = core_1->post(fixture_plugin_host, 0, note, d);
-    assert_int_equal(core_1->unpost(fixture_plugin_host, soon), TN_OK); /* before it could run */
+    assert_int_equal(core_1->unpost(fixture_plugin_host, soon), TN_OK); /* before it runs */
     fixture_advance(20);
     assert_string_equal(order, "bca");
     pthread_t thread;
     uint64_t id = 0;
-    pthread_create(&thread, NULL, post_elsewhere, &id);
+    pthread_create(&thread, NULL, post_from_thread, &id);
     pthread_join(thread, NULL);
     assert_int_not_equal(id, 0);
-    fixture_turn();
+    fixture_run_turns();
     assert_string_equal(order, "bcaT");
     assert_false(loop_run(fixture_host.loop, NULL, NULL));
 }
 
-static void test_posts_end_with_their_plugin(void **state) {
+static void test_posts_are_dropped_with_their_plugin(void **state) {
     (void)state;
     static char a[] = "a", b[] = "b", c[] = "c";
     order[0] = '\0';
     uint64_t refs = plugin_refs(plugin_of(fixture_plugin_host)), later = 0, other = 0;
     later = core_1->post(fixture_plugin_host, 20, note, a);
-    fixture_turn(); /* it waits as a timer, the next two are on their way */
+    fixture_run_turns(); /* it waits as a timer; the next two have not arrived yet */
     assert_int_not_equal(core_1->post(fixture_plugin_host, 0, note, b), 0);
     assert_int_not_equal(core_1->post(fixture_plugin_host, 10, note, c), 0);
     pthread_t thread;
-    pthread_create(&thread, NULL, post_elsewhere, &other);
+    pthread_create(&thread, NULL, post_from_thread, &other);
     pthread_join(thread, NULL);
     assert_int_equal(plugin_refs(plugin_of(fixture_plugin_host)), refs + 4);
     interface_core_ended(plugin_of(fixture_plugin_host));
@@ -358,14 +362,14 @@ static void test_posts_end_with_their_plugin(void **state) {
     assert_false(loop_run(fixture_host.loop, NULL, NULL));
 }
 
-/* ---- tenon.task/1: what call_test.c does not ---- */
+/* ---- tenon.task/1: what call_test.c does not cover ---- */
 
-static void test_binding_fails_with_reasons(void **state) {
+static void test_binding_reports_errors(void **state) {
     (void)state;
     static const struct {
         const char *name;
         const char *message;
-    } rows[] = {{"scroe", "did you mean `score`?"}, {"zzzzzz", "no channel"}};
+    } rows[] = {{"scroe", "did you mean `score`?"}, {"zzzzzz", "no such channel"}};
     struct error error = ERROR_INIT;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct bindings bindings = {0};
@@ -399,13 +403,14 @@ static void test_binding(void **state) {
     assert_int_equal(a, b);
     assert_int_equal(task_1->bind_call(last_binder, "tool", "open", value_object(), &b), TN_OK);
     assert_int_not_equal(a, b);
-    assert_int_equal(task_1->bind_call(last_binder, "graph", "open", NULL, &b), TN_INVALID); /* bind_document's */
+    assert_int_equal(task_1->bind_call(last_binder, "graph", "open", NULL, &b),
+                     TN_INVALID); /* only bind_document binds graphs */
     assert_int_equal(interface_graph.bind_document(last_binder, "open", &b), TN_OK);
     assert_int_equal(interface_graph_2.bind_document(last_binder, "open", &a), TN_OK);
     assert_int_equal(a, b);
     tn_value made = value_object(), other = value_set_take(value_object(), "version", value_text("1.0"));
     assert_int_equal(interface_graph_2.bind_value(last_binder, made, "open", &a), TN_OK);
-    assert_int_not_equal(a, b); /* a document that was made is none of that path */
+    assert_int_not_equal(a, b); /* a built document differs from a document at that path */
     assert_int_equal(interface_graph_2.bind_value(last_binder, other, "open", &b), TN_OK);
     assert_int_not_equal(a, b);
     assert_int_equal(task_1->refuse(last_binder, "NO_TOPIC", "no topic"), TN_INVALID);
@@ -443,7 +448,7 @@ static void test_binding(void **state) {
     error_finish(&error);
 }
 
-static void test_the_bound_on_bindings(void **state) {
+static void test_bindings_are_limited(void **state) {
     (void)state;
     struct error error = ERROR_INIT;
     struct bindings bindings = {0};
@@ -488,7 +493,7 @@ static void test_tasks_with_nulls(void **state) {
 
 static uint32_t sum, broken, whole, run_id, greeting, missing, positive;
 
-/* An instance whose bindings were made by hand. */
+/* An instance whose bindings the test creates. */
 static struct callable *eval_instance(void) {
     struct callable *node = fixture_instance("open");
     struct instance *instance = (struct instance *)node;
@@ -503,7 +508,7 @@ static struct callable *eval_instance(void) {
     assert_int_equal(eval->bind_expression(&binder, "run.run_id", &run_id), TN_OK);
     assert_true(instance->bindings.uses_run);
     assert_int_equal(eval->bind_template(&binder, "{score} for {name}", &greeting), TN_OK);
-    assert_int_equal(eval->bind_template(&binder, "{nobody}", &missing), TN_OK);
+    assert_int_equal(eval->bind_template(&binder, "{missing}", &missing), TN_OK);
     tn_value schema = json("{\"type\": \"integer\", \"minimum\": 1}");
     assert_int_equal(eval->bind_schema(&binder, schema, &positive), TN_OK);
     value_unref(schema);
@@ -540,7 +545,7 @@ static void test_evaluating(void **state) {
     call_start(call, input);
     assert_int_equal(eval->evaluate(last_task, sum, value_int(100), &out), TN_OK);
     assert_int_equal(value_to_int(out), 122);
-    assert_int_equal(eval->evaluate(last_task, sum, NULL, &out), TN_FAILED); /* there is no item */
+    assert_int_equal(eval->evaluate(last_task, sum, NULL, &out), TN_FAILED); /* `item` is unset */
     assert_true(value_text_is(value_get(out, "code"), "EXPRESSION_ERROR"));
     value_unref(out);
     assert_int_equal(eval->evaluate(last_task, broken, NULL, &out), TN_FAILED);
@@ -572,7 +577,7 @@ static void test_rendering_and_validating(void **state) {
     assert_int_equal(eval->render(last_task, greeting, variables, &out), TN_OK);
     assert_true(value_text_is(out, "20 for ada"));
     value_unref(out);
-    assert_int_equal(eval->render(last_task, greeting, both, &out), TN_OK); /* a variable goes before a channel */
+    assert_int_equal(eval->render(last_task, greeting, both, &out), TN_OK); /* a variable hides a channel */
     assert_true(value_text_is(out, "1 for bob"));
     value_unref(out);
     assert_int_equal(eval->render(last_task, missing, variables, &out), TN_FAILED);
@@ -614,10 +619,10 @@ int main(void) {
         TEST(test_memory_is_accounted),
         TEST(test_clocks),
         TEST(test_posting),
-        TEST(test_posts_end_with_their_plugin),
-        TEST(test_binding_fails_with_reasons),
+        TEST(test_posts_are_dropped_with_their_plugin),
+        TEST(test_binding_reports_errors),
         TEST(test_binding),
-        TEST(test_the_bound_on_bindings),
+        TEST(test_bindings_are_limited),
         TEST(test_tasks_with_nulls),
         TEST(test_evaluating),
         TEST(test_rendering_and_validating),

@@ -1,18 +1,21 @@
 /*
- * isolate_test.c - the same plugins, in this process and in processes of their own: the same transcripts.
+ * isolate_test.c - the same plugins give the same results in this process and isolated.
  *
- * Every case of the engine's corpora is run both ways and what can be seen of the two is compared: status, state,
- * error, steps, and all events but those that tell times. Left out, and counted: cases that turn a clock by hand, and
- * those in which more than half a second goes by, which in a process of one's own is a real one.
+ * Runs every case of the engine's corpora both ways, and compares status, state, error, number of steps, and all events
+ * except those with times. Skips, and counts, cases that advance the clock themselves, and cases that take more than
+ * half a second of fake time, because an isolated plugin would wait for that long.
  */
-#include "host/isolate/process.h"
+#include "host/base/log.h"
+#include "host/plugin/isolate/process.h"
 #include "tests/unit/engine_fixture.h"
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SLOW_MS 500
 
-static const char *const apart[] = {"tenon.test", "tenon.core", NULL};
+static const char *const isolated[] = {"tenon.test", "tenon.core", NULL};
 
 struct outcome {
     char *status, *state, *error, *refused, *events;
@@ -36,7 +39,7 @@ static struct host *open_host(const char *const *isolate) {
         &error);
     if (!host) fail_msg("%s", error.message);
     error_finish(&error);
-    loop_fake_clock(host->loop);
+    loop_fake_clock(host_loop(host));
     return host;
 }
 
@@ -44,7 +47,7 @@ static bool is_chunk(const char *line) {
     return strncmp(line, "{\"type\":\"custom\"", 16) == 0 || strncmp(line, "{\"type\":\"messages\"", 18) == 0;
 }
 
-/* By the text that follows `key`, up to `stop`; lines without it come first. */
+/* Compares the text that follows `key`, up to `stop`. Lines without `key` come first. */
 static int compare_part(const char *a, const char *b, const char *key, const char *stop) {
     const char *left = strstr(a, key), *right = strstr(b, key);
     if (!left || !right) return (left != NULL) - (right != NULL);
@@ -53,22 +56,22 @@ static int compare_part(const char *a, const char *b, const char *key, const cha
     return order ? order : (one > two) - (one < two);
 }
 
-static bool belongs_after(const char *before, const char *line) {
+static bool sorts_after(const char *before, const char *line) {
     int path = compare_part(before, line, "\"path\":[", "]");
     if (path != 0 || !is_chunk(before) || !is_chunk(line)) return path > 0;
     return compare_part(before, line, "\"node\":", ",") > 0;
 }
 
 /*
- * What is promised of the order of events: those of one run are in order, but for the chunks of its tasks, which are in
- * order for each task. Here by run, and chunks by node. In place.
+ * Sorts events in place by run, and chunks by node. The engine promises only that the events of one run are in order,
+ * except for chunks, which are in order for each task.
  */
-static void settle(char *events) {
+static void sort_events(char *events) {
     char *lines[1024], *copy = mem_text(events);
     size_t count = 0;
     for (char *line = strtok(copy, "\n"); line && count < 1024; line = strtok(NULL, "\n")) {
         size_t at = count++;
-        for (; at > 0 && belongs_after(lines[at - 1], line); at--) lines[at] = lines[at - 1];
+        for (; at > 0 && sorts_after(lines[at - 1], line); at--) lines[at] = lines[at - 1];
         lines[at] = line;
     }
     *events = 0;
@@ -100,9 +103,9 @@ static struct outcome run_case(const struct corpus_case *test, const char *const
         outcome.state = state_text(watched.run);
         outcome.error = error_text(watched.run);
         outcome.steps = run_steps(watched.run);
-        outcome.time_ms = loop_now_ms(host->loop);
+        outcome.time_ms = loop_now_ms(host_loop(host));
         outcome.events = mem_text(buffer_cstr(&watched.events));
-        settle(outcome.events);
+        sort_events(outcome.events);
         watched_finish(&watched);
         value_unref(config);
         value_unref(input);
@@ -124,23 +127,24 @@ static void write_files(const struct corpus_case *test) {
 
 static void compare(const struct corpus_case *test, const char *what, const char *in, const char *out) {
     if ((!in && !out) || (in && out && strcmp(in, out) == 0)) return;
-    fail_msg("%s: %s in this process:\n%s\nand apart:\n%s", test->name, what, in ? in : "(none)", out ? out : "(none)");
+    fail_msg("%s: %s in this process:\n%s\nand isolated:\n%s", test->name, what, in ? in : "(none)",
+             out ? out : "(none)");
 }
 
-static size_t compared, left_out;
+static size_t compared, skipped;
 
 static void check_case(const struct corpus_case *test, void *user) {
     (void)user;
     if (corpus_section(test, "until") || corpus_section(test, "races")) {
-        left_out++;
+        skipped++;
         return;
     }
     write_files(test);
     struct outcome in = run_case(test, NULL);
     if (in.time_ms > SLOW_MS) {
-        left_out++;
+        skipped++;
     } else {
-        struct outcome out = run_case(test, apart);
+        struct outcome out = run_case(test, isolated);
         compare(test, "status", in.status, out.status);
         compare(test, "error", in.error, out.error);
         compare(test, "state", in.state, out.state);
@@ -162,14 +166,14 @@ static void test_corpora(void **state) {
         snprintf(path, sizeof path, "tests/corpus/engine/%s.txt", files[i]);
         corpus_each(path, check_case, NULL);
     }
-    print_message("%zu cases compared, %zu left out\n", compared, left_out);
-    assert_true(compared > 3 * left_out);
+    print_message("%zu cases compared, %zu skipped\n", compared, skipped);
+    assert_true(compared > 3 * skipped);
 }
 
-/* ---- A child that is always behind ---- */
+/* ---- A child whose socket is never empty ---- */
 
 #define MESSAGE_BYTES (1u << 20)
-#define UNDER_WAY     4u
+#define IN_FLIGHT     4u
 #define MESSAGES      (PROCESS_UNSENT_MAX / MESSAGE_BYTES + 16)
 
 struct echoes {
@@ -196,7 +200,7 @@ static bool all_received(void *user) {
     return echoes->ended || echoes->received == MESSAGES;
 }
 
-/* Something is always left to be sent, and what was sent does not count: all in all it is more than may be unsent. */
+/* The queue is never empty; sent bytes must not count towards PROCESS_UNSENT_MAX, which the total exceeds. */
 static void test_never_idle(void **state) {
     static const char *const arguments[] = {"/bin/sh", "-c", "cat <&3 >&3", NULL};
     static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
@@ -218,12 +222,164 @@ static void test_never_idle(void **state) {
     echoes.params = value_set_take(value_object(), "text", value_string(text, MESSAGE_BYTES));
     mem_free(text);
     process_hold(echoes.process);
-    for (uint32_t i = 0; i < UNDER_WAY; i++) process_notify_take(echoes.process, "echo", value_ref(echoes.params));
+    for (uint32_t i = 0; i < IN_FLIGHT; i++) process_notify_take(echoes.process, "echo", value_ref(echoes.params));
     assert_true(loop_run(loop, all_received, &echoes));
     assert_false(echoes.ended);
     process_free(echoes.process);
     loop_free(loop);
     value_unref(echoes.params);
+}
+
+/* ---- Children that are shell scripts ---- */
+
+struct script {
+    struct loop *loop;
+    struct process *process;
+    bool ended;
+    uint32_t messages;    /* that on_script_message received */
+    struct buffer logged; /* "LEVEL TEXT" for each line that the process logs */
+};
+
+static void on_script_message(void *user, tn_value message) {
+    (void)message;
+    ((struct script *)user)->messages++;
+}
+
+static bool script_has_sent_message(void *user) { return ((struct script *)user)->messages > 0; }
+
+static void on_script_ended(void *user, const struct error *why) {
+    (void)why;
+    ((struct script *)user)->ended = true;
+}
+
+static bool script_has_ended(void *user) { return ((struct script *)user)->ended; }
+
+static void on_script_log(void *user, int32_t level, const char *who, const char *line) {
+    (void)who;
+    buffer_format(&((struct script *)user)->logged, "%d %s\n", (int)level, line);
+}
+
+static void script_start(struct script *script, const char *text) {
+    const char *const arguments[] = {"/bin/sh", "-c", text, NULL};
+    static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
+    struct error error = ERROR_INIT;
+    *script = (struct script){.loop = loop_new(&error)};
+    buffer_init(&script->logged, SIZE_MAX);
+    log_set_sink(NULL, on_script_log, script);
+    log_set_level(NULL, LOG_DEBUG);
+    script->process = process_start(script->loop,
+                                    &(struct process_options){.arguments = arguments,
+                                                              .environment = environment,
+                                                              .name = "test.script",
+                                                              .message = on_script_message,
+                                                              .ended = on_script_ended,
+                                                              .user = script},
+                                    &error);
+    if (!script->process) fail_msg("%s", error.message);
+    process_hold(script->process);
+}
+
+static void script_finish(struct script *script) {
+    process_free(script->process);
+    loop_free(script->loop);
+    buffer_finish(&script->logged);
+    log_set_level(NULL, LOG_WARN);
+    log_set_sink(NULL, NULL, NULL);
+}
+
+/* Writes the response to request 1 to a file; the whole message is `size` bytes long. */
+static void write_response(const char *path, size_t size) {
+    static const char before[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"", after[] = "\"}";
+    char head[64];
+    size_t content = size;
+    while ((size_t)snprintf(head, sizeof head, "Content-Length: %zu\r\n\r\n", content) + content > size) content--;
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%s%s", head, before);
+    for (size_t i = sizeof before + sizeof after - 2; i < content; i++) fputc('x', file);
+    fprintf(file, "%s", after);
+    assert_int_equal(ftell(file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The socket is read in pieces of 64 KiB, so a response of that size is read together with the end of the stream. */
+static void test_response_before_end(void **state) {
+    struct script script;
+    struct error error = ERROR_INIT;
+    tn_value result = NULL;
+    siginfo_t info;
+    (void)state;
+    write_response("response", 65536);
+    script_start(&script, "cat response >&3");
+    assert_int_equal(waitid(P_PID, (id_t)process_id(script.process), &info, WEXITED | WNOWAIT), 0);
+    if (process_call_take(script.process, "ask", value_object(), 5000, &result, &error) != TN_OK)
+        fail_msg("%s", error.message);
+    value_unref(result);
+    loop_run(script.loop, script_has_ended, &script);
+    script_finish(&script);
+}
+
+/* A message that is read together with the response before it is delivered, even if the child sends nothing more. */
+static void test_message_after_response(void **state) {
+    struct script script;
+    struct error error = ERROR_INIT;
+    tn_value result = NULL;
+    (void)state;
+    write_response("response", 100);
+    FILE *file = fopen("response", "a");
+    assert_non_null(file);
+    fprintf(file, "Content-Length: 33\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"note\"}");
+    assert_int_equal(fclose(file), 0);
+    script_start(&script, "cat response >&3; exec sleep 100");
+    if (process_call_take(script.process, "ask", value_object(), 5000, &result, &error) != TN_OK)
+        fail_msg("%s", error.message);
+    value_unref(result);
+    assert_int_equal(script.messages, 0);
+    process_unhold(script.process);
+    loop_run(script.loop, script_has_sent_message, &script);
+    assert_int_equal(script.messages, 1);
+    process_hold(script.process);
+    script_finish(&script);
+}
+
+static void test_invalid_message_is_logged_once(void **state) {
+    struct script script;
+    (void)state;
+    script_start(&script, "echo 'this is garbage' >&3");
+    loop_run(script.loop, script_has_ended, &script);
+    process_unhold(script.process);
+    loop_run(script.loop, NULL, NULL);
+    assert_string_equal(buffer_cstr(&script.logged),
+                        "3 it sent an invalid message: a line of a message's header has no colon; found `this is "
+                        "garbage?`, expected `Content-Length: N`, an empty line, and JSON\n");
+    process_hold(script.process);
+    script_finish(&script);
+}
+
+/* A child chooses the level of a line; an unknown one does not reach the log. */
+static void test_log_levels(void **state) {
+    struct script script;
+    (void)state;
+    script_start(&script, "printf '\\0012warned\\n\\0010debug\\n\\0019odd\\n\\001\\377low\\nplain\\n'");
+    loop_run(script.loop, script_has_ended, &script);
+    assert_string_equal(buffer_cstr(&script.logged), "2 warned\n0 debug\n1  9odd\n1  \377low\n1 plain\n");
+    script_finish(&script);
+}
+
+/* While the host waits for a response, a child that has closed its output costs no processor time. */
+static void test_closed_output(void **state) {
+    struct script script;
+    struct error error = ERROR_INIT;
+    tn_value result = NULL;
+    (void)state;
+    write_response("response", 100);
+    script_start(&script, "exec >&- 2>&-; sleep 0.5; cat response >&3");
+    clock_t before = clock();
+    if (process_call_take(script.process, "ask", value_object(), 5000, &result, &error) != TN_OK)
+        fail_msg("%s", error.message);
+    assert_true(clock() - before < CLOCKS_PER_SEC / 10);
+    value_unref(result);
+    script_finish(&script);
 }
 
 static char folder[] = "/tmp/tenon-isolate-XXXXXX";
@@ -242,6 +398,12 @@ static int remove_folder(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpora), cmocka_unit_test(test_never_idle)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpora),
+                                       cmocka_unit_test(test_never_idle),
+                                       cmocka_unit_test(test_response_before_end),
+                                       cmocka_unit_test(test_message_after_response),
+                                       cmocka_unit_test(test_invalid_message_is_logged_once),
+                                       cmocka_unit_test(test_log_levels),
+                                       cmocka_unit_test(test_closed_output)};
     return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }

@@ -1,10 +1,10 @@
 /*
- * json_oracle_test.c - our JSON reader and writer against jansson's, on random documents and on damaged ones.
+ * json_oracle_test.c - compares our JSON reader and writer with jansson's, on random documents and on damaged ones.
  *
- * Whole documents must mean the same to both, ours and theirs written and read crosswise. Of a damaged document both
- * must say yes or both no, but for what differs by intent: integers beyond int64 (theirs refuses, ours takes a double),
- * and NUL in keys (theirs refuses; in other strings both allow it). Duplicate keys are refused by both here, and
- * neither limit of depth is met. JSON_SEED repeats a run; it is printed.
+ * Whole documents must have the same value in both libraries, also when one reads what the other wrote. A damaged
+ * document must be accepted by both or refused by both, except for intended differences: integers beyond int64 (jansson
+ * refuses, ours becomes a double), and NUL in keys (jansson refuses; both allow it in other strings). Both refuse
+ * duplicate keys here, and the limits of depth are not reached. JSON_SEED repeats a run; the seed is printed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
 
-/* Behind ours, since its macro JSON_COMPACT hides our style of that name. */
+/* Included after ours, because its macro JSON_COMPACT hides our style of that name. */
 #include <jansson.h>
 
 static uint64_t state;
@@ -86,7 +86,7 @@ static tn_value random_value(int depth) {
 
 /* ---- Both libraries' values, compared ---- */
 
-static bool agree(tn_value ours, const json_t *theirs) {
+static bool values_are_equal(tn_value ours, const json_t *theirs) {
     size_t length;
     const char *chars;
     switch (value_kind(ours)) {
@@ -101,13 +101,13 @@ static bool agree(tn_value ours, const json_t *theirs) {
     case TN_ARRAY:
         if (!json_is_array(theirs) || json_array_size(theirs) != value_count(ours)) return false;
         for (size_t i = 0; i < value_count(ours); i++)
-            if (!agree(value_at(ours, i), json_array_get(theirs, i))) return false;
+            if (!values_are_equal(value_at(ours, i), json_array_get(theirs, i))) return false;
         return true;
     case TN_OBJECT:
         if (!json_is_object(theirs) || json_object_size(theirs) != value_count(ours)) return false;
         for (size_t i = 0; i < value_count(ours); i++) {
             chars = value_chars(value_key_at(ours, i), &length);
-            if (!agree(value_value_at(ours, i), json_object_getn(theirs, chars, length))) return false;
+            if (!values_are_equal(value_value_at(ours, i), json_object_getn(theirs, chars, length))) return false;
         }
         return true;
     default: return false;
@@ -127,7 +127,7 @@ static void documents_mean_the_same(void **unused) {
         json_error_t error;
         json_t *theirs = json_loadb(text, strlen(text), THEIR_FLAGS, &error);
         if (theirs == NULL) fail_msg("%s: %s", error.text, text);
-        if (!agree(value, theirs)) fail_msg("read otherwise: %s", text);
+        if (!values_are_equal(value, theirs)) fail_msg("read otherwise: %s", text);
 
         static const size_t flags[] = {JSON_COMPACT, JSON_INDENT(3), JSON_ENSURE_ASCII,
                                        JSON_ENSURE_ASCII | JSON_ESCAPE_SLASH};
@@ -150,8 +150,8 @@ static void documents_mean_the_same(void **unused) {
     assert_int_equal(value_live_count(), live);
 }
 
-/* One to three changes: a byte, a piece left out, doubled, or something of JSON put in. */
-static size_t damage(char *text, size_t length, size_t room) {
+/* One to three changes: a changed byte, a removed or doubled piece, or an inserted JSON token. */
+static size_t damage_text(char *text, size_t length, size_t room) {
     static const char *const pieces[] = {",",    ":",   "\"", "\\",   "[",    "]",  "{",     "}",       "-",
                                          ".",    "e",   "0",  "1",    " ",    "\n", "\\u00", "\\ud83d", "\\ude00",
                                          "true", "nul", "\t", "\xc3", "\xa9", "E+", "-0"};
@@ -161,7 +161,7 @@ static size_t damage(char *text, size_t length, size_t room) {
         size_t size = strlen(piece), cut = random_below(6);
         switch (random_below(4)) {
         case 0:
-            if (at < length) text[at] = (char)(1 + random_below(255)); /* theirs passes over NUL */
+            if (at < length) text[at] = (char)(1 + random_below(255)); /* jansson ignores NUL */
             break;
         case 1:
             if (cut > length - at) cut = length - at;
@@ -178,7 +178,7 @@ static size_t damage(char *text, size_t length, size_t room) {
     return length;
 }
 
-static void damaged_ones_are_refused_alike(void **unused) {
+static void damaged_documents_are_refused_by_both(void **unused) {
     (void)unused;
     seed_from_environment();
     int64_t live = value_live_count();
@@ -190,8 +190,8 @@ static void damaged_ones_are_refused_alike(void **unused) {
         if (length <= 300) {
             char damaged[400];
             memcpy(damaged, whole, length);
-            length = damage(damaged, length, sizeof damaged);
-            char *text = malloc(length > 0 ? length : 1); /* exactly as long, for the sanitizers */
+            length = damage_text(damaged, length, sizeof damaged);
+            char *text = malloc(length > 0 ? length : 1); /* exact length, for the sanitizers */
             memcpy(text, damaged, length);
             tn_value ours = NULL;
             struct error mine = ERROR_INIT;
@@ -203,7 +203,7 @@ static void damaged_ones_are_refused_alike(void **unused) {
             if ((status == TN_OK) != (theirs != NULL) && !by_intent)
                 fail_msg("ours: %s\ntheirs: %s\n%.*s", status == TN_OK ? "yes" : mine.message,
                          theirs != NULL ? "yes" : error.text, (int)length, text);
-            if (status == TN_OK && theirs != NULL && !agree(ours, theirs))
+            if (status == TN_OK && theirs != NULL && !values_are_equal(ours, theirs))
                 fail_msg("read otherwise: %.*s", (int)length, text);
             if (status != TN_OK) {
                 assert_true(mine.span.start <= mine.span.end && mine.span.end <= length);
@@ -227,7 +227,7 @@ static void damaged_ones_are_refused_alike(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(documents_mean_the_same),
-        cmocka_unit_test(damaged_ones_are_refused_alike),
+        cmocka_unit_test(damaged_documents_are_refused_by_both),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

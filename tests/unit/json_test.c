@@ -1,6 +1,6 @@
 /*
- * json_test.c - JSON text to values and back: what is accepted, what is refused and how, and that nothing changes on a
- * way there and back. Random documents, against another library, are in json_oracle_test.c; numbers in number_test.c.
+ * json_test.c - JSON text to values and back: accepted and refused texts with their messages, and round trips. Random
+ * documents are in json_oracle_test.c, numbers in number_test.c.
  */
 #include "tests/unit/corpus.h"
 
@@ -25,7 +25,7 @@ static void check_error(const struct corpus_case *test, void *user) {
     (void)user;
     const char *text = corpus_need(test, "in");
     size_t length = strlen(text);
-    char *exact = malloc(length + 1); /* so that a sanitizer sees a byte read too many */
+    char *exact = malloc(length + 1); /* so that a sanitizer detects a read past the end */
     memcpy(exact, text, length);
     tn_value value = VALUE_IMMEDIATE_TRUE;
     struct error error = ERROR_INIT;
@@ -62,7 +62,7 @@ static void texts_come_back(void **state) {
         "-1",
         "9223372036854775807",
         "-9223372036854775808",
-        "1152921504606846976", /* one more than a handle holds */
+        "1152921504606846976", /* one more than fits a handle */
         "0.5",
         "-0.0",
         "1e300",
@@ -105,7 +105,7 @@ static void kinds_are_kept(void **state) {
         {"1e0", TN_DOUBLE, "1.0"},
         {"-0.0", TN_DOUBLE, "-0.0"},
         {"1E+2", TN_DOUBLE, "100.0"},
-        {"9223372036854775808", TN_DOUBLE, "9.223372036854776e18"}, /* no int64 */
+        {"9223372036854775808", TN_DOUBLE, "9.223372036854776e18"}, /* not an int64 */
         {"-9223372036854775809", TN_DOUBLE, "-9.223372036854776e18"},
         {"100000000000000000000000000000", TN_DOUBLE, "1e29"},
         {"1e-400", TN_DOUBLE, "0.0"},
@@ -172,7 +172,7 @@ static void limits_hold(void **state) {
     mem_free(large);
 }
 
-static void depth_is_no_danger(void **state) {
+static void deep_values_are_written_and_read(void **state) {
     (void)state;
     int64_t live = value_live_count();
     enum { DEPTH = 300000 };
@@ -308,7 +308,7 @@ int main(void) {
         cmocka_unit_test(kinds_are_kept),
         cmocka_unit_test(styles),
         cmocka_unit_test(limits_hold),
-        cmocka_unit_test(depth_is_no_danger),
+        cmocka_unit_test(deep_values_are_written_and_read),
         cmocka_unit_test(writing_stops_at_the_limit),
         cmocka_unit_test(strings_are_quoted),
         cmocka_unit_test(base64_both_ways),

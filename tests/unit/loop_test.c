@@ -1,4 +1,5 @@
-/* The loop: order of work, work from other threads, timers, the fake clock, holds and ends. */
+/* loop_test.c - the loop: the order of work, work from other threads, timers, the fake clock, holds, and when it ends.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -12,7 +13,8 @@
 #include <uv.h>
 
 #include "adl/value/memory.h"
-#include "host/loop/loop.h"
+#include "host/base/container_of.h"
+#include "host/base/loop.h"
 
 static char trace[64];
 
@@ -36,9 +38,7 @@ static void run_item(struct loop_work *work) {
     if (item->again && item->again--) loop_defer(item->loop, work);
 }
 
-static void fire_item(struct loop_timer *timer) {
-    note(((struct item *)(void *)((char *)timer - offsetof(struct item, timer)))->letter);
-}
+static void fire_item(struct loop_timer *timer) { note((CONTAINER_OF(timer, struct item, timer))->letter); }
 
 static struct item item_of(struct loop *loop, char letter) {
     return (struct item){.work = {.run = run_item}, .loop = loop, .letter = letter};
@@ -68,7 +68,7 @@ static void test_deferred_work_runs_in_order_and_once(void **state) {
     assert_false(a.work.queued);
 }
 
-static void test_undefer_takes_any_of_them_back(void **state) {
+static void test_undefer_removes_deferred_work(void **state) {
     for (int taken = 0; taken < 3; taken++) {
         trace[0] = '\0';
         struct item items[3] = {item_of(*state, 'a'), item_of(*state, 'b'), item_of(*state, 'c')};
@@ -82,7 +82,7 @@ static void test_undefer_takes_any_of_them_back(void **state) {
     }
 }
 
-static void test_work_that_defers_itself_starves_nobody(void **state) {
+static void test_work_that_defers_itself_does_not_starve_others(void **state) {
     struct item a = item_of(*state, 'a'), b = item_of(*state, 'b'), t = item_of(*state, 't');
     a.again = 3;
     loop_defer(*state, &a.work);
@@ -92,7 +92,7 @@ static void test_work_that_defers_itself_starves_nobody(void **state) {
     assert_string_equal(trace, "atbaaa");
 }
 
-static void test_timers_fire_by_time_then_by_order(void **state) {
+static void test_timers_fire_by_time_then_by_start_order(void **state) {
     static const int64_t delays[] = {50, 10, 30, 10, 20, 50, 0};
     struct item items[7];
     for (int i = 0; i < 7; i++) {
@@ -143,17 +143,17 @@ static void test_far_delays_do_not_overflow(void **state) {
     loop_timer_stop(*state, &b.timer);
 }
 
-static bool after_three(void *user) { return ++*(int *)user > 3; }
-static bool at_once(void *user) { return user != NULL; }
+static bool is_fourth_turn(void *user) { return ++*(int *)user > 3; }
+static bool is_not_null(void *user) { return user != NULL; }
 
-static void test_done_and_stop_end_it(void **state) {
+static void test_done_and_stop_end_the_run(void **state) {
     struct item a = item_of(*state, 'a');
     int turns = 0;
     a.again = 60;
     loop_defer(*state, &a.work);
-    assert_true(loop_run(*state, after_three, &turns));
+    assert_true(loop_run(*state, is_fourth_turn, &turns));
     assert_string_equal(trace, "aaa");
-    assert_true(loop_run(*state, at_once, &turns));
+    assert_true(loop_run(*state, is_not_null, &turns));
     loop_stop(*state);
     assert_false(loop_run(*state, NULL, NULL));
     assert_string_equal(trace, "aaa");
@@ -181,7 +181,7 @@ static struct poster *posters[THREADS];
 static void count_item(struct loop_work *work) {
     struct counted *counted = (struct counted *)work;
     struct poster *poster = posters[counted->thread];
-    assert_int_equal(counted->number, poster->seen); /* in each thread's order */
+    assert_int_equal(counted->number, poster->seen); /* posts of one thread stay in order */
     if (++poster->seen == EACH) loop_release(poster->loop);
 }
 
@@ -195,7 +195,7 @@ static void *post_all(void *argument) {
     return NULL;
 }
 
-static void test_posts_of_several_threads_arrive_in_each_ones_order(void **state) {
+static void test_posts_keep_the_order_of_each_thread(void **state) {
     pthread_t threads[THREADS];
     loop_enter(*state);
     for (int i = 0; i < THREADS; i++) {
@@ -227,12 +227,12 @@ static void *release_only(void *argument) {
     return NULL;
 }
 
-static void *stop_it(void *argument) {
+static void *stop_and_release(void *argument) {
     loop_stop(argument);
     return NULL;
 }
 
-static void test_wake_stop_and_release_come_from_other_threads(void **state) {
+static void test_wake_stop_and_release_from_other_threads(void **state) {
     pthread_t thread;
     flag = false;
     loop_hold(*state);
@@ -240,15 +240,15 @@ static void test_wake_stop_and_release_come_from_other_threads(void **state) {
     pthread_create(&thread, NULL, set_flag_and_wake, *state);
     assert_true(loop_run(*state, flag_is_set, NULL));
     pthread_join(thread, NULL);
-    pthread_create(&thread, NULL, stop_it, *state);
+    pthread_create(&thread, NULL, stop_and_release, *state);
     assert_false(loop_run(*state, NULL, NULL));
     pthread_join(thread, NULL);
     pthread_create(&thread, NULL, release_only, *state);
-    assert_false(loop_run(*state, NULL, NULL)); /* nothing is left */
+    assert_false(loop_run(*state, NULL, NULL)); /* no work is left */
     pthread_join(thread, NULL);
 }
 
-static void test_a_hold_keeps_the_fake_clock_still(void **state) {
+static void test_hold_stops_the_fake_clock(void **state) {
     struct item t = item_of(*state, 't');
     pthread_t thread;
     flag = false;
@@ -259,16 +259,16 @@ static void test_a_hold_keeps_the_fake_clock_still(void **state) {
     assert_true(loop_run(*state, flag_is_set, NULL));
     pthread_join(thread, NULL);
     assert_string_equal(trace, "");
-    loop_fake_advance(*state, 10); /* … but not against being moved */
+    loop_fake_advance(*state, 10); /* a hold does not prevent loop_fake_advance */
     int turns = 1;
-    loop_run(*state, after_three, &turns);
+    loop_run(*state, is_fourth_turn, &turns);
     assert_string_equal(trace, "t");
     loop_release(*state);
 }
 
 static bool has_traced(void *user) { return (void)user, trace[0]; }
 
-static void test_what_is_expected_waits_but_lets_the_clock_jump(void **state) {
+static void test_expect_waits_and_advances_the_fake_clock(void **state) {
     struct item t = item_of(*state, 't');
     pthread_t thread;
     flag = false;
@@ -285,46 +285,49 @@ static void test_what_is_expected_waits_but_lets_the_clock_jump(void **state) {
 }
 
 static int quiet_times;
-static void note_quiet(void *user) { quiet_times += user != NULL; }
-static bool was_quiet(void *user) { return quiet_times == *(int *)user; }
+static void count_quiet(void *user) { quiet_times += user != NULL; }
+static bool quiet_count_is(void *user) { return quiet_times == *(int *)user; }
 
-/* Only where nothing is left but what is expected, after that time, and once until there has been work again. */
-static void test_quiet_is_told_of(void **state) {
+/*
+ * The quiet callback is called when the loop has only waited for expected events for the given time, and once until the
+ * loop has work again.
+ */
+static void test_quiet_callback(void **state) {
     struct item t = item_of(*state, 't');
     int once = 1, twice = 2;
     pthread_t thread;
     quiet_times = 0;
     flag = false;
     loop_enter(*state);
-    loop_on_quiet(*state, 50, note_quiet, &once);
+    loop_on_stall(*state, 50, count_quiet, &once);
     loop_timer_start(*state, &t.timer, 100, fire_item);
-    assert_false(loop_run(*state, NULL, NULL)); /* nothing is expected: it ends */
+    assert_false(loop_run(*state, NULL, NULL)); /* without loop_expect the loop ends */
     assert_int_equal(quiet_times, 0);
     loop_expect(*state);
     loop_timer_start(*state, &t.timer, 100, fire_item);
-    assert_true(loop_run(*state, was_quiet, &once));
-    assert_string_equal(trace, "tt"); /* not while a timer was left */
+    assert_true(loop_run(*state, quiet_count_is, &once));
+    assert_string_equal(trace, "tt"); /* the callback waits until no timer is left */
     assert_int_equal(loop_now_ms(*state), 250);
     pthread_create(&thread, NULL, set_flag_and_wake, *state);
     assert_true(loop_run(*state, flag_is_set, NULL));
     pthread_join(thread, NULL);
-    assert_int_equal(quiet_times, 1); /* being woken is no work */
+    assert_int_equal(quiet_times, 1); /* a wakeup does not count as work */
     loop_defer(*state, &t.work);
-    assert_true(loop_run(*state, was_quiet, &twice));
-    loop_on_quiet(*state, 0, NULL, NULL);
+    assert_true(loop_run(*state, quiet_count_is, &twice));
+    loop_on_stall(*state, 0, NULL, NULL);
     loop_unexpect(*state);
     assert_false(loop_run(*state, NULL, NULL));
     assert_int_equal(quiet_times, 2);
 }
 
-/* ---- libuv beside it ---- */
+/* ---- libuv handles ---- */
 
 static void on_uv_timer(uv_timer_t *timer) {
     note('u');
     uv_close((uv_handle_t *)timer, NULL);
 }
 
-static void test_handles_of_others_keep_it_running(void **state) {
+static void test_uv_handles_keep_the_loop_running(void **state) {
     uv_timer_t timer;
     uv_timer_init(loop_uv(*state), &timer);
     uv_timer_start(&timer, on_uv_timer, 1, 0);
@@ -332,7 +335,7 @@ static void test_handles_of_others_keep_it_running(void **state) {
     assert_string_equal(trace, "u");
 }
 
-static void test_real_time_waits_for_a_timer(void **state) {
+static void test_real_clock_waits_for_timers(void **state) {
     struct loop *loop = loop_new(NULL);
     struct item t = item_of(loop, 't'), z = item_of(loop, 'z');
     int64_t before = loop_now_ms(loop);
@@ -349,7 +352,7 @@ static void test_real_time_waits_for_a_timer(void **state) {
 static int detached;
 static void on_detach(void *data) { detached = *(int *)data; }
 
-static void test_what_is_attached_is_told_of_the_end(void **state) {
+static void test_loop_free_detaches_data(void **state) {
     int number = 5;
     (void)state;
     struct loop *loop = loop_new(NULL);
@@ -366,14 +369,14 @@ static void test_what_is_attached_is_told_of_the_end(void **state) {
     loop_free(NULL);
 }
 
-/* A while goes by after the clock was looked at. */
+/* Lets 3 ms pass between the time when the loop reads the clock and its wait. */
 static bool has_traced_late(void *user) {
     for (int64_t end = loop_clock_us(user) + 3000; loop_clock_us(user) < end;) continue;
     return trace[0];
 }
 
-/* One that comes due between looking at the clock and waiting is not waited for past its time. */
-static void test_a_timer_comes_due_just_before_the_wait(void **state) {
+/* A timer that comes due between reading the clock and waiting fires without a further delay. */
+static void test_timer_that_comes_due_before_the_wait(void **state) {
     (void)state;
     struct loop *loop = loop_new(NULL);
     loop_enter(loop);
@@ -391,21 +394,21 @@ static void test_a_timer_comes_due_just_before_the_wait(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_deferred_work_runs_in_order_and_once),
-        TEST(test_undefer_takes_any_of_them_back),
-        TEST(test_work_that_defers_itself_starves_nobody),
-        TEST(test_timers_fire_by_time_then_by_order),
+        TEST(test_undefer_removes_deferred_work),
+        TEST(test_work_that_defers_itself_does_not_starve_others),
+        TEST(test_timers_fire_by_time_then_by_start_order),
         TEST(test_many_timers_stopped_at_random_keep_the_order),
         TEST(test_far_delays_do_not_overflow),
-        TEST(test_done_and_stop_end_it),
-        TEST(test_posts_of_several_threads_arrive_in_each_ones_order),
-        TEST(test_wake_stop_and_release_come_from_other_threads),
-        TEST(test_a_hold_keeps_the_fake_clock_still),
-        TEST(test_what_is_expected_waits_but_lets_the_clock_jump),
-        TEST(test_quiet_is_told_of),
-        TEST(test_handles_of_others_keep_it_running),
-        TEST(test_real_time_waits_for_a_timer),
-        TEST(test_a_timer_comes_due_just_before_the_wait),
-        TEST(test_what_is_attached_is_told_of_the_end),
+        TEST(test_done_and_stop_end_the_run),
+        TEST(test_posts_keep_the_order_of_each_thread),
+        TEST(test_wake_stop_and_release_from_other_threads),
+        TEST(test_hold_stops_the_fake_clock),
+        TEST(test_expect_waits_and_advances_the_fake_clock),
+        TEST(test_quiet_callback),
+        TEST(test_uv_handles_keep_the_loop_running),
+        TEST(test_real_clock_waits_for_timers),
+        TEST(test_timer_that_comes_due_before_the_wait),
+        TEST(test_loop_free_detaches_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /*
- * manifest_test.c - notes becoming a manifest, what is wrong with them, and the strict look at the result.
+ * manifest_test.c - merging notes into a manifest, errors in notes, and strict validation.
  */
 #include "adl/schema/schema.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/plugin/manifest.h"
-#include "host/plugin/search.h"
+#include "host/plugin/registry/manifest.h"
+#include "host/plugin/registry/plugin_search.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void is_refused(const char *const *texts, const char *message) {
 static void merges_notes(void **state) {
     (void)state;
     merges_to(NOTES(PLUGIN), "{\"components\":[],\"plugin\":{\"id\":\"a.b\",\"title\":\"T\",\"version\":\"1.0.0\"}}");
-    /* In any order; components by kind and id, or by id where that is enough; sets are united. */
+    /* In any order; components by kind and id, or by id if that is unique; sets are merged. */
     merges_to(NOTES("{\"component\":{\"id\":\"a.n\",\"documentation\":\"D\"}}", "{\"component\":{" NODE "}}",
                     "{\"plugin\":{\"requires\":[\"i/1\",\"j/1\"],\"licence\":\"MIT\"}}",
                     "{\"component\":{\"kind\":\"node\",\"id\":\"a.n\",\"config\":{\"type\":\"object\"}}}", PLUGIN,
@@ -64,7 +64,7 @@ static void merges_notes(void **state) {
               "{\"components\":[{\"config\":{\"type\":\"object\"},\"documentation\":\"D\",\"id\":\"a.n\",\"kind\":"
               "\"node\",\"style\":\"async\",\"title\":\"N\"}],\"plugin\":{\"id\":\"a.b\",\"licence\":\"MIT\","
               "\"requires\":[\"i/1\",\"j/1\",\"k/1\"],\"title\":\"T\",\"version\":\"1.0.0\"}}");
-    /* A whole manifest, with what this host does not know. */
+    /* A complete manifest, with members that this host does not know. */
     merges_to(NOTES("{\"$schema\":\"s\",\"plugin\":{\"id\":\"a.b\",\"version\":\"1.0.0\",\"title\":\"T\",\"new\":1},"
                     "\"components\":[{" NODE ",\"later\":[1]}]}"),
               "{\"components\":[{\"id\":\"a.n\",\"kind\":\"node\",\"later\":[1],\"style\":\"async\",\"title\":\"N\"}],"
@@ -88,18 +88,18 @@ static void refuses_contradictions(void **state) {
                "component `a.n`: `title` is \"N\" in one note and \"M\" in another");
 }
 
-static void refuses_what_is_no_manifest(void **state) {
+static void refuses_what_is_not_a_manifest(void **state) {
     (void)state;
-    is_refused(NOTES("{"), "note 1 is no JSON: ");
-    is_refused(NOTES(PLUGIN, ""), "note 2 is no JSON: ");
+    is_refused(NOTES("{"), "note 1 is not valid JSON: ");
+    is_refused(NOTES(PLUGIN, ""), "note 2 is not valid JSON: ");
     is_refused(NOTES("[]"), "a note: found array, expected an object");
-    is_refused(NOTES("{\"plugins\":{}}"), "none of `plugin`, `component` and `components`");
+    is_refused(NOTES("{\"plugins\":{}}"), "a note lacks `plugin`, `component` and `components`");
     is_refused(NOTES("{\"plugin\":[]}"), "`plugin`: found array, expected an object");
     is_refused(NOTES("{\"components\":{}}"), "`components`: found object, expected a list");
     is_refused(NOTES("{\"component\":1}"), "a component: found int, expected an object");
     is_refused(NOTES("{\"component\":{\"kind\":\"node\"}}"), "a component without an id");
     is_refused(NOTES("{\"component\":{\"id\":\"a.n\",\"kind\":1}}"), "component `a.n`: `kind`: found int");
-    is_refused(NOTES("{\"component\":{\"id\":\"a.n\"}}"), "leaves out its `kind`, and no other note has that id");
+    is_refused(NOTES("{\"component\":{\"id\":\"a.n\"}}"), "omits its `kind`, and no other note has that id");
     is_refused(NOTES("{\"component\":{\"id\":\"a\",\"kind\":\"node\"}}",
                      "{\"component\":{\"id\":\"a\",\"kind\":"
                      "\"tool\"}}",
@@ -119,18 +119,18 @@ static void refuses_fields(void **state) {
         {false, "\"id\":\"1a\",\"version\":\"1.0.0\",\"title\":\"T\"", "plugin: `id`: found \"1a\", expected letters"},
         {false, "\"id\":\"a b\",\"version\":\"1.0.0\",\"title\":\"T\"", "`id`: found \"a b\""},
         {false, "\"id\":\"a\",\"version\":\"one\",\"title\":\"T\"", "`version`: found \"one\", expected a version"},
-        {false, "\"id\":\"a\",\"version\":\"1.0.0\",\"title\":\"\"", "`title`: found \"\", expected a text"},
+        {false, "\"id\":\"a\",\"version\":\"1.0.0\",\"title\":\"\"", "`title`: found \"\", expected a string"},
         {false, "\"id\":\"a\",\"version\":\"1.0.0\",\"title\":\"T\",\"requires\":\"x/1\"", "`requires`: found \"x/1\""},
-        {false, "\"id\":\"a\",\"version\":\"1.0.0\",\"title\":\"T\",\"requires\":[1]", "expected a list of texts"},
+        {false, "\"id\":\"a\",\"version\":\"1.0.0\",\"title\":\"T\",\"requires\":[1]", "expected a list of strings"},
         {false, "\"id\":\"a\",\"version\":\"1.0.0\",\"title\":\"T\",\"tenon\":\">>1\"", "expected a constraint"},
         {false, "\"id\":\"a\",\"version\":\"1.0.0\",\"title\":\"T\",\"config\":{}",
          "`config`: found {}, expected a JSON"},
         {false, "\"id\":\"a\\u0000b\",\"version\":\"1.0.0\",\"title\":\"T\"", "plugin: `id`: found"},
         {true, "\"kind\":\"node\",\"title\":\"N\"", "component `a.n` (node): `style` is missing"},
         {true, "\"kind\":\"node\",\"style\":\"async\"", "component `a.n` (node): `title` is missing"},
-        {true, NODE ",\"config\":{}", "component `a.n` (node): `config`: found {}, expected a JSON Schema that says"},
+        {true, NODE ",\"config\":{}", "component `a.n` (node): `config`: found {}, expected a JSON Schema: an object"},
         {true, NODE ",\"output\":true", "`output`: found true, expected a JSON Schema"},
-        {true, NODE ",\"effects\":\"all\"", "`effects`: found \"all\", expected a list of texts"},
+        {true, NODE ",\"effects\":\"all\"", "`effects`: found \"all\", expected a list of strings"},
         {true, NODE ",\"reentrant\":1", "`reentrant`: found 1, expected true or false"},
         {true, "\"kind\":\"node\",\"title\":\"N\",\"style\":\"later\"", "`style`: found \"later\", expected \"async\""},
     };
@@ -192,7 +192,7 @@ static void bounds(void **state) {
 
 /* ---- Files ---- */
 
-/* Whatever its code would do: nothing of it runs. */
+/* None of its code runs. */
 static void reads_plugins_without_running_them(void **state) {
     (void)state;
     struct manifest manifest;
@@ -245,7 +245,7 @@ static void bounds_sidecars(void **state) {
     error_finish(&error);
 }
 
-/* ---- The strict look ---- */
+/* ---- Strict validation ---- */
 
 static void collect(void *user, const char *message) {
     buffer_text(user, message);
@@ -277,7 +277,7 @@ static void validates(void **state) {
     has_problems(WHOLE(",\"config\":{}"), "x.so: manifest: component `acme.judge` (node): `config`: ");
     has_problems(WHOLE(",\"titel\":\"J\""), "component `acme.judge` (node): `titel`: ");
     has_problems(WHOLE(",\"effects\":[\"Everything!\"]"), "component `acme.judge` (node): `effects.0`: ");
-    /* The schemas inside are compiled, and the examples fit them. */
+    /* The schemas in it are compiled, and the examples must match them. */
     has_problems(WHOLE(",\"config\":{\"type\":\"objekt\"}"), "component `acme.judge` (node): `config`: ");
     has_problems(WHOLE(",\"config\":{\"required\":[\"n\"]},\"examples\":[{\"title\":\"E\",\"config\":{}}]"),
                  "component `acme.judge` (node): `examples.0.config");
@@ -286,7 +286,7 @@ static void validates(void **state) {
                  "x.so: manifest: top level: `extra`: ");
     has_problems("{\"plugin\":{\"id\":\"acme.x\",\"version\":\"1.0.0\",\"title\":\"X\"},\"components\":[{\"kind\":"
                  "\"tool\",\"id\":\"a.t\",\"title\":\"J\",\"style\":\"async\"}]}",
-                 "component `a.t` (tool)"); /* a tool without a schema of its arguments */
+                 "component `a.t` (tool)"); /* a tool without a schema for its arguments */
 }
 
 static void bounds_problems(void **state) {
@@ -347,7 +347,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merges_notes),
         cmocka_unit_test(refuses_contradictions),
-        cmocka_unit_test(refuses_what_is_no_manifest),
+        cmocka_unit_test(refuses_what_is_not_a_manifest),
         cmocka_unit_test(refuses_fields),
         cmocka_unit_test(bounds),
         cmocka_unit_test(reads_plugins_without_running_them),

@@ -1,17 +1,17 @@
 /*
  * mcp_oauth_test.c - the parts of the plugin tenon.mcp's authorization that need neither a server nor a loop.
  *
- * Challenges, scopes, addresses and what a browser brings back are text: tests/corpus/mcp. What servers may do is
+ * Challenges, scopes, URLs and the returned queries of a browser are in tests/corpus/mcp. The behaviour of servers is
  * tested from outside: tests/mcp/authorization.py.
  */
 #include "tests/unit/corpus.h"
 
 #include "plugins/mcp/oauth/address.h"
+#include "plugins/mcp/oauth/authorize.h"
 #include "plugins/mcp/oauth/challenge.h"
 #include "plugins/mcp/oauth/client.h"
-#include "plugins/mcp/oauth/hide.h"
 #include "plugins/mcp/oauth/metadata.h"
-#include "plugins/mcp/oauth/person.h"
+#include "plugins/mcp/oauth/redact.h"
 #include "plugins/mcp/oauth/token.h"
 #include "plugins/sign/sign.h"
 
@@ -59,7 +59,7 @@ static tn_value json(const char *text) {
     return value;
 }
 
-static void expect_text(const struct corpus_case *test, tn_value value) { /* takes it */
+static void expect_text(const struct corpus_case *test, tn_value value) { /* takes `value` */
     corpus_expect(test, "out", value != NULL ? tn_chars(value, NULL) : "none");
     tn_release(value);
 }
@@ -77,7 +77,7 @@ static void check_scope(const struct corpus_case *test, void *user) {
     const char *a = corpus_section(test, "a"), *b = corpus_section(test, "b");
     tn_value both = scopes_join(a, b);
     (void)user;
-    assert_true(both == NULL || scopes_have(tn_chars(both, NULL), "") == 1);
+    assert_true(both == NULL || scopes_include(tn_chars(both, NULL), "") == 1);
     expect_text(test, both);
 }
 
@@ -86,17 +86,17 @@ static void test_challenges(void **state) {
     corpus_each("tests/corpus/mcp/challenge.txt", check_challenge, NULL);
     corpus_each("tests/corpus/mcp/scope.txt", check_scope, NULL);
     assert_null(challenge_read(NULL));
-    assert_true(scopes_have("a b c", "c a"));
-    assert_false(scopes_have("a b", "a bb"));
-    assert_false(scopes_have(NULL, "a"));
-    assert_true(scopes_have(NULL, NULL));
+    assert_true(scopes_include("a b c", "c a"));
+    assert_false(scopes_include("a b", "a bb"));
+    assert_false(scopes_include(NULL, "a"));
+    assert_true(scopes_include(NULL, NULL));
     char many[OAUTH_SCOPES_MAX * 8];
     *many = '\0';
     for (int i = 0; i < OAUTH_SCOPES_MAX + 10; i++)
         (void)snprintf(many + strlen(many), sizeof many - strlen(many), "s%d ", i);
     tn_value set = scopes_join(many, NULL);
-    assert_true(scopes_have(tn_chars(set, NULL), "s63"));
-    assert_false(scopes_have(tn_chars(set, NULL), "s64"));
+    assert_true(scopes_include(tn_chars(set, NULL), "s63"));
+    assert_false(scopes_include(tn_chars(set, NULL), "s64"));
     tn_release(set);
 }
 
@@ -158,21 +158,21 @@ static void test_metadata(void **state) {
     tn_value document = json("{\"resource\":\"https://a.example\",\"authorization_servers\":[\"http://127.0.0.1:1\",7,"
                              "\"https://as.example\"],\"scopes_supported\":[\"b\",\"a\",\"b\",3]}");
     (void)state;
-    tn_value made = metadata_resource(document, "https://a.example/mcp", false, why, sizeof why), text;
+    tn_value made = metadata_read_resource(document, "https://a.example/mcp", false, why, sizeof why), text;
     text = tn.value->to_json(made);
     assert_string_equal(tn_chars(text, NULL), "{\"resource\":\"https://a.example\",\"authorization_servers\":["
                                               "\"https://as.example\"],\"scope\":\"b a\"}");
     tn_release(text);
     tn_release(made);
     tn_release(document);
-    made = metadata_guessed("https://a.example");
+    made = metadata_make_default("https://a.example");
     assert_string_equal(tn_get_text(made, "token_endpoint", ""), "https://a.example/token");
     tn_release(made);
     document = json("{\"issuer\":\"i\",\"token_endpoint\":\"https://a.example/t\"}");
-    made = metadata_server(document, "i", false, false, why, sizeof why); /* nobody is asked: no PKCE, no page */
+    made = metadata_read_server(document, "i", false, false, why, sizeof why); /* without a person: no PKCE, no page */
     assert_string_equal(tn_get_text(made, "token_endpoint", ""), "https://a.example/t");
     tn_release(made);
-    assert_null(metadata_server(document, "i", false, true, why, sizeof why));
+    assert_null(metadata_read_server(document, "i", false, true, why, sizeof why));
     assert_non_null(strstr(why, "authorization_endpoint"));
     tn_release(document);
 }
@@ -185,7 +185,7 @@ static void test_metadata(void **state) {
     "{\"client_id\":\"me & you\"},\"made_at\":1800000000000,\"server\":{\"issuer\":\"https://as.example\",\"iss\":%s," \
     "\"authorization_endpoint\":\"https://as.example/a?x=1\"}}"
 
-static tn_value pending(bool iss) {
+static tn_value pending_request(bool iss) {
     char text[1000];
     (void)snprintf(text, sizeof text, PENDING, iss ? "true" : "false");
     return json(text);
@@ -194,8 +194,8 @@ static tn_value pending(bool iss) {
 static void check_redirect(const struct corpus_case *test, void *user) {
     char why[OAUTH_WHY_MAX];
     bool ours;
-    tn_value asked = pending(corpus_section(test, "iss") != NULL);
-    tn_value code = person_code(asked, corpus_need(test, "in"), &ours, why, sizeof why);
+    tn_value asked = pending_request(corpus_section(test, "iss") != NULL);
+    tn_value code = authorize_read_code(asked, corpus_need(test, "in"), &ours, why, sizeof why);
     (void)user;
     corpus_expect(test, "out", code != NULL ? tn_chars(code, NULL) : why);
     assert_true(code == NULL || ours);
@@ -206,8 +206,8 @@ static void check_redirect(const struct corpus_case *test, void *user) {
 static void test_people(void **state) {
     (void)state;
     corpus_each("tests/corpus/mcp/redirect.txt", check_redirect, NULL);
-    tn_value asked = pending(true), url = person_url(asked);
-    if (!sign_there()) {
+    tn_value asked = pending_request(true), url = authorize_url(asked);
+    if (!sign_is_available()) {
         assert_null(url);
         tn_release(asked);
         skip();
@@ -220,19 +220,19 @@ static void test_people(void **state) {
                         "https%3A%2F%2Fa.example%2Fmcp&scope=a%20offline_access&prompt=consent");
     tn_release(url);
     tn_value client = tn.value->get(asked, "client"), server = tn.value->get(asked, "server");
-    tn_value made = person_begin(client, server, "https://a.example/mcp", "a", "http://127.0.0.1:1/c");
-    tn_value other = person_begin(client, server, "https://a.example/mcp", "a", "http://127.0.0.1:1/c");
+    tn_value made = authorize_begin(client, server, "https://a.example/mcp", "a", "http://127.0.0.1:1/c");
+    tn_value other = authorize_begin(client, server, "https://a.example/mcp", "a", "http://127.0.0.1:1/c");
     assert_int_equal(strlen(tn_get_text(made, "state", "")), 43);
     assert_int_equal(strlen(tn_get_text(made, "verifier", "")), 43);
     assert_string_not_equal(tn_get_text(made, "state", ""), tn_get_text(other, "state", ""));
     assert_string_not_equal(tn_get_text(made, "verifier", ""), tn_get_text(other, "verifier", ""));
-    assert_true(person_is(made, client, server, "https://a.example/mcp", "a"));
-    assert_false(person_is(made, client, server, "https://a.example/mcp", NULL));
-    assert_false(person_is(made, client, server, "https://a.example/mcp", "a b"));
-    assert_false(person_is(made, client, server, "https://a.example", "a"));
-    assert_false(person_is(NULL, client, server, "https://a.example", "a"));
+    assert_true(authorize_matches(made, client, server, "https://a.example/mcp", "a"));
+    assert_false(authorize_matches(made, client, server, "https://a.example/mcp", NULL));
+    assert_false(authorize_matches(made, client, server, "https://a.example/mcp", "a b"));
+    assert_false(authorize_matches(made, client, server, "https://a.example", "a"));
+    assert_false(authorize_matches(NULL, client, server, "https://a.example", "a"));
     wall += OAUTH_PENDING_MS;
-    assert_false(person_is_young(made));
+    assert_false(authorize_is_recent(made));
     wall -= OAUTH_PENDING_MS;
     tn_release(other);
     tn_release(made);
@@ -243,15 +243,15 @@ static void test_people(void **state) {
 
 static void expect_proof(const char *client, const char *form, const char *authorization) {
     char why[OAUTH_WHY_MAX];
-    struct text text = {.limit = 10000};
+    struct tn_text_buffer text = {.limit = 10000};
     tn_value header = NULL, known = json(client), server = json("{\"issuer\":\"i\"}");
-    assert_true(client_prove(known, NULL, server, &text, &header, why, sizeof why));
-    assert_string_equal(text_chars(&text), form);
+    assert_true(client_authenticate(known, NULL, server, &text, &header, why, sizeof why));
+    assert_string_equal(tn_text_chars(&text), form);
     if (authorization == NULL)
         assert_null(header);
     else
         assert_string_equal(tn_chars(header, NULL), authorization);
-    text_free(&text);
+    tn_text_free(&text);
     tn_release(header);
     tn_release(known);
     tn_release(server);
@@ -266,31 +266,31 @@ static void test_clients(void **state) {
     /* Both are encoded before they are joined: "a%3Ab:s%2Ft". */
     expect_proof("{\"client_id\":\"a:b\",\"client_secret\":\"s/t\",\"method\":\"client_secret_basic\"}", "",
                  "Basic YSUzQWI6cyUyRnQ=");
-    struct text text = {.limit = 10000};
+    struct tn_text_buffer text = {.limit = 10000};
     tn_value header, without = json("{\"client_id\":\"a\",\"method\":\"client_secret_post\"}"), server = json("{}");
-    assert_false(client_prove(without, NULL, server, &text, &header, why, sizeof why));
+    assert_false(client_authenticate(without, NULL, server, &text, &header, why, sizeof why));
     assert_non_null(strstr(why, "`client_secret`"));
-    text_free(&text);
+    tn_text_free(&text);
     tn_release(without);
     tn_value config = json("{\"private_key\":\"no key\"}"),
              signs = json("{\"client_id\":\"a\",\"method\":\"private_key_jwt\"}");
-    assert_false(client_prove(signs, config, server, &text, &header, why, sizeof why));
+    assert_false(client_authenticate(signs, config, server, &text, &header, why, sizeof why));
     assert_non_null(strstr(why, "`private_key` cannot"));
-    text_free(&text);
+    tn_text_free(&text);
     tn_release(config);
     tn_release(signs);
     tn_release(server);
     tn_value old = json("{\"client_id\":\"a\",\"expires_at\":1}");
-    assert_false(client_is_good(old));
-    assert_false(client_is_good(NULL));
+    assert_false(client_is_valid(old));
+    assert_false(client_is_valid(NULL));
     tn_release(old);
 }
 
 static tn_value read_token(const char *text, struct token_fault *fault) {
     tn_value answer = json(text), server = json("{\"issuer\":\"i\"}");
-    const struct token_ask ask = {.server = server, .scope = "asked", .refresh = "old"};
+    const struct token_params params = {.server = server, .scope = "asked", .refresh = "old"};
     const struct fetched fetched = {.status = 200, .json = answer};
-    tn_value token = token_read(&fetched, &ask, fault);
+    tn_value token = token_read(&fetched, &params, fault);
     tn_release(answer);
     tn_release(server);
     return token;
@@ -304,10 +304,10 @@ static void test_tokens(void **state) {
     assert_string_equal(tn_get_text(token, "scope", ""), "asked");
     assert_int_equal(tn_get_int(token, "expires_at", 0), wall + 100000);
     assert_int_equal(tn_get_int(token, "renew_at", 0), wall + 100000 - OAUTH_EARLY_MS);
-    tn_value header = token_header(token, wall);
+    tn_value header = token_make_header(token, wall);
     assert_string_equal(tn_chars(header, NULL), "Bearer t");
     tn_release(header);
-    assert_null(token_header(token, wall + 100000));
+    assert_null(token_make_header(token, wall + 100000));
     tn_release(token);
     token = read_token("{\"access_token\":\"t\",\"expires_in\":10,\"refresh_token\":\"new\",\"scope\":\"s\"}", &fault);
     assert_int_equal(tn_get_int(token, "renew_at", 0), wall + 5000);
@@ -319,13 +319,13 @@ static void test_tokens(void **state) {
         char text[100];
         (void)snprintf(text, sizeof text, "{\"access_token\":\"t\",\"expires_in\":%s}", lives[i]);
         token = read_token(text, &fault);
-        assert_int_equal(tn_get_int(token, "expires_at", 0), wall + OAUTH_LIFE_S * 1000);
+        assert_int_equal(tn_get_int(token, "expires_at", 0), wall + OAUTH_LIFETIME_S * 1000);
         tn_release(token);
     }
     assert_null(read_token("{\"access_token\":\"a b\"}", &fault));
     assert_null(read_token("{\"access_token\":\"\"}", &fault));
     assert_null(read_token("{\"access_token\":7}", &fault));
-    assert_null(token_header(NULL, 0));
+    assert_null(token_make_header(NULL, 0));
     assert_string_equal(token_error_name("invalid_grant"), "invalid_grant");
     assert_string_equal(token_error_name("secret of 9"), "an error without a name");
 }
@@ -337,7 +337,7 @@ static void test_tokens(void **state) {
 static void test_hiding(void **state) {
     (void)state;
     static const struct {
-        const char *header, *json, *safe; /* safe NULL: it is not there */
+        const char *header, *json, *safe; /* safe NULL: the token does not occur */
     } cases[] = {
         {"Bearer abc/def+gh=", "[\"abc/def+gh=\"]", "[\"{redacted}\"]"},
         {"DPoP abc/def+gh=", "{\"abc\\/def+gh=\": \"xabc/def+gh=abc/def+gh=y\"}",
@@ -350,28 +350,29 @@ static void test_hiding(void **state) {
         {NULL, "\"\"", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct buffer safe = {.limit = 1000};
+        struct tn_text_buffer safe = {.limit = 1000};
         tn_value header = cases[i].header != NULL ? tn_text(cases[i].header) : NULL;
-        bool found = hide_token(header, cases[i].json, strlen(cases[i].json), &safe);
+        bool found = redact_token(header, cases[i].json, strlen(cases[i].json), &safe);
         assert_true(found == (cases[i].safe != NULL));
         assert_int_equal(safe.length, found ? strlen(cases[i].safe) : 0);
         if (found) assert_memory_equal(safe.bytes, cases[i].safe, safe.length);
-        buffer_free(&safe);
+        tn_text_free(&safe);
         tn_release(header);
     }
-    struct buffer small = {.limit = 12};
+    struct tn_text_buffer small = {.limit = 12};
     tn_value header = tn_text("Bearer abc/def+gh=");
-    assert_true(hide_token(header, "\"abc/def+gh=abc/def+gh=\"", 24, &small) && small.length == 12);
-    buffer_free(&small);
+    assert_true(redact_token(header, "\"abc/def+gh=abc/def+gh=\"", 24, &small));
+    assert_true(small.status == TN_LIMIT && small.length <= 12);
+    tn_text_free(&small);
     tn_release(header);
 }
 
 static void test_without_memory(void **state) {
     (void)state;
     for (int64_t n = 0; n < 1000; n++) {
-        tn_value asked = pending(true);
+        tn_value asked = pending_request(true);
         fails_at = n;
-        tn_value url = person_url(asked), query = address_query("a=b&c=%20"), scopes = scopes_join("a", "b");
+        tn_value url = authorize_url(asked), query = address_query("a=b&c=%20"), scopes = scopes_join("a", "b");
         tn_value challenge = challenge_read("Bearer scope=\"a b\"");
         bool all = fails_at >= 0;
         fails_at = -1;
@@ -386,20 +387,20 @@ static void test_without_memory(void **state) {
     }
 }
 
-static int nothing_left(void **state) {
+static int expect_no_memory_left(void **state) {
     (void)state;
     assert_int_equal(blocks, 0);
     return 0;
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_challenges, nothing_left),
-                                       cmocka_unit_test_teardown(test_addresses, nothing_left),
-                                       cmocka_unit_test_teardown(test_metadata, nothing_left),
-                                       cmocka_unit_test_teardown(test_people, nothing_left),
-                                       cmocka_unit_test_teardown(test_clients, nothing_left),
-                                       cmocka_unit_test_teardown(test_tokens, nothing_left),
-                                       cmocka_unit_test_teardown(test_hiding, nothing_left),
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_challenges, expect_no_memory_left),
+                                       cmocka_unit_test_teardown(test_addresses, expect_no_memory_left),
+                                       cmocka_unit_test_teardown(test_metadata, expect_no_memory_left),
+                                       cmocka_unit_test_teardown(test_people, expect_no_memory_left),
+                                       cmocka_unit_test_teardown(test_clients, expect_no_memory_left),
+                                       cmocka_unit_test_teardown(test_tokens, expect_no_memory_left),
+                                       cmocka_unit_test_teardown(test_hiding, expect_no_memory_left),
                                        cmocka_unit_test(test_without_memory)};
     return cmocka_run_group_tests(tests, setup, NULL);
 }

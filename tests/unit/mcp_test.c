@@ -1,24 +1,24 @@
 /*
  * mcp_test.c - the parts of the plugin tenon.mcp that need neither a server nor a loop.
  *
- * They are linked here with the host's values and a core of our own, whose time only passes when it is told to.
- * Ids and headers are text: tests/corpus/mcp. What a server may do is tested from outside: tests/mcp.
+ * They are linked with the host's values and a test core, whose clock only moves when a test advances it. Ids and
+ * headers are in tests/corpus/mcp. The behaviour of servers is tested from outside: tests/mcp.
  */
 #include "tests/unit/corpus.h"
 
-#include "plugins/mcp/buffer.h"
 #include "plugins/mcp/content.h"
 #include "plugins/mcp/elicit.h"
 #include "plugins/mcp/header.h"
+#include "plugins/mcp/lines.h"
 #include "plugins/mcp/rpc.h"
 #include "plugins/mcp/tool.h"
 
-extern const tn_value_1 interface_value; /* host/interface/interface.h has names of its own for what base.h names */
+extern const tn_value_1 interface_value; /* not host/plugin/abi/abi.h, whose names conflict with base.h */
 
 TN_EASY_HIDDEN struct tn_easy tn;
 TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 
-/* ---- A core with a time of its own ---- */
+/* ---- A core with a test clock ---- */
 
 static struct {
     uint64_t id, due;
@@ -64,7 +64,7 @@ static int32_t fake_unpost(const tn_host *host, uint64_t id) {
     }
     return TN_NOT_FOUND;
 }
-static void pass(uint64_t ms) {
+static void advance_clock(uint64_t ms) {
     now += ms;
     for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) {
         if (posts[i].id == 0 || posts[i].due > now) continue;
@@ -128,13 +128,13 @@ static void check_header(const struct corpus_case *test, void *user) {
     char why[200] = "";
     tn_value schema = json(corpus_need(test, "schema"));
     (void)user;
-    bool good = headers_check(schema, why, sizeof why);
+    bool good = header_check_schema(schema, why, sizeof why);
     if (corpus_section(test, "why") != NULL) {
         assert_false(good);
         corpus_expect(test, "why", why);
     } else {
         assert_true(good);
-        tn_value arguments = json(corpus_need(test, "arguments")), headers = headers_of(schema, arguments);
+        tn_value arguments = json(corpus_need(test, "arguments")), headers = headers_from_arguments(schema, arguments);
         tn_value text = headers != NULL ? tn.value->to_json(headers) : tn_text("none");
         corpus_expect(test, "headers", tn_chars(text, NULL));
         tn_release(text);
@@ -152,7 +152,7 @@ static void test_headers(void **state) {
 /* ---- Lines ---- */
 
 static char lines_seen[256];
-static bool see_line(void *user, const char *line, uint64_t length) {
+static bool record_line(void *user, const char *line, uint64_t length) {
     size_t used = strlen(lines_seen);
     (void)snprintf(lines_seen + used, sizeof lines_seen - used, "[%.*s]", line != NULL ? (int)length : 1,
                    line != NULL ? line : "!");
@@ -168,7 +168,7 @@ static void test_lines(void **state) {
         *lines_seen = '\0';
         for (size_t at = 0; at < sizeof text - 1; at += piece) {
             size_t left = sizeof text - 1 - at;
-            assert_true(lines_feed(&lines, text + at, left < piece ? left : piece, see_line, NULL));
+            assert_true(lines_feed(&lines, text + at, left < piece ? left : piece, record_line, NULL));
         }
         assert_string_equal(lines_seen, wanted);
         lines_free(&lines);
@@ -176,7 +176,7 @@ static void test_lines(void **state) {
     struct lines lines = {.partial = {.limit = 8}};
     int stop_after = 2;
     *lines_seen = '\0';
-    assert_false(lines_feed(&lines, text, sizeof text - 1, see_line, &stop_after));
+    assert_false(lines_feed(&lines, text, sizeof text - 1, record_line, &stop_after));
     assert_string_equal(lines_seen, "[one][]");
     lines_free(&lines);
     assert_int_equal(blocks, 0);
@@ -186,71 +186,71 @@ static void test_lines(void **state) {
 
 static void test_what_is_said(void **state) {
     (void)state;
-    say(TN_LOG_INFO, "a\x1b[31m\tb\x7f\n");
+    log_format(TN_LOG_INFO, "a\x1b[31m\tb\x7f\n");
     assert_string_equal(logged, "a [31m b  ");
-    say(TN_LOG_INFO, "caf\xc3\xa9 \xff \xc3 \xed\xa0\x80 \xf0\x9f\x98\x80 \xc0\x80 \xe2\x82");
+    log_format(TN_LOG_INFO, "caf\xc3\xa9 \xff \xc3 \xed\xa0\x80 \xf0\x9f\x98\x80 \xc0\x80 \xe2\x82");
     assert_string_equal(logged, "caf\xc3\xa9 ? ? ??? \xf0\x9f\x98\x80 ?? ??");
 }
 
 /* ---- A conversation ---- */
 
-static char heard[1024];
+static char recorded[1024];
 static int32_t send_status;
-static void hear(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void hear(const char *format, ...) {
-    size_t used = strlen(heard);
+static void record_event(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void record_event(const char *format, ...) {
+    size_t used = strlen(recorded);
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(heard + used, sizeof heard - used, format, arguments);
+    (void)vsnprintf(recorded + used, sizeof recorded - used, format, arguments);
     va_end(arguments);
 }
-static void heard_is(const char *wanted) {
-    assert_string_equal(heard, wanted);
-    *heard = '\0';
+static void expect_recorded(const char *wanted) {
+    assert_string_equal(recorded, wanted);
+    *recorded = '\0';
 }
 
 static int32_t on_send(void *user, tn_value message, int64_t id, tn_value extra) {
     (void)user, (void)extra;
     tn_value text = tn.value->to_json(message);
-    hear("> %lld %s\n", (long long)id, tn_chars(text, NULL));
+    record_event("> %lld %s\n", (long long)id, tn_chars(text, NULL));
     tn_release(text);
     return send_status;
 }
 static void on_request(void *user, tn_value id, const char *method, tn_value params, int64_t origin) {
     (void)user, (void)params;
     tn_value text = tn.value->to_json(id);
-    hear("request %s %s %lld\n", tn_chars(text, NULL), method, (long long)origin);
+    record_event("request %s %s %lld\n", tn_chars(text, NULL), method, (long long)origin);
     tn_release(text);
 }
 static void on_notification(void *user, const char *method, tn_value params) {
     (void)user, (void)params;
-    hear("notification %s\n", method);
+    record_event("notification %s\n", method);
 }
 static void on_expired(void *user, int64_t id) {
     (void)user;
-    hear("expired %lld\n", (long long)id);
+    record_event("expired %lld\n", (long long)id);
 }
-static void on_stray(void *user, const char *what) {
+static void on_unexpected(void *user, const char *what) {
     (void)user;
-    hear("stray: %s\n", what);
+    record_event("unexpected: %s\n", what);
 }
 static void on_done(void *user, const struct rpc_answer *answer) {
     (void)user;
     if (answer->result != NULL)
-        hear("done\n");
+        record_event("done\n");
     else
-        hear("failed %s %lld: %s\n", answer->failure != NULL ? answer->failure : "-", (long long)answer->code,
-             answer->message);
+        record_event("failed %s %lld: %s\n", answer->failure != NULL ? answer->failure : "-", (long long)answer->code,
+                     answer->message);
 }
-static void free_it(void *user, const struct rpc_answer *answer) {
+static void free_in_callback(void *user, const struct rpc_answer *answer) {
     on_done(NULL, answer);
     rpc_free(user);
 }
 
-static struct rpc *conversation(void) {
-    static const struct rpc_events events = {NULL, on_send, on_request, on_notification, on_expired, on_stray};
+static struct rpc *rpc_for_tests(void) {
+    static const struct rpc_events events = {NULL, on_send, on_request, on_notification, on_expired, on_unexpected};
     send_status = TN_OK;
-    *heard = '\0';
+    *recorded = '\0';
     return rpc_new(&events);
 }
 
@@ -261,50 +261,50 @@ static void receive(struct rpc *rpc, const char *text) {
 }
 
 static void test_answers(void **state) {
-    struct rpc *rpc = conversation();
+    struct rpc *rpc = rpc_for_tests();
     (void)state;
-    assert_int_equal(rpc_next(rpc), 1);
+    assert_int_equal(rpc_next_id(rpc), 1);
     assert_int_equal(rpc_call(rpc, "a", NULL, NULL, 100, on_done, NULL), 1);
     assert_int_equal(rpc_call(rpc, "b", NULL, NULL, 0, on_done, NULL), 2);
-    heard_is(
+    expect_recorded(
         "> 1 {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\n> 2 {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\n");
     receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
-    heard_is("done\n");
+    expect_recorded("done\n");
     receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
-    heard_is("stray: an answer to request 2, which does not wait for one\n");
+    expect_recorded("unexpected: an answer to request 2, which does not wait\n");
     receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}");
     receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"x\"}}");
     receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":1.0,\"result\":{}}");
-    heard_is("stray: an answer whose id is no request's\nstray: an answer whose id is no request's\n"
-             "stray: an answer whose id is no request's\n");
-    assert_true(rpc_waits(rpc, 1));
+    expect_recorded("unexpected: an answer with an unknown id\nunexpected: an answer with an unknown id\n"
+                    "unexpected: an answer with an unknown id\n");
+    assert_true(rpc_is_waiting(rpc, 1));
     receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"no\"}}");
-    heard_is("failed - -32601: no\n");
+    expect_recorded("failed - -32601: no\n");
     assert_int_equal(rpc_call(rpc, "c", NULL, NULL, 0, on_done, NULL), 3);
-    *heard = '\0';
+    *recorded = '\0';
     receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":7}");
-    heard_is("failed - -32603: the answer has neither a result nor a reason\n");
+    expect_recorded("failed - -32603: the answer has neither a result nor an error message\n");
     rpc_free(rpc);
     assert_int_equal(blocks, 0);
 }
 
 static void test_what_comes_in(void **state) {
-    struct rpc *rpc = conversation();
+    struct rpc *rpc = rpc_for_tests();
     (void)state;
     receive(rpc, "[{\"jsonrpc\":\"2.0\",\"method\":\"n\"},{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"r\"}]");
-    heard_is("notification n\nrequest \"x\" r 9\n");
+    expect_recorded("notification n\nrequest \"x\" r 9\n");
     receive(rpc, "{\"jsonrpc\":\"1.0\",\"method\":\"n\"}");
     receive(rpc, "5");
     receive(rpc, "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"r\"}");
-    heard_is("stray: a message that is not JSON-RPC 2.0\nstray: a message that is not JSON-RPC 2.0\n"
-             "stray: a request whose id is neither a text nor an integer\n");
+    expect_recorded("unexpected: a message that is not JSON-RPC 2.0\nunexpected: a message that is not JSON-RPC 2.0\n"
+                    "unexpected: a request whose id is neither a string nor an integer\n");
     tn_value id = json("\"x\""), result = json("{}");
     rpc_reply(rpc, id, result);
     rpc_refuse(rpc, id, -32601, "no");
     rpc_notify(rpc, "n", NULL);
-    heard_is("> 0 {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}\n"
-             "> 0 {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-32601,\"message\":\"no\"}}\n"
-             "> 0 {\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n");
+    expect_recorded("> 0 {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}\n"
+                    "> 0 {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-32601,\"message\":\"no\"}}\n"
+                    "> 0 {\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n");
     tn_release(id);
     tn_release(result);
     rpc_free(rpc);
@@ -312,66 +312,66 @@ static void test_what_comes_in(void **state) {
 }
 
 static void test_time(void **state) {
-    struct rpc *rpc = conversation();
+    struct rpc *rpc = rpc_for_tests();
     (void)state;
     (void)rpc_call(rpc, "a", NULL, NULL, 100, on_done, NULL);
-    *heard = '\0';
-    pass(99);
-    heard_is("");
-    pass(1);
-    heard_is("expired 1\nfailed TIMEOUT 0: there was no answer to `a` within 100 ms\n");
+    *recorded = '\0';
+    advance_clock(99);
+    expect_recorded("");
+    advance_clock(1);
+    expect_recorded("expired 1\nfailed TIMEOUT 0: no answer to `a` within 100 ms\n");
     (void)rpc_call(rpc, "b", NULL, NULL, 100, on_done, NULL);
-    *heard = '\0';
+    *recorded = '\0';
     for (int i = 0; i < MCP_EXTENSIONS; i++) {
-        pass(90);
-        rpc_touch(rpc, 2);
+        advance_clock(90);
+        rpc_extend_timeout(rpc, 2);
     }
-    pass(90);
-    rpc_touch(rpc, 2); /* once too often */
-    heard_is("");
-    pass(10);
-    heard_is("expired 2\nfailed TIMEOUT 0: there was no answer to `b` within 100 ms\n");
+    advance_clock(90);
+    rpc_extend_timeout(rpc, 2); /* above the limit of extensions */
+    expect_recorded("");
+    advance_clock(10);
+    expect_recorded("expired 2\nfailed TIMEOUT 0: no answer to `b` within 100 ms\n");
     (void)rpc_call(rpc, "c", NULL, NULL, 100, on_done, NULL);
-    *heard = '\0';
-    rpc_hold(rpc, 3, true);
-    pass(1000);
-    heard_is("");
-    rpc_hold(rpc, 3, false);
-    pass(100);
-    heard_is("expired 3\nfailed TIMEOUT 0: there was no answer to `c` within 100 ms\n");
+    *recorded = '\0';
+    rpc_pause_timeout(rpc, 3, true);
+    advance_clock(1000);
+    expect_recorded("");
+    rpc_pause_timeout(rpc, 3, false);
+    advance_clock(100);
+    expect_recorded("expired 3\nfailed TIMEOUT 0: no answer to `c` within 100 ms\n");
     send_status = TN_ERROR;
     assert_int_equal(rpc_call(rpc, "d", NULL, NULL, 100, on_done, NULL), 4);
-    *heard = '\0';
-    pass(0);
-    heard_is("failed SERVER_LOST 0: `d` could not be sent: the server takes nothing\n");
+    *recorded = '\0';
+    advance_clock(0);
+    expect_recorded("failed SERVER_LOST 0: `d` could not be sent: the server does not read\n");
     rpc_free(rpc);
     assert_int_equal(blocks, 0);
 }
 
 static void test_ends(void **state) {
-    struct rpc *rpc = conversation();
+    struct rpc *rpc = rpc_for_tests();
     (void)state;
     (void)rpc_call(rpc, "a", NULL, NULL, 100, on_done, NULL);
     (void)rpc_call(rpc, "b", NULL, NULL, 100, on_done, NULL);
     (void)rpc_call(rpc, "c", NULL, NULL, 100, on_done, NULL);
-    rpc_forget(rpc, 2);
-    rpc_forget(rpc, 77);
+    rpc_discard(rpc, 2);
+    rpc_discard(rpc, 77);
     const struct rpc_answer answer = {.failure = "AUTH", .message = "who?", .status = 401};
-    *heard = '\0';
+    *recorded = '\0';
     rpc_fail(rpc, 3, &answer);
     rpc_fail(rpc, 3, &answer);
-    heard_is("failed AUTH 0: who?\n");
+    expect_recorded("failed AUTH 0: who?\n");
     rpc_fail_all(rpc, "SERVER_LOST", "gone");
-    heard_is("failed SERVER_LOST 0: gone\n");
+    expect_recorded("failed SERVER_LOST 0: gone\n");
     for (int i = 0; i < MCP_REQUESTS_MAX; i++)
         assert_int_not_equal(rpc_call(rpc, "a", NULL, NULL, 0, on_done, NULL), 0);
     assert_int_equal(rpc_call(rpc, "a", NULL, NULL, 0, on_done, NULL), 0);
     rpc_free(rpc);
-    rpc = conversation(); /* one whose done frees it, in the middle of an array */
-    (void)rpc_call(rpc, "a", NULL, NULL, 100, free_it, rpc);
-    *heard = '\0';
+    rpc = rpc_for_tests(); /* a `done` callback frees it in the middle of an array */
+    (void)rpc_call(rpc, "a", NULL, NULL, 100, free_in_callback, rpc);
+    *recorded = '\0';
     receive(rpc, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}},{\"jsonrpc\":\"2.0\",\"method\":\"n\"}]");
-    heard_is("done\n");
+    expect_recorded("done\n");
     rpc_free(NULL);
     assert_int_equal(blocks, 0);
 }

@@ -1,4 +1,4 @@
-/* mime_test.c - mail as it really comes: the triage sample's reader of headers, encodings and multiparts. */
+/* mime_test.c - the mail parser of samples/triage: headers, encodings and multipart bodies of real mail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static const struct {
     {"no headers at all", "", "", ""},
 };
 
-static void reads_mail(void **state) {
+static void parses_mail(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct mail mail;
@@ -61,13 +61,13 @@ static void reads_mail(void **state) {
     }
 }
 
-/* Whatever is cut off or changed, reading ends and gives valid UTF-8. */
-static void survives_damage(void **state) {
+/* For truncated or altered mail, the parser terminates and returns valid UTF-8. */
+static void accepts_damaged_mail(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t length = strlen(cases[i].message);
         for (size_t cut = 0; cut <= length; cut++) {
-            char *copy = malloc(cut + (cut == 0)); /* exactly so long: reading a byte beyond is an error */
+            char *copy = malloc(cut + (cut == 0)); /* no spare byte: the address sanitizer finds a read past the end */
             memcpy(copy, cases[i].message, cut);
             struct mail mail;
             if (cut > 0) copy[cut / 2] = (char)(copy[cut / 2] ^ 0x95);
@@ -83,7 +83,7 @@ static void survives_damage(void **state) {
     }
 }
 
-static void long_texts_are_cut_between_characters(void **state) {
+static void truncates_between_characters(void **state) {
     (void)state;
     struct text message = {0};
     text_add_string(&message, "Subject: long\n\n.");
@@ -97,9 +97,9 @@ static void long_texts_are_cut_between_characters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_mail),
-        cmocka_unit_test(survives_damage),
-        cmocka_unit_test(long_texts_are_cut_between_characters),
+        cmocka_unit_test(parses_mail),
+        cmocka_unit_test(accepts_damaged_mail),
+        cmocka_unit_test(truncates_between_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /*
- * model_test.c - wildcards, usage and prices: what outsiders say about tokens is added up without harm.
+ * model_test.c - wildcards, usage and prices; usage from untrusted providers cannot overflow.
  */
 #include "adl/value/json.h"
 #include "adl/value/wildcard.h"
-#include "host/model/usage.h"
+#include "host/engine/model/usage.h"
 #include <float.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static void test_wildcard(void **state) {
         assert_int_equal(wildcard_matches(cases[i].pattern, cases[i].name), cases[i].fits);
 }
 
-/* A pattern that makes a backtracking matcher take for ever. */
+/* A pattern that makes a backtracking matcher take forever. */
 static void test_wildcard_hostile(void **state) {
     char pattern[2001], name[20001];
     (void)state;
@@ -84,7 +84,7 @@ static void test_usage_adds_up(void **state) {
     usage_add_call(&sum, huge);
     assert_int_equal(sum.input, INT64_MAX);
     assert_int_equal(usage_tokens(&sum), INT64_MAX);
-    /* What has been too much once is not less afterwards: a budget would begin anew. */
+    /* A saturated number does not decrease: otherwise a budget would start again. */
     usage_from_value(&back, huge);
     usage_take_back(&sum, &back);
     assert_int_equal(sum.input, INT64_MAX);
@@ -110,7 +110,7 @@ static void test_price(void **state) {
     (void)state;
     assert_true(usage_price(prices, "a:small", usage, &cost)); /* 6 at 2, 4 at 0.5, 3 at 4 */
     assert_true(cost > 25.99 && cost < 26.01);
-    assert_true(usage_price(prices, "a:big", usage, &cost)); /* the longest pattern, whatever the others say */
+    assert_true(usage_price(prices, "a:big", usage, &cost)); /* the longest pattern wins */
     assert_true(cost > 2.99 && cost < 3.01);
     assert_true(usage_price(prices, "b:x", usage, &cost));
     assert_true(cost > 9.99 && cost < 10.01);

@@ -1,8 +1,9 @@
 /*
- * number_test.c - doubles to text and back: every double comes back, in the fewest digits there are, in any locale.
+ * number_test.c - doubles to text and back: every double is restored from its shortest text, in any locale.
  *
- * The oracle is the C library in the C locale: printf with 1, 2, … 17 digits, until strtod gives the same double.
- * Random bit patterns (NUMBER_SEED repeats a run; it is printed), decimals of few digits, and the edges of every kind.
+ * The reference is the C library in the C locale: printf with 1, 2, … 17 digits until strtod returns the same double.
+ * Inputs are random bit patterns (NUMBER_SEED repeats a run; the seed is printed), decimals of few digits, and the
+ * limits of every kind.
  */
 #include <ctype.h>
 #include <locale.h>
@@ -38,7 +39,7 @@ static void seed_from_environment(void) {
 
 static bool same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
 
-/* Digits of the significand, without zeros at either end. */
+/* The digits of the significand without zeros at either end. */
 static int digits_of(const char *text) {
     int count = 0, zeros = 0;
     for (; *text != '\0' && *text != 'e'; text++) {
@@ -117,9 +118,9 @@ static void the_forms(void **unused) {
     }
 }
 
-static void edges(void **unused) {
+static void edge_cases(void **unused) {
     (void)unused;
-    for (int exponent = -1074; exponent <= 1023; exponent++) { /* powers of two and both their neighbours */
+    for (int exponent = -1074; exponent <= 1023; exponent++) { /* powers of two and their neighbours */
         double power = ldexp(1, exponent);
         check_both(power);
         check_both(nextafter(power, 0) != 0 ? nextafter(power, 0) : power);
@@ -147,8 +148,8 @@ static void random_bits(void **unused) {
     }
 }
 
-/* What people write: few digits, small exponents; and the sums of such, which need all digits. */
-static void everyday_numbers(void **unused) {
+/* Typical numbers: few digits, small exponents; and their sums, which need all digits. */
+static void typical_numbers(void **unused) {
     (void)unused;
     seed_from_environment();
     double sum = 0;
@@ -163,7 +164,7 @@ static void everyday_numbers(void **unused) {
     }
 }
 
-/* Reading: as strtod, whatever the number of digits. */
+/* Reading returns the result of strtod for any number of digits. */
 static void reading(void **unused) {
     (void)unused;
     seed_from_environment();
@@ -202,7 +203,7 @@ static void reading(void **unused) {
     assert_true(number == 7);
 }
 
-static void no_locale_counts(void **unused) {
+static void locale_has_no_effect(void **unused) {
     (void)unused;
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8", "de_DE", "fr_FR"};
     const char *found = NULL;
@@ -224,8 +225,8 @@ static void no_locale_counts(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_forms),        cmocka_unit_test(edges),   cmocka_unit_test(random_bits),
-        cmocka_unit_test(everyday_numbers), cmocka_unit_test(reading), cmocka_unit_test(no_locale_counts),
+        cmocka_unit_test(the_forms),       cmocka_unit_test(edge_cases), cmocka_unit_test(random_bits),
+        cmocka_unit_test(typical_numbers), cmocka_unit_test(reading),    cmocka_unit_test(locale_has_no_effect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

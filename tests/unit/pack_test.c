@@ -1,11 +1,11 @@
 /*
- * pack_test.c - packs as files: what is refused, and that it is refused for its own reason; whatever byte is changed or
- * missing, an archive is refused or says the same.
+ * pack_test.c - archives and manifests of packs: each fault is refused with its own message. An archive in which a byte
+ * is changed or missing is refused, or has the same contents.
  */
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
-#include "host/pack/archive.h"
-#include "host/pack/pack.h"
+#include "host/plugin/pack/archive.h"
+#include "host/plugin/pack/pack.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,14 +24,14 @@ struct file {
 static const struct file plain[] = {
     {"a.yaml", "version: \"1.0\"\n", false}, {"plugins/x.so", "no code", true}, {"prompts/empty.txt", "", false}};
 
-static void hash_of(const char *text, char out[SHA256_TEXT]) {
-    struct sha256 state;
-    sha256_init(&state);
-    sha256_add(&state, text, strlen(text));
-    sha256_text(&state, out);
+static void hash_of(const char *text, char out[TN_SHA256_TEXT]) {
+    struct tn_sha256 state;
+    tn_sha256_init(&state);
+    tn_sha256_update(&state, text, strlen(text));
+    tn_sha256_finish_text(&state, out);
 }
 
-/* The manifest of some files; `more` are further members, ending with a comma. */
+/* A manifest of some files. `more`: further members, each with a comma at its end. */
 static char *manifest_of(const char *more, const struct file *files, size_t count) {
     struct buffer out;
     buffer_init(&out, SIZE_MAX);
@@ -39,7 +39,7 @@ static char *manifest_of(const char *more, const struct file *files, size_t coun
         &out, "{\"name\":\"acme\",\"version\":\"1.0.0\",\"title\":\"T\",%s\"plugins\":[\"plugins/x.so\"],\"files\":{",
         more);
     for (size_t i = 0; i < count; i++) {
-        char hash[SHA256_TEXT];
+        char hash[TN_SHA256_TEXT];
         hash_of(files[i].text, hash);
         buffer_format(&out, "%s\"%s\":\"%s\"", i ? "," : "", files[i].path, hash);
     }
@@ -59,23 +59,23 @@ static void archive_begin(struct archive *archive) {
     assert_non_null(archive->file);
 }
 
-/* Returns where its header is. */
+/* Returns the position of the header. */
 static size_t archive_add(struct archive *archive, const char *path, const char *text, bool program) {
     struct archive_member member = {.size = strlen(text), .program = program};
     snprintf(member.path, sizeof member.path, "%s", path);
     size_t at = (size_t)ftello(archive->file);
-    archive_put_header(archive->file, &member);
+    archive_write_header(archive->file, &member);
     fwrite(text, 1, strlen(text), archive->file);
-    archive_put_padding(archive->file, member.size);
+    archive_write_padding(archive->file, member.size);
     return at;
 }
 
 static void archive_end(struct archive *archive, bool zeros) {
-    if (zeros) archive_put_end(archive->file);
+    if (zeros) archive_write_end(archive->file);
     assert_int_equal(fclose(archive->file), 0);
 }
 
-/* pack.json of `listed`, and then the members. */
+/* Writes the pack.json of `listed`, then the members. */
 static void archive_make(struct archive *archive, const struct file *listed, size_t listed_count,
                          const struct file *members, size_t count) {
     char *manifest = manifest_of("", listed, listed_count);
@@ -109,13 +109,13 @@ static void refuse_and_free(struct archive *archive, const char *why) {
     free(archive->bytes);
 }
 
-/* ---- What is in it ---- */
+/* ---- Contents ---- */
 
 struct seen {
     char text[512];
 };
 
-static int32_t see_begin(void *user, const char *path, uint64_t size, bool program, struct error *error) {
+static int32_t record_begin(void *user, const char *path, uint64_t size, bool program, struct error *error) {
     struct seen *seen = user;
     size_t length = strlen(seen->text);
     (void)error;
@@ -123,7 +123,7 @@ static int32_t see_begin(void *user, const char *path, uint64_t size, bool progr
     return TN_OK;
 }
 
-static int32_t see_data(void *user, const void *bytes, size_t size, struct error *error) {
+static int32_t record_data(void *user, const void *bytes, size_t size, struct error *error) {
     struct seen *seen = user;
     size_t length = strlen(seen->text);
     (void)error;
@@ -131,7 +131,7 @@ static int32_t see_data(void *user, const void *bytes, size_t size, struct error
     return TN_OK;
 }
 
-static int32_t see_end(void *user, struct error *error) {
+static int32_t record_end(void *user, struct error *error) {
     struct seen *seen = user;
     (void)error;
     strcat(seen->text, "|");
@@ -151,16 +151,17 @@ static void test_reads_what_was_written(void **state) {
     assert_int_equal(value_count(pack_manifest(pack)->files), 3);
     assert_true(pack_is_plugin(pack_manifest(pack), "plugins/x.so"));
     assert_null(pack_signature_text(pack, &length));
-    assert_int_equal(pack_read_files(pack, &(struct pack_sink){see_begin, see_data, see_end, &seen}, NULL), TN_OK);
+    assert_int_equal(pack_read_files(pack, &(struct pack_sink){record_begin, record_data, record_end, &seen}, NULL),
+                     TN_OK);
     assert_string_equal(seen.text, "a.yaml 15:version: \"1.0\"\n|plugins/x.so 7 x:no code|prompts/empty.txt 0:|");
     struct error error = ERROR_INIT;
-    assert_int_not_equal(pack_read_files(pack, NULL, &error), TN_OK); /* once is all */
+    assert_int_not_equal(pack_read_files(pack, NULL, &error), TN_OK); /* it may be called only once */
     error_finish(&error);
     pack_close(pack);
     free(archive.bytes);
 }
 
-static int32_t see_failure(void *user, const void *bytes, size_t size, struct error *error) {
+static int32_t fail_data(void *user, const void *bytes, size_t size, struct error *error) {
     (void)user, (void)bytes, (void)size;
     return error_set(error, TN_LIMIT, "LIMIT", "no room");
 }
@@ -173,7 +174,7 @@ static void test_a_sink_ends_it(void **state) {
     struct error error = ERROR_INIT;
     archive_make(&archive, plain, 3, plain, 3);
     assert_int_equal(pack_open_memory("x", archive.bytes, archive.length, &pack, NULL), TN_OK);
-    assert_int_equal(pack_read_files(pack, &(struct pack_sink){see_begin, see_failure, see_end, &seen}, &error),
+    assert_int_equal(pack_read_files(pack, &(struct pack_sink){record_begin, fail_data, record_end, &seen}, &error),
                      TN_LIMIT);
     assert_string_equal(error.message, "no room");
     assert_string_equal(seen.text, "a.yaml 15:");
@@ -205,7 +206,7 @@ static void test_signature_comes_second(void **state) {
     archive_add(&archive, plain[0].path, plain[0].text, false);
     archive_add(&archive, PACK_SIGNATURE, "{}", false);
     archive_end(&archive, true);
-    refuse_and_free(&archive, "`pack.sig` is in it twice, or not at its beginning");
+    refuse_and_free(&archive, "`pack.sig` is in the pack twice, or not at its beginning");
 
     archive_begin(&archive);
     archive_add(&archive, PACK_SIGNATURE, "{}", false);
@@ -236,15 +237,15 @@ static void test_members_are_the_files(void **state) {
     const struct file mode[] = {{plain[0].path, plain[0].text, true}, plain[1], plain[2]};
     const struct file no_mode[] = {plain[0], {plain[1].path, plain[1].text, false}, plain[2]};
     archive_make(&archive, plain, 3, twice, 4);
-    refuse_and_free(&archive, "`a.yaml` is in it twice, or out of order");
+    refuse_and_free(&archive, "`a.yaml` is in the pack twice, or out of order");
     archive_make(&archive, plain, 3, order, 3);
     refuse_and_free(&archive, "`a.yaml` is listed in pack.json and missing, or out of order: found `plugins/x.so`");
     archive_make(&archive, plain, 3, unlisted, 4);
-    refuse_and_free(&archive, "`b.yaml` is in it and not listed");
+    refuse_and_free(&archive, "`b.yaml` is in the pack, but not listed");
     archive_make(&archive, plain, 3, plain, 2);
     refuse_and_free(&archive, "`prompts/empty.txt` is listed in pack.json and missing");
     archive_make(&archive, plain, 2, plain, 3);
-    refuse_and_free(&archive, "`prompts/empty.txt` is in it and not listed");
+    refuse_and_free(&archive, "`prompts/empty.txt` is in the pack, but not listed");
     archive_make(&archive, plain, 3, other, 3);
     refuse_and_free(&archive, "`a.yaml`: its hash is ");
     archive_make(&archive, plain, 3, mode, 3);
@@ -259,14 +260,14 @@ static void test_members_are_the_files(void **state) {
 
 /* ---- Headers ---- */
 
-static void set_sum(char *header) {
+static void set_checksum(char *header) {
     unsigned sum = 0;
     memset(header + 148, ' ', 8);
     for (size_t i = 0; i < ARCHIVE_BLOCK; i++) sum += (unsigned char)header[i];
     snprintf(header + 148, 7, "%06o", sum);
 }
 
-/* One field of the first file's header is another, and the sum is right. */
+/* Changes one field of the first file's header, and corrects the checksum. */
 static void refuse_header(size_t at, const char *bytes, size_t length, const char *code, const char *why) {
     struct archive archive;
     char *manifest = manifest_of("", plain, 3);
@@ -277,7 +278,7 @@ static void refuse_header(size_t at, const char *bytes, size_t length, const cha
     for (size_t i = 0; i < 3; i++) archive_add(&archive, plain[i].path, plain[i].text, plain[i].program);
     archive_end(&archive, true);
     memcpy(archive.bytes + header + at, bytes, length);
-    set_sum(archive.bytes + header);
+    set_checksum(archive.bytes + header);
     expect_refused(archive.bytes, archive.length, code, why);
     free(archive.bytes);
     mem_free(manifest);
@@ -302,7 +303,7 @@ static void test_headers(void **state) {
         {156, "L", 1, "`a.yaml` is an extended header"},
         {156, "S", 1, "`a.yaml` is a sparse file"},
         {156, "\0", 1, "`a.yaml` is a file of an old format"},
-        {156, "Z", 1, "`a.yaml` is a thing of an unknown type"},
+        {156, "Z", 1, "`a.yaml` is a member of unknown type"},
         {0, "../.so", 6, "`../.so`: it leads out of the pack"},
         {0, "x/../y", 6, "`x/../y`: it leads out of the pack"},
         {0, "/a.yam", 6, "`/a.yam`: it is absolute"},
@@ -316,13 +317,13 @@ static void test_headers(void **state) {
         {345, "..", 2, "`../a.yaml`: it leads out of the pack"},
         {100, "0004755\0", 8, "its mode is neither 0644 nor 0755"},
         {100, "0000666\0", 8, "its mode is neither 0644 nor 0755"},
-        {108, "0001000\0", 8, "not as `tenon pack build` writes it, at byte 1"},
-        {136, "00000000001\0", 12, "not as `tenon pack build` writes it, at byte 1"},
-        {157, "b.yaml", 6, "not as `tenon pack build` writes it, at byte 157"},
-        {265, "root", 4, "not as `tenon pack build` writes it, at byte 265"},
-        {50, "x", 1, "not as `tenon pack build` writes it, at byte 50"},
-        {500, "x", 1, "not as `tenon pack build` writes it, at byte 500"},
-        {257, "gnutar", 6, "it is damaged: no header where one must be"},
+        {108, "0001000\0", 8, "its header differs from what `tenon pack build` writes, at byte 1"},
+        {136, "00000000001\0", 12, "its header differs from what `tenon pack build` writes, at byte 1"},
+        {157, "b.yaml", 6, "its header differs from what `tenon pack build` writes, at byte 157"},
+        {265, "root", 4, "its header differs from what `tenon pack build` writes, at byte 265"},
+        {50, "x", 1, "its header differs from what `tenon pack build` writes, at byte 50"},
+        {500, "x", 1, "its header differs from what `tenon pack build` writes, at byte 500"},
+        {257, "gnutar", 6, "the archive is damaged: expected a header"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_header(cases[i].at, cases[i].bytes, cases[i].length, "PACK_INVALID", cases[i].why);
@@ -340,11 +341,11 @@ static void test_sums(void **state) {
     struct archive archive;
     archive_make(&archive, plain, 3, plain, 3);
     archive.bytes[0] ^= 1;
-    refuse_and_free(&archive, "a header's sum is wrong");
+    refuse_and_free(&archive, "the checksum of a header is wrong");
     expect_refused("\177ELF", 4, "PACK_INVALID", "truncated");
     char *other = mem_zalloc(1024);
     memset(other, 'x', 1024);
-    expect_refused(other, 1024, "PACK_INVALID", "it is no pack");
+    expect_refused(other, 1024, "PACK_INVALID", "not a pack");
     mem_free(other);
 }
 
@@ -364,7 +365,7 @@ static void test_totals(void **state) {
     reader.members = PACK_FILES_MAX + 1;
     assert_int_equal(archive_next(&reader, &member, &more, &error), TN_OK);
     assert_int_equal(archive_next(&reader, &member, &more, &error), TN_LIMIT);
-    assert_string_equal(error.message, "x: it has more than 10000 files");
+    assert_string_equal(error.message, "x: the pack has more than 10000 files");
     fclose(file);
     free(archive.bytes);
     error_finish(&error);
@@ -376,13 +377,13 @@ static void test_totals(void **state) {
     archive_read_init(&reader, file, "x");
     reader.total = PACK_SIZE_MAX - 1;
     assert_int_equal(archive_next(&reader, &member, &more, &error), TN_LIMIT);
-    assert_string_equal(error.message, "x: its files are larger than 1024 MiB together");
+    assert_string_equal(error.message, "x: the files together are larger than 1024 MiB");
     fclose(file);
     free(archive.bytes);
     error_finish(&error);
 }
 
-/* Paths of every length are parted and joined again. */
+/* Paths of every length are split into prefix and name, and joined again. */
 static void test_long_paths(void **state) {
     (void)state;
     for (size_t length = 1; length <= PACK_PATH_MAX; length++) {
@@ -421,7 +422,7 @@ static void test_every_truncation(void **state) {
     }
     char *longer = mem_zalloc(archive.length + 1);
     memcpy(longer, archive.bytes, archive.length);
-    expect_refused(longer, archive.length + 1, "PACK_INVALID", "there are bytes after its end");
+    expect_refused(longer, archive.length + 1, "PACK_INVALID", "found bytes after the end");
     mem_free(longer);
     free(archive.bytes);
 }
@@ -437,7 +438,7 @@ static void test_every_bit(void **state) {
             struct error error = ERROR_INIT;
             archive.bytes[i] = (char)(archive.bytes[i] ^ (1 << bit));
             if (read_all(archive.bytes, archive.length, &error) == TN_OK) {
-                /* Only what a signature is for: the words of pack.json. */
+                /* Only a signature detects a change of the texts in pack.json. */
                 assert_true(i >= ARCHIVE_BLOCK && i < end);
                 taken++;
             } else {
@@ -492,7 +493,7 @@ static void test_names(void **state) {
 static void test_manifests(void **state) {
     (void)state;
     static const struct {
-        const char *text, *why; /* NULL: it is right */
+        const char *text, *why; /* NULL: valid */
     } cases[] = {
         {"{" NAMES "," FILES "}", NULL},
         {"{" NAMES "," FILES ",\"of a later version\":{}}", NULL},
@@ -509,16 +510,16 @@ static void test_manifests(void **state) {
         {"{\"name\":\"a\",\"version\":\"1.0.0\"," FILES "}", "the key `title` is missing"},
         {"{\"name\":1,\"version\":\"1.0.0\",\"title\":\"T\"," FILES "}", "`name`: found int, expected a text"},
         {"{\"name\":\"../a\",\"version\":\"1.0.0\",\"title\":\"T\"," FILES "}",
-         "`name`: found `../a`, expected a small"},
+         "`name`: found `../a`, expected a lowercase letter"},
         {"{\"name\":\"a\\u0000\",\"version\":\"1.0.0\",\"title\":\"T\"," FILES "}", "`name`: it has a NUL"},
         {"{\"name\":\"a\",\"version\":\"1.0\",\"title\":\"T\"," FILES "}", "`version`: found `1.0`, expected three"},
         {"{" NAMES "," FILES ",\"tenon\":\"maybe\"}", "`tenon`: found `maybe`"},
         {"{" NAMES "," FILES ",\"licence\":[]}", "`licence`: found array"},
         {"{" NAMES "," FILES ",\"plugins\":\"a\"}", "`plugins`: found string, expected a list of paths"},
         {"{" NAMES "," FILES ",\"plugins\":[1]}", "`plugins`: found int, expected a path"},
-        {"{" NAMES "," FILES ",\"plugins\":[\"b\"]}", "`plugins`: `b` is none of `files`"},
+        {"{" NAMES "," FILES ",\"plugins\":[\"b\"]}", "`plugins`: `b` is not in `files`"},
         {"{" NAMES "," FILES ",\"plugins\":[\"../b\"]}", "`plugins`: found the path `../b`: it leads out"},
-        {"{" NAMES "," FILES ",\"documents\":[\"a\",\"a\"]}", "`documents`: `a` is in it twice"},
+        {"{" NAMES "," FILES ",\"documents\":[\"a\",\"a\"]}", "`documents`: `a` is listed twice"},
         {"{" NAMES ",\"files\":{\"a\":\"e3b0\"}}", "`files`: `a`: expected a SHA-256 hash"},
         {"{" NAMES ",\"files\":{\"a\":1}}", "`files`: `a`: expected a SHA-256 hash"},
         {"{" NAMES ",\"files\":{\"b\":" HASH ",\"a\":" HASH "}}", "`files`: `a` is out of order"},
@@ -526,8 +527,8 @@ static void test_manifests(void **state) {
         {"{" NAMES ",\"files\":{\"a\\u0000b\":" HASH "}}", "it has a control character"},
         {"{" NAMES ",\"files\":{\"a\":" HASH ",\"a/b\":" HASH "}}", "`a` is a file and a folder"},
         {"{" NAMES ",\"files\":{\"a\":" HASH ",\"a-\":" HASH ",\"a/b/c\":" HASH "}}", "`a` is a file and a folder"},
-        {"{" NAMES ",\"files\":{\"pack.json\":" HASH "}}", "pack.json is the pack's own"},
-        {"{" NAMES ",\"files\":{\"pack.sig/x\":" HASH "}}", "pack.sig is the pack's own"},
+        {"{" NAMES ",\"files\":{\"pack.json\":" HASH "}}", "the name `pack.json` is reserved"},
+        {"{" NAMES ",\"files\":{\"pack.sig/x\":" HASH "}}", "the name `pack.sig` is reserved"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct pack_manifest manifest = {0};
@@ -581,8 +582,7 @@ static void test_sources(void **state) {
     assert_int_equal(pack_manifest_check_source("x", source, &error), TN_OK);
     source = value_set_take(source, "plugin", value_array());
     assert_int_equal(pack_manifest_check_source("x", source, &error), TN_INVALID);
-    assert_string_equal(error.message,
-                        "x: pack.json: found the key `plugin`, which a pack does not have; did you mean `plugins`?");
+    assert_string_equal(error.message, "x: pack.json: found the unknown key `plugin`; did you mean `plugins`?");
     value_unref(source);
     error_finish(&error);
 }

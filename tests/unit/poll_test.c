@@ -1,4 +1,4 @@
-/* tenon.poll: what is ready is said from the loop; whose a watch is; what ends with its plugin; the limit. */
+/* tenon.poll: readiness is reported from the loop; a watch belongs to one plugin and ends with it; the limit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,26 +14,32 @@
 
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
-#include "host/host.h"
-#include "host/interface/guard.h"
-#include "host/interface/interface.h"
-#include "host/loop/loop.h"
-#include "host/plugin/plugin.h"
-#include "host/plugin/plugin_internal.h"
-#include "host/plugin/registry.h"
+#include "host/assembly/abi_table.h"
+#include "host/assembly/host.h"
+#include "host/base/loop.h"
+#include "host/plugin/abi/abi.h"
+#include "host/plugin/conformance/guard.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/plugin_internal.h"
+#include "host/plugin/registry/registry.h"
 
 static const tn_poll_draft *const polls = &interface_poll;
-static struct host host;
+static struct {
+    struct loop *loop;
+    struct registry *registry;
+    struct config *config;
+    struct http *http;
+} host;
 static struct plugin *first, *second;
 static int64_t values;
 
-static const void *offer_nothing(void *self, const char *id) {
+static const void *no_interfaces(void *self, const char *id) {
     (void)self, (void)id;
     return NULL;
 }
 
 static struct plugin *add(const char *id) {
-    static const tn_plugin end = {sizeof end, 0, NULL, offer_nothing};
+    static const tn_plugin end = {sizeof end, 0, NULL, no_interfaces};
     tn_value about = value_set_take(value_object(), "id", value_text(id)), empty = value_array();
     about = value_set_take(about, "version", value_text("1.0.0"));
     about = value_set_take(about, "title", value_text("A test"));
@@ -52,8 +58,8 @@ static int setup(void **state) {
     values = value_live_count();
     host.loop = loop_new(NULL);
     loop_enter(host.loop);
-    host.registry =
-        registry_new(&(struct registry_options){.interfaces = interface_table, .allow_drafts = true, .user = &host});
+    host.registry = registry_new(
+        &(struct registry_options){.interfaces = interface_table, .allow_drafts = true, .loop = host.loop});
     first = add("test.first");
     second = add("test.second");
     return 0;
@@ -67,38 +73,38 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* ---- What is told ---- */
+/* ---- Reported events ---- */
 
-struct told {
-    int32_t events; /* of the last time */
+struct seen {
+    int32_t events; /* of the last callback */
     uint32_t times;
-    uint32_t until; /* unwatches then; 0: never */
+    uint32_t until; /* unwatch after this many callbacks; 0: never */
     uint64_t watch;
-    int descriptor; /* read from, where not -1 */
-    char got[64];
+    int descriptor; /* the callback reads from it, unless it is -1 */
+    char bytes[64];
 };
 
 static void on_ready(void *user, int32_t events) {
-    struct told *told = user;
-    told->events = events;
-    told->times++;
-    if (told->descriptor >= 0) {
+    struct seen *seen = user;
+    seen->events = events;
+    seen->times++;
+    if (seen->descriptor >= 0) {
         char byte;
-        if (read(told->descriptor, &byte, 1) == 1) strncat(told->got, &byte, 1);
+        if (read(seen->descriptor, &byte, 1) == 1) strncat(seen->bytes, &byte, 1);
     }
-    if (told->until == told->times) assert_int_equal(polls->unwatch(plugin_host(first), told->watch), TN_OK);
+    if (seen->until == seen->times) assert_int_equal(polls->unwatch(plugin_host(first), seen->watch), TN_OK);
 }
 
-static bool has_been_told(void *user) { return ((struct told *)user)->times > 0; }
+static bool has_events(void *user) { return ((struct seen *)user)->times > 0; }
 static bool is_unwatched(void *user) {
-    const struct told *told = user;
-    return told->times == told->until;
+    const struct seen *seen = user;
+    return seen->times == seen->until;
 }
 
-/* A loop with nothing else to do ends, whatever is watched: something is expected here. */
-static bool run(bool (*done)(void *user), struct told *told) {
+/* A watch does not keep the loop from ending, so the test makes it expect something. */
+static bool run(bool (*done)(void *user), struct seen *seen) {
     loop_expect(host.loop);
-    bool is_done = loop_run(host.loop, done, told);
+    bool is_done = loop_run(host.loop, done, seen);
     loop_unexpect(host.loop);
     return is_done;
 }
@@ -110,21 +116,21 @@ static void close_pair(const int pair[2]) {
     close(pair[1]);
 }
 
-static void test_what_can_be_read_is_told_until_it_was(void **state) {
+static void test_readable_is_reported_until_it_is_read(void **state) {
     (void)state;
     int pair[2];
     open_pair(pair);
-    struct told told = {.until = 3, .descriptor = pair[0]};
-    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_READ, on_ready, &told, &told.watch), TN_OK);
-    assert_int_not_equal(told.watch, 0);
+    struct seen seen = {.until = 3, .descriptor = pair[0]};
+    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_READ, on_ready, &seen, &seen.watch), TN_OK);
+    assert_int_not_equal(seen.watch, 0);
     assert_true(fcntl(pair[0], F_GETFL) & O_NONBLOCK);
     assert_int_equal(write(pair[1], "abc", 3), 3);
-    assert_int_equal(told.times, 0);
-    assert_true(run(is_unwatched, &told));
-    assert_int_equal(told.events, TN_POLL_READ);
-    assert_string_equal(told.got, "abc");
-    assert_int_equal(polls->unwatch(plugin_host(first), told.watch), TN_NOT_FOUND);
-    assert_int_equal(polls->change(plugin_host(first), told.watch, TN_POLL_READ), TN_NOT_FOUND);
+    assert_int_equal(seen.times, 0);
+    assert_true(run(is_unwatched, &seen));
+    assert_int_equal(seen.events, TN_POLL_READ);
+    assert_string_equal(seen.bytes, "abc");
+    assert_int_equal(polls->unwatch(plugin_host(first), seen.watch), TN_NOT_FOUND);
+    assert_int_equal(polls->change(plugin_host(first), seen.watch, TN_POLL_READ), TN_NOT_FOUND);
     close_pair(pair);
 }
 
@@ -132,139 +138,139 @@ static void test_events_change(void **state) {
     (void)state;
     int pair[2];
     open_pair(pair);
-    struct told told = {.descriptor = -1};
-    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_READ, on_ready, &told, &told.watch), TN_OK);
-    assert_int_equal(polls->change(plugin_host(first), told.watch, TN_POLL_WRITE), TN_OK);
-    assert_true(run(has_been_told, &told));
-    assert_int_equal(told.events, TN_POLL_WRITE);
+    struct seen seen = {.descriptor = -1};
+    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_READ, on_ready, &seen, &seen.watch), TN_OK);
+    assert_int_equal(polls->change(plugin_host(first), seen.watch, TN_POLL_WRITE), TN_OK);
+    assert_true(run(has_events, &seen));
+    assert_int_equal(seen.events, TN_POLL_WRITE);
     assert_int_equal(write(pair[1], "a", 1), 1);
-    told.times = 0;
-    assert_int_equal(polls->change(plugin_host(first), told.watch, TN_POLL_READ | TN_POLL_WRITE), TN_OK);
-    assert_true(run(has_been_told, &told));
-    assert_int_equal(told.events, TN_POLL_READ | TN_POLL_WRITE);
-    assert_int_equal(polls->unwatch(plugin_host(first), told.watch), TN_OK);
+    seen.times = 0;
+    assert_int_equal(polls->change(plugin_host(first), seen.watch, TN_POLL_READ | TN_POLL_WRITE), TN_OK);
+    assert_true(run(has_events, &seen));
+    assert_int_equal(seen.events, TN_POLL_READ | TN_POLL_WRITE);
+    assert_int_equal(polls->unwatch(plugin_host(first), seen.watch), TN_OK);
     close_pair(pair);
 }
 
-static void test_an_end_is_told_to_who_asks_for_nothing(void **state) {
+static void test_close_is_reported_without_requested_events(void **state) {
     (void)state;
     for (int reset = 0; reset < 2; reset++) {
         int pair[2];
         if (reset)
-            assert_int_equal(pipe(pair), 0); /* whose writing end has an error once nobody reads */
+            assert_int_equal(pipe(pair), 0); /* the writing end reports an error after the reading end was closed */
         else
             open_pair(pair);
-        struct told told = {.descriptor = -1};
-        assert_int_equal(polls->watch(plugin_host(first), pair[1], 0, on_ready, &told, &told.watch), TN_OK);
+        struct seen seen = {.descriptor = -1};
+        assert_int_equal(polls->watch(plugin_host(first), pair[1], 0, on_ready, &seen, &seen.watch), TN_OK);
         loop_run(host.loop, NULL, NULL);
-        assert_int_equal(told.times, 0);
+        assert_int_equal(seen.times, 0);
         close(pair[0]);
-        assert_true(run(has_been_told, &told));
-        assert_int_equal(told.events, TN_POLL_CLOSED);
-        told.times = 0; /* and again, while it is so */
-        assert_true(run(has_been_told, &told));
-        assert_int_equal(polls->unwatch(plugin_host(first), told.watch), TN_OK);
+        assert_true(run(has_events, &seen));
+        assert_int_equal(seen.events, TN_POLL_CLOSED);
+        seen.times = 0; /* it is reported again while it lasts */
+        assert_true(run(has_events, &seen));
+        assert_int_equal(polls->unwatch(plugin_host(first), seen.watch), TN_OK);
         close(pair[1]);
     }
 }
 
-static void test_an_error_is_told_with_what_was_asked_for(void **state) {
+static void test_error_includes_the_requested_events(void **state) {
     (void)state;
     int pair[2];
     assert_int_equal(pipe(pair), 0);
-    struct told told = {.until = 2, .descriptor = -1};
+    struct seen seen = {.until = 2, .descriptor = -1};
     close(pair[0]);
-    assert_int_equal(polls->watch(plugin_host(first), pair[1], TN_POLL_WRITE, on_ready, &told, &told.watch), TN_OK);
-    assert_true(run(is_unwatched, &told));
-    assert_int_equal(told.events, TN_POLL_WRITE | TN_POLL_CLOSED);
+    assert_int_equal(polls->watch(plugin_host(first), pair[1], TN_POLL_WRITE, on_ready, &seen, &seen.watch), TN_OK);
+    assert_true(run(is_unwatched, &seen));
+    assert_int_equal(seen.events, TN_POLL_WRITE | TN_POLL_CLOSED);
     close(pair[1]);
 }
 
 /* ---- The loop ---- */
 
-static void test_a_watch_keeps_no_loop_from_ending(void **state) {
+static void test_watch_does_not_keep_the_loop_running(void **state) {
     (void)state;
     int pair[2];
     open_pair(pair);
-    struct told told = {.descriptor = -1};
-    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_READ, on_ready, &told, &told.watch), TN_OK);
+    struct seen seen = {.descriptor = -1};
+    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_READ, on_ready, &seen, &seen.watch), TN_OK);
     assert_false(loop_run(host.loop, NULL, NULL));
-    assert_int_equal(told.times, 0);
+    assert_int_equal(seen.times, 0);
     close_pair(pair); /* the watch ends with the plugin */
 }
 
 struct busy {
     struct loop_work work;
-    const struct told *told;
+    const struct seen *seen;
     uint32_t turns;
 };
 
-static void stay_busy(struct loop_work *work) {
+static void defer_until_event(struct loop_work *work) {
     struct busy *busy = (struct busy *)work;
-    if (!busy->told->times && ++busy->turns < 1000) loop_defer(host.loop, work);
+    if (!busy->seen->times && ++busy->turns < 1000) loop_defer(host.loop, work);
 }
 
-static void test_a_busy_loop_looks_at_them(void **state) {
+static void test_busy_loop_polls_descriptors(void **state) {
     (void)state;
     int pair[2];
     open_pair(pair);
-    struct told told = {.descriptor = -1};
-    struct busy busy = {.work = {.run = stay_busy}, .told = &told};
-    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_WRITE, on_ready, &told, &told.watch), TN_OK);
+    struct seen seen = {.descriptor = -1};
+    struct busy busy = {.work = {.run = defer_until_event}, .seen = &seen};
+    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_WRITE, on_ready, &seen, &seen.watch), TN_OK);
     loop_defer(host.loop, &busy.work);
-    assert_true(run(has_been_told, &told));
+    assert_true(run(has_events, &seen));
     assert_in_range(busy.turns, 1, 10);
-    assert_int_equal(polls->unwatch(plugin_host(first), told.watch), TN_OK);
+    assert_int_equal(polls->unwatch(plugin_host(first), seen.watch), TN_OK);
     close_pair(pair);
 }
 
-static void be_quiet(void *user) { (*(int *)user)++; }
+static void count_quiet(void *user) { (*(int *)user)++; }
 
-static void end_now(struct loop_timer *timer) {
+static void stop_loop(struct loop_timer *timer) {
     (void)timer;
     loop_stop(host.loop);
 }
 
-static void test_who_waits_for_a_watch_is_not_quiet(void **state) {
+static void test_expected_watch_is_not_quiet(void **state) {
     (void)state;
     int pair[2], quiet = 0;
     open_pair(pair);
-    struct told told = {.descriptor = -1};
+    struct seen seen = {.descriptor = -1};
     struct loop_timer timer = {0};
-    loop_on_quiet(host.loop, 0, be_quiet, &quiet);
-    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_READ, on_ready, &told, &told.watch), TN_OK);
-    loop_timer_start(host.loop, &timer, 1, end_now);
-    assert_false(run(has_been_told, &told));
+    loop_on_stall(host.loop, 0, count_quiet, &quiet);
+    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_READ, on_ready, &seen, &seen.watch), TN_OK);
+    loop_timer_start(host.loop, &timer, 1, stop_loop);
+    assert_false(run(has_events, &seen));
     assert_int_equal(write(pair[1], "a", 1), 1);
-    assert_true(run(has_been_told, &told));
+    assert_true(run(has_events, &seen));
     assert_int_equal(quiet, 0);
-    assert_int_equal(polls->unwatch(plugin_host(first), told.watch), TN_OK);
+    assert_int_equal(polls->unwatch(plugin_host(first), seen.watch), TN_OK);
     close_pair(pair);
 }
 
-/* ---- Whose it is ---- */
+/* ---- Ownership ---- */
 
-static void test_a_watch_is_its_plugins(void **state) {
+static void test_watch_belongs_to_its_plugin(void **state) {
     (void)state;
     int pair[2], other[2];
     open_pair(pair);
     open_pair(other);
-    struct told told = {.descriptor = -1}, theirs = {.descriptor = -1};
-    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_READ, on_ready, &told, &told.watch), TN_OK);
+    struct seen seen = {.descriptor = -1}, theirs = {.descriptor = -1};
+    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_READ, on_ready, &seen, &seen.watch), TN_OK);
     assert_int_equal(polls->watch(plugin_host(second), other[0], TN_POLL_READ, on_ready, &theirs, &theirs.watch),
                      TN_OK);
-    assert_int_not_equal(told.watch, theirs.watch);
-    assert_int_equal(polls->unwatch(plugin_host(second), told.watch), TN_NOT_FOUND);
-    assert_int_equal(polls->change(plugin_host(second), told.watch, 0), TN_NOT_FOUND);
+    assert_int_not_equal(seen.watch, theirs.watch);
+    assert_int_equal(polls->unwatch(plugin_host(second), seen.watch), TN_NOT_FOUND);
+    assert_int_equal(polls->change(plugin_host(second), seen.watch, 0), TN_NOT_FOUND);
     assert_int_equal(polls->unwatch(plugin_host(first), theirs.watch), TN_NOT_FOUND);
-    /* One watch a descriptor, whoever has it. */
+    /* A descriptor can have only one watch, in any plugin. */
     uint64_t again = 7;
-    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_WRITE, on_ready, &told, &again), TN_INVALID);
-    assert_int_equal(polls->watch(plugin_host(second), pair[0], TN_POLL_WRITE, on_ready, &told, &again), TN_INVALID);
+    assert_int_equal(polls->watch(plugin_host(first), pair[0], TN_POLL_WRITE, on_ready, &seen, &again), TN_INVALID);
+    assert_int_equal(polls->watch(plugin_host(second), pair[0], TN_POLL_WRITE, on_ready, &seen, &again), TN_INVALID);
     assert_int_equal(again, 7);
-    assert_int_equal(polls->unwatch(plugin_host(first), told.watch), TN_OK);
-    assert_int_equal(polls->watch(plugin_host(second), pair[0], TN_POLL_WRITE, on_ready, &told, &again), TN_OK);
-    /* Ended twice, as refusing and ending may do. */
+    assert_int_equal(polls->unwatch(plugin_host(first), seen.watch), TN_OK);
+    assert_int_equal(polls->watch(plugin_host(second), pair[0], TN_POLL_WRITE, on_ready, &seen, &again), TN_OK);
+    /* Ending twice is allowed: a refused plugin may be ended again. */
     interface_poll_ended(second);
     interface_poll_ended(second);
     assert_int_equal(polls->unwatch(plugin_host(second), again), TN_NOT_FOUND);
@@ -272,13 +278,13 @@ static void test_a_watch_is_its_plugins(void **state) {
     assert_int_equal(write(other[1], "a", 1), 1);
     loop_run(host.loop, NULL, NULL);
     assert_int_equal(theirs.times, 0);
-    assert_int_equal(polls->watch(plugin_host(first), other[0], TN_POLL_READ, on_ready, &told, &again), TN_OK);
+    assert_int_equal(polls->watch(plugin_host(first), other[0], TN_POLL_READ, on_ready, &seen, &again), TN_OK);
     assert_int_equal(polls->unwatch(plugin_host(first), again), TN_OK);
     close_pair(pair);
     close_pair(other);
 }
 
-static void test_a_number_is_used_once(void **state) {
+static void test_watch_numbers_are_not_reused(void **state) {
     (void)state;
     int pair[2];
     open_pair(pair);
@@ -293,7 +299,7 @@ static void test_a_number_is_used_once(void **state) {
     close_pair(pair);
 }
 
-static void test_what_is_refused(void **state) {
+static void test_refused_texts(void **state) {
     (void)state;
     int pair[2], folder = open("/", O_RDONLY | O_DIRECTORY);
     uint64_t watch = 7;
@@ -318,7 +324,7 @@ static void test_what_is_refused(void **state) {
     close_pair(pair);
 }
 
-static void *from_another_thread(void *user) {
+static void *watch_on_another_thread(void *user) {
     uint64_t watch = 0;
     const int *descriptor = user;
     assert_int_equal(polls->watch(plugin_host(first), *descriptor, TN_POLL_READ, on_ready, NULL, &watch),
@@ -328,18 +334,18 @@ static void *from_another_thread(void *user) {
     return NULL;
 }
 
-static void test_the_loops_thread_alone_may(void **state) {
+static void test_functions_of_the_loop_thread_only(void **state) {
     (void)state;
     int pair[2];
     pthread_t thread;
     open_pair(pair);
-    assert_int_equal(pthread_create(&thread, NULL, from_another_thread, &pair[0]), 0);
+    assert_int_equal(pthread_create(&thread, NULL, watch_on_another_thread, &pair[0]), 0);
     pthread_join(thread, NULL);
     close_pair(pair);
 }
 
-/* As many as the process may open stand in for the limit, where that is less. */
-static void test_there_is_a_limit(void **state) {
+/* If the process may open fewer descriptors than the limit, the test uses that number. */
+static void test_watches_are_limited(void **state) {
     (void)state;
     struct rlimit before, wide;
     getrlimit(RLIMIT_NOFILE, &before);
@@ -371,9 +377,9 @@ static void test_there_is_a_limit(void **state) {
     setrlimit(RLIMIT_NOFILE, &before);
 }
 
-static void test_check_mode_passes_it_through(void **state) {
+static void test_check_mode_does_not_wrap_the_interface(void **state) {
     (void)state;
-    const struct registry_interface *row = guard_table();
+    const struct registry_interface *row = guard_table(interface_table);
     while (row->id && strcmp(row->id, TN_POLL_DRAFT) != 0) row++;
     assert_ptr_equal(row->vtable, polls);
     assert_true(row->draft);
@@ -384,19 +390,19 @@ static void test_check_mode_passes_it_through(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_what_can_be_read_is_told_until_it_was),
+        TEST(test_readable_is_reported_until_it_is_read),
         TEST(test_events_change),
-        TEST(test_an_end_is_told_to_who_asks_for_nothing),
-        TEST(test_an_error_is_told_with_what_was_asked_for),
-        TEST(test_a_watch_keeps_no_loop_from_ending),
-        TEST(test_a_busy_loop_looks_at_them),
-        TEST(test_who_waits_for_a_watch_is_not_quiet),
-        TEST(test_a_watch_is_its_plugins),
-        TEST(test_a_number_is_used_once),
-        TEST(test_what_is_refused),
-        TEST(test_the_loops_thread_alone_may),
-        TEST(test_there_is_a_limit),
-        TEST(test_check_mode_passes_it_through),
+        TEST(test_close_is_reported_without_requested_events),
+        TEST(test_error_includes_the_requested_events),
+        TEST(test_watch_does_not_keep_the_loop_running),
+        TEST(test_busy_loop_polls_descriptors),
+        TEST(test_expected_watch_is_not_quiet),
+        TEST(test_watch_belongs_to_its_plugin),
+        TEST(test_watch_numbers_are_not_reused),
+        TEST(test_refused_texts),
+        TEST(test_functions_of_the_loop_thread_only),
+        TEST(test_watches_are_limited),
+        TEST(test_check_mode_does_not_wrap_the_interface),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,16 @@
 /*
- * registry_test.c - finding plugins, refusing them with every reason, loading, resolving, and ending them.
+ * registry_test.c - finding, refusing (for every reason), loading, resolving and ending plugins.
  *
- * The plugins are those of tests/plugins; the interfaces are stand-ins, since what counts is whether they are offered.
+ * It uses the plugins of tests/plugins. The interfaces are dummies: only their presence matters.
  */
 #include "adl/schema/schema.h"
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/log.h"
-#include "host/plugin/plugin.h"
-#include "host/plugin/registry.h"
-#include "host/plugin/search.h"
+#include "host/base/log.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/plugin_search.h"
+#include "host/plugin/registry/registry.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,9 +25,9 @@
 
 #define AT(name) TENON_TEST_PLUGINS "/" name
 
-/* ---- A host that offers little ---- */
+/* ---- A minimal host ---- */
 
-static tn_value config_of_good; /* what tenon.yaml would say; may be NULL */
+static tn_value config_of_good; /* its section of tenon.yaml; may be NULL */
 
 static int32_t config(void *user, const char *plugin_id, tn_value *out, struct error *error) {
     (void)error;
@@ -67,7 +67,7 @@ static int32_t add(struct registry *registry, const char *path, struct error *er
     return registry_add_file(registry, path, "a test", error);
 }
 
-/* Resolving fails with this status and code, and says each of the texts (ended by NULL). */
+/* Resolving fails with this status and code, and the message contains each of the texts (ended by NULL). */
 static void is_refused(struct registry *registry, const char *id, int32_t status, const char *code, ...) {
     struct component *component = NULL;
     struct error error = ERROR_INIT;
@@ -90,7 +90,7 @@ static void loading_is_refused(const char *path, const char *id, int32_t status,
     struct error error = ERROR_INIT;
     if (add(registry, path, &error) != TN_OK) fail_msg("%s", error.message);
     is_refused(registry, id, status, code, path, first, second, NULL);
-    /* The refusal is remembered, and shown. */
+    /* The refusal is stored and shown. */
     is_refused(registry, id, TN_UNSUPPORTED, code, path, NULL);
     struct plugin *plugin = registry_plugin(registry, id);
     assert_int_equal(plugin_state(plugin), PLUGIN_REFUSED);
@@ -106,13 +106,13 @@ static void loads_on_demand(void **state) {
     struct component *one, *two;
     unsetenv("TENON_TEST_GOOD");
     assert_int_equal(add(registry, AT("good/good.so"), NULL), TN_OK);
-    assert_int_equal(add(registry, AT("aborts/aborts.so"), NULL), TN_OK); /* never resolved: never run */
+    assert_int_equal(add(registry, AT("aborts/aborts.so"), NULL), TN_OK); /* never resolved, so never run */
     struct plugin *plugin = registry_plugin(registry, "test.good");
     assert_int_equal(plugin_state(plugin), PLUGIN_KNOWN);
     assert_null(getenv("TENON_TEST_GOOD"));
     assert_int_equal(registry_resolve(registry, "node", "test.one", &one, NULL), TN_OK);
     assert_int_equal(plugin_state(plugin), PLUGIN_LOADED);
-    assert_string_equal(getenv("TENON_TEST_GOOD"), "hello"); /* its schema's default */
+    assert_string_equal(getenv("TENON_TEST_GOOD"), "hello"); /* the default of its schema */
     assert_ptr_equal(one->plugin, plugin);
     assert_string_equal(one->info->id, "test.one");
     assert_false(one->blocking);
@@ -160,7 +160,7 @@ static void refuses_with_every_reason(void **state) {
     loading_is_refused(AT("draft/draft.so"), "test.draft", TN_UNSUPPORTED, "INTERFACE_MISSING", TN_REGISTRY_DRAFT,
                        "--allow-drafts");
     loading_is_refused(AT("declines/declines.so"), "test.declines", TN_UNSUPPORTED, "PLUGIN_REFUSED", "declined",
-                       "did not say why");
+                       "reported no reason");
     loading_is_refused(AT("unresolved/unresolved.so"), "test.unresolved", TN_INVALID, "PLUGIN_REFUSED",
                        "cannot be loaded", "registry_new");
     loading_is_refused(AT("wrong_size/wrong_size.so"), "test.wrong_size", TN_INVALID, "PLUGIN_INVALID",
@@ -182,7 +182,7 @@ static void offers_drafts_where_allowed(void **state) {
     registry_free(registry);
 }
 
-/* Two hosts of one process may use one plugin at once: each gets variables of its own. */
+/* Two hosts of one process may use one plugin at once: each has separate variables. */
 static void two_hosts(void **state) {
     (void)state;
     struct registry *first = registry_of(false), *second = registry_of(false);
@@ -196,7 +196,7 @@ static void two_hosts(void **state) {
     const tn_component_1 *first_vtable = a->vtable;
     registry_free(first);
     registry_free(second);
-    /* The last to go leaves the object to whoever comes. */
+    /* When its user has ended, the object can be used again. */
     first = registry_of(false);
     assert_int_equal(add(first, AT("good/good.so"), NULL), TN_OK);
     assert_int_equal(registry_resolve(first, "node", "test.one", &b, NULL), TN_OK);
@@ -206,7 +206,7 @@ static void two_hosts(void **state) {
 
 /* ---- Finding ---- */
 
-static void says_what_is_near(void **state) {
+static void suggests_near_names(void **state) {
     (void)state;
     struct registry *registry = registry_of(false);
     is_refused(registry, "test.one", TN_NOT_FOUND, "NOT_FOUND", "no plugin offers the node `test.one`",
@@ -246,7 +246,8 @@ static void is_a_catalog(void **state) {
     assert_string_equal(one->plugin_version, "1.2.3");
     assert_int_equal(value_count(one->effects), 0);
     assert_non_null(one->effects);
-    assert_int_equal(schema_validate(one->config, value_object(), NULL), TN_OK); /* no configuration: {} and no more */
+    assert_int_equal(schema_validate(one->config, value_object(), NULL),
+                     TN_OK); /* without a config schema only {} is valid */
     tn_value more = value_set_take(value_object(), "x", value_int(1));
     assert_int_equal(schema_validate(one->config, more, NULL), TN_INVALID);
     value_unref(more);
@@ -261,12 +262,12 @@ static void is_a_catalog(void **state) {
     assert_string_equal(buffer_cstr(&ids), "test.one test.sidecar test.two | test.good test.sidecar ");
     assert_string_equal(catalog.plugin_version(catalog.self, "test.sidecar"), "2.0.0");
     assert_null(catalog.plugin_version(catalog.self, "test.none"));
-    assert_int_equal(plugin_state(registry_plugin(registry, "test.good")), PLUGIN_KNOWN); /* asking loads nothing */
+    assert_int_equal(plugin_state(registry_plugin(registry, "test.good")), PLUGIN_KNOWN); /* a lookup loads nothing */
     buffer_finish(&ids);
     registry_free(registry);
 }
 
-static void blames_broken_schemas(void **state) {
+static void reports_broken_schemas(void **state) {
     (void)state;
     struct registry *registry = registry_of(false);
     struct catalog catalog = {0};
@@ -293,7 +294,8 @@ static void refuses_duplicate_components(void **state) {
                AT("good/good.so"), AT("duplicate/duplicate.so"), NULL);
     assert_int_equal(registry_problems(registry), 1);
     assert_string_equal(registry_problem_at(registry, 0)->message, error.message);
-    /* The rest of both is of use; and when one goes, the other one's is no longer in doubt. */
+    /* The other components of both can be used. After one plugin is unloaded, the duplicate component can be used too.
+     */
     assert_int_equal(registry_resolve(registry, "node", "test.own", &component, NULL), TN_OK);
     assert_int_equal(registry_resolve(registry, "node", "test.two", &component, NULL), TN_OK);
     assert_int_equal(registry_unload(registry, "test.good", NULL, NULL, NULL), TN_OK);
@@ -324,7 +326,7 @@ static void copy_file(const char *from, const char *to) {
     fclose(out);
 }
 
-/* The same file by another name, and a copy of it, are no other plugin. */
+/* The same file under another name, and a copy of it, are the same plugin. */
 static void takes_the_same_plugin_once(void **state) {
     (void)state;
     struct registry *registry = registry_of(false);
@@ -379,7 +381,7 @@ static void scans_in_order(void **state) {
     buffer_init(&found, SIZE_MAX);
     search_init(&search);
     search_add(&search, AT("good/good.so"), SEARCH_FLAG, "--plugins");
-    search_add(&search, AT("library"), SEARCH_FLAG, "--plugins"); /* a folder with a library that is no plugin */
+    search_add(&search, AT("library"), SEARCH_FLAG, "--plugins"); /* a folder with a library that is not a plugin */
     setenv("TENON_PLUGIN_PATH", "/nonexistent/p::" AT("sidecar/") ":" AT("bad_manifest"), 1);
     search_add_environment(&search);
     unsetenv("TENON_PLUGIN_PATH");
@@ -391,7 +393,7 @@ static void scans_in_order(void **state) {
     if (registry_scan(registry, &search, &error) != TN_OK) fail_msg("%s", error.message);
     registry_each_plugin(registry, append_found, &found);
     assert_string_equal(buffer_cstr(&found), "test.good(--plugins) test.sidecar(TENON_PLUGIN_PATH) ");
-    assert_true(plugin_bundled(registry_plugin(registry, "test.good"))); /* whichever way led to it first */
+    assert_true(plugin_bundled(registry_plugin(registry, "test.good"))); /* although another entry found it first */
     assert_false(plugin_bundled(registry_plugin(registry, "test.sidecar")));
     assert_int_equal(registry_problems(registry), 2);
     assert_string_equal(registry_problem_at(registry, 0)->path, "/nonexistent/p");
@@ -401,7 +403,7 @@ static void scans_in_order(void **state) {
     buffer_finish(&found);
 }
 
-/* What somebody typed must be there, and be a plugin. */
+/* A path that the user typed must exist and be a plugin. */
 static void scanning_fails_for_typed_paths(void **state) {
     (void)state;
     static const char *const paths[] = {"/nonexistent/x.so", AT("library/library.so"),
@@ -415,7 +417,7 @@ static void scanning_fails_for_typed_paths(void **state) {
         search_add(&search, AT("good"), SEARCH_FLAG, "--plugins");
         assert_int_not_equal(registry_scan(registry, &search, &error), TN_OK);
         assert_non_null(strstr(error.message, paths[i]));
-        assert_non_null(registry_plugin(registry, "test.good")); /* the rest was read all the same */
+        assert_non_null(registry_plugin(registry, "test.good")); /* the rest was read anyway */
         error_finish(&error);
         search_finish(&search);
         registry_free(registry);
@@ -442,14 +444,14 @@ static void search_paths(void **state) {
     assert_int_equal(search.count, SEARCH_ENTRIES_MAX);
     assert_int_equal(search.dropped, 2);
     search_finish(&search);
-    /* From where this program lies: the build tree is laid out like an installed one. */
+    /* Relative to this program: the build tree has the layout of an installed one. */
     char *installed = search_installed_directory();
     assert_non_null(installed);
     assert_non_null(strstr(installed, "/lib/tenon/plugins"));
     mem_free(installed);
 }
 
-/* More files than are read, none of them a plugin: more problems than are kept. */
+/* More files than the limit, none of them a plugin: more problems than are stored. */
 static void bounds_scanning(void **state) {
     (void)state;
     struct registry *registry = registry_of(false);
@@ -469,7 +471,7 @@ static void bounds_scanning(void **state) {
     search_init(&search);
     search_add(&search, folder, SEARCH_FLAG, "--plugins");
     assert_int_equal(registry_scan(registry, &search, &error), TN_LIMIT);
-    assert_non_null(strstr(error.message, "more than 1000 files"));
+    assert_non_null(strstr(error.message, "more than 1000 plugin files"));
     error_finish(&error);
     search_finish(&search);
     registry_free(registry);
@@ -503,7 +505,7 @@ static void adds_components_at_run_time(void **state) {
     assert_true(registry_generation(registry) > before);
     assert_int_equal(registry_resolve(registry, "tool", "mcp.search", &component, NULL), TN_OK);
     assert_int_equal(draft->add(host, tool), TN_INVALID);
-    assert_string_equal(logged, "test.good: plugin `test.good` has the tool `mcp.search` already; remove it first");
+    assert_string_equal(logged, "test.good: plugin `test.good` already has the tool `mcp.search`; remove it first");
     assert_int_equal(draft->add(host, node), TN_INVALID); /* not declared dynamic */
     assert_non_null(strstr(logged, "\"dynamic\": [\"node\"]"));
     assert_int_equal(draft->add(host, value_object()), TN_INVALID);
@@ -514,10 +516,10 @@ static void adds_components_at_run_time(void **state) {
     assert_int_equal(draft->remove(host, "tool", "mcp.search"), TN_NOT_FOUND);
     assert_int_equal(draft->remove(host, NULL, NULL), TN_INVALID);
     assert_true(component->removed);
-    assert_string_equal(info->id, "mcp.search"); /* who kept it may still look */
+    assert_string_equal(info->id, "mcp.search"); /* a kept pointer is still valid */
     struct component *gone = NULL;
     assert_int_equal(registry_resolve(registry, "tool", "mcp.search", &gone, NULL), TN_NOT_FOUND);
-    /* One that comes and goes for ever costs nothing. */
+    /* Adding and removing it repeatedly uses no more memory. */
     for (size_t i = 0; i < 1000; i++) {
         assert_int_equal(draft->add(host, tool), TN_OK);
         assert_int_equal(registry_resolve(registry, "tool", "mcp.search", &gone, NULL), TN_OK);
@@ -628,7 +630,7 @@ static void bounds_plugins_and_components(void **state) {
 
 /* ---- Unloading ---- */
 
-static void name_live(void *user, const struct plugin *plugin, struct buffer *which) {
+static void describe_live_task(void *user, const struct plugin *plugin, struct buffer *which) {
     (void)user;
     buffer_format(which, "task 42 of %s", plugin_id(plugin));
 }
@@ -643,7 +645,7 @@ static void unloads(void **state) {
     struct plugin *plugin = component->plugin;
     plugin_ref(plugin);
     plugin_task_begin(plugin);
-    assert_int_equal(registry_unload(registry, "test.good", name_live, NULL, &error), TN_AGAIN);
+    assert_int_equal(registry_unload(registry, "test.good", describe_live_task, NULL, &error), TN_AGAIN);
     assert_string_equal(error.code, "PLUGIN_BUSY");
     assert_non_null(strstr(error.message, "1 instance and 1 open task: task 42 of test.good"));
     assert_string_equal(getenv("TENON_TEST_GOOD"), "quiesced");
@@ -656,7 +658,7 @@ static void unloads(void **state) {
     is_refused(registry, "test.one", TN_NOT_FOUND, "NOT_FOUND", NULL);
     assert_int_equal(registry_unload(registry, "test.good", NULL, NULL, &error), TN_NOT_FOUND);
     assert_int_equal(registry_unload(registry, "test.none", NULL, NULL, &error), TN_NOT_FOUND);
-    /* And again. */
+    /* It can be repeated. */
     assert_int_equal(add(registry, AT("good/good.so"), NULL), TN_OK);
     assert_int_equal(registry_resolve(registry, "node", "test.one", &component, NULL), TN_OK);
     assert_true(plugin_number(component->plugin) > plugin_number(plugin));
@@ -669,15 +671,15 @@ static void unloads(void **state) {
     registry_free(NULL);
 }
 
-/* What a plugin says while it begins is in the message of its refusal. */
-static void remembers_what_is_said(void **state) {
+/* What a plugin logs during init is in the message of its refusal. */
+static void log_remember_stores_the_last_error(void **state) {
     char said[16], inner[16];
     (void)state;
     struct log_text before = log_remember((struct log_text){said, sizeof said});
     log_write(LOG_WARN, "test", "not this");
     assert_string_equal(said, "");
-    log_write(LOG_ERROR, "test", "gone %d, and cut where it is long", 1);
-    assert_string_equal(said, "gone 1, and cut");
+    log_write(LOG_ERROR, "test", "gone %d, truncated if it is too long", 1);
+    assert_string_equal(said, "gone 1, truncat");
     struct log_text outer = log_remember((struct log_text){inner, sizeof inner});
     log_write(LOG_ERROR, "test", "inside");
     (void)log_remember(outer);
@@ -691,15 +693,15 @@ static void remembers_what_is_said(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(remembers_what_is_said),
+        cmocka_unit_test(log_remember_stores_the_last_error),
         cmocka_unit_test(loads_on_demand),
         cmocka_unit_test(configures),
         cmocka_unit_test(refuses_with_every_reason),
         cmocka_unit_test(offers_drafts_where_allowed),
         cmocka_unit_test(two_hosts),
-        cmocka_unit_test(says_what_is_near),
+        cmocka_unit_test(suggests_near_names),
         cmocka_unit_test(is_a_catalog),
-        cmocka_unit_test(blames_broken_schemas),
+        cmocka_unit_test(reports_broken_schemas),
         cmocka_unit_test(refuses_duplicate_components),
         cmocka_unit_test(refuses_duplicate_plugins),
         cmocka_unit_test(takes_the_same_plugin_once),

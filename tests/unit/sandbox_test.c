@@ -1,7 +1,7 @@
 /*
- * sandbox_test.c - what a plan grants, and each wall without the others, in children that do not come back.
+ * sandbox_test.c - what a plan grants, and each layer of the sandbox without the others, in child processes.
  *
- * The whole of it, with the plugin inside, is tests/e2e/sandbox.sh.
+ * tests/e2e/sandbox.sh tests the complete sandbox with a plugin.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,12 +10,12 @@
 
 #include <cmocka.h>
 
-#include "host/sandbox/calls.h"
-#include "host/sandbox/cgroup.h"
-#include "host/sandbox/filter.h"
-#include "host/sandbox/landlock.h"
-#include "host/sandbox/plan.h"
-#include "host/sandbox/sandbox.h"
+#include "host/plugin/sandbox/cgroup.h"
+#include "host/plugin/sandbox/filter.h"
+#include "host/plugin/sandbox/landlock.h"
+#include "host/plugin/sandbox/plan.h"
+#include "host/plugin/sandbox/sandbox.h"
+#include "host/plugin/sandbox/syscalls.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -29,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[64]; /* the test's own: plugin/, data/, database, link -> data */
+static char folder[64]; /* of this test: plugin/, data/, database, link -> data */
 
 static char *in_folder(const char *name) {
     static char path[4][128];
@@ -64,8 +64,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* Of components with these effects, `;` between components; "-" is one that declares none. */
-static void plan_of(struct sandbox_plan *plan, const char *effects, bool program) {
+/* Makes a plan for components with these effects; `;` separates components, "-" is a component without `effects`. */
+static void make_plan(struct sandbox_plan *plan, const char *effects, bool program) {
     tn_value components = value_array(), list = value_array();
     char *copy = strdup(effects), *rest = copy, *component, *effect;
     value_unref(list);
@@ -91,15 +91,16 @@ static void grants_what_is_declared(void **state) {
     char effects[512];
     (void)state;
     snprintf(effects, sizeof effects, "fs.read:%s/link;process.spawn net:raw fs.write:%s/database", folder, folder);
-    plan_of(&plan, effects, false);
+    make_plan(&plan, effects, false);
     assert_true(plan.spawn && plan.network && plan.writes && !plan.program);
     assert_int_equal(value_count(plan.problems), 0);
-    assert_true(sandbox_plan_allows(&plan, in_folder("data"), SANDBOX_READ)); /* where the link led */
+    assert_true(sandbox_plan_allows(&plan, in_folder("data"), SANDBOX_READ)); /* the target of the link */
     assert_true(sandbox_plan_allows(&plan, in_folder("data/file"), SANDBOX_READ));
     assert_false(sandbox_plan_allows(&plan, in_folder("data/file"), SANDBOX_WRITE));
     assert_false(sandbox_plan_allows(&plan, in_folder("data/file"), SANDBOX_READ | SANDBOX_WRITE));
     assert_true(sandbox_plan_allows(&plan, in_folder("database"), SANDBOX_WRITE));
-    assert_false(sandbox_plan_allows(&plan, in_folder("database"), SANDBOX_READ)); /* `data` is no folder of it */
+    assert_false(sandbox_plan_allows(&plan, in_folder("database"),
+                                     SANDBOX_READ)); /* `data` is not a prefix of `database` as a path */
     assert_false(sandbox_plan_allows(&plan, folder, SANDBOX_READ));
     assert_true(sandbox_plan_allows(&plan, "/usr/bin/env", SANDBOX_RUN));
     sandbox_plan_finish(&plan);
@@ -111,7 +112,7 @@ static void grants_nothing_else(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         struct sandbox_plan plan;
-        plan_of(&plan, none[i], false);
+        make_plan(&plan, none[i], false);
         assert_false(plan.spawn || plan.network || plan.writes);
         assert_false(sandbox_plan_allows(&plan, "/", SANDBOX_READ));
         assert_false(sandbox_plan_allows(&plan, "/etc/passwd", SANDBOX_READ));
@@ -128,7 +129,7 @@ static void grants_nothing_else(void **state) {
 static void everything_is_without_a_path(void **state) {
     struct sandbox_plan plan;
     (void)state;
-    plan_of(&plan, "fs.read", false);
+    make_plan(&plan, "fs.read", false);
     assert_true(sandbox_plan_allows(&plan, "/", SANDBOX_READ));
     assert_true(sandbox_plan_allows(&plan, "/etc/passwd", SANDBOX_READ));
     assert_false(sandbox_plan_allows(&plan, "/etc/passwd", SANDBOX_WRITE));
@@ -138,17 +139,17 @@ static void everything_is_without_a_path(void **state) {
 static void programs_are_run(void **state) {
     struct sandbox_plan plan;
     (void)state;
-    plan_of(&plan, "", true);
+    make_plan(&plan, "", true);
     assert_true(plan.program && !plan.spawn);
     assert_true(sandbox_plan_allows(&plan, in_folder("plugin/acme.so"), SANDBOX_READ | SANDBOX_RUN));
     assert_true(sandbox_plan_allows(&plan, "/usr/bin/env", SANDBOX_READ | SANDBOX_RUN));
     sandbox_plan_finish(&plan);
 }
 
-static void what_is_not_there_is_told(void **state) {
+static void missing_path_is_reported(void **state) {
     struct sandbox_plan plan;
     (void)state;
-    plan_of(&plan, "fs.read:/nowhere;fs.read:/nowhere", false);
+    make_plan(&plan, "fs.read:/nowhere;fs.read:/nowhere", false);
     assert_int_equal(value_count(plan.problems), 1);
     assert_non_null(strstr(value_chars(value_at(plan.problems, 0), NULL), "`fs.read:/nowhere` is not granted"));
     sandbox_plan_finish(&plan);
@@ -164,7 +165,7 @@ static void paths_have_a_limit(void **state) {
         write_file(path);
         sprintf(effects + strlen(effects), "fs.read:%s ", path);
     }
-    plan_of(&plan, effects, false);
+    make_plan(&plan, effects, false);
     assert_int_equal(plan.path_count, SANDBOX_PATHS_MAX);
     assert_int_equal(value_count(plan.problems), 1);
     assert_non_null(strstr(value_chars(value_at(plan.problems, 0), NULL), "more than 256"));
@@ -178,7 +179,7 @@ static void paths_have_a_limit(void **state) {
     free(effects);
 }
 
-static void look_at_limit(void *user, const char *path) {
+static void check_limit_file(void *user, const char *path) {
     static const char *const names[] = {"/cpu.max", "/memory.max", "/cpu.cfs_quota_us", "/cpu.cfs_period_us",
                                         "/memory.limit_in_bytes"};
     size_t known = 0;
@@ -194,12 +195,12 @@ static void look_at_limit(void *user, const char *path) {
     assert_false(sandbox_plan_allows(user, path, SANDBOX_WRITE));
 }
 
-/* Files, each named: nothing else of what the control groups say of other processes. */
+/* Only the limit files are granted, not the files that describe other processes. */
 static void limits_of_the_own_group_are_read(void **state) {
     (void)state;
     struct sandbox_plan plan;
-    plan_of(&plan, "", false);
-    cgroup_limits(look_at_limit, &plan);
+    make_plan(&plan, "", false);
+    cgroup_limits(check_limit_file, &plan);
     assert_false(sandbox_plan_allows(&plan, "/sys/fs/cgroup/cgroup.procs", SANDBOX_READ));
     sandbox_plan_finish(&plan);
 }
@@ -208,23 +209,23 @@ static void limits_of_the_own_group_are_read(void **state) {
 
 static void calls_have_known_names(void **state) {
     int number;
-    const struct call *call;
+    const struct syscall_rule *rule;
     (void)state;
-    calls_resolve();
-    for (unsigned i = 0; (call = call_at(i, &number)); i++) {
-        if (number == -1) fail_msg("nobody knows a call `%s`", call->name);
-        if (number >= 0) assert_ptr_equal(call_find(number), call); /* and each is there once */
+    syscalls_resolve();
+    for (unsigned i = 0; (rule = syscall_rule_at(i, &number)); i++) {
+        if (number == -1) fail_msg("libseccomp does not know the call `%s`", rule->name);
+        if (number >= 0) assert_ptr_equal(syscall_rule_by_number(number), rule); /* each call is in the table once */
     }
 }
 
-/* ---- One wall alone: what fails in a child is told by its exit status ---- */
+/* ---- One layer alone; a child reports a failure with its exit status ---- */
 
 #define EXPECT(condition)                                                                                              \
     do {                                                                                                               \
         if (!(condition)) fprintf(stderr, "failed in the child: %s (%s)\n", #condition, strerror(errno)), _exit(1);    \
     } while (0)
 
-static void in_a_child(void (*run)(void)) {
+static void run_in_child(void (*run)(void)) {
     int status;
     pid_t child = fork();
     if (child == 0) {
@@ -236,7 +237,7 @@ static void in_a_child(void (*run)(void)) {
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static bool opens(const char *path, int flags) {
+static bool can_open(const char *path, int flags) {
     int file = open(path, flags | O_CLOEXEC, 0600);
     if (file >= 0) close(file);
     return file >= 0;
@@ -248,38 +249,38 @@ static void landlock_child(void) {
     struct sandbox_plan plan;
     char effects[256];
     snprintf(effects, sizeof effects, "fs.write:%s/data", folder);
-    plan_of(&plan, effects, false);
+    make_plan(&plan, effects, false);
     EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
     EXPECT(landlock_enter(&plan, landlock_version(), NULL));
-    EXPECT(!opens(in_folder("database"), O_RDONLY) && errno == EACCES);
-    EXPECT(!opens(in_folder("database"), O_WRONLY) && errno == EACCES);
-    EXPECT(!opens(in_folder("new"), O_WRONLY | O_CREAT) && errno == EACCES);
-    EXPECT(!opens(in_folder("data/file"), O_RDONLY) && errno == EACCES);
-    EXPECT(opens(in_folder("data/file"), O_WRONLY));
-    EXPECT(opens(in_folder("data/new"), O_WRONLY | O_CREAT));
+    EXPECT(!can_open(in_folder("database"), O_RDONLY) && errno == EACCES);
+    EXPECT(!can_open(in_folder("database"), O_WRONLY) && errno == EACCES);
+    EXPECT(!can_open(in_folder("new"), O_WRONLY | O_CREAT) && errno == EACCES);
+    EXPECT(!can_open(in_folder("data/file"), O_RDONLY) && errno == EACCES);
+    EXPECT(can_open(in_folder("data/file"), O_WRONLY));
+    EXPECT(can_open(in_folder("data/new"), O_WRONLY | O_CREAT));
     EXPECT(unlink(in_folder("data/new")) == 0);
     EXPECT(REFUSED(unlink(in_folder("database")), EACCES));
     EXPECT(REFUSED(mkdir(in_folder("new"), 0700), EACCES));
-    EXPECT(opens(in_folder("plugin/acme.so"), O_RDONLY));
-    EXPECT(opens("/dev/null", O_RDWR));
-    EXPECT(opens("/proc/self/status", O_RDONLY));
+    EXPECT(can_open(in_folder("plugin/acme.so"), O_RDONLY));
+    EXPECT(can_open("/dev/null", O_RDWR));
+    EXPECT(can_open("/proc/self/status", O_RDONLY));
     execl("/bin/true", "true", (char *)NULL);
     EXPECT(errno == EACCES);
     if (landlock_version() >= LANDLOCK_VERSION_SIGNALS) EXPECT(REFUSED(kill(getppid(), 0), EPERM));
 }
 
-static void landlock_alone(void **state) {
+static void landlock_without_other_layers(void **state) {
     (void)state;
     if (landlock_version() == 0) skip();
-    in_a_child(landlock_child);
+    run_in_child(landlock_child);
 }
 
 static void filter_child(void) {
     struct sandbox_plan plan;
     int listener, pair[2];
     struct filter_options alone = {false, false};
-    plan_of(&plan, "", false);
-    calls_resolve();
+    make_plan(&plan, "", false);
+    syscalls_resolve();
     EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
     EXPECT(filter_enter(&plan, &alone, &listener, NULL));
     EXPECT(listener == -1);
@@ -295,7 +296,7 @@ static void filter_child(void) {
     EXPECT(REFUSED(setsid(), EPERM));
     EXPECT(REFUSED(mkdir(in_folder("new"), 0700), EACCES));
     EXPECT(REFUSED(chmod(in_folder("database"), 0777), EACCES));
-    EXPECT(opens(in_folder("database"), O_RDONLY)); /* paths are Landlock's */
+    EXPECT(can_open(in_folder("database"), O_RDONLY)); /* Landlock checks reads, which is not entered here */
 }
 
 static void filter_open_child(void) {
@@ -304,27 +305,27 @@ static void filter_open_child(void) {
     struct filter_options alone = {false, true};
     char effects[256];
     snprintf(effects, sizeof effects, "process.spawn net:raw fs.write:%s", folder);
-    plan_of(&plan, effects, false);
-    calls_resolve();
+    make_plan(&plan, effects, false);
+    syscalls_resolve();
     EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
     EXPECT(filter_enter(&plan, &alone, &listener, NULL));
     EXPECT(socket(AF_INET, SOCK_STREAM, 0) >= 0);
     EXPECT(socket(AF_INET6, SOCK_DGRAM, 0) >= 0 || errno == EAFNOSUPPORT);
     EXPECT(REFUSED(socket(AF_UNIX, SOCK_STREAM, 0), EPERM));
-    EXPECT(REFUSED(socket(AF_NETLINK, SOCK_RAW, 9), EPERM)); /* of netlink the list of interfaces only */
+    EXPECT(REFUSED(socket(AF_NETLINK, SOCK_RAW, 9), EPERM)); /* only NETLINK_ROUTE is allowed */
     pid_t child = fork();
     if (child == 0) _exit(socket(AF_PACKET, SOCK_RAW, 0) < 0 && errno == EPERM ? 3 : 4);
     EXPECT(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3);
     EXPECT(mkdir(in_folder("new"), 0700) == 0 && chmod(in_folder("new"), 0755) == 0 && rmdir(in_folder("new")) == 0);
 }
 
-static void filter_alone(void **state) {
+static void filter_without_other_layers(void **state) {
     struct sandbox_support support;
     (void)state;
-    sandbox_look(&support);
+    sandbox_probe(&support);
     if (!support.filter) skip();
-    in_a_child(filter_child);
-    in_a_child(filter_open_child);
+    run_in_child(filter_child);
+    run_in_child(filter_open_child);
 }
 
 static void doctor_knows_each_version(void **state) {
@@ -335,16 +336,12 @@ static void doctor_knows_each_version(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(grants_what_is_declared),
-                                       cmocka_unit_test(grants_nothing_else),
-                                       cmocka_unit_test(everything_is_without_a_path),
-                                       cmocka_unit_test(programs_are_run),
-                                       cmocka_unit_test(what_is_not_there_is_told),
-                                       cmocka_unit_test(paths_have_a_limit),
-                                       cmocka_unit_test(limits_of_the_own_group_are_read),
-                                       cmocka_unit_test(calls_have_known_names),
-                                       cmocka_unit_test(landlock_alone),
-                                       cmocka_unit_test(filter_alone),
-                                       cmocka_unit_test(doctor_knows_each_version)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grants_what_is_declared),          cmocka_unit_test(grants_nothing_else),
+        cmocka_unit_test(everything_is_without_a_path),     cmocka_unit_test(programs_are_run),
+        cmocka_unit_test(missing_path_is_reported),         cmocka_unit_test(paths_have_a_limit),
+        cmocka_unit_test(limits_of_the_own_group_are_read), cmocka_unit_test(calls_have_known_names),
+        cmocka_unit_test(landlock_without_other_layers),    cmocka_unit_test(filter_without_other_layers),
+        cmocka_unit_test(doctor_knows_each_version)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

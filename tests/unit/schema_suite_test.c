@@ -1,10 +1,10 @@
 /*
  * schema_suite_test.c - the official JSON Schema test suite, draft 2020-12.
  *
- * Every case of every required file must pass, and every optional file as a whole but for those of the table below,
- * which are listed with their result. Remote documents are served from the suite's remotes/ folder, which by its
- * convention lies at http://localhost:1234/. Skipped, saying so, where there is no suite (TENON_SUITES, by default
- * ../shared/suites from the source tree).
+ * Every case of every required file must pass, and every optional file except those in the table below, which are
+ * listed with their result. Remote documents are served from the suite's remotes/ folder, which by its convention is at
+ * http://localhost:1234/. The test is skipped with a message if the suite is missing (TENON_SUITES, by default
+ * ../shared/suites relative to the source tree).
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -19,11 +19,11 @@
 #define REMOTE    "http://localhost:1234/"
 #define PATH_SIZE 1024
 
-/* Optional files that need not pass as a whole, and why. */
+/* Optional files that need not pass completely, with the reason. */
 static const char *const partial[] = {
-    "optional/format/ecmascript-regex.json", /* PCRE2 has no lookbehind of variable width */
+    "optional/format/ecmascript-regex.json", /* PCRE2 does not support lookbehind of variable width */
     "optional/format/hostname.json",         /* punycode is not decoded */
-    "optional/format/idn-email.json",        /* annotations only, from here on */
+    "optional/format/idn-email.json",        /* from here on, only annotations */
     "optional/format/idn-hostname.json",     "optional/format/iri-reference.json", "optional/format/iri.json",
     "optional/format/uri-template.json",
 };
@@ -54,7 +54,7 @@ static tn_value resolve(void *self, const char *uri) {
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? read_json(path) : NULL;
 }
 
-/* Errors must agree with the verdict, and be complete. */
+/* The errors must agree with the result and be complete. */
 static bool agrees(const struct schema *schema, tn_value data, bool valid) {
     struct schema_errors errors = SCHEMA_ERRORS_INIT;
     int32_t verdict = schema_validate(schema, data, NULL), status = schema_validate(schema, data, &errors);
@@ -117,7 +117,7 @@ static int json_file(const struct dirent *entry) {
     return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
 }
 
-/* Runs the .json files of a folder, "" or one that ends in a slash. */
+/* Runs the .json files of a folder: "" or a name that ends in a slash. */
 static struct count run_folder(const char *folder, bool required) {
     char path[PATH_SIZE * 2], name[PATH_SIZE];
     snprintf(path, sizeof path, "%s/tests/draft2020-12/%s", suite, folder);

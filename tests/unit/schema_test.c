@@ -1,10 +1,10 @@
 /*
- * schema_test.c - what schemas say: messages, defaults, annotations and what applies where (tests/corpus/schema), and
- * that every bound ends what goes beyond it.
+ * schema_test.c - messages, defaults, annotations and queries (tests/corpus/schema), and the limits.
  *
- * The sections of a case: `schema` and `instance`, then any of `compile` (why it does not compile), `errors`,
- * `defaults`, `annotations` (of "x-tenon"), `at POINTER` and `kinds`. A line of `errors` is the instance's pointer, or
- * (root), "key" where the error is about the key, the schema's pointer in brackets, the message, and the suggestion.
+ * The sections of a case: `schema` and `instance`, then any of `compile` (the reason why it does not compile),
+ * `errors`, `defaults`, `annotations` (of "x-tenon"), `at POINTER` and `kinds`. A line of `errors` consists of the
+ * instance's pointer or (root), "key" if the error refers to the key, the schema's pointer in brackets, the message,
+ * and the suggestion.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static struct schema *compile_with(const char *text, const struct schema_options
 
 static struct schema *compile(const char *text) { return compile_with(text, NULL); }
 
-static const char *shown(const char *pointer) { return *pointer ? pointer : "(root)"; }
+static const char *display_pointer(const char *pointer) { return *pointer ? pointer : "(root)"; }
 
 /* ---- The corpus ------------------------------------------------------------------------------------------------ */
 
@@ -54,8 +54,8 @@ static void put_errors(struct buffer *out, const struct schema *schema, tn_value
     assert_int_equal(status == TN_OK, errors.count == 0);
     for (size_t i = 0; i < errors.count; i++) {
         const struct schema_error *error = &errors.items[i];
-        buffer_format(out, "%s%s [%s] %s", shown(error->pointer), error->on_key ? " key" : "", error->schema_pointer,
-                      error->message);
+        buffer_format(out, "%s%s [%s] %s", display_pointer(error->pointer), error->on_key ? " key" : "",
+                      error->schema_pointer, error->message);
         if (error->suggestion) buffer_format(out, " <%s>", error->suggestion);
         buffer_char(out, '\n');
     }
@@ -65,7 +65,7 @@ static void put_errors(struct buffer *out, const struct schema *schema, tn_value
 static void put_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
     struct buffer *out = self;
     char *value = json_text(where, JSON_COMPACT), *text = json_text(annotation, JSON_COMPACT);
-    buffer_format(out, "%s%s %s: %s\n", shown(pointer), on_key ? " key" : "", value, text);
+    buffer_format(out, "%s%s %s: %s\n", display_pointer(pointer), on_key ? " key" : "", value, text);
     mem_free(value);
     mem_free(text);
 }
@@ -150,19 +150,19 @@ static void corpus_holds(void **state) {
 
 /* ---- Bounds ---------------------------------------------------------------------------------------------------- */
 
-static tn_value deep(size_t levels) {
+static tn_value nested_schema(size_t levels) {
     tn_value value = value_object();
     for (size_t i = 0; i < levels; i++) value = value_set_take(value_object(), "not", value);
     return value;
 }
 
-static tn_value many(size_t count) {
+static tn_value wide_schema(size_t count) {
     tn_value list = value_array();
     for (size_t i = 0; i < count; i++) list = value_push_take(list, value_bool(true));
     return value_set_take(value_object(), "allOf", list);
 }
 
-/* Takes the document; returns the status, and checks that the message names the bound. */
+/* Takes the document; checks that the message names the limit, and returns the status. */
 static int32_t try_compile(tn_value document, const struct schema_options *options, const char *says) {
     struct schema *schema = NULL;
     struct error error = ERROR_INIT;
@@ -188,12 +188,12 @@ static tn_value next_document(void *self, const char *uri) {
 static void schemas_are_bounded(void **state) {
     (void)state;
     struct schema_options ten = {.nodes = 10};
-    assert_int_equal(try_compile(many(9), &ten, NULL), TN_OK);
-    assert_int_equal(try_compile(many(10), &ten, "more than 10 subschemas"), TN_LIMIT);
-    assert_int_equal(try_compile(many(SCHEMA_NODES_MAX - 1), NULL, NULL), TN_OK);
-    assert_int_equal(try_compile(many(SCHEMA_NODES_MAX), NULL, "subschemas"), TN_LIMIT);
-    assert_int_equal(try_compile(deep(SCHEMA_DEPTH_MAX), NULL, NULL), TN_OK);
-    assert_int_equal(try_compile(deep(SCHEMA_DEPTH_MAX + 1), NULL, "deeper"), TN_LIMIT);
+    assert_int_equal(try_compile(wide_schema(9), &ten, NULL), TN_OK);
+    assert_int_equal(try_compile(wide_schema(10), &ten, "more than 10 subschemas"), TN_LIMIT);
+    assert_int_equal(try_compile(wide_schema(SCHEMA_NODES_MAX - 1), NULL, NULL), TN_OK);
+    assert_int_equal(try_compile(wide_schema(SCHEMA_NODES_MAX), NULL, "subschemas"), TN_LIMIT);
+    assert_int_equal(try_compile(nested_schema(SCHEMA_DEPTH_MAX), NULL, NULL), TN_OK);
+    assert_int_equal(try_compile(nested_schema(SCHEMA_DEPTH_MAX + 1), NULL, "deeper"), TN_LIMIT);
     int asked = 0;
     struct schema_options endless = {.resolve = next_document, .self = &asked};
     tn_value document = value_set_take(value_object(), "$ref", value_text("urn:0"));
@@ -211,7 +211,7 @@ static tn_value long_text(size_t length) {
 
 static void long_keys_are_bounded(void **state) {
     (void)state;
-    tn_value inner = many(1000), name = long_text(SCHEMA_POINTERS_MAX / 1000);
+    tn_value inner = wide_schema(1000), name = long_text(SCHEMA_POINTERS_MAX / 1000);
     tn_value properties = value_set_key_take(value_object(), name, inner);
     assert_int_equal(try_compile(value_set_take(value_object(), "properties", properties), NULL, "JSON Pointers"),
                      TN_LIMIT);
@@ -234,7 +234,7 @@ static void patterns_are_bounded(void **state) {
     schema_unref(schema);
 }
 
-/* Two branches, each two of itself: 2^n applications. */
+/* Two branches that each refer twice to the schema: 2^n applications. */
 static void work_is_bounded(void **state) {
     (void)state;
     struct schema_options options = {.work = 1000};
@@ -272,7 +272,7 @@ static void errors_are_bounded(void **state) {
     tn_value three = value_slice(instance, 0, 3), two = value_slice(instance, 0, 2);
     assert_int_equal(schema_validate(schema, two, &errors), TN_INVALID);
     assert_false(errors.more);
-    assert_int_equal(schema_validate(schema, three, &errors), TN_INVALID); /* appended: there is no room */
+    assert_int_equal(schema_validate(schema, three, &errors), TN_INVALID); /* appended without room */
     assert_int_equal(errors.count, 2);
     assert_true(errors.more);
     schema_errors_finish(&errors);
@@ -282,7 +282,7 @@ static void errors_are_bounded(void **state) {
     schema_unref(schema);
 }
 
-/* The error that says that a bound was reached has room where no other has. */
+/* The error about a reached limit has room even if the list is full. */
 static void the_last_error_has_room(void **state) {
     (void)state;
     struct schema *schema =
@@ -337,7 +337,7 @@ static void defaults_are_bounded(void **state) {
 
 /* ---- The rest of the interface ---------------------------------------------------------------------------------- */
 
-static tn_value serve(void *self, const char *uri) {
+static tn_value resolve_document(void *self, const char *uri) {
     (void)self;
     if (strcmp(uri, "http://example.com/schemas/name.json") == 0)
         return json("{\"type\": \"string\", \"minLength\": 1}");
@@ -346,7 +346,7 @@ static tn_value serve(void *self, const char *uri) {
 
 static void other_documents_come_through_resolve(void **state) {
     (void)state;
-    struct schema_options options = {.resolve = serve, .uri = "http://example.com/schemas/main.json"};
+    struct schema_options options = {.resolve = resolve_document, .uri = "http://example.com/schemas/main.json"};
     struct schema *schema = compile_with("{\"properties\": {\"name\": {\"$ref\": \"name.json\"}}}", &options);
     tn_value instance = json("{\"name\": \"\"}");
     struct schema_errors errors = SCHEMA_ERRORS_INIT;
@@ -415,7 +415,7 @@ void *realloc(void *memory, size_t size) { return allocations++, __libc_realloc(
 static size_t allocations;
 #endif
 
-static void a_verdict_does_not_allocate(void **state) {
+static void validation_does_not_allocate(void **state) {
     (void)state;
     if (!COUNTED) skip();
     struct schema *schema = compile(
@@ -426,7 +426,7 @@ static void a_verdict_does_not_allocate(void **state) {
         "{\"properties\": {\"price\": {\"multipleOf\": 0.01}}}}}");
     tn_value good = json("{\"id\": \"abc\", \"n\": null, \"list\": [1, 2, 3], \"price\": 19.99}");
     tn_value bad = json("{\"id\": \"abc\", \"other\": 1}");
-    assert_int_equal(schema_validate(schema, good, NULL), TN_OK); /* the pattern's scratch memory is made here */
+    assert_int_equal(schema_validate(schema, good, NULL), TN_OK); /* creates the pattern's scratch memory */
     size_t before = allocations;
     assert_true(before > 0);
     assert_int_equal(schema_validate(schema, good, NULL), TN_OK);
@@ -451,7 +451,7 @@ int main(void) {
         cmocka_unit_test(other_documents_come_through_resolve),
         cmocka_unit_test(old_drafts_are_read),
         cmocka_unit_test(references_are_counted),
-        cmocka_unit_test(a_verdict_does_not_allocate),
+        cmocka_unit_test(validation_does_not_allocate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

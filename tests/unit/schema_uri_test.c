@@ -1,4 +1,6 @@
-/* schema_uri_test.c - references between schemas: the examples of RFC 3986 section 5.4, and what it leaves open. */
+/*
+ * schema_uri_test.c - references between schemas: the examples of RFC 3986 section 5.4, and cases that it leaves open.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

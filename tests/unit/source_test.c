@@ -1,7 +1,5 @@
-/*
- * source_test.c - offsets to lines and columns and back, against a count done the slow way.
- */
-#include "adl/text/source.h"
+/* source_test.c - offsets to lines and columns and back, compared with a simple count. */
+#include "adl/source/source.h"
 #include "adl/value/buffer.h"
 #include "corpus.h"
 
@@ -80,13 +78,13 @@ static void test_edges(void **state) {
     assert_int_equal(source_offset(marked, 0, 0, SOURCE_UTF16), 3);
     source_unref(marked);
 
-    struct source *raw = source_new("a", "a\0\xff\x80z", 5); /* NUL and no UTF-8: places all the same */
+    struct source *raw = source_new("a", "a\0\xff\x80z", 5); /* NUL and malformed UTF-8 have places, too */
     expect_place(raw, 4, 0, 4, 3, 4);
     source_unref(raw);
 }
 
-/* Long lines and many of them, with everything that is wide: each offset against counting from the line's start. */
-static void test_against_counting(void **state) {
+/* Many long lines with wide characters: compares each offset with a count from the line's start. */
+static void test_matches_a_reference_count(void **state) {
     (void)state;
     struct buffer text;
     buffer_init(&text, SIZE_MAX);
@@ -126,7 +124,7 @@ int main(void) {
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_against_counting),
+        cmocka_unit_test(test_matches_a_reference_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,7 @@
-/* Server-sent events, lines, and text that is not UTF-8: each case whole, byte by byte, and cut at each place. */
+/*
+ * sse_test.c - the parsers of server-sent events and lines, and the replacement of invalid UTF-8. Each case is parsed
+ * in one piece, byte by byte, and in two pieces divided at each offset.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,17 +12,19 @@
 
 #include <cmocka.h>
 
+/* http_parse is built with the same definitions. */
+#define TN_UTIL_RESIZE  realloc
+#define TN_UTIL_RELEASE free
 #include "lines.h"
 #include "sse.h"
-#include "utf8.h"
 
-/* Where a text has NULs in it. */
+/* A text that may contain NULs, and its length. */
 #define T(text) text, sizeof(text) - 1
 
 struct row {
     const char *stream;
     size_t length;
-    const char *expected; /* "type|data|id|retry\n" of each event; retry only where there is one */
+    const char *expected; /* "type|data|id|retry\n" for each event; without "|retry" if the event has no retry */
 };
 
 static const struct row rows[] = {
@@ -32,13 +37,13 @@ static const struct row rows[] = {
     {T("data: a\r\n\rdata: b\n\r"), "|a|\n|b|\n"},
     {T("data: a\n\ndata: b\r\n\r\ndata: c\r\r"), "|a|\n|b|\n|c|\n"},
     {T("\r\n\n\rdata: a\n\n"), "|a|\n"},
-    /* Several lines. */
+    /* Several data lines. */
     {T("data: a\ndata: b\ndata\ndata: c\n\n"), "|a\nb\n\nc|\n"},
     {T("data\n\n"), "||\n"},
     {T("data\ndata\n\n"), "|\n|\n"},
     {T("data:\n\n"), "||\n"},
     {T("data: \n\ndata\n\n"), "||\n||\n"},
-    /* Without data there is no event; its type goes, its id stays. */
+    /* A block without data is not an event: its type is dropped, its id is kept. */
     {T("\n\n\n"), ""},
     {T("event: a\n\ndata: b\n\n"), "|b|\n"},
     {T("id: 1\n\ndata: b\n\n"), "|b|1\n"},
@@ -50,18 +55,18 @@ static const struct row rows[] = {
     {T("id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\nid: 2\ndata: d\n\n"), "|a|1\n|b|1\n|c|\n|d|2\n"},
     {T("id: 1\ndata: a\n\nid: x\0y\ndata: b\n\n"), "|a|1\n|b|1\n"},
     {T("id:1\nid: 2\ndata: a\n\n"), "|a|2\n"},
-    /* Retry: digits alone. */
+    /* retry consists of digits. */
     {T("retry: 100\ndata: a\n\ndata: b\n\n"), "|a||100\n|b|\n"},
     {T("retry: 1\n\nretry: 2\n\ndata: b\n\n"), "|b||2\n"},
     {T("retry: 1x\ndata: a\n\nretry:\ndata: b\n\nretry: -1\ndata: c\n\nretry:  1\ndata: d\n\n"),
      "|a|\n|b|\n|c|\n|d|\n"},
     {T("retry: 99999999999999999999999999\ndata: a\n\n"), "|a||86400000\n"},
-    /* Comments, unknown fields, fields whose names are not quite those. */
+    /* Comments, unknown fields, misspelled fields. */
     {T(": comment\n:\n::data: x\ndata: a\n: data: x\n\n"), "|a|\n"},
     {T("other: a\ndata: b\nDATA: c\n data: d\ndata : e\ndatum: f\nd: g\n\n"), "|b|\n"},
     {T("data: a: b\ndata:c:d\n\n"), "|a: b\nc:d|\n"},
     {T("data: a\0b\n\n"), "|a\\0b|\n"},
-    /* The byte order mark: one, at the very beginning. */
+    /* One byte order mark at the start is skipped. */
     {T("\xef\xbb\xbf"
        "data: a\n\n"),
      "|a|\n"},
@@ -73,7 +78,7 @@ static const struct row rows[] = {
      "|b|\n"},
     {T("\xef\xbb\ndata: a\n\n"), "|a|\n"},
     {T("\xef\xbb\xbf\n\ndata: a\n\n"), "|a|\n"},
-    /* What the stream ends in the middle of is none. */
+    /* An incomplete event at the end of the stream is dropped. */
     {T("data: a"), ""},
     {T("data: a\n"), ""},
     {T("data: a\n\ndata: b\n"), "|a|\n"},
@@ -93,11 +98,13 @@ static void append(char *out, size_t size, const char *text, size_t length) {
     out[at] = '\0';
 }
 
-static void append_bytes(char *out, size_t size, const struct bytes *bytes) {
-    append(out, size, bytes->length > 0 ? bytes->data : "", bytes->length);
+static void append_buffer(char *out, size_t size, const struct tn_text_buffer *bytes) {
+    append(out, size, tn_text_chars(bytes), bytes->length);
 }
 
-/* Cut at `first`, and from there on every `each` bytes. Each piece is memory of its own, so that reading past it shows.
+/*
+ * Parses a first piece of `first` bytes (if not 0), then pieces of `each` bytes. Each piece is allocated separately, so
+ * that the address sanitizer finds a read past its end.
  */
 static void read_events(const struct row *row, size_t first, size_t each, char *out, size_t size) {
     struct sse sse = SSE_INIT;
@@ -111,11 +118,11 @@ static void read_events(const struct row *row, size_t first, size_t each, char *
         const char *at = piece, *end = piece + length;
         enum parse parse;
         while ((parse = sse_next(&sse, &at, end)) == PARSE_FOUND) {
-            append_bytes(out, size, &sse.event);
+            append_buffer(out, size, &sse.event);
             append(out, size, "|", 1);
-            append_bytes(out, size, &sse.data);
+            append_buffer(out, size, &sse.data);
             append(out, size, "|", 1);
-            append_bytes(out, size, &sse.id);
+            append_buffer(out, size, &sse.id);
             if (sse.retry >= 0) {
                 char number[32];
                 append(out, size, number, (size_t)snprintf(number, sizeof number, "|%lld", (long long)sse.retry));
@@ -157,7 +164,7 @@ static void test_events_are_bounded(void **state) {
     char *line = malloc(SSE_MAX + 1u);
     assert_non_null(line);
     memset(line, 'x', SSE_MAX + 1u);
-    /* A line, in one piece and in two. */
+    /* A line in one piece, and in two pieces. */
     struct sse sse = SSE_INIT;
     assert_int_equal(feed(&sse, line, SSE_MAX), PARSE_MORE);
     assert_int_equal(feed(&sse, "\n", 1), PARSE_MORE);
@@ -166,7 +173,7 @@ static void test_events_are_bounded(void **state) {
     assert_int_equal(feed(&sse, line, SSE_MAX / 2), PARSE_MORE);
     assert_int_equal(feed(&sse, line, 1), PARSE_LIMIT);
     sse_finish(&sse);
-    /* An event's data, of many lines. */
+    /* An event with many lines of data. */
     sse = (struct sse)SSE_INIT;
     memcpy(line, "data: ", 6);
     line[1048576 - 1] = '\n';
@@ -180,7 +187,7 @@ static void test_events_are_bounded(void **state) {
     assert_int_equal(count, 33);
     assert_true(sse.data.length <= SSE_MAX);
     sse_finish(&sse);
-    /* After a large event its memory is given back. */
+    /* The memory of a large event is released after it. */
     sse = (struct sse)SSE_INIT;
     assert_int_equal(feed(&sse, line, 1048576), PARSE_MORE);
     assert_int_equal(feed(&sse, "\n", 1), PARSE_FOUND);
@@ -260,7 +267,7 @@ static void test_lines_are_bounded(void **state) {
 
 #define R "\xef\xbf\xbd"
 
-static void test_what_is_not_utf_8_is_replaced(void **state) {
+static void test_invalid_utf8_is_replaced(void **state) {
     (void)state;
     static const struct row texts[] = {
         {T(""), ""},
@@ -277,11 +284,11 @@ static void test_what_is_not_utf_8_is_replaced(void **state) {
         {T("\xe2\x82"), R},
         {T("\xe2\x82("), R "("},
         {T("\xe2\x82\xe2\x82\xac"), R "\xe2\x82\xac"},
-        {T("\xe0\x80\x80"), R R R},       /* too long a form */
-        {T("\xed\xa0\x80"), R R R},       /* half of a pair */
-        {T("\xf0\x9f\x98"), R},           /* cut */
-        {T("\xf0\x8f\xbf\xbf"), R R R R}, /* too long a form */
-        {T("\xf4\x90\x80\x80"), R R R R}, /* beyond the last */
+        {T("\xe0\x80\x80"), R R R},       /* overlong encoding */
+        {T("\xed\xa0\x80"), R R R},       /* half of a surrogate pair */
+        {T("\xf0\x9f\x98"), R},           /* truncated */
+        {T("\xf0\x8f\xbf\xbf"), R R R R}, /* overlong encoding */
+        {T("\xf4\x90\x80\x80"), R R R R}, /* above U+10FFFF */
         {T("\xf5\x80\x80\x80"), R R R R},
         {T("\x80\xbf"), R R},
         {T("\xef\xbf\xbf\xf4\x8f\xbf\xbf"), "\xef\xbf\xbf\xf4\x8f\xbf\xbf"},
@@ -293,34 +300,34 @@ static void test_what_is_not_utf_8_is_replaced(void **state) {
          "a" R R R "b" R "c" R R "d"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct bytes out = BYTES_INIT;
+        struct tn_text_buffer out = {0};
         char *exact = malloc(texts[i].length + 1);
         assert_non_null(exact);
         memcpy(exact, texts[i].stream, texts[i].length);
-        assert_true(utf8_replace(exact, texts[i].length, &out));
-        assert_string_equal(bytes_cstr(&out), texts[i].expected);
-        bytes_finish(&out);
+        assert_true(tn_text_append_lossy(&out, exact, texts[i].length) == TN_OK);
+        assert_string_equal(tn_text_chars(&out), texts[i].expected);
+        tn_text_free(&out);
         free(exact);
     }
 }
 
 static void test_bytes(void **state) {
     (void)state;
-    struct bytes bytes = BYTES_INIT;
-    assert_true(bytes_add(&bytes, NULL, 0));
+    struct tn_text_buffer bytes = {0};
+    assert_true(tn_text_append_n(&bytes, NULL, 0) == TN_OK);
     assert_int_equal(bytes.length, 0);
-    assert_string_equal(bytes_cstr(&bytes), "");
-    for (int i = 0; i < 1000; i++) assert_true(bytes_text(&bytes, "abc"));
+    assert_string_equal(tn_text_chars(&bytes), "");
+    for (int i = 0; i < 1000; i++) assert_true(tn_text_append(&bytes, "abc") == TN_OK);
     assert_int_equal(bytes.length, 3000);
-    assert_int_equal(strlen(bytes_cstr(&bytes)), 3000);
-    assert_false(bytes_add(&bytes, "x", SIZE_MAX / 2));
+    assert_int_equal(strlen(tn_text_chars(&bytes)), 3000);
+    assert_false(tn_text_append_n(&bytes, "x", SIZE_MAX / 2) == TN_OK);
     assert_int_equal(bytes.length, 3000);
-    bytes_clear(&bytes, 10000);
+    tn_text_clear(&bytes, 10000);
     assert_int_equal(bytes.length, 0);
     assert_true(bytes.capacity >= 3000);
-    bytes_clear(&bytes, 10);
+    tn_text_clear(&bytes, 10);
     assert_int_equal(bytes.capacity, 0);
-    bytes_finish(&bytes);
+    tn_text_free(&bytes);
 }
 
 int main(void) {
@@ -329,7 +336,7 @@ int main(void) {
         cmocka_unit_test(test_events_are_bounded),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_lines_are_bounded),
-        cmocka_unit_test(test_what_is_not_utf_8_is_replaced),
+        cmocka_unit_test(test_invalid_utf8_is_replaced),
         cmocka_unit_test(test_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

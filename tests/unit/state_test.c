@@ -1,33 +1,33 @@
 /*
- * state_test.c - the state kernel as tests/corpus/state says it is, over every store.
+ * state_test.c - runs tests/corpus/state with every store.
  *
- * A case is a list of lines, over a store of its own:
+ * A case is a list of lines; each case has a new store:
  *     OPERATION {…}      a call, as task.create {"task_type": "work"}
- *     tool NAME {…}      likewise of a tool of tenon.state, in the task "t" of the run "r" by the runner "w"
- *     => VALUE           what it must give: of an object the members named here, of an array every item
- *     !! CODE part       … or how it must fail: its code, and a part of its message
- *     keep NAME a.b.0    a part of what the call gave (all of it without a path); $NAME stands for it from here on
- *     advance MS         the clock moves on
- *     maintain           what is to be cleaned up is
- *     count COLLECTION N so many records are in the store
- * In what is expected, "*" is any value but null, and "#N" a text of N bytes. "<N*x>" anywhere is N times x. A line
- * that begins with a blank continues the one before it; one that begins with # is a comment.
+ *     tool NAME {…}      a call of a tool of tenon.state, in the task "t" of the run "r" by the runner "w"
+ *     => VALUE           the expected result: the listed members of an object, all items of an array
+ *     !! CODE part       or the expected error: its code, and a part of its message
+ *     keep NAME a.b.0    saves a part of the result (all without a path) as $NAME for later lines
+ *     advance MS         advances the clock
+ *     maintain           runs the store's maintenance
+ *     count COLLECTION N the expected number of records
+ * In an expected result, "*" is any value except null, and "#N" a string of N bytes. "<N*x>" anywhere is N times x. A
+ * line that begins with a blank continues the one before it; one that begins with # is a comment.
  */
 #include "tests/unit/state_fixture.h"
 
 #include "adl/value/buffer.h"
-#include "host/call/call.h"
-#include "host/call/instance.h"
-#include "host/plugin/registry.h"
+#include "host/plugin/call/call.h"
+#include "host/plugin/call/instance.h"
+#include "host/plugin/registry/registry.h"
 #include <dirent.h>
 
 struct script {
     const struct corpus_case *test;
     const char *store;
-    struct kernel kernel;
-    tn_value result; /* of the last call; NULL where it failed */
+    struct kernel_fixture kernel;
+    tn_value result; /* of the last call; NULL if it failed */
     tn_value kept;   /* {NAME: value} */
-    bool asked;      /* a call has not been answered yet */
+    bool asked;      /* the last call has not been checked */
 };
 
 /* ---- Text to values ---- */
@@ -67,23 +67,24 @@ static tn_value read_value(const struct script *script, const char *text) {
     return value;
 }
 
-static bool fits(tn_value expected, tn_value found) {
+static bool matches(tn_value expected, tn_value found) {
     if (value_text_is(expected, "*")) return found && !value_is(found, TN_NULL);
-    const char *text = value_is(expected, TN_STRING) ? value_chars(expected, NULL) : "";
-    if (text[0] == '#' && text[1] && strspn(text + 1, "0123456789") == strlen(text + 1)) {
+    size_t size = 0;
+    const char *text = value_is(expected, TN_STRING) ? value_chars(expected, &size) : "";
+    if (size > 1 && text[0] == '#' && strspn(text + 1, "0123456789") == size - 1) {
         size_t length = 0;
         if (value_is(found, TN_STRING)) (void)value_chars(found, &length);
         return length == (size_t)atoll(text + 1);
     }
     if (value_is(expected, TN_OBJECT) && value_is(found, TN_OBJECT)) {
         for (size_t i = 0; i < value_count(expected); i++)
-            if (!fits(value_value_at(expected, i), value_get_key(found, value_key_at(expected, i)))) return false;
+            if (!matches(value_value_at(expected, i), value_get_key(found, value_key_at(expected, i)))) return false;
         return value_count(expected) > 0 || value_count(found) == 0;
     }
     if (value_is(expected, TN_ARRAY) && value_is(found, TN_ARRAY)) {
         bool same = value_count(expected) == value_count(found);
         for (size_t i = 0; same && i < value_count(expected); i++)
-            same = fits(value_at(expected, i), value_at(found, i));
+            same = matches(value_at(expected, i), value_at(found, i));
         return same;
     }
     return found && value_equal(expected, found);
@@ -96,7 +97,7 @@ static void expect_result(struct script *script, const char *text) {
         fail_msg("%s: `%s`: expected %s\nfound %s: %s", script->store, script->test->name, text,
                  script->kernel.error.code, script->kernel.error.message);
     tn_value expected = read_value(script, text);
-    if (!fits(expected, script->result)) {
+    if (!matches(expected, script->result)) {
         char *shown = json_text(script->result, JSON_COMPACT);
         fail_msg("%s: `%s`\nexpected %.1000s\nfound    %.2000s", script->store, script->test->name, text, shown);
     }
@@ -116,7 +117,7 @@ static void expect_error(struct script *script, char *text) {
                  part ? part : "", error->code, error->message);
 }
 
-static void keep(struct script *script, char *name) {
+static void save_variable(struct script *script, char *name) {
     tn_value at = script->result;
     char *path = strchr(name, ' ');
     if (path) *path++ = '\0';
@@ -127,10 +128,10 @@ static void keep(struct script *script, char *name) {
     script->kept = value_set_take(script->kept, name, value_ref(at));
 }
 
-static void count(struct script *script, const char *collection, long long expected) {
+static void expect_count(struct script *script, const char *collection, long long expected) {
     tn_value query = value_set_take(value_object(), "collection", value_text(collection)), found = NULL;
     query = value_set_take(value_object(), "count", query);
-    if (store_query_wait(script->kernel.state.store, query, &found, NULL) != TN_OK) fail_msg("the store cannot count");
+    if (store_query_wait(script->kernel.kernel.store, query, &found, NULL) != TN_OK) fail_msg("the store cannot count");
     if (value_to_int(found) != expected)
         fail_msg("%s: `%s`: expected %lld records in %s, found %lld", script->store, script->test->name, expected,
                  collection, (long long)value_to_int(found));
@@ -148,12 +149,12 @@ static tn_value on_context(struct call *task) {
 
 static const struct call_ops tool_ops = {.ended = on_ended, .context = on_context};
 
-static struct callable *find_tool(const struct kernel *kernel, const char *name) {
+static struct callable *find_tool(const struct kernel_fixture *kernel, const char *name) {
     static const struct instance_scope scope = {.where = "a test"};
     struct component *component = NULL;
     struct callable *tool = NULL;
     struct error error = ERROR_INIT;
-    if (registry_resolve(kernel->host->registry, "tool", name, &component, &error) != TN_OK ||
+    if (registry_resolve(host_registry(kernel->host), "tool", name, &component, &error) != TN_OK ||
         instance_new(component, value_object(), &scope, &tool, &error) != TN_OK)
         fail_msg("%s", error.message);
     return tool;
@@ -161,12 +162,12 @@ static struct callable *find_tool(const struct kernel *kernel, const char *name)
 
 /* A new reference, or NULL and the kernel's error. */
 static tn_value call_tool(struct script *script, const char *name, tn_value input) {
-    struct kernel *kernel = &script->kernel;
+    struct kernel_fixture *kernel = &script->kernel;
     bool over = false;
     struct callable *tool = find_tool(kernel, name);
-    struct call *task = call_new(kernel->state.loop, tool, &tool_ops, &over);
+    struct call *task = call_new(kernel->kernel.loop, tool, &tool_ops, &over);
     over = call_start(task, input);
-    loop_run(kernel->state.loop, kernel_over, &over);
+    loop_run(kernel->kernel.loop, kernel_flag_is_set, &over);
     assert_true(over);
     tn_value result = call_outcome(task) == CALL_COMPLETED ? value_ref(call_output(task)) : NULL;
     error_finish(&kernel->error);
@@ -189,7 +190,7 @@ static void call(struct script *script, char *line) {
         value_unref(input);
         return;
     }
-    script->result = kernel_ask_take(&script->kernel, line, read_value(script, arguments ? arguments : "{}"));
+    script->result = kernel_call_take(&script->kernel, line, read_value(script, arguments ? arguments : "{}"));
 }
 
 static void step(struct script *script, char *line) {
@@ -202,13 +203,13 @@ static void step(struct script *script, char *line) {
     else if (expects)
         expect_error(script, line + 3);
     else if (strncmp(line, "keep ", 5) == 0)
-        keep(script, line + 5);
+        save_variable(script, line + 5);
     else if (strncmp(line, "advance ", 8) == 0)
-        loop_fake_advance(script->kernel.state.loop, atoll(line + 8));
+        loop_fake_advance(script->kernel.kernel.loop, atoll(line + 8));
     else if (strcmp(line, "maintain") == 0)
-        kernel_maintain(&script->kernel);
+        kernel_fixture_maintain(&script->kernel);
     else if (sscanf(line, "count %63s %lld", collection, &number) == 2)
-        count(script, collection, number);
+        expect_count(script, collection, number);
     else
         call(script, line);
     if (expects) script->asked = false;
@@ -216,7 +217,7 @@ static void step(struct script *script, char *line) {
 
 static void run_case(const struct corpus_case *test, void *user) {
     struct script script = {.test = test, .store = user, .kept = value_object()};
-    kernel_open(&script.kernel, user);
+    kernel_fixture_open(&script.kernel, user);
     char *text = mem_text(corpus_need(test, "")), *at = text;
     while (*at) {
         char *line = at, *end = strchr(at, '\n');
@@ -229,7 +230,7 @@ static void run_case(const struct corpus_case *test, void *user) {
     mem_free(text);
     value_unref(script.result);
     value_unref(script.kept);
-    kernel_close(&script.kernel);
+    kernel_fixture_close(&script.kernel);
 }
 
 static void corpus_of(const char *store) {
@@ -266,33 +267,33 @@ static void corpus_over_sqlite(void **user) {
 
 static void every_row_has_its_effect(void **user) {
     (void)user;
-    for (size_t i = 0; state_at(i); i++) {
-        const struct state_row *row = state_at(i);
-        const char *effect = state_effect(row);
-        assert_ptr_equal(state_find(state_name(row)), row);
+    for (size_t i = 0; kernel_operation_at(i); i++) {
+        const struct kernel_operation *row = kernel_operation_at(i);
+        const char *effect = kernel_operation_effect(row);
+        assert_ptr_equal(kernel_find_operation(kernel_operation_name(row)), row);
         if (effect) assert_memory_equal(effect, "state.", 6);
     }
-    assert_null(state_find("task.claims"));
+    assert_null(kernel_find_operation("task.claims"));
     struct error error = ERROR_INIT;
-    assert_int_equal(state_unknown("task.claims", &error), TN_NOT_FOUND);
+    assert_int_equal(kernel_refuse_unknown("task.claims", &error), TN_NOT_FOUND);
     assert_non_null(strstr(error.message, "did you mean `task.claim`?"));
     error_finish(&error);
 }
 
 /* ---- Cancelling ---- */
 
-/* The task ends as cancelled; what was asked of the store takes place. */
-static void a_cancelled_tool_ends(void **user) {
-    struct kernel kernel;
+/* The task ends as cancelled; the submitted operation still takes place. */
+static void cancel_ends_a_tool(void **user) {
+    struct kernel_fixture kernel;
     bool over = false;
     (void)user;
-    kernel_open(&kernel, "memory");
+    kernel_fixture_open(&kernel, "memory");
     struct callable *tool = find_tool(&kernel, "task.create");
     tn_value input = value_set_take(value_object(), "task_type", value_text("work"));
-    struct call *task = call_new(kernel.state.loop, tool, &tool_ops, &over);
+    struct call *task = call_new(kernel.kernel.loop, tool, &tool_ops, &over);
     assert_false(call_start(task, input));
     call_cancel(task);
-    loop_run(kernel.state.loop, kernel_over, &over);
+    loop_run(kernel.kernel.loop, kernel_flag_is_set, &over);
     assert_int_equal(call_outcome(task), CALL_CANCELLED);
     call_free(task);
     callable_unref(tool);
@@ -300,26 +301,28 @@ static void a_cancelled_tool_ends(void **user) {
     tn_value list = kernel_ask(&kernel, "task.list", "{}");
     assert_int_equal(value_count(value_get(list, "tasks")), 1);
     value_unref(list);
-    kernel_close(&kernel);
+    kernel_fixture_close(&kernel);
 }
 
-/* A host that goes while an operation is under way: it takes place, and nobody is told. */
-static void a_host_may_go_in_between(void **user) {
-    struct kernel kernel;
+/* The host is freed while an operation is pending: it takes place, and its callback is NULL. */
+static void kernel_closes_with_open_requests(void **user) {
+    struct kernel_fixture kernel;
     (void)user;
-    kernel_open(&kernel, "memory");
+    kernel_fixture_open(&kernel, "memory");
     tn_value given = value_set_take(value_object(), "task_type", value_text("work"));
-    state_call(&kernel.state, state_find("task.create"), given, NULL, NULL);
-    state_maintain(&kernel.state, NULL, NULL);
+    kernel_call(&kernel.kernel, kernel_find_operation("task.create"), given, NULL, NULL);
+    kernel_maintain(&kernel.kernel, NULL, NULL);
     value_unref(given);
-    kernel_close(&kernel);
+    kernel_fixture_close(&kernel);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(corpus_over_memory),       cmocka_unit_test(corpus_over_sqlite),
-        cmocka_unit_test(every_row_has_its_effect), cmocka_unit_test(a_cancelled_tool_ends),
-        cmocka_unit_test(a_host_may_go_in_between),
+        cmocka_unit_test(corpus_over_memory),
+        cmocka_unit_test(corpus_over_sqlite),
+        cmocka_unit_test(every_row_has_its_effect),
+        cmocka_unit_test(cancel_ends_a_tool),
+        cmocka_unit_test(kernel_closes_with_open_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

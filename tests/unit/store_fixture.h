@@ -1,11 +1,11 @@
 /*
- * store_fixture.h - the store plugins as a host loads them, and what tests ask of them.
+ * store_fixture.h - loads the store plugins as a host does, and calls them for tests.
  *
- *     fixture_begin("sqlite");                                  // a folder of its own, a clock that stands still
- *     struct opened store = fixture_open("{}");                 // its options; the path is the folder's
- *     tn_value got = fixture_commit(&store, "[{\"op\": …}]");   // NULL, with fixture_error set, where it fails
+ *     fixture_begin("sqlite");                                  // a new folder, a fake clock
+ *     struct opened store = fixture_open("{}");                 // options; the path is in the folder
+ *     tn_value got = fixture_commit(&store, "[{\"op\": …}]");   // NULL with fixture_error set on failure
  *     fixture_close(&store);
- *     fixture_end();                                            // no value and no byte of the plugin's is left
+ *     fixture_end();                                            // checks that all values and memory are freed
  */
 #ifndef TENON_TESTS_STORE_FIXTURE_H
 #define TENON_TESTS_STORE_FIXTURE_H
@@ -20,16 +20,17 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
-#include "host/host.h"
-#include "host/interface/interface.h"
-#include "host/loop/loop.h"
-#include "host/plugin/plugin.h"
-#include "host/plugin/plugin_internal.h"
-#include "host/plugin/registry.h"
+#include "host/assembly/abi_table.h"
+#include "host/assembly/host.h"
+#include "host/base/loop.h"
+#include "host/plugin/abi/abi.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/plugin_internal.h"
+#include "host/plugin/registry/registry.h"
 
 #define FIXTURE_UNUSED __attribute__((unused))
 
-/* A build without SQLite has the first one only. */
+/* A build without SQLite has only the first one. */
 static const char *const fixture_stores[] = {"memory", "sqlite"};
 #ifdef TENON_HAS_SQLITE
 #define FIXTURE_STORES ((size_t)2)
@@ -37,7 +38,12 @@ static const char *const fixture_stores[] = {"memory", "sqlite"};
 #define FIXTURE_STORES ((size_t)1)
 #endif
 
-static struct host fixture_host;
+static struct {
+    struct loop *loop;
+    struct registry *registry;
+    struct config *config;
+    struct http *http;
+} fixture_host;
 static char fixture_folder[64];
 static tn_value fixture_error; /* of the last call that failed */
 static int64_t fixture_values;
@@ -67,7 +73,7 @@ FIXTURE_UNUSED static void fixture_begin(const char *name) {
     loop_fake_clock(fixture_host.loop);
     loop_enter(fixture_host.loop);
     fixture_host.registry = registry_new(
-        &(struct registry_options){.interfaces = interface_table, .allow_drafts = true, .user = &fixture_host});
+        &(struct registry_options){.interfaces = interface_table, .allow_drafts = true, .loop = fixture_host.loop});
     strcpy(fixture_folder, "/tmp/tenon-store-XXXXXX");
     assert_non_null(mkdtemp(fixture_folder));
     if (name) fixture_load(name);
@@ -146,7 +152,7 @@ FIXTURE_UNUSED static void fixture_close(struct opened *opened) {
     opened->store = NULL;
 }
 
-/* What an error has to look like, whatever it is about. */
+/* Checks the form of an error. */
 static void fixture_check_error(int32_t status, tn_value result, tn_value error) {
     assert_int_equal(status == TN_OK, result != NULL);
     assert_int_equal(status == TN_OK, error == NULL);
@@ -190,14 +196,14 @@ FIXTURE_UNUSED static tn_value fixture_query(const struct opened *opened, const 
     return result;
 }
 
-/* Succeeds, whatever it gives. */
+/* Must succeed; the result is ignored. */
 FIXTURE_UNUSED static void fixture_do(const struct opened *opened, const char *batch) {
     tn_value result = fixture_commit(opened, batch);
     if (!result) fail_msg("%.200s: %s", batch, fixture_message());
     value_unref(result);
 }
 
-/* Fails so; `part` of the message may be NULL. */
+/* Must fail with this code; `part` of the message may be NULL. */
 FIXTURE_UNUSED static void fixture_is_error(tn_value result, const char *code, const char *part) {
     if (result) {
         char *text = json_text(result, JSON_COMPACT);
@@ -207,7 +213,7 @@ FIXTURE_UNUSED static void fixture_is_error(tn_value result, const char *code, c
         fail_msg("expected %s: %s\nfound    %s: %s", code, part ? part : "", fixture_code(), fixture_message());
 }
 
-/* An integer in the answer to a query: {"count": …}, or a member of what it gives. */
+/* An integer in the result of a query: {"count": …}, or one of its members. */
 FIXTURE_UNUSED static int64_t fixture_number(const struct opened *opened, const char *query) {
     tn_value result = fixture_query(opened, query);
     if (!result) fail_msg("%s: %s", query, fixture_message());

@@ -1,14 +1,14 @@
 /*
- * store_hostile_test.c - what nobody should send to a store, and what nobody thought of.
+ * store_hostile_test.c - malformed, extreme and random requests to a store.
  *
- * Limits at their edges; options and arguments that are none; and a walk of random operations over the stores at
- * once, each of whose answers must be the same. A failing walk names its seed: TENON_SEED runs that one alone.
+ * Limits at and above their edges; malformed options and arguments; and a walk of random operations over all stores,
+ * which must return equal results. A failing walk prints its seed; TENON_SEED repeats it.
  */
 #include "tests/unit/store_fixture.h"
 
 /* ---- Limits, at and one above ---- */
 
-static tn_value texts(const char *first, ...) { /* an object of keys and values, ended by NULL */
+static tn_value text_object(const char *first, ...) { /* an object of keys and values, ended by NULL */
     tn_value object = value_object();
     va_list more;
     va_start(more, first);
@@ -18,7 +18,7 @@ static tn_value texts(const char *first, ...) { /* an object of keys and values,
     return object;
 }
 
-static tn_value filled(size_t length) {
+static tn_value text_of_length(size_t length) {
     char *text = mem_alloc(length + 1);
     memset(text, 'x', length);
     text[length] = '\0';
@@ -28,7 +28,7 @@ static tn_value filled(size_t length) {
 }
 
 static tn_value put(tn_value key, tn_value value) {
-    return texts("op", value_text("put"), "collection", value_text("c"), "key", key, "value", value, NULL);
+    return text_object("op", value_text("put"), "collection", value_text("c"), "key", key, "value", value, NULL);
 }
 
 static void commit_take(const struct opened *store, tn_value operation, const char *code) {
@@ -76,46 +76,51 @@ static tn_value conditions(int count) {
     return filter;
 }
 
-static void limits_of(const char *name) {
+static void check_limits(const char *name) {
     fixture_begin(name);
     struct opened store = fixture_open(name, "{}");
-    commit_take(&store, put(filled(TN_STORE_KEY_MAX), value_int(1)), NULL);
-    commit_take(&store, put(filled(TN_STORE_KEY_MAX + 1), value_int(1)), "LIMIT");
+    commit_take(&store, put(text_of_length(TN_STORE_KEY_MAX), value_int(1)), NULL);
+    commit_take(&store, put(text_of_length(TN_STORE_KEY_MAX + 1), value_int(1)), "LIMIT");
     commit_take(&store, put(value_text("d"), nested(TN_STORE_DEPTH_MAX)), NULL);
     commit_take(&store, put(value_text("d"), nested(TN_STORE_DEPTH_MAX + 1)), "LIMIT");
     commit_take(&store, put(value_text("d"), nested(100000)), "LIMIT");
-    query_take(&store, "get", texts("key", value_text("d"), NULL), NULL);
-    commit_take(&store, put(value_text("v"), filled(TN_STORE_VALUE_MAX - 2)), NULL);
-    query_take(&store, "get", texts("key", value_text("v"), NULL), NULL);
-    commit_take(&store, put(value_text("v"), filled(TN_STORE_VALUE_MAX - 1)), "LIMIT");
-    tn_value word = filled(TN_STORE_TEXT_MAX), longer = filled(TN_STORE_TEXT_MAX + 1);
+    query_take(&store, "get", text_object("key", value_text("d"), NULL), NULL);
+    commit_take(&store, put(value_text("v"), text_of_length(TN_STORE_VALUE_MAX - 2)), NULL);
+    query_take(&store, "get", text_object("key", value_text("v"), NULL), NULL);
+    commit_take(&store, put(value_text("v"), text_of_length(TN_STORE_VALUE_MAX - 1)), "LIMIT");
+    tn_value word = text_of_length(TN_STORE_TEXT_MAX), longer = text_of_length(TN_STORE_TEXT_MAX + 1);
     commit_take(&store, value_set_take(put(value_text("t"), value_int(1)), "text", value_ref(word)), NULL);
     commit_take(&store, value_set_take(put(value_text("t"), value_int(1)), "text", value_ref(longer)), "LIMIT");
-    query_take(&store, "search", texts("text", word, NULL), NULL);
-    query_take(&store, "search", texts("text", longer, NULL), "LIMIT");
+    query_take(&store, "search", text_object("text", word, NULL), NULL);
+    query_take(&store, "search", text_object("text", longer, NULL), "LIMIT");
     char words[512] = "";
     for (int i = 0; i < TN_STORE_WORDS_MAX; i++) strcat(words, "w ");
-    query_take(&store, "search", texts("text", value_text(words), NULL), NULL);
+    query_take(&store, "search", text_object("text", value_text(words), NULL), NULL);
     strcat(words, "w");
-    query_take(&store, "search", texts("text", value_text(words), NULL), "LIMIT");
+    query_take(&store, "search", text_object("text", value_text(words), NULL), "LIMIT");
     tn_value vector = repeated(TN_STORE_VECTOR_MAX, value_int(1));
     commit_take(&store, value_set_take(put(value_text("n"), value_int(1)), "vector", value_ref(vector)), NULL);
-    query_take(&store, "search", texts("vector", value_ref(vector), NULL), NULL);
+    query_take(&store, "search", text_object("vector", value_ref(vector), NULL), NULL);
     vector = value_push_take(vector, value_int(1));
     commit_take(&store, value_set_take(put(value_text("n"), value_int(1)), "vector", value_ref(vector)), "LIMIT");
-    query_take(&store, "search", texts("vector", vector, NULL), "LIMIT");
-    query_take(&store, "count", texts("where", conditions(TN_STORE_FILTER_MAX), NULL), NULL);
-    query_take(&store, "count", texts("where", conditions(TN_STORE_FILTER_MAX + 1), NULL), "LIMIT");
-    query_take(&store, "count", texts("where", texts("any", repeated(200, conditions(2)), NULL), NULL), "LIMIT");
+    query_take(&store, "search", text_object("vector", vector, NULL), "LIMIT");
+    query_take(&store, "count", text_object("where", conditions(TN_STORE_FILTER_MAX), NULL), NULL);
+    query_take(&store, "count", text_object("where", conditions(TN_STORE_FILTER_MAX + 1), NULL), "LIMIT");
+    query_take(&store, "count", text_object("where", text_object("any", repeated(200, conditions(2)), NULL), NULL),
+               "LIMIT");
     tn_value list = repeated(TN_STORE_IN_MAX, value_int(1));
-    query_take(&store, "count", texts("where", texts("x", texts("in", value_ref(list), NULL), NULL), NULL), NULL);
+    query_take(&store, "count",
+               text_object("where", text_object("x", text_object("in", value_ref(list), NULL), NULL), NULL), NULL);
     list = value_push_take(list, value_int(1));
-    query_take(&store, "count", texts("where", texts("x", texts("in", list, NULL), NULL), NULL), "LIMIT");
-    query_take(&store, "count", texts("where", nested(300), NULL), "INVALID");
-    query_take(&store, "count", texts("where", texts("x", texts("eq", nested(100000), NULL), NULL), NULL), NULL);
-    query_take(&store, "list", texts("limit", value_int(TN_STORE_LIMIT_MAX), NULL), NULL);
-    query_take(&store, "list", texts("limit", value_int(TN_STORE_LIMIT_MAX + 1), NULL), "LIMIT");
-    tn_value operation = texts("op", value_text("delete"), "collection", value_text("x"), "key", value_text("k"), NULL);
+    query_take(&store, "count", text_object("where", text_object("x", text_object("in", list, NULL), NULL), NULL),
+               "LIMIT");
+    query_take(&store, "count", text_object("where", nested(300), NULL), "INVALID");
+    query_take(&store, "count",
+               text_object("where", text_object("x", text_object("eq", nested(100000), NULL), NULL), NULL), NULL);
+    query_take(&store, "list", text_object("limit", value_int(TN_STORE_LIMIT_MAX), NULL), NULL);
+    query_take(&store, "list", text_object("limit", value_int(TN_STORE_LIMIT_MAX + 1), NULL), "LIMIT");
+    tn_value operation =
+        text_object("op", value_text("delete"), "collection", value_text("x"), "key", value_text("k"), NULL);
     tn_value batch = repeated(TN_STORE_BATCH_MAX, value_ref(operation)), result = fixture_commit_value(&store, batch);
     assert_int_equal(value_count(result), TN_STORE_BATCH_MAX);
     value_unref(result);
@@ -128,16 +133,16 @@ static void limits_of(const char *name) {
 
 static void limits(void **state) {
     (void)state;
-    for (size_t i = 0; i < FIXTURE_STORES; i++) limits_of(fixture_stores[i]);
+    for (size_t i = 0; i < FIXTURE_STORES; i++) check_limits(fixture_stores[i]);
 }
 
-/* A page ends before it has more than its share of bytes, and `after` goes on from there. */
+/* A page ends before it exceeds its limit of bytes, and `after` continues from there. */
 static void pages_are_bounded(void **state) {
     (void)state;
     for (size_t i = 0; i < FIXTURE_STORES; i++) {
         fixture_begin(fixture_stores[i]);
         struct opened store = fixture_open(fixture_stores[i], "{}");
-        tn_value large = filled(TN_STORE_VALUE_MAX - 2);
+        tn_value large = text_of_length(TN_STORE_VALUE_MAX - 2);
         char key[2] = "a";
         for (; *key < 'g'; ++*key) commit_take(&store, put(value_text(key), value_ref(large)), NULL);
         value_unref(large);
@@ -157,22 +162,22 @@ static void pages_are_bounded(void **state) {
     }
 }
 
-/* NULL where a value or an error's place should be, and options that are none. */
+/* NULL instead of a value or of the place of an error, and malformed options. */
 static void nulls_and_options(void **state) {
     (void)state;
     static const struct {
         const char *store, *options, *code, *part;
     } wrong[] = {
         {"sqlite", "{\"snyc\": \"full\"}", "INVALID", "no option `snyc`; did you mean `sync`?"},
-        {"sqlite", "{\"sync\": \"ful\"}", "INVALID", "full, normal or off, and ful was found"},
-        {"sqlite", "{\"sync\": 1}", "INVALID", "an int was found"},
+        {"sqlite", "{\"sync\": \"ful\"}", "INVALID", "full, normal or off; found ful"},
+        {"sqlite", "{\"sync\": 1}", "INVALID", "found an int"},
         {"sqlite", "{\"busy_ms\": -1}", "INVALID", "from 0 to 600000"},
-        {"sqlite", "{\"busy_ms\": \"5\"}", "INVALID", "a string was found"},
+        {"sqlite", "{\"busy_ms\": \"5\"}", "INVALID", "found a string"},
         {"sqlite", "{\"max_bytes\": 5}", "INVALID", "`max_bytes`"},
         {"sqlite", "{\"read_only\": 1}", "INVALID", "true or false"},
-        {"sqlite", "{\"indexes\": []}", "INVALID", "`indexes` is an object"},
+        {"sqlite", "{\"indexes\": []}", "INVALID", "`indexes` must be an object"},
         {"sqlite", "{\"indexes\": {\"c\": [\"a\"]}}", "INVALID", "1 to 8 member paths"},
-        {"sqlite", "{\"indexes\": {\"c\": [[1]]}}", "INVALID", "a member path is a string"},
+        {"sqlite", "{\"indexes\": {\"c\": [[1]]}}", "INVALID", "a member path must be a string"},
         {"memory", "{\"sync\": \"full\"}", "INVALID", "the store `memory` has no option `sync`"},
     };
     for (size_t i = 0; i < FIXTURE_STORES; i++) {
@@ -198,21 +203,21 @@ static void nulls_and_options(void **state) {
     }
 }
 
-/* ---- A walk: the same to every store, the same from every store ---- */
+/* ---- A walk: equal requests to every store, equal results from every store ---- */
 
 static uint64_t random_state;
 
-static unsigned below(unsigned bound) { /* xorshift */
+static unsigned random_below(unsigned bound) { /* xorshift */
     random_state ^= random_state << 13;
     random_state ^= random_state >> 7;
     random_state ^= random_state << 17;
     return (unsigned)(random_state % bound);
 }
 
-static const char *pick(const char *const *words) {
+static const char *choose(const char *const *words) {
     unsigned count = 0;
     while (words[count]) count++;
-    return words[below(count)];
+    return words[random_below(count)];
 }
 
 static const char *const keys[] = {"a", "b", "c", "ab", "é", "B", "", "zz", NULL};
@@ -229,16 +234,16 @@ static void add_object(struct buffer *out, int depth) {
     static const char *const names[] = {"n", "s", "o", "l", "q\\\"", "p", NULL};
     static const char *const sortable[] = {"0", "-3", "2.5", "true", "null", "\"a\"", "\"b\"", "\"\"", NULL};
     for (int i = 0; names[i]; i++) {
-        if (below(3) == 0) continue;
+        if (random_below(3) == 0) continue;
         if (depth == 0 && i == 2) continue;
         buffer_format(out, "%s\"%s\": ", any ? ", " : "", names[i]);
         any = true;
-        if (i == 2 && below(4))
+        if (i == 2 && random_below(4))
             add_object(out, depth - 1);
         else if (i == 3)
-            buffer_format(out, "[%s, %s]", pick(scalars), pick(scalars));
+            buffer_format(out, "[%s, %s]", choose(scalars), choose(scalars));
         else
-            buffer_text(out, pick(i == 5 ? sortable : scalars));
+            buffer_text(out, choose(i == 5 ? sortable : scalars));
     }
     buffer_char(out, '}');
 }
@@ -248,20 +253,20 @@ static void add_filter(struct buffer *out, int depth) {
     static const char *const comparable[] = {
         "1", "2.5", "0.1", "1e18", "\"a\"", "\"\"", "\"a\\u0000b\"", "9007199254740992", NULL};
     buffer_char(out, '{');
-    unsigned count = below(3);
+    unsigned count = random_below(3);
     for (unsigned i = 0; i < count; i++) {
-        buffer_format(out, "%s\"%s%s\": ", i ? ", " : "", paths[(below(3) + i * 3) % 7], "");
-        switch (below(8)) {
-        case 0: buffer_format(out, "{\"ne\": %s}", pick(scalars)); break;
-        case 1: buffer_format(out, "{\"in\": [%s, %s]}", pick(scalars), pick(scalars)); break;
-        case 2: buffer_format(out, "{\"exists\": %s}", below(2) ? "true" : "false"); break;
-        case 3: buffer_format(out, "{\"contains\": %s}", pick(scalars)); break;
+        buffer_format(out, "%s\"%s%s\": ", i ? ", " : "", paths[(random_below(3) + i * 3) % 7], "");
+        switch (random_below(8)) {
+        case 0: buffer_format(out, "{\"ne\": %s}", choose(scalars)); break;
+        case 1: buffer_format(out, "{\"in\": [%s, %s]}", choose(scalars), choose(scalars)); break;
+        case 2: buffer_format(out, "{\"exists\": %s}", random_below(2) ? "true" : "false"); break;
+        case 3: buffer_format(out, "{\"contains\": %s}", choose(scalars)); break;
         case 4:
-        case 5: buffer_format(out, "{\"%s\": %s}", pick(orders), pick(comparable)); break;
-        default: buffer_text(out, pick(scalars));
+        case 5: buffer_format(out, "{\"%s\": %s}", choose(orders), choose(comparable)); break;
+        default: buffer_text(out, choose(scalars));
         }
     }
-    if (depth > 0 && below(3) == 0) {
+    if (depth > 0 && random_below(3) == 0) {
         buffer_text(out, count ? ", \"any\": [" : "\"any\": [");
         add_filter(out, depth - 1);
         buffer_text(out, ", ");
@@ -272,9 +277,9 @@ static void add_filter(struct buffer *out, int depth) {
 }
 
 static void add_if(struct buffer *out) {
-    if (below(3)) return;
-    if (below(2)) {
-        buffer_format(out, ", \"if\": {\"version\": %u}", below(3));
+    if (random_below(3)) return;
+    if (random_below(2)) {
+        buffer_format(out, ", \"if\": {\"version\": %u}", random_below(3));
     } else {
         buffer_text(out, ", \"if\": {\"where\": ");
         add_filter(out, 0);
@@ -282,20 +287,20 @@ static void add_if(struct buffer *out) {
     }
 }
 
-static void add_beside(struct buffer *out, int64_t now) {
-    if (below(3) == 0) buffer_format(out, ", \"text\": \"%s\"", pick(words));
-    if (below(4) == 0) buffer_format(out, ", \"vector\": [%u, %u]", below(4), below(4));
-    if (below(6) == 0) buffer_format(out, ", \"expires_at\": %lld", (long long)(now + below(40)));
+static void add_record_fields(struct buffer *out, int64_t now) {
+    if (random_below(3) == 0) buffer_format(out, ", \"text\": \"%s\"", choose(words));
+    if (random_below(4) == 0) buffer_format(out, ", \"vector\": [%u, %u]", random_below(4), random_below(4));
+    if (random_below(6) == 0) buffer_format(out, ", \"expires_at\": %lld", (long long)(now + random_below(40)));
 }
 
 static void add_range(struct buffer *out) {
-    if (below(3) == 0) buffer_format(out, ", \"from\": \"%s\"", pick(keys));
-    if (below(3) == 0) buffer_format(out, ", \"to\": \"%s\"", pick(keys));
+    if (random_below(3) == 0) buffer_format(out, ", \"from\": \"%s\"", choose(keys));
+    if (random_below(3) == 0) buffer_format(out, ", \"to\": \"%s\"", choose(keys));
 }
 
 static void add_operation(struct buffer *out, int64_t now) {
-    const char *collection = pick(collections), *key = pick(keys);
-    unsigned kind = below(12);
+    const char *collection = choose(collections), *key = choose(keys);
+    unsigned kind = random_below(12);
     const char *name = kind < 5     ? "put"
                        : kind < 8   ? "merge"
                        : kind == 8  ? "delete"
@@ -307,17 +312,17 @@ static void add_operation(struct buffer *out, int64_t now) {
     if (kind < 9) add_if(out);
     if (kind < 8) {
         buffer_text(out, kind < 5 ? ", \"value\": " : ", \"patch\": ");
-        if (below(8))
+        if (random_below(8))
             add_object(out, 1);
         else
             buffer_text(out, kind < 5 ? "{\"$bytes\": \"AAEC\"}" : "{\"o\": {\"n\": null, \"s\": 5}}");
-        add_beside(out, now);
+        add_record_fields(out, now);
     } else if (kind == 9) {
         buffer_text(out, ", \"patch\": {\"n\": 7}, \"where\": ");
         add_filter(out, 1);
-        if (below(2)) buffer_format(out, ", \"order\": [\"%s\"]", below(2) ? "p" : "l");
+        if (random_below(2)) buffer_format(out, ", \"order\": [\"%s\"]", random_below(2) ? "p" : "l");
     } else if (kind == 10) {
-        buffer_format(out, ", \"if\": {\"version\": %u}", below(3));
+        buffer_format(out, ", \"if\": {\"version\": %u}", random_below(3));
     } else if (kind == 11) {
         add_range(out);
     }
@@ -325,34 +330,34 @@ static void add_operation(struct buffer *out, int64_t now) {
 }
 
 static void add_query(struct buffer *out) {
-    unsigned kind = below(8);
+    unsigned kind = random_below(8);
     const char *name = kind < 1 ? "get" : kind < 5 ? "list" : kind < 6 ? "count" : "search";
-    buffer_format(out, "{\"%s\": {\"collection\": \"%s\"", name, pick(collections));
+    buffer_format(out, "{\"%s\": {\"collection\": \"%s\"", name, choose(collections));
     if (kind < 1) {
-        buffer_format(out, ", \"key\": \"%s\"", pick(keys));
+        buffer_format(out, ", \"key\": \"%s\"", choose(keys));
     } else {
         add_range(out);
-        if (below(3)) {
+        if (random_below(3)) {
             buffer_text(out, ", \"where\": ");
             add_filter(out, 2);
         }
     }
     if (kind >= 1 && kind < 5) {
-        /* Strings with a NUL have no order that every release of SQLite sees: not by `s`, which may be such. */
-        if (below(2)) buffer_format(out, ", \"order\": [\"p\"%s]", below(2) ? ", \"l\"" : "");
-        if (below(3) == 0) buffer_format(out, ", \"after\": \"%s\"", pick(keys));
-        if (below(2)) buffer_text(out, ", \"reverse\": true");
-        if (below(2)) buffer_format(out, ", \"limit\": %u", 1 + below(4));
-        if (below(3) == 0) buffer_text(out, ", \"keys_only\": true");
+        /* Releases of SQLite order strings with a NUL differently, so do not order by `s`. */
+        if (random_below(2)) buffer_format(out, ", \"order\": [\"p\"%s]", random_below(2) ? ", \"l\"" : "");
+        if (random_below(3) == 0) buffer_format(out, ", \"after\": \"%s\"", choose(keys));
+        if (random_below(2)) buffer_text(out, ", \"reverse\": true");
+        if (random_below(2)) buffer_format(out, ", \"limit\": %u", 1 + random_below(4));
+        if (random_below(3) == 0) buffer_text(out, ", \"keys_only\": true");
     } else if (kind == 6) {
-        buffer_format(out, ", \"text\": \"%s\"", pick(words));
+        buffer_format(out, ", \"text\": \"%s\"", choose(words));
     } else if (kind == 7) {
-        buffer_format(out, ", \"vector\": [%u, %u]", below(4), 1 + below(4));
+        buffer_format(out, ", \"vector\": [%u, %u]", random_below(4), 1 + random_below(4));
     }
     buffer_text(out, "}}");
 }
 
-/* The records of a search by words come in an order of each store's own: by key, without scores. */
+/* Stores order the records of a search by words differently: compare them by key, without scores. */
 static tn_value canonical(tn_value result, bool search) {
     tn_value records = value_get(result, "records");
     if (!search || !records) return result;
@@ -377,7 +382,7 @@ static void compare(uint64_t seed, int step, const char *text, tn_value first, c
              fixture_stores[1], b);
 }
 
-static void walk(uint64_t seed, int steps) {
+static void random_walk(uint64_t seed, int steps) {
     random_state = seed * 2654435769u + 88172645463325252u;
     fixture_begin("memory");
     fixture_load("sqlite");
@@ -388,7 +393,7 @@ static void walk(uint64_t seed, int steps) {
     if (!stores[1].store) fail_msg("%s", fixture_message());
     for (int step = 0; step < steps; step++) {
         struct buffer text;
-        bool query = below(2), search = false;
+        bool query = random_below(2), search = false;
         int64_t now = loop_wall_ms(fixture_host.loop);
         buffer_init(&text, SIZE_MAX);
         if (query) {
@@ -396,7 +401,7 @@ static void walk(uint64_t seed, int steps) {
             search = strstr(buffer_cstr(&text), "\"search\"") != NULL;
         } else {
             buffer_char(&text, '[');
-            for (unsigned i = 0, count = 1 + below(4); i < count; i++) {
+            for (unsigned i = 0, count = 1 + random_below(4); i < count; i++) {
                 if (i > 0) buffer_text(&text, ", ");
                 add_operation(&text, now);
             }
@@ -414,8 +419,8 @@ static void walk(uint64_t seed, int steps) {
         value_unref(results[0]);
         value_unref(results[1]);
         buffer_finish(&text);
-        loop_fake_advance(fixture_host.loop, below(3));
-        if (below(50) == 0) {
+        loop_fake_advance(fixture_host.loop, random_below(3));
+        if (random_below(50) == 0) {
             tn_value a = fixture_maintain(&stores[0]), b = fixture_maintain(&stores[1]);
             assert_true(value_equal(value_get(a, "removed"), value_get(b, "removed")));
             value_unref(a);
@@ -427,15 +432,15 @@ static void walk(uint64_t seed, int steps) {
     fixture_end();
 }
 
-static void walks(void **state) {
+static void random_walks(void **state) {
     (void)state;
     const char *seed = getenv("TENON_SEED");
     if (FIXTURE_STORES < 2) skip();
     if (seed) {
-        walk(strtoull(seed, NULL, 10), 2000);
+        random_walk(strtoull(seed, NULL, 10), 2000);
         return;
     }
-    for (uint64_t i = 1; i <= 6; i++) walk(i, 1000);
+    for (uint64_t i = 1; i <= 6; i++) random_walk(i, 1000);
 }
 
 int main(void) {
@@ -443,7 +448,7 @@ int main(void) {
         cmocka_unit_test(limits),
         cmocka_unit_test(pages_are_bounded),
         cmocka_unit_test(nulls_and_options),
-        cmocka_unit_test(walks),
+        cmocka_unit_test(random_walks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /*
- * store_test.c - what every store does: tests/corpus/store, over each of them.
+ * store_test.c - runs tests/corpus/store with every store.
  *
- * A case is a list of lines, a store of its own begins with each:
+ * A case is a list of lines; each case has a new store:
  *     commit [OPERATION, …]    query {…}    maintain    reopen    advance MS (of the clock)
- *     => RESULT                what the call above must give, member for member; scores are left out
+ *     => RESULT                the exact result of the call above, without scores
  *     !! CODE part of its message
  *     detail {…}               of the error above
  * A line that begins with a blank continues the one before it. A line that begins with # is a comment.
@@ -19,14 +19,14 @@ struct script {
     const char *name; /* of the store */
     struct opened store;
     char options[1024];
-    tn_value result; /* of the last call; NULL where it failed */
-    bool asked;      /* a call has not been answered yet */
+    tn_value result; /* of the last call; NULL if it failed */
+    bool asked;      /* the last call has not been checked */
     int opened;
 };
 
 /*
- * Without what differs between stores: the members `score` of a search, having seen that they never grow, and how many
- * bytes a store takes up.
+ * Removes what differs between stores: the member `score` of a search (after checking that scores do not increase), and
+ * the size of the store in bytes.
  */
 static tn_value comparable(const struct script *script, tn_value result) {
     tn_value records = value_get(result, "records");

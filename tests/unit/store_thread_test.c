@@ -1,7 +1,7 @@
 /*
- * store_thread_test.c - one place, open several times in one process, each on a thread of its own.
+ * store_thread_test.c - one file, opened several times in one process, each by a separate OS thread.
  *
- * No increment is lost, no record is taken twice, and whoever reads sees each batch whole or not at all.
+ * No increment is lost, no record is taken twice, and a reader sees a batch completely or not at all.
  */
 #include "tests/unit/store_fixture.h"
 
@@ -27,7 +27,7 @@ static void count_failure(const char *what, tn_value error) {
 
 static bool is_conflict(tn_value error) { return value_text_is(value_get(error, "code"), "CONFLICT"); }
 
-/* {n: v + 1} into both of two records, if nobody has come between. */
+/* Puts {n: v + 1} into both records, on condition that they are unchanged. */
 static tn_value increment(int64_t version, int64_t number) {
     char text[320];
     tn_value batch = NULL;
@@ -40,7 +40,7 @@ static tn_value increment(int64_t version, int64_t number) {
     return batch;
 }
 
-static void add_one(const struct opened *store) {
+static void increment_record(const struct opened *store) {
     for (bool done = false; !done && !failures;) {
         tn_value found = NULL, error = NULL, result = NULL;
         if (store->vtable->query(store->store, made.increment_get, &found, &error) != TN_OK)
@@ -57,7 +57,7 @@ static void add_one(const struct opened *store) {
     }
 }
 
-static void take_one(const struct opened *store) {
+static void take_record(const struct opened *store) {
     tn_value result = NULL, error = NULL;
     if (store->vtable->commit(store->store, made.take, &result, &error) != TN_OK) count_failure("take", error);
     tn_value key = value_get(value_at(result, 0), "key");
@@ -86,8 +86,8 @@ static struct opened thread_open(void) {
 static void *writes(void *unused) {
     struct opened store = thread_open();
     for (int turn = 0; turn < TURNS && !failures; turn++) {
-        add_one(&store);
-        take_one(&store);
+        increment_record(&store);
+        take_record(&store);
     }
     store.vtable->close(store.store);
     still_writing--;
@@ -115,7 +115,7 @@ static void *reads(void *unused) {
     return unused;
 }
 
-static void by_threads(const char *name) {
+static void run_threads(const char *name) {
     pthread_t threads[THREADS + 1];
     store_name = name;
     fixture_begin(name);
@@ -147,7 +147,7 @@ static void by_threads(const char *name) {
 
 static void threads(void **state) {
     (void)state;
-    for (size_t i = 0; i < FIXTURE_STORES; i++) by_threads(fixture_stores[i]);
+    for (size_t i = 0; i < FIXTURE_STORES; i++) run_threads(fixture_stores[i]);
 }
 
 int main(void) {

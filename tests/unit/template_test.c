@@ -1,12 +1,10 @@
-/*
- * template_test.c - templates: the corpus, all mistakes reported, holes as they are found, limits, hostile texts.
- */
+/* template_test.c - templates: the corpus, reports of mistakes, positions of holes, limits, hostile texts. */
 #include "adl/template/template.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "tests/unit/corpus.h"
 
-/* ---- A host: `state` with bare fields, and names ---- */
+/* ---- The bindings: `state`, whose fields need no prefix, and names ---- */
 
 struct host {
     tn_value bindings, state, names, fields;
@@ -48,7 +46,8 @@ static const char *host_name_at(void *self, uint32_t index) {
 
 static void host_init(struct host *host, const char *bindings) {
     *host = (struct host){.fields = value_array()};
-    if (json_read(bindings, strlen(bindings), NULL, &host->bindings, NULL) != TN_OK) fail_msg("not JSON: %s", bindings);
+    if (json_read(bindings, strlen(bindings), NULL, &host->bindings, NULL) != TN_OK)
+        fail_msg("expected JSON, found: %s", bindings);
     tn_value fields = value_get(host->bindings, "fields");
     host->state = value_get(host->bindings, "state");
     host->names = value_get(host->bindings, "names");
@@ -90,12 +89,13 @@ static void run_case(const struct corpus_case *test, void *user) {
     int32_t status = template_compile(text, strlen(text), &host.scope, NULL, &template, &error);
     bool compiled = status == TN_OK;
     if (compiled) status = template_render(template, &host.env, &out, &error);
-    if (status == TN_OK && corpus_section(test, "error")) fail_msg("`%s` gives %s", test->name, buffer_cstr(&out));
+    if (status == TN_OK && corpus_section(test, "error"))
+        fail_msg("`%s`: expected an error, found: %s", test->name, buffer_cstr(&out));
     if (status == TN_OK)
         corpus_expect(test, "out", buffer_cstr(&out));
     else
         check_error(test, &error, compiled);
-    /* The same without anybody to tell. */
+    /* Without a callback, the result is the same. */
     buffer_clear(&out);
     if (compiled) assert_int_equal(template_render(template, &host.env, &out, NULL), status);
     template_unref(template);
@@ -110,7 +110,7 @@ static void test_corpus(void **state) {
     assert_int_equal(value_live_count(), 0);
 }
 
-/* ---- Everything that is wrong ---- */
+/* ---- Mistakes ---- */
 
 static void collect(void *self, const struct expr_problem *problem) {
     char *text = self;
@@ -119,7 +119,7 @@ static void collect(void *self, const struct expr_problem *problem) {
              problem->nearest ? problem->nearest : "-");
 }
 
-static void test_problems(void **state) {
+static void test_reports_all_mistakes(void **state) {
     (void)state;
     static const char text[] = "{topc} } {state.usr} {} {1 +} {size(";
     struct host host;
@@ -213,7 +213,7 @@ static void test_hostile(void **state) {
     assert_int_equal(outcome("", 0, NULL, 10), TN_OK);
     assert_int_equal(outcome("a\0b", 3, NULL, 10), TN_OK);
     assert_int_equal(outcome("{a\0b}", 5, NULL, 10), TN_INVALID);
-    /* Unclosed holes all the way: found in one pass, not in one for each. */
+    /* Many unclosed holes are found in one pass, not in one pass per hole. */
     assert_int_equal(outcome_repeated("{ ", 200000, 10), TN_INVALID);
     assert_int_equal(outcome_repeated("{'", 200000, 10), TN_INVALID);
     assert_int_equal(outcome_repeated("} ", 200000, 10), TN_INVALID);
@@ -222,8 +222,9 @@ static void test_hostile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_corpus), cmocka_unit_test(test_problems), cmocka_unit_test(test_holes),
-        cmocka_unit_test(test_limits), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_corpus),  cmocka_unit_test(test_reports_all_mistakes),
+        cmocka_unit_test(test_holes),   cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,17 @@
 /*
- * thread_test.c - changes of a state, keys, and a thread's log over the memory store: what was committed is what is
- * read back, at every checkpoint, however snapshots fall; and a writer that has been replaced writes nothing.
+ * thread_test.c - changes of a state, keys, and a thread's log in the memory store. Each checkpoint can be read as it
+ * was committed, wherever the snapshots are; and a replaced writer writes nothing.
  */
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/host.h"
-#include "host/loop/loop.h"
-#include "host/store/collections.h"
-#include "host/store/store.h"
-#include "host/thread/delta.h"
-#include "host/thread/keys.h"
-#include "host/thread/log.h"
+#include "host/assembly/host.h"
+#include "host/base/loop.h"
+#include "host/data/store/store.h"
+#include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_delta.h"
+#include "host/data/thread/thread_keys.h"
+#include "host/data/thread/thread_log.h"
 #include "tests/unit/corpus.h"
 
 static tn_value json(const char *text) {
@@ -30,7 +30,7 @@ static void expect(tn_value value, const char *expected) {
 
 /* ---- Changes ---- */
 
-static tn_value change(tn_value before, tn_value after, bool ephemeral) {
+static tn_value channel_delta(tn_value before, tn_value after, bool ephemeral) {
     tn_value name = value_text("c"), delta = delta_channel_take(value_object(), name, before, after, ephemeral);
     value_unref(name);
     return delta;
@@ -40,15 +40,15 @@ static void test_changes(void **state) {
     (void)state;
     tn_value list = json("[1,2,3]"), longer = value_push_take(value_ref(list), value_text("new"));
     tn_value shorter = value_slice(longer, 0, 2), text = value_text("x");
-    expect(change(list, longer, false), "{\"c\":{\"keep\":3,\"add\":[\"new\"]}}");
-    expect(change(longer, shorter, false), "{\"c\":{\"keep\":2,\"add\":[]}}");
-    expect(change(list, list, false), "{}");
-    expect(change(NULL, list, false), "{\"c\":{\"set\":[1,2,3]}}");
-    expect(change(list, text, false), "{\"c\":{\"set\":\"x\"}}");
-    expect(change(list, text, true), "{\"c\":{\"once\":\"x\"}}");
-    /* An item in the middle that is another: all from there on. */
+    expect(channel_delta(list, longer, false), "{\"c\":{\"keep\":3,\"add\":[\"new\"]}}");
+    expect(channel_delta(longer, shorter, false), "{\"c\":{\"keep\":2,\"add\":[]}}");
+    expect(channel_delta(list, list, false), "{}");
+    expect(channel_delta(NULL, list, false), "{\"c\":{\"set\":[1,2,3]}}");
+    expect(channel_delta(list, text, false), "{\"c\":{\"set\":\"x\"}}");
+    expect(channel_delta(list, text, true), "{\"c\":{\"once\":\"x\"}}");
+    /* A changed item in the middle: the change has all items from there. */
     tn_value replaced = value_replace_take(value_ref(longer), 1, value_int(9));
-    expect(change(longer, replaced, false), "{\"c\":{\"keep\":1,\"add\":[9,3,\"new\"]}}");
+    expect(channel_delta(longer, replaced, false), "{\"c\":{\"keep\":1,\"add\":[9,3,\"new\"]}}");
     value_unref(replaced);
     value_unref(text);
     value_unref(shorter);
@@ -105,7 +105,7 @@ static void test_keys(void **state) {
     longest[THREAD_ID_MAX] = 0;
     assert_int_equal(thread_check_id(longest, NULL), TN_OK);
     thread_key(key, longest);
-    assert_int_equal(strlen(key), 3 * THREAD_ID_MAX); /* and what follows has room in a key */
+    assert_int_equal(strlen(key), 3 * THREAD_ID_MAX); /* so that the rest of a key fits */
 }
 
 /* ---- The log ---- */
@@ -117,8 +117,10 @@ static struct host *open_host(void) {
         host_new(&(struct host_options){.plugin_paths = paths, .no_config = true, .allow_drafts = true}, &error);
     if (!host) fail_msg("%s", error.message);
     tn_value options = json("{\"use\":\"memory\",\"path\":\"thread_test\"}");
-    host->store = store_open(host, options, &error);
-    if (!host->store) fail_msg("%s", error.message);
+    host_set_store_take(host,
+                        store_open(&(const struct store_from){host_loop(host), host_registry(host), host_config(host)},
+                                   options, &error));
+    if (!host_store(host, NULL)) fail_msg("%s", error.message);
     value_unref(options);
     return host;
 }
@@ -128,7 +130,7 @@ struct asked {
     int64_t seq;
 };
 
-static int32_t perform(struct session *session, void *user, tn_value *result, struct error *error) {
+static int32_t read_thread(struct session *session, void *user, tn_value *result, struct error *error) {
     const struct asked *asked = user;
     return thread_read(session, asked->id, asked->seq, result, error);
 }
@@ -137,7 +139,8 @@ static tn_value load(struct host *host, const char *id, int64_t seq) {
     struct asked asked = {id, seq};
     struct error error = ERROR_INIT;
     tn_value loaded = NULL;
-    if (store_perform_wait(host->store, perform, &asked, &loaded, &error) != TN_OK) fail_msg("%s", error.message);
+    if (store_perform_wait(host_store(host, NULL), read_thread, &asked, &loaded, &error) != TN_OK)
+        fail_msg("%s", error.message);
     return loaded;
 }
 
@@ -155,7 +158,7 @@ static void on_done(void *user, int32_t status, tn_value result, const struct er
     snprintf(done->code, sizeof done->code, "%s", status == TN_OK ? "" : error->code);
 }
 
-static bool is_over(void *user) { return ((struct done *)user)->over; }
+static bool is_done(void *user) { return ((struct done *)user)->over; }
 
 static tn_value state_of(void *user) { return value_ref(user); }
 
@@ -172,22 +175,22 @@ static struct done commit(struct host *host, struct thread_log *log, uint32_t se
                                  .seq = seq,
                                  .checkpoint = value_set_take(checkpoint, "delta", delta),
                                  .record = value_set_take(value_object(), "head", value_int(seq)),
-                                 .step_over = true,
+                                 .step_ended = true,
                                  .state = state_of,
                                  .user = (void *)(uintptr_t)after};
     thread_log_commit(log, what, on_done, &done);
-    loop_run(host->loop, is_over, &done);
+    loop_run(host_loop(host), is_done, &done);
     return done;
 }
 
 #define CHECKPOINTS 60
 
-/* Every state as it was: large enough that there are several snapshots between them. */
+/* Reads every state. They are large enough for several snapshots. */
 static void test_reads_back(void **state) {
     (void)state;
     struct host *host = open_host();
     tn_value loaded = load(host, "reads/back", THREAD_HEAD), states[CHECKPOINTS];
-    struct thread_log *log = thread_log_new(host->store, "reads/back", loaded);
+    struct thread_log *log = thread_log_new(host_store(host, NULL), "reads/back", loaded);
     value_unref(loaded);
     char large[8192];
     memset(large, 'x', sizeof large - 1);
@@ -211,7 +214,7 @@ static void test_reads_back(void **state) {
         value_unref(states[i]);
     }
     tn_value page = NULL, query = store_list(STORE_SNAPSHOTS, NULL, NULL, 100);
-    assert_int_equal(store_query_wait(host->store, query, &page, NULL), TN_OK);
+    assert_int_equal(store_query_wait(host_store(host, NULL), query, &page, NULL), TN_OK);
     size_t snapshots = value_count(value_get(page, "records"));
     if (snapshots < 2 || snapshots > 6) fail_msg("%zu snapshots of %d checkpoints", snapshots, CHECKPOINTS);
     value_unref(page);
@@ -222,23 +225,23 @@ static void test_fence(void **state) {
     (void)state;
     struct host *host = open_host();
     tn_value loaded = load(host, "fence", THREAD_HEAD), one = json("{\"n\":1}"), two = json("{\"n\":2}");
-    struct thread_log *first = thread_log_new(host->store, "fence", loaded);
-    struct thread_log *rival = thread_log_new(host->store, "fence", loaded);
+    struct thread_log *first = thread_log_new(host_store(host, NULL), "fence", loaded);
+    struct thread_log *rival = thread_log_new(host_store(host, NULL), "fence", loaded);
     value_unref(loaded);
     assert_int_equal(commit(host, first, 0, NULL, one).status, TN_OK);
-    assert_string_equal(commit(host, rival, 0, NULL, two).code, "FENCED"); /* both wanted to make it */
+    assert_string_equal(commit(host, rival, 0, NULL, two).code, "FENCED"); /* both tried to create it */
     loaded = load(host, "fence", THREAD_HEAD);
-    struct thread_log *second = thread_log_new(host->store, "fence", loaded);
+    struct thread_log *second = thread_log_new(host_store(host, NULL), "fence", loaded);
     value_unref(loaded);
-    assert_int_equal(commit(host, first, 1, one, two).status, TN_OK);      /* nobody has taken it yet */
-    assert_string_equal(commit(host, second, 2, two, one).code, "FENCED"); /* what it had loaded is out of date */
+    assert_int_equal(commit(host, first, 1, one, two).status, TN_OK);      /* still the only writer */
+    assert_string_equal(commit(host, second, 2, two, one).code, "FENCED"); /* it loaded an older version */
     loaded = load(host, "fence", THREAD_HEAD);
-    struct thread_log *third = thread_log_new(host->store, "fence", loaded);
+    struct thread_log *third = thread_log_new(host_store(host, NULL), "fence", loaded);
     value_unref(loaded);
     assert_int_equal(commit(host, third, 2, two, one).status, TN_OK);
     assert_string_equal(commit(host, first, 2, two, two).code, "FENCED");
-    /* Notes of one that was replaced do nothing, and its next commit says why. */
-    thread_log_task_take(first, THREAD_ROOT, 3, 0, value_bool(true));
+    /* Notes of a replaced writer change nothing, and its next commit fails. */
+    thread_log_activation_take(first, THREAD_ROOT, 3, 0, value_bool(true));
     assert_string_equal(commit(host, first, 3, two, two).code, "FENCED");
     loaded = load(host, "fence", THREAD_HEAD);
     expect(value_ref(value_get(value_get(loaded, "saved"), "state")), "{\"n\":1}");
@@ -253,25 +256,27 @@ static void test_fence(void **state) {
     host_free(host);
 }
 
-/* A store that cannot be opened: whoever asks is told, each time, and nothing hangs. */
+/* A store that cannot be opened: every request fails, and nothing hangs. */
 static void test_no_store(void **state) {
     (void)state;
     struct host *host = open_host();
     struct error error = ERROR_INIT;
     tn_value options = json("{\"use\":\"nothing\"}");
-    assert_null(store_open(host, options, &error));
+    assert_null(store_open(&(const struct store_from){host_loop(host), host_registry(host), host_config(host)}, options,
+                           &error));
     assert_string_equal(error.code, "STORE_NOT_FOUND");
     assert_non_null(strstr(error.message, "tenon.memory"));
     value_unref(options);
     options = json("{\"use\":\"memory\",\"colour\":\"red\"}");
-    struct store *store = store_open(host, options, &error);
+    struct store *store = store_open(
+        &(const struct store_from){host_loop(host), host_registry(host), host_config(host)}, options, &error);
     assert_non_null(store);
     for (int i = 0; i < 2; i++) {
         error_finish(&error);
         assert_int_not_equal(store_query_wait(store, store_get("c", "k"), NULL, &error), TN_OK);
         assert_non_null(strstr(error.message, "colour"));
     }
-    /* What was asked for is told before it is closed. */
+    /* Submitted requests are reported before the store is closed. */
     struct done done = {false, 0, ""};
     store_query_take(store, store_get("c", "k"), on_done, &done);
     store_close(store);

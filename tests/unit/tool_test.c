@@ -1,20 +1,21 @@
 /*
- * tool_test.c - the tool kernel's parts by themselves: which word counts, what is found, who goes in when, what is
- * noted. What they make together is tests/corpus/engine/tools.txt.
+ * tool_test.c - the parts of the tool kernel: policy, validation, search, gates, instances, audit log. The corpus
+ * tests/corpus/engine/tools.txt tests them together.
  */
 #include "adl/schema/schema.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/config/config.h"
-#include "host/host.h"
-#include "host/interface/interface.h"
-#include "host/plugin/plugin.h"
-#include "host/plugin/registry.h"
-#include "host/tool/audit.h"
-#include "host/tool/policy.h"
-#include "host/tool/set.h"
-#include "host/tool/tool.h"
-#include "host/tool/validate.h"
+#include "host/assembly/host.h"
+#include "host/base/config/config.h"
+#include "host/engine/engine.h"
+#include "host/engine/tool/tool.h"
+#include "host/engine/tool/tool_audit.h"
+#include "host/engine/tool/tool_policy.h"
+#include "host/engine/tool/tool_set.h"
+#include "host/engine/tool/tool_validate.h"
+#include "host/plugin/abi/abi.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
 #include "tests/unit/engine_fixture.h"
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -26,9 +27,9 @@
 static const struct {
     const char *entries, *rules, *name, *effects;
     bool chosen;
-    const char *expected; /* approval, who has said it */
+    const char *expected; /* approval, and who decided */
 } policies[] = {
-    /* Nobody says anything. */
+    /* No rules. */
     {NULL, NULL, "a.b", "[]", true, "auto default"},
     {NULL, NULL, "a.b", "[\"network.http\"]", true, "auto default"},
     {NULL, NULL, "a.b", "[\"destructive\"]", true, "ask effects"},
@@ -36,14 +37,14 @@ static const struct {
     {NULL, NULL, "a.b", NULL, true, "ask effects"},
     {NULL, NULL, "a.b", NULL, false, "auto default"},
     {NULL, NULL, "a.b", "[\"destructive\"]", false, "auto default"},
-    /* The document: the entry that names it most exactly. */
+    /* The document: the most exact entry counts. */
     {"[{\"name\": \"a.b\"}]", NULL, "a.b", NULL, true, "ask effects"},
     {"[{\"name\": \"*\", \"approval\": \"deny\"}, {\"name\": \"a.*\", \"approval\": \"auto\"}]", NULL, "a.b", NULL,
      true, "auto document"},
     {"[{\"name\": \"a.b\", \"approval\": \"ask\"}, {\"name\": \"a.*\", \"approval\": \"deny\"}]", NULL, "a.b", "[]",
      false, "ask document"},
     {"[{\"name\": \"a.b\", \"approval\": \"never\"}]", NULL, "a.b", "[]", false, "auto default"},
-    /* The operator, by name: the longest pattern; by effect: every one; and the strictest of them. */
+    /* The operator: the strictest of the longest pattern and all matching effects. */
     {NULL, "{\"*\": \"deny\", \"a.*\": \"auto\"}", "a.b", NULL, true, "auto operator"},
     {NULL, "{\"a.*\": \"auto\", \"effect:unknown\": \"ask\"}", "a.b", NULL, true, "ask operator"},
     {NULL, "{\"a.*\": \"deny\", \"effect:unknown\": \"ask\"}", "a.b", NULL, true, "deny operator"},
@@ -52,9 +53,9 @@ static const struct {
     {NULL, "{\"effect:network.http\": \"ask\"}", "a.b", "[\"network.https\"]", false, "auto default"},
     {NULL, "{\"effect:*\": \"deny\"}", "a.b", "[]", true, "auto default"},
     {NULL, "{\"effect:*\": \"deny\"}", "a.b", NULL, true, "deny operator"},
-    /* … where a name without a pattern is the last word. */
+    /* A rule for the exact name overrides all others. */
     {NULL, "{\"a.b\": \"auto\", \"effect:unknown\": \"deny\", \"*\": \"deny\"}", "a.b", NULL, true, "auto operator"},
-    /* Both: the stricter. */
+    /* Document and operator: the stricter one. */
     {"[{\"name\": \"a.b\", \"approval\": \"auto\"}]", "{\"a.*\": \"ask\"}", "a.b", "[]", true, "ask operator"},
     {"[{\"name\": \"a.b\", \"approval\": \"deny\"}]", "{\"a.b\": \"auto\"}", "a.b", "[]", true, "deny document"},
     {"[{\"name\": \"a.b\", \"approval\": \"ask\"}]", "{\"a.b\": \"ask\"}", "a.b", "[]", true, "ask operator"},
@@ -133,7 +134,7 @@ static void test_violations(void **state) {
     value_unref(document);
 }
 
-/* ---- Searching ---- */
+/* ---- Search ---- */
 
 static void add_id(void *user, const struct component_info *info) {
     struct buffer *found = user;
@@ -143,7 +144,7 @@ static void add_id(void *user, const struct component_info *info) {
 static void expect_found(struct host *host, const char *query, size_t limit, const char *expected) {
     struct buffer found;
     buffer_init(&found, SIZE_MAX);
-    tool_search(host, query, limit, add_id, &found);
+    tool_search(host_engine(host), query, limit, add_id, &found);
     if (strcmp(buffer_cstr(&found), expected) != 0)
         fail_msg("`%.100s`: expected %s, found %s", query, expected, buffer_cstr(&found));
     buffer_finish(&found);
@@ -166,51 +167,50 @@ static void test_search(void **state) {
     host_free(host);
 }
 
-/* ---- So many at once ---- */
+/* ---- Gates ---- */
 
 struct visitor {
-    struct tool_place place;
+    struct tool_ticket ticket;
     struct tools *tools;
     bool leaves_at_once;
     int entered;
 };
 
-static void on_enter(struct tool_place *place) {
-    struct visitor *visitor = (struct visitor *)(void *)place;
+static void on_enter(struct tool_ticket *ticket) {
+    struct visitor *visitor = (struct visitor *)(void *)ticket;
     visitor->entered++;
-    if (visitor->leaves_at_once) tools_leave(visitor->tools, place);
+    if (visitor->leaves_at_once) tools_leave(visitor->tools, ticket);
 }
 
 static void test_gate(void **state) {
     (void)state;
     struct host *host = host_for_tests();
-    struct tools *tools = tools_of(host);
+    struct tools *tools = host_engine(host)->tools;
     struct visitor all[6];
-    assert_ptr_equal(tools, tools_of(host));
     memset(all, 0, sizeof all);
     for (int i = 0; i < 6; i++) {
         all[i].tools = tools;
-        all[i].place = (struct tool_place){.limit = i == 3 ? 1 : 2, .enter = on_enter};
+        all[i].ticket = (struct tool_ticket){.limit = i == 3 ? 1 : 2, .enter = on_enter};
         all[i].leaves_at_once = i == 4;
-        tools_enter(tools, "a", &all[i].place);
+        tools_enter(tools, "a", &all[i].ticket);
     }
     for (int i = 0; i < 6; i++) assert_int_equal(all[i].entered, i < 2);
-    tools_leave(tools, &all[2].place); /* waits no longer */
-    tools_leave(tools, &all[0].place);
-    assert_int_equal(all[3].entered, 0); /* the first in line: it wants to be alone */
+    tools_leave(tools, &all[2].ticket); /* stops waiting */
+    tools_leave(tools, &all[0].ticket);
+    assert_int_equal(all[3].entered, 0); /* the first in the queue, with a limit of one */
     assert_int_equal(all[4].entered, 0);
-    tools_leave(tools, &all[1].place);
+    tools_leave(tools, &all[1].ticket);
     assert_int_equal(all[2].entered, 0);
     for (int i = 3; i < 6; i++) assert_int_equal(all[i].entered, 1);
-    tools_leave(tools, &all[4].place); /* has left already */
-    tools_leave(tools, &all[3].place);
-    tools_leave(tools, &all[5].place);
-    host_free(host); /* the gate is gone: nothing leaks */
+    tools_leave(tools, &all[4].ticket); /* had left already */
+    tools_leave(tools, &all[3].ticket);
+    tools_leave(tools, &all[5].ticket);
+    host_free(host); /* the gate was freed: no leak */
 }
 
 /* ---- Instances, and sets that follow the registry ---- */
 
-static bool every(void *user, const struct component *component) {
+static bool any_component(void *user, const struct component *component) {
     (void)user, (void)component;
     return true;
 }
@@ -221,8 +221,8 @@ static void test_instances(void **state) {
     struct component *component;
     struct callable *one = NULL, *other = NULL;
     struct error error = ERROR_INIT;
-    struct tools *tools = tools_of(host);
-    assert_int_equal(registry_resolve(host->registry, "tool", "t.add", &component, &error), TN_OK);
+    struct tools *tools = host_engine(host)->tools;
+    assert_int_equal(registry_resolve(host_registry(host), "tool", "t.add", &component, &error), TN_OK);
     uint64_t before = plugin_refs(component->plugin);
     assert_int_equal(tools_instance(tools, component, &one, &error), TN_OK);
     assert_int_equal(tools_instance(tools, component, &other, &error), TN_OK);
@@ -230,7 +230,7 @@ static void test_instances(void **state) {
     assert_int_equal(plugin_refs(component->plugin), before + 1);
     tools_sweep(tools, NULL, NULL);
     assert_int_equal(plugin_refs(component->plugin), before + 1);
-    tools_sweep(tools, every, NULL);
+    tools_sweep(tools, any_component, NULL);
     assert_int_equal(plugin_refs(component->plugin), before);
     tools_sweep(NULL, NULL, NULL);
     host_free(host);
@@ -243,7 +243,7 @@ static void test_sets_are_limited(void **state) {
     struct error error = ERROR_INIT;
     tn_value names = value_array();
     for (unsigned i = 0; i < TOOL_SET_NAMES_MAX; i++) names = value_push_take(names, value_text("t.*"));
-    assert_int_equal(tool_set_new(host, NULL, names, &set, &error), TN_OK);
+    assert_int_equal(tool_set_new(host_engine(host), NULL, names, &set, &error), TN_OK);
     tn_value first = tool_set_describe(set), second = tool_set_describe(set);
     assert_ptr_equal(first, second);
     assert_true(value_count(first) > 5);
@@ -251,36 +251,37 @@ static void test_sets_are_limited(void **state) {
     value_unref(second);
     callable_unref(set);
     names = value_push_take(names, value_text("t.*"));
-    assert_int_equal(tool_set_new(host, NULL, names, &set, &error), TN_LIMIT);
+    assert_int_equal(tool_set_new(host_engine(host), NULL, names, &set, &error), TN_LIMIT);
     error_finish(&error);
     value_unref(names);
-    assert_int_equal(tool_set_new(host, NULL, value_int(1), &set, &error), TN_TYPE);
+    assert_int_equal(tool_set_new(host_engine(host), NULL, value_int(1), &set, &error), TN_TYPE);
     assert_string_equal(error.code, "INVALID_INPUT");
     error_finish(&error);
     host_free(host);
 }
 
-/* A plugin of this process, whose tools come and go. */
-static int32_t come_create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
+/* A plugin in this process that adds and removes tools. */
+static int32_t dynamic_create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
     (void)self, (void)id, (void)config, (void)binder;
     *instance = NULL;
     return TN_OK;
 }
 
-static int32_t come_start(void *instance, tn_task task, tn_value input) {
+static int32_t dynamic_start(void *instance, tn_task task, tn_value input) {
     (void)instance;
     return interface_task.complete(task, input);
 }
 
-static void come_destroy(void *instance) { (void)instance; }
+static void dynamic_destroy(void *instance) { (void)instance; }
 
-static const void *come_offer(void *self, const char *id) {
-    static const tn_component_1 components = {sizeof components, 0, come_create, come_start, NULL, NULL, come_destroy};
+static const void *dynamic_interface(void *self, const char *id) {
+    static const tn_component_1 components = {sizeof components, 0, dynamic_create, dynamic_start, NULL, NULL,
+                                              dynamic_destroy};
     (void)self;
     return strcmp(id, TN_COMPONENT_1) == 0 ? &components : NULL;
 }
 
-static tn_value come_tool(unsigned number) {
+static tn_value dynamic_tool(unsigned number) {
     tn_value text = value_format("{\"kind\": \"tool\", \"id\": \"come.%04u\", \"title\": \"Comes.\", \"style\": "
                                  "\"async\", \"effects\": [], \"input\": {\"type\": \"object\"}}",
                                  number);
@@ -289,19 +290,19 @@ static tn_value come_tool(unsigned number) {
     return tool;
 }
 
-static void called(struct call *call) { *(bool *)call_owner(call) = true; }
+static void on_call_ended(struct call *call) { *(bool *)call_owner(call) = true; }
 
-static bool is_called(void *user) { return *(bool *)user; }
+static bool flag_is_set(void *user) { return *(bool *)user; }
 
 /* "ok" or the code that a call of the set ended with. */
-static const char *call_come(struct host *host, struct callable *set, const char *name) {
-    static const struct call_ops ops = {.ended = called};
+static const char *call_dynamic_tool(struct host *host, struct callable *set, const char *name) {
+    static const struct call_ops ops = {.ended = on_call_ended};
     static char code[64];
     bool over = false;
-    struct call *call = call_new(host->loop, set, &ops, &over);
+    struct call *call = call_new(host_loop(host), set, &ops, &over);
     tn_value request = value_set_take(value_object(), "name", value_text(name));
     over = call_start(call, request);
-    loop_run(host->loop, is_called, &over);
+    loop_run(host_loop(host), flag_is_set, &over);
     assert_true(over);
     snprintf(code, sizeof code, "%s", call_outcome(call) == CALL_COMPLETED ? "ok" : call_error(call)->code);
     call_free(call);
@@ -309,37 +310,37 @@ static const char *call_come(struct host *host, struct callable *set, const char
     return code;
 }
 
-static void test_tools_come_and_go(void **state) {
+static void test_tools_are_added_and_removed(void **state) {
     (void)state;
-    static const tn_plugin plugin = {sizeof plugin, 0, NULL, come_offer};
+    static const tn_plugin plugin = {sizeof plugin, 0, NULL, dynamic_interface};
     struct host *host = host_for_tests();
     struct error error = ERROR_INIT;
     struct callable *set = NULL;
     tn_value names = parse_json("[\"come.*\"]"), manifest = parse_json("{\"plugin\": {\"id\": \"test.come\", "
                                                                        "\"version\": \"1.0.0\", \"title\": \"Come\", "
                                                                        "\"dynamic\": [\"tool\"]}, \"components\": []}");
-    assert_int_equal(registry_add_native(host->registry, manifest, &plugin, "test", &error), TN_OK);
-    assert_int_equal(tool_set_new(host, NULL, names, &set, &error), TN_OK);
+    assert_int_equal(registry_add_native(host_registry(host), manifest, &plugin, "test", &error), TN_OK);
+    assert_int_equal(tool_set_new(host_engine(host), NULL, names, &set, &error), TN_OK);
     tn_value none = tool_set_describe(set);
     assert_int_equal(value_count(none), 0);
-    assert_string_equal(call_come(host, set, "come.0001"), "TOOL_NOT_FOUND");
-    struct plugin *come = registry_plugin(host->registry, "test.come");
+    assert_string_equal(call_dynamic_tool(host, set, "come.0001"), "TOOL_NOT_FOUND");
+    struct plugin *come = registry_plugin(host_registry(host), "test.come");
     for (unsigned i = 0; i < TN_TOOL_SET_MAX + 10; i++) {
-        tn_value tool = come_tool(i);
+        tn_value tool = dynamic_tool(i);
         assert_int_equal(registry_add_component(come, tool, &error), TN_OK);
         value_unref(tool);
     }
     tn_value many = tool_set_describe(set);
     assert_int_equal(value_count(many), TN_TOOL_SET_MAX); /* the first, by name */
     assert_true(value_text_is(value_get(value_at(many, 7), "tool_name"), "come.0007"));
-    assert_string_equal(call_come(host, set, "come.0001"), "ok");
-    assert_int_equal(plugin_refs(come), 1); /* it is kept */
-    assert_string_equal(call_come(host, set, "come.0001"), "ok");
+    assert_string_equal(call_dynamic_tool(host, set, "come.0001"), "ok");
+    assert_int_equal(plugin_refs(come), 1); /* the instance is cached */
+    assert_string_equal(call_dynamic_tool(host, set, "come.0001"), "ok");
     assert_int_equal(plugin_refs(come), 1);
     assert_int_equal(registry_remove_component(come, "tool", "come.0001", &error), TN_OK);
-    assert_string_equal(call_come(host, set, "come.0001"), "TOOL_NOT_FOUND");
-    assert_string_equal(call_come(host, set, "come.0002"), "ok");
-    assert_int_equal(plugin_refs(come), 1); /* the one that went has been let go */
+    assert_string_equal(call_dynamic_tool(host, set, "come.0001"), "TOOL_NOT_FOUND");
+    assert_string_equal(call_dynamic_tool(host, set, "come.0002"), "ok");
+    assert_int_equal(plugin_refs(come), 1); /* the removed tool's instance was released */
     tn_value fewer = tool_set_describe(set);
     assert_true(value_text_is(value_get(value_at(fewer, 1), "tool_name"), "come.0002"));
     value_unref(none);
@@ -355,8 +356,8 @@ static void test_tools_come_and_go(void **state) {
 
 static char folder[] = "/tmp/tenon-audit-XXXXXX";
 
-/* `more` and the path of the log, where there is one. */
-static struct config *config_with(const char *more, const char *path) {
+/* The configuration: `more`, and the path of the log if it is not NULL. */
+static struct config *read_tools_config(const char *more, const char *path) {
     struct diagnostics *found = diagnostics_new();
     tn_value text = value_format("tools: {%s%s%s}", more, path ? "audit: " : "", path ? path : "");
     size_t length;
@@ -368,26 +369,26 @@ static struct config *config_with(const char *more, const char *path) {
     return config;
 }
 
-static tn_value line_of(const char *arguments) {
+static tn_value audit_line(const char *arguments) {
     tn_value line = value_set_take(value_object(), "tool", value_text("a"));
     return value_set_take(line, "arguments", value_text(arguments));
 }
 
 #define LINES 400
 
-/* Each line is one write: those of two processes are whole, all of them. */
+/* Each line is one write, so the lines of two processes are complete. */
 static void test_two_processes(void **state) {
     (void)state;
     char path[64], *text = NULL;
     snprintf(path, sizeof path, "%s/both", folder);
-    struct config *config = config_with("", path);
+    struct config *config = read_tools_config("", path);
     char arguments[3000];
     memset(arguments, 'x', sizeof arguments - 1);
     arguments[sizeof arguments - 1] = 0;
     pid_t child = fork();
     struct audit audit = AUDIT_INIT;
     for (int i = 0; i < LINES; i++)
-        if (audit_note_take(&audit, config, line_of(arguments), NULL) != TN_OK) _exit(1);
+        if (audit_note_take(&audit, config, audit_line(arguments), NULL) != TN_OK) _exit(1);
     audit_finish(&audit);
     if (child == 0) _exit(0);
     int status = 1;
@@ -413,37 +414,37 @@ static void test_long_lines_and_failures(void **state) {
     struct audit audit = AUDIT_INIT;
     struct error error = ERROR_INIT;
     snprintf(path, sizeof path, "%s/long", folder);
-    struct config *config = config_with("", path);
+    struct config *config = read_tools_config("", path);
     char *arguments = mem_zalloc(AUDIT_LINE_MAX);
     memset(arguments, 'x', AUDIT_LINE_MAX - 1);
-    assert_true(audit_wanted(config));
-    assert_int_equal(audit_note_take(&audit, config, line_of(arguments), &error), TN_OK);
+    assert_true(audit_is_enabled(config));
+    assert_int_equal(audit_note_take(&audit, config, audit_line(arguments), &error), TN_OK);
     mem_free(arguments);
     FILE *file = fopen(path, "r");
     assert_non_null(fgets(line, sizeof line, file));
-    assert_string_equal(line, "{\"tool\":\"a\",\"arguments\":\"too long to be noted\"}\n");
+    assert_string_equal(line, "{\"tool\":\"a\",\"arguments\":\"too long for the audit log\"}\n");
     fclose(file);
     struct stat status;
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
     audit_finish(&audit);
     config_free(config);
-    assert_false(audit_wanted(NULL));
+    assert_false(audit_is_enabled(NULL));
     assert_int_equal(audit_ready(&audit, NULL, &error), TN_OK);
-    /* Where a line is required, what cannot be opened refuses. */
+    /* If the log is required, a file that cannot be opened is an error. */
     snprintf(path, sizeof path, "%s/none/there", folder);
-    config = config_with("audit_required: true, ", path);
+    config = read_tools_config("audit_required: true, ", path);
     assert_int_equal(audit_ready(&audit, config, &error), TN_FAILED);
     assert_string_equal(error.code, "AUDIT_FAILED");
     error_finish(&error);
     config_free(config);
-    config = config_with("audit_required: true, ", "/dev/full");
-    assert_int_equal(audit_note_take(&audit, config, line_of("x"), &error), TN_FAILED);
+    config = read_tools_config("audit_required: true, ", "/dev/full");
+    assert_int_equal(audit_note_take(&audit, config, audit_line("x"), &error), TN_FAILED);
     assert_string_equal(error.code, "AUDIT_FAILED");
     error_finish(&error);
     audit_finish(&audit);
     config_free(config);
-    config = config_with("audit_required: true", NULL);
+    config = read_tools_config("audit_required: true", NULL);
     assert_int_equal(audit_ready(&audit, config, &error), TN_FAILED);
     error_finish(&error);
     config_free(config);
@@ -474,7 +475,7 @@ int main(void) {
         cmocka_unit_test(test_gate),
         cmocka_unit_test(test_instances),
         cmocka_unit_test(test_sets_are_limited),
-        cmocka_unit_test(test_tools_come_and_go),
+        cmocka_unit_test(test_tools_are_added_and_removed),
         cmocka_unit_test(test_two_processes),
         cmocka_unit_test(test_long_lines_and_failures),
     };

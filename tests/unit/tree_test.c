@@ -1,13 +1,14 @@
 /*
- * tree_test.c - reading YAML and JSON: the cases of tests/corpus/tree, and what is easier said in C.
+ * tree_test.c - reading YAML and JSON: the cases of tests/corpus/tree, and cases that are easier in C.
  *
- * A case has a section `yaml` or `json`, may have `limits` (a name and a number on each line), and says what comes out:
- *   value   the tree as JSON; "broken" where the root is
- *   text    for every scalar and key in document order, the source text that its span covers
+ * A case has a section `yaml` or `json`, an optional section `limits` (a name and a number on each line), and the
+ * results:
+ *   value   the tree as JSON; "broken" if the root is broken
+ *   text    for every scalar and key in document order, the source text of its span
  *   found   each diagnostic as `line:column-line:column CODE message`, columns in characters
  */
 #include "adl/diagnostic/diagnostic.h"
-#include "adl/text/tree.h"
+#include "adl/tree/tree.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "corpus.h"
@@ -283,8 +284,8 @@ static void test_anchors(void **state) {
     expect_code("a.yaml", buffer_detach(&text, NULL), ADL_E014, true);
 }
 
-/* A billion laughs: counted, not expanded. The tree stays as small as the text. */
-static void test_laughs(void **state) {
+/* "A billion laughs" is counted, not expanded: the tree stays as small as the text. */
+static void test_billion_laughs(void **state) {
     (void)state;
     struct buffer text;
     buffer_init(&text, SIZE_MAX);
@@ -342,7 +343,7 @@ static void test_lookups(void **state) {
     assert_int_equal(length, 1);
     assert_int_equal(number[0], '1');
     assert_string_equal(tree_text(reading.tree, list->items[1].node, &length), "no");
-    assert_null(tree_text(reading.tree, list->items[2].node, &length)); /* a null is no text */
+    assert_null(tree_text(reading.tree, list->items[2].node, &length)); /* null is not a string */
     assert_null(tree_text(reading.tree, list, &length));
     assert_null(tree_text(reading.tree, NULL, &length));
     tn_value string = tree_to_string(reading.tree, list->items[0].node);
@@ -353,14 +354,15 @@ static void test_lookups(void **state) {
     reading_finish(&reading);
 
     reading = read_text("b.JSON", "[1.0, true]", 11, NULL);
-    assert_null(tree_text(reading.tree, tree_root(reading.tree)->items[0].node, &length)); /* JSON says what it means */
+    assert_null(
+        tree_text(reading.tree, tree_root(reading.tree)->items[0].node, &length)); /* JSON scalars are not converted */
     reading_finish(&reading);
     assert_true(tree_name_is_json("x/y.Json"));
     assert_false(tree_name_is_json("json"));
     assert_false(tree_name_is_json("a.json.yaml"));
 }
 
-/* Every prefix of a document with everything in it is read without a fault, and releases what it held. */
+/* Every prefix of a complete document is read without a fault and without a leak. */
 static void test_prefixes(void **state) {
     (void)state;
     size_t length;
@@ -389,7 +391,7 @@ int main(void) {
         cmocka_unit_test(test_yaml),          cmocka_unit_test(test_json),       cmocka_unit_test(test_recovery),
         cmocka_unit_test(test_limits),        cmocka_unit_test(test_characters), cmocka_unit_test(test_byte_order_mark),
         cmocka_unit_test(test_line_ends),     cmocka_unit_test(test_empty),      cmocka_unit_test(test_default_limits),
-        cmocka_unit_test(test_depth_ceiling), cmocka_unit_test(test_anchors),    cmocka_unit_test(test_laughs),
+        cmocka_unit_test(test_depth_ceiling), cmocka_unit_test(test_anchors),    cmocka_unit_test(test_billion_laughs),
         cmocka_unit_test(test_recoveries),    cmocka_unit_test(test_lookups),    cmocka_unit_test(test_prefixes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,52 +29,52 @@ static const char *const languages_meant[] = {
 static void reads_the_mailbox_and_its_languages(void **state) {
     (void)state;
     uint32_t mails = 0;
-    fake_set_channel("path", "\"" TENON_SOURCE_DIR "/samples/triage/support.mbox\"");
-    fake_set_channel("mails", "null");
-    assert_int_equal(fake_run("mail.mbox", "{\"path_key\": \"path\", \"output_key\": \"mails\"}", "null")->end,
-                     FAKE_COMPLETED);
-    assert_int_equal(fake_channel("mails", &mails), TN_OK);
-    tn_value list = value_ref(fake.channels[mails].written);
-    fake_finish();
+    tn_test_set_channel("path", "\"" TENON_SOURCE_DIR "/samples/triage/support.mbox\"");
+    tn_test_set_channel("mails", "null");
+    assert_int_equal(tn_test_run("mail.mbox", "{\"path_key\": \"path\", \"output_key\": \"mails\"}", "null")->state,
+                     TN_TEST_COMPLETED);
+    assert_int_equal(tn_test_find_channel("mails", &mails), TN_OK);
+    tn_value list = value_ref(tn_test.channels[mails].written);
+    tn_test_finish();
     assert_int_equal(value_count(list), sizeof languages_meant / sizeof *languages_meant);
     for (size_t i = 0; i < value_count(list); i++) {
         tn_value mail = value_at(list, i);
         char *body = json_text(value_get(mail, "body"), JSON_COMPACT);
         assert_true(value_text_is(value_get(mail, "subject"), "") == false);
-        fake_set_channel("text", body);
-        fake_set_channel("out", "null");
-        (void)fake_run("text.language", "{\"input_key\": \"text\", \"output_key\": \"out\"}", "null");
-        tn_value guessed = value_get(fake.channels[1].written, "language");
+        tn_test_set_channel("text", body);
+        tn_test_set_channel("out", "null");
+        (void)tn_test_run("text.language", "{\"input_key\": \"text\", \"output_key\": \"out\"}", "null");
+        tn_value guessed = value_get(tn_test.channels[1].written, "language");
         if (!value_text_is(guessed, languages_meant[i]))
             print_message("mail %zu: %s\n", i + 1, value_chars(guessed, NULL));
         assert_true(value_text_is(guessed, languages_meant[i]));
-        fake_finish();
+        tn_test_finish();
         mem_free(body);
     }
     value_unref(list);
 }
 
-static void says_which_mailbox_is_none(void **state) {
+static void reports_an_invalid_mailbox(void **state) {
     (void)state;
     static const char *const paths[][2] = {{"\"/nonexistent\"", "IO"},
                                            {"\"" TENON_SOURCE_DIR "/samples/triage/mail.yaml\"", "NO_MAIL"}};
     for (size_t i = 0; i < 2; i++) {
-        fake_set_channel("path", paths[i][0]);
-        fake_set_channel("mails", "null");
-        assert_true(fake_failed(fake_run("mail.mbox", "{\"path_key\": \"path\", \"output_key\": \"mails\"}", "null"),
-                                paths[i][1]));
-        fake_finish();
+        tn_test_set_channel("path", paths[i][0]);
+        tn_test_set_channel("mails", "null");
+        assert_true(tn_test_failed(
+            tn_test_run("mail.mbox", "{\"path_key\": \"path\", \"output_key\": \"mails\"}", "null"), paths[i][1]));
+        tn_test_finish();
     }
 }
 
 static void try_text(const char *id, const char *options, const char *text, const char *expected) {
     char config[512];
     snprintf(config, sizeof config, "{\"input_key\": \"text\", \"output_key\": \"out\"%s}", options);
-    fake_set_channel("text", text);
-    fake_set_channel("out", "null");
-    (void)fake_run(id, config, "null");
-    assert_true(fake_wrote("out", expected));
-    fake_finish();
+    tn_test_set_channel("text", text);
+    tn_test_set_channel("out", "null");
+    (void)tn_test_run(id, config, "null");
+    assert_true(tn_test_wrote("out", expected));
+    tn_test_finish();
 }
 
 static void scores_keywords(void **state) {
@@ -105,7 +105,7 @@ static void finds_entities(void **state) {
              "[{\"kind\":\"amount\",\"text\":\"€12\"},{\"kind\":\"amount\",\"text\":\"9,800円\"}]");
 }
 
-static void guesses_nothing_from_nothing(void **state) {
+static void detects_the_language_of_short_texts(void **state) {
     (void)state;
     try_text("text.language", "", "\"\"", "{\"language\":\"und\",\"confidence\":0.0}");
     try_text("text.language", "", "\"12 + 12\"", "{\"language\":\"und\",\"confidence\":0.0}");
@@ -121,21 +121,21 @@ static void draws_tables(void **state) {
              "\"name\": \"abcdef\"}]",
              "\"n   name    x\\n--  ------  ----\\n20  ab cd…  true\\n 1  日本…   \\n 1  abcdef  \\n\"");
     try_text("text.table", ", \"columns\": [\"a\"]", "[]", "\"a\\n-\\n\"");
-    fake_set_channel("text", "[]");
-    fake_set_channel("out", "null");
-    assert_true(fake_failed(
-        fake_run("text.table", "{\"input_key\": \"text\", \"output_key\": \"out\", \"columns\": []}", "null"),
+    tn_test_set_channel("text", "[]");
+    tn_test_set_channel("out", "null");
+    assert_true(tn_test_failed(
+        tn_test_run("text.table", "{\"input_key\": \"text\", \"output_key\": \"out\", \"columns\": []}", "null"),
         "INVALID_CONFIG"));
-    fake_finish();
+    tn_test_finish();
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_the_mailbox_and_its_languages),
-        cmocka_unit_test(says_which_mailbox_is_none),
+        cmocka_unit_test(reports_an_invalid_mailbox),
         cmocka_unit_test(scores_keywords),
         cmocka_unit_test(finds_entities),
-        cmocka_unit_test(guesses_nothing_from_nothing),
+        cmocka_unit_test(detects_the_language_of_short_texts),
         cmocka_unit_test(draws_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

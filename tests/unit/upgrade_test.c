@@ -1,11 +1,11 @@
 /*
- * upgrade_test.c - a new build of a plugin swapped in while a thousand runs are under way.
+ * upgrade_test.c - replaces a plugin by a new build while a thousand runs are active.
  *
- * Every run is answered twice by the plugin, with a wait in between: which builds answered is counted.
+ * The plugin answers every run twice, with a wait in between. The test counts which build answered.
  */
-#include "host/isolate/remote.h"
-#include "host/plugin/manifest.h"
-#include "host/plugin/plugin_internal.h"
+#include "host/plugin/isolate/remote.h"
+#include "host/plugin/registry/manifest.h"
+#include "host/plugin/registry/plugin_internal.h"
 #include "tests/unit/engine_fixture.h"
 #include <signal.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static struct host *open_host(bool isolated) {
 
 static int32_t upgrade(struct host *host, int version, struct error *error) {
     char path[1024];
-    return registry_upgrade(host->registry, build(path, sizeof path, version), "test", error);
+    return registry_upgrade(host_registry(host), build(path, sizeof path, version), "test", error);
 }
 
 struct many {
@@ -59,7 +59,8 @@ static void on_ended(struct execution *execution, void *user) {
 static void start(struct many *many, struct graph *graph, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         struct run_options options = RUN_OPTIONS_INIT;
-        struct execution *execution = execution_new(many->host, &graph->callable, &options, on_ended, many);
+        struct execution *execution =
+            execution_new(host_engine(many->host), &graph->callable, &options, on_ended, many);
         many->executions[many->started++] = execution;
         many->ended += execution_start(execution, NULL);
     }
@@ -70,7 +71,7 @@ static bool all_ended(void *user) {
     return many->ended == many->started;
 }
 
-/* How many of the runs [from, to) saw just `version`, twice; every one must have ended well. */
+/* Counts the runs [from, to) that were answered twice by `version`. Every run must have succeeded. */
 static uint32_t count_seen(const struct many *many, uint32_t from, uint32_t to, int64_t version) {
     uint32_t count = 0;
     for (uint32_t i = from; i < to; i++) {
@@ -92,19 +93,19 @@ static void upgrade_under_way(bool isolated) {
     struct error error = ERROR_INIT;
     many->host = host;
     start(many, graph, RUNS / 2);
-    struct plugin *old = registry_plugin(host->registry, "test.versioned");
+    struct plugin *old = registry_plugin(host_registry(host), "test.versioned");
     if (upgrade(host, 2, &error) != TN_OK) fail_msg("%s", error.message);
     assert_int_equal(many->ended, 0);
-    assert_string_equal(plugin_version(registry_plugin(host->registry, "test.versioned")), "2.0.0");
+    assert_string_equal(plugin_version(registry_plugin(host_registry(host), "test.versioned")), "2.0.0");
     assert_int_equal(plugin_state(old), PLUGIN_QUIESCED);
     start(many, graph, RUNS / 2);
-    assert_true(loop_run(host->loop, all_ended, many));
+    assert_true(loop_run(host_loop(host), all_ended, many));
     assert_int_equal(count_seen(many, 0, RUNS / 2, 1), RUNS / 2);
     assert_int_equal(count_seen(many, RUNS / 2, RUNS, 2), RUNS / 2);
     for (uint32_t i = 0; i < many->started; i++) execution_free(many->executions[i]);
     mem_free(many);
     graph_unref(graph);
-    assert_int_equal(plugin_state(old), PLUGIN_UNLOADED); /* its last instance went with the graph */
+    assert_int_equal(plugin_state(old), PLUGIN_UNLOADED); /* its last instance was freed with the graph */
     host_free(host);
 }
 
@@ -127,18 +128,18 @@ static void test_refused_changes_nothing(void **state) {
     many->host = host;
     assert_int_not_equal(upgrade(host, 3, &error), TN_OK);
     assert_non_null(strstr(error.message, "could not initialise itself"));
-    assert_int_not_equal(registry_upgrade(host->registry, "/nowhere.so", "test", &error), TN_OK);
-    assert_int_not_equal(registry_upgrade(host->registry, TENON_TEST_NODES, "test", &error), TN_OK);
-    assert_non_null(strstr(error.message, "there is no plugin `tenon.test` here"));
-    assert_string_equal(plugin_version(registry_plugin(host->registry, "test.versioned")), "1.0.0");
+    assert_int_not_equal(registry_upgrade(host_registry(host), "/nowhere.so", "test", &error), TN_OK);
+    assert_int_not_equal(registry_upgrade(host_registry(host), TENON_TEST_NODES, "test", &error), TN_OK);
+    assert_non_null(strstr(error.message, "cannot replace the plugin `tenon.test`: it does not exist"));
+    assert_string_equal(plugin_version(registry_plugin(host_registry(host), "test.versioned")), "1.0.0");
     start(many, graph, 1);
-    assert_true(loop_run(host->loop, all_ended, many));
+    assert_true(loop_run(host_loop(host), all_ended, many));
     assert_int_equal(count_seen(many, 0, 1, 1), 1);
-    /* And it can be upgraded still, back as well as forth. */
+    /* It can still be upgraded, in both directions. */
     for (int version = 2; version > 0; version--) {
         assert_int_equal(upgrade(host, version, &error), TN_OK);
         start(many, graph, 1);
-        assert_true(loop_run(host->loop, all_ended, many));
+        assert_true(loop_run(host_loop(host), all_ended, many));
         assert_int_equal(count_seen(many, many->started - 1, many->started, version), 1);
     }
     for (uint32_t i = 0; i < many->started; i++) execution_free(many->executions[i]);
@@ -148,7 +149,7 @@ static void test_refused_changes_nothing(void **state) {
     host_free(host);
 }
 
-/* Before its code was ever needed, the old build is simply not used. */
+/* If the old build was never loaded, it is never used. */
 static void test_before_loading(void **state) {
     (void)state;
     struct host *host = open_host(false);
@@ -158,7 +159,7 @@ static void test_before_loading(void **state) {
     struct many *many = mem_zalloc(sizeof *many);
     many->host = host;
     start(many, graph, 1);
-    assert_true(loop_run(host->loop, all_ended, many));
+    assert_true(loop_run(host_loop(host), all_ended, many));
     assert_int_equal(count_seen(many, 0, 1, 2), 1);
     execution_free(many->executions[0]);
     mem_free(many);
@@ -166,7 +167,7 @@ static void test_before_loading(void **state) {
     host_free(host);
 }
 
-/* Four builds after each other, the last two files not for the first time, while runs of each are under way. */
+/* Four upgrades in sequence, the last two with files used before, while runs of each build are active. */
 static void upgrade_again_and_again(bool isolated) {
     static const int versions[] = {1, 2, 2, 1};
     struct host *host = open_host(isolated);
@@ -177,11 +178,11 @@ static void upgrade_again_and_again(bool isolated) {
     many->host = host;
     for (uint32_t i = 0; i < 4; i++) {
         if (i && upgrade(host, versions[i], &error) != TN_OK) fail_msg("%s", error.message);
-        plugins[i] = registry_plugin(host->registry, "test.versioned");
+        plugins[i] = registry_plugin(host_registry(host), "test.versioned");
         start(many, graph, RUNS / 10);
     }
-    assert_int_equal(registry_upgrade(host->registry, TENON_SOURCE_DIR "/README.md", "test", &error), TN_INVALID);
-    assert_true(loop_run(host->loop, all_ended, many));
+    assert_int_equal(registry_upgrade(host_registry(host), TENON_SOURCE_DIR "/README.md", "test", &error), TN_INVALID);
+    assert_true(loop_run(host_loop(host), all_ended, many));
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(count_seen(many, i * RUNS / 10, (i + 1) * RUNS / 10, versions[i]), RUNS / 10);
     for (uint32_t i = 0; i < many->started; i++) execution_free(many->executions[i]);
@@ -202,27 +203,27 @@ static void test_again_isolated(void **state) {
     upgrade_again_and_again(true);
 }
 
-/* What is being replaced brings no components any more: they would lead new graphs to the old code. */
+/* A replaced plugin cannot add components: new graphs would use the old code. */
 static void test_adds_nothing(void **state) {
     (void)state;
     struct host *host = open_host(false);
     struct graph *graph = graph_for_tests(host, "twice.yaml", document, NULL);
-    struct plugin *old = registry_plugin(host->registry, "test.versioned");
+    struct plugin *old = registry_plugin(host_registry(host), "test.versioned");
     struct error error = ERROR_INIT;
     tn_value component = value_ref(value_at(manifest_components(plugin_manifest(old)), 0));
     component = value_set_take(component, "id", value_text("test.other"));
     assert_int_equal(upgrade(host, 2, &error), TN_OK);
     assert_int_not_equal(registry_add_component(old, component, &error), TN_OK);
     assert_non_null(strstr(error.message, "is about to end"));
-    assert_null(registry_known(host->registry, "node", "test.other"));
+    assert_null(registry_known(host_registry(host), "node", "test.other"));
     value_unref(component);
     error_finish(&error);
     graph_unref(graph);
     host_free(host);
 }
 
-/* Its process has died with tasks under way, and the new build comes before the old one is back. */
-static void test_dead_meanwhile(void **state) {
+/* Its process has died with open tasks, and the new build arrives before the old one is restarted. */
+static void test_crash_during_an_upgrade(void **state) {
     static const char retried[] =
         "version: '1.0'\nagent: {name: twice}\nchannels: [{name: seen, type: append}]\n"
         "nodes:\n"
@@ -234,14 +235,14 @@ static void test_dead_meanwhile(void **state) {
     struct host *host = open_host(true);
     struct graph *graph = graph_for_tests(host, "twice.yaml", retried, NULL);
     struct many *many = mem_zalloc(sizeof *many);
-    struct plugin *old = registry_plugin(host->registry, "test.versioned");
+    struct plugin *old = registry_plugin(host_registry(host), "test.versioned");
     struct error error = ERROR_INIT;
     many->host = host;
     start(many, graph, RUNS / 10);
     assert_int_equal(kill((pid_t)remote_process(old->plugin), SIGKILL), 0);
     if (upgrade(host, 2, &error) != TN_OK) fail_msg("%s", error.message);
     start(many, graph, RUNS / 10);
-    assert_true(loop_run(host->loop, all_ended, many));
+    assert_true(loop_run(host_loop(host), all_ended, many));
     assert_int_equal(count_seen(many, 0, RUNS / 10, 1), RUNS / 10);
     assert_int_equal(count_seen(many, RUNS / 10, RUNS / 5, 2), RUNS / 10);
     assert_int_equal(remote_deaths(old->plugin), 1);
@@ -252,9 +253,9 @@ static void test_dead_meanwhile(void **state) {
     host_free(host);
 }
 
-static bool old_is_gone(void *user) { return remote_deaths(user) == 1; }
+static bool old_process_has_ended(void *user) { return remote_deaths(user) == 1; }
 
-/* Its process dies, and its file has become another build meanwhile: no task of it is done by that. */
+/* Its process dies after its file was replaced by another build: the other build must not run its tasks. */
 static void test_other_build(void **state) {
     (void)state;
     static const char *const apart[] = {"test.versioned", NULL};
@@ -271,21 +272,21 @@ static void test_other_build(void **state) {
     struct many *many = mem_zalloc(sizeof *many);
     many->host = host;
     start(many, graph, 1);
-    assert_true(loop_run(host->loop, all_ended, many));
+    assert_true(loop_run(host_loop(host), all_ended, many));
     assert_int_equal(count_seen(many, 0, 1, 1), 1);
     snprintf(command, sizeof command, "cp %s/test_versioned_2.so other.so && mv other.so versioned.so",
              TENON_TEST_BUILDS);
     assert_int_equal(system(command), 0);
-    const tn_plugin *end = registry_plugin(host->registry, "test.versioned")->plugin;
-    loop_hold(host->loop);
+    const tn_plugin *end = registry_plugin(host_registry(host), "test.versioned")->plugin;
+    loop_hold(host_loop(host));
     assert_int_equal(kill((pid_t)remote_process(end), SIGKILL), 0);
-    assert_true(loop_run(host->loop, old_is_gone, (void *)(uintptr_t)end));
-    loop_release(host->loop);
-    loop_fake_clock(host->loop);
-    loop_fake_advance(host->loop, 1000000000);
+    assert_true(loop_run(host_loop(host), old_process_has_ended, (void *)(uintptr_t)end));
+    loop_release(host_loop(host));
+    loop_fake_clock(host_loop(host));
+    loop_fake_advance(host_loop(host), 1000000000);
     start(many, graph, 1);
-    assert_true(loop_run(host->loop, all_ended, many));
-    assert_non_null(strstr(execution_error(many->executions[1])->message, "is another build"));
+    assert_true(loop_run(host_loop(host), all_ended, many));
+    assert_non_null(strstr(execution_error(many->executions[1])->message, "has changed since its manifest was read"));
     for (uint32_t i = 0; i < many->started; i++) execution_free(many->executions[i]);
     mem_free(many);
     graph_unref(graph);
@@ -316,7 +317,7 @@ int main(void) {
                                        cmocka_unit_test(test_again_in_process),
                                        cmocka_unit_test(test_again_isolated),
                                        cmocka_unit_test(test_adds_nothing),
-                                       cmocka_unit_test(test_dead_meanwhile),
+                                       cmocka_unit_test(test_crash_during_an_upgrade),
                                        cmocka_unit_test(test_other_build)};
     return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }

@@ -2,7 +2,7 @@
  * url_test.c - URLs read, joined and written: the examples of RFC 3986, 5.4, and what is refused.
  */
 #include "adl/value/memory.h"
-#include "host/http/url.h"
+#include "host/base/url.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static char *joined(const char *base, const char *reference, const char **why) {
+static char *resolve_url(const char *base, const char *reference, const char **why) {
     struct url from = {.target = NULL}, to = {.target = NULL};
     struct buffer out;
     *why = base ? url_read(&from, base, strlen(base), NULL) : NULL;
@@ -26,7 +26,7 @@ static char *joined(const char *base, const char *reference, const char **why) {
 
 static void expect(const char *base, const char *reference, const char *expected) {
     const char *why;
-    char *found = joined(base, reference, &why);
+    char *found = resolve_url(base, reference, &why);
     if (!found || strcmp(found, expected) != 0)
         fail_msg("%s from %s: found %s, expected %s", reference, base ? base : "nothing", found ? found : why,
                  expected);
@@ -80,11 +80,11 @@ static void references(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect("http://a/b/c/d;p?q", cases[i][0], cases[i][1]);
     const char *why;
-    assert_null(joined("http://a/b", "g:h", &why));
-    assert_null(joined("http://a/b", "http:g", &why));
+    assert_null(resolve_url("http://a/b", "g:h", &why));
+    assert_null(resolve_url("http://a/b", "http:g", &why));
 }
 
-static void whole(void **state) {
+static void absolute_urls(void **state) {
     (void)state;
     static const char *const good[][2] = {
         {"HTTP://A.Example", "http://a.example/"},
@@ -129,12 +129,12 @@ static void whole(void **state) {
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) expect(NULL, good[i][0], good[i][1]);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const char *why;
-        char *found = joined(NULL, bad[i], &why);
+        char *found = resolve_url(NULL, bad[i], &why);
         if (found) fail_msg("%s: read as %s", bad[i], found);
     }
 }
 
-static void bounds(void **state) {
+static void url_limits(void **state) {
     (void)state;
     struct buffer text;
     struct url url;
@@ -156,15 +156,15 @@ static void bounds(void **state) {
     buffer_text(&text, "http://a/"); /* what is not ASCII becomes three times as long */
     while (text.length + 2 <= URL_MAX) buffer_text(&text, "\xc3\xa4");
     assert_string_equal(url_read(&url, text.data, text.length, NULL), "it is longer than 64 KiB");
-    assert_string_equal(url_read(&url, "http://a/\0b", 11, NULL), "it has a NUL in it");
+    assert_string_equal(url_read(&url, "http://a/\0b", 11, NULL), "it contains a NUL");
     buffer_finish(&text);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(references),
-        cmocka_unit_test(whole),
-        cmocka_unit_test(bounds),
+        cmocka_unit_test(absolute_urls),
+        cmocka_unit_test(url_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /*
- * value_model_test.c - arrays and objects that share their slots behave as if every one had its own.
+ * value_model_test.c - arrays and objects that share their slots behave as if each had separate ones.
  *
- * Many handles, each beside a plain array that says what it holds; random operations on random ones, old and new; after
- * each, the handle that came back is compared, and now and then all of them. The seed is printed, and VALUE_SEED in the
- * environment repeats one.
+ * There are many handles, each with a plain array as its model. Random operations run on random handles, old and new;
+ * after each, the resulting handle is compared with its model, and from time to time all of them. The seed is printed;
+ * VALUE_SEED in the environment repeats a run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,7 @@ static uint32_t random_below(uint32_t bound) {
     return (uint32_t)(state >> 33) % bound;
 }
 
-/* Even numbers are immediates, odd ones strings, so that items are counted too. */
+/* Even numbers are immediates, odd numbers are strings, so that references of items are counted too. */
 static tn_value make_item(int64_t number) {
     return number % 2 == 0 ? value_int(number) : value_format("item %lld", (long long)number);
 }
@@ -82,7 +82,7 @@ static void check(const struct handle *handle) {
     }
 }
 
-/* Puts the operand's contents in another handle, half of the time sharing it, half of the time instead of itself. */
+/* Stores the operand's contents in another handle: half of the time shared, half of the time moved. */
 static struct handle *target_of(struct handle *from) {
     if (random_below(2) == 0) return from;
     struct handle *to = &handles[random_below(HANDLES)];
@@ -189,20 +189,20 @@ static void run(void (*step)(void), tn_value empty) {
     assert_int_equal(value_live_count(), live);
 }
 
-static void arrays_as_if_alone(void **unused) {
+static void shared_arrays_are_independent(void **unused) {
     (void)unused;
     run(array_step, value_array());
 }
 
-static void objects_as_if_alone(void **unused) {
+static void shared_objects_are_independent(void **unused) {
     (void)unused;
     run(object_step, value_object());
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_as_if_alone),
-        cmocka_unit_test(objects_as_if_alone),
+        cmocka_unit_test(shared_arrays_are_independent),
+        cmocka_unit_test(shared_objects_are_independent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

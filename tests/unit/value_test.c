@@ -1,5 +1,5 @@
 /*
- * value_test.c - each function of value.h: kinds, making, reading, changing, comparing, hashing. Histories of sharing
+ * value_test.c - each function of value.h: kinds, creating, reading, changing, comparing, hashing. Histories of sharing
  * are in value_model_test.c, threads in value_thread_test.c.
  */
 #include "tests/unit/corpus.h"
@@ -172,7 +172,7 @@ static void bytes(void **state) {
     value_unref(value);
 }
 
-static void pushing_keeps_the_old(void **state) {
+static void pushing_keeps_older_handles(void **state) {
     (void)state;
     tn_value one = value_push_take(value_array(), value_text("a"));
     tn_value two = value_push_take(value_ref(one), value_text("b"));
@@ -183,7 +183,7 @@ static void pushing_keeps_the_old(void **state) {
     expect(other, "[\"a\",\"c\"]");
     expect(three, "[\"a\",\"b\",3]");
     assert_ptr_equal(value_at(one, 0), value_at(three, 0));
-    value_unref(one); /* the first handle goes, its family stays */
+    value_unref(one); /* the first handle is freed, its family stays */
     expect(two, "[\"a\",\"b\"]");
     value_unref(three);
     two = value_push_take(two, value_int(4));
@@ -192,7 +192,7 @@ static void pushing_keeps_the_old(void **state) {
     value_unref(other);
 }
 
-static void pushing_alone_is_in_place(void **state) {
+static void pushing_to_an_unshared_array_is_in_place(void **state) {
     (void)state;
     tn_value array = value_array_reserve(3);
     for (int i = 0; i < 3; i++) {
@@ -208,8 +208,8 @@ static void pushing_alone_is_in_place(void **state) {
     value_unref(array);
 }
 
-/* What a conversation costs: the same for its last turn as for its first, though every state is kept. */
-static void appending_is_constant(void **state) {
+/* The cost of a conversation: the last turn costs as much as the first, though every state is kept. */
+static void appending_has_constant_cost(void **state) {
     (void)state;
     enum { TURNS = 20000 };
     tn_value *kept = mem_array(NULL, TURNS, sizeof *kept), array = value_array();
@@ -221,15 +221,15 @@ static void appending_is_constant(void **state) {
         if (value_live_count() - live > blocks_max) blocks_max = value_live_count() - live;
     }
     assert_int_equal(blocks_max, 1);                       /* a handle, or grown slots */
-    assert_true(value_live_count() - before <= TURNS + 1); /* a handle each, and no more */
+    assert_true(value_live_count() - before <= TURNS + 1); /* one handle each, and nothing else */
     for (int i = 0; i < TURNS; i += 997) assert_int_equal(value_count(kept[i]), i);
     for (int i = 0; i < TURNS; i++) value_unref(kept[i]);
     value_unref(array);
     mem_free(kept);
 }
 
-/* Slots that hold a handle of their own are never freed: teardown finds them. */
-static void holding_what_it_was(void **state) {
+/* Slots that contain one of their own handles are never freed: teardown would find them. */
+static void value_can_contain_its_previous_version(void **state) {
     (void)state;
     tn_value array = json("[\"x\"]"), older = value_ref(array);
     array = value_push_take(array, value_ref(older));
@@ -253,8 +253,8 @@ static void holding_what_it_was(void **state) {
     value_unref(object);
 }
 
-/* Each is older than what the other's slots hold by then. */
-static void holding_what_holds_it(void **state) {
+/* Each is older than the contents of the other's slots. */
+static void values_that_contain_each_other(void **state) {
     (void)state;
     tn_value a = json("[\"a\",\"a\"]"), b = json("[\"b\",\"b\"]");
     a = value_push_take(a, value_int(0));
@@ -269,8 +269,8 @@ static void holding_what_holds_it(void **state) {
     value_unref(b);
 }
 
-/* However far inside, and however much there is beside it. */
-static void holding_what_it_was_deep_inside(void **state) {
+/* At any depth, and with any number of siblings. */
+static void value_can_contain_its_previous_version_at_any_depth(void **state) {
     (void)state;
     for (int deep = 0; deep < 2; deep++) {
         tn_value array = value_push_take(json("[1,2]"), value_int(3)), older = value_ref(array);
@@ -286,7 +286,7 @@ static void holding_what_it_was_deep_inside(void **state) {
     }
 }
 
-/* Items with parts are looked into, and do not make appending dearer: the first is held by few copies. */
+/* Nested items are searched, and do not make appending more expensive: few copies hold the first one. */
 static void appending_objects_is_constant(void **state) {
     (void)state;
     enum { TURNS = 5000 };
@@ -333,8 +333,8 @@ static void slicing(void **state) {
     assert_ptr_equal(value_slice(value_array(), 0, 0), value_array());
 }
 
-/* What is cut off is let go, not kept by the part that shares its slots. */
-static void a_small_slice_keeps_little(void **state) {
+/* Items outside a slice are released, not kept by the part that shares their slots. */
+static void small_slice_releases_other_items(void **state) {
     (void)state;
     tn_value array = value_array();
     for (int i = 0; i < 1000; i++) array = value_push_take(array, value_format("message %d", i));
@@ -344,8 +344,8 @@ static void a_small_slice_keeps_little(void **state) {
     value_unref(few);
 }
 
-/* The last 50 of what grows for ever: neither cost nor memory grows. */
-static void a_window_moves(void **state) {
+/* A window of the last 50 items of an endlessly growing array: neither cost nor memory grows. */
+static void sliding_window_has_constant_cost(void **state) {
     (void)state;
     tn_value window = value_array();
     int64_t live = value_live_count();
@@ -384,7 +384,7 @@ static void object_changes(void **state) {
     assert_null(value_get_n(two, "bcd", 2));
     two = value_set_key_take(two, value_ref(key), value_int(7));
     expect(two, "{\"a\":7,\"b\":\"x\"}");
-    tn_value same = value_set_key_take(two, value_ref(key), value_int(8)); /* alone: in place */
+    tn_value same = value_set_key_take(two, value_ref(key), value_int(8)); /* only reference: in place */
     assert_ptr_equal(same, two);
     value_unref(one);
     value_unref(two);
@@ -449,7 +449,7 @@ static void merge_patches(void **state) {
     assert_true(corpus_each("tests/corpus/value/merge_patch.txt", check_patch, NULL) >= 15);
 }
 
-/* Rows: equal pairs, then identical ones, are said so; hashes follow equality. */
+/* Rows: equal pairs, then identical pairs; hashes follow equality. */
 static void comparing(void **state) {
     (void)state;
     static const struct {
@@ -553,8 +553,8 @@ static void ordering_strings(void **state) {
     }
 }
 
-/* Stored hashes must mean the same to the next process, and to the next release: these may not change. */
-static void hashes_are_for_ever(void **state) {
+/* Hashes are stored, so they must be the same in the next process and in the next release: do not change them. */
+static void hashes_are_stable(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -592,17 +592,17 @@ int main(void) {
         cmocka_unit_test_setup_teardown(booleans, setup, teardown),
         cmocka_unit_test_setup_teardown(strings, setup, teardown),
         cmocka_unit_test_setup_teardown(bytes, setup, teardown),
-        cmocka_unit_test_setup_teardown(pushing_keeps_the_old, setup, teardown),
-        cmocka_unit_test_setup_teardown(pushing_alone_is_in_place, setup, teardown),
-        cmocka_unit_test_setup_teardown(appending_is_constant, setup, teardown),
-        cmocka_unit_test_setup_teardown(holding_what_it_was, setup, teardown),
-        cmocka_unit_test_setup_teardown(holding_what_holds_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(holding_what_it_was_deep_inside, setup, teardown),
+        cmocka_unit_test_setup_teardown(pushing_keeps_older_handles, setup, teardown),
+        cmocka_unit_test_setup_teardown(pushing_to_an_unshared_array_is_in_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(appending_has_constant_cost, setup, teardown),
+        cmocka_unit_test_setup_teardown(value_can_contain_its_previous_version, setup, teardown),
+        cmocka_unit_test_setup_teardown(values_that_contain_each_other, setup, teardown),
+        cmocka_unit_test_setup_teardown(value_can_contain_its_previous_version_at_any_depth, setup, teardown),
         cmocka_unit_test_setup_teardown(appending_objects_is_constant, setup, teardown),
         cmocka_unit_test_setup_teardown(concatenating, setup, teardown),
         cmocka_unit_test_setup_teardown(slicing, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_small_slice_keeps_little, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_window_moves, setup, teardown),
+        cmocka_unit_test_setup_teardown(small_slice_releases_other_items, setup, teardown),
+        cmocka_unit_test_setup_teardown(sliding_window_has_constant_cost, setup, teardown),
         cmocka_unit_test_setup_teardown(object_changes, setup, teardown),
         cmocka_unit_test_setup_teardown(many_keys, setup, teardown),
         cmocka_unit_test_setup_teardown(keys_may_hold_nul, setup, teardown),
@@ -610,7 +610,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(comparing, setup, teardown),
         cmocka_unit_test_setup_teardown(ordering_numbers, setup, teardown),
         cmocka_unit_test_setup_teardown(ordering_strings, setup, teardown),
-        cmocka_unit_test_setup_teardown(hashes_are_for_ever, setup, teardown),
+        cmocka_unit_test_setup_teardown(hashes_are_stable, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /*
- * value_thread_test.c - one family of values in the hands of many threads: to be run with the thread sanitizer as well.
+ * value_thread_test.c - one family of values used by many threads; also run it with the thread sanitizer.
  *
- * All threads start from the same array and object, and append, look up, replace and drop at once: some win the shared
- * slots, the others copy, and each must find just what it put there. Afterwards nothing may be left.
+ * All threads start from the same array and object, and append, look up, replace and drop at once. Some win the shared
+ * slots, the others copy, and each must find exactly what it stored. Afterwards no block may be left.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -74,8 +74,8 @@ static void set_own(int me) {
     value_unref(mine);
 }
 
-/* A value that goes from hand to hand, changed in place where it can be. */
-static void pass_on(int me) {
+/* A value that threads pass to each other and change in place if possible. */
+static void exchange_value(int me) {
     (void)pthread_mutex_lock(&lock);
     tn_value taken = mailbox;
     mailbox = NULL;
@@ -93,8 +93,8 @@ static void pass_on(int me) {
     value_unref(put);
 }
 
-/* All at once want the one free slot of a fresh array and object; then all take and drop references at once. */
-static void race(int me) {
+/* All threads claim the only free slot of a new array and object; then all take and drop references at once. */
+static void race_for_slot(int me) {
     if (me == 0) {
         array = value_array_reserve(4);
         for (int i = -3; i < 0; i++) array = value_push_take(array, value_int(i));
@@ -103,7 +103,8 @@ static void race(int me) {
     (void)pthread_barrier_wait(&barrier);
     tn_value longer[8], wider[8];
     for (int i = 0; i < 8; i++) {
-        for (int j = 0; j < me; j++) value_unref(value_slice(array, 1, 3)); /* handles come and go beside it */
+        for (int j = 0; j < me; j++)
+            value_unref(value_slice(array, 1, 3)); /* other handles are created and freed at the same time */
         longer[i] = value_push_take(value_ref(array), value_int(me * 8 + i));
         wider[i] = value_set_take(value_ref(object), "mine", value_int(me * 8 + i));
     }
@@ -122,10 +123,13 @@ static void race(int me) {
     (void)pthread_barrier_wait(&barrier);
 }
 
-/* Each adds to its neighbour's array what holds its own: slots that came to hold each other would never be freed. */
+/*
+ * Each appends to its neighbour's array a value that contains its own: slots that contain each other would never be
+ * freed.
+ */
 static tn_value circle[THREADS];
 
-static void cross(int me) {
+static void append_neighbour(int me) {
     tn_value own = value_array_reserve(4);
     for (int i = 0; i < 3; i++) own = value_push_take(own, value_int(i));
     circle[me] = own;
@@ -137,8 +141,8 @@ static void cross(int me) {
     value_unref(own);
 }
 
-static void *run_cross(void *argument) {
-    for (int i = 0; i < RACES; i++) cross(*(const int *)argument);
+static void *run_append_neighbour(void *argument) {
+    for (int i = 0; i < RACES; i++) append_neighbour(*(const int *)argument);
     return NULL;
 }
 
@@ -152,7 +156,7 @@ static void slice_shared(void) {
 }
 
 static void *run_race(void *argument) {
-    for (int i = 0; i < RACES; i++) race(*(const int *)argument);
+    for (int i = 0; i < RACES; i++) race_for_slot(*(const int *)argument);
     return NULL;
 }
 
@@ -161,7 +165,7 @@ static void *work(void *argument) {
     for (int round = 0; round < ROUNDS; round++) {
         append_own(me);
         set_own(me);
-        pass_on(me);
+        exchange_value(me);
         slice_shared();
     }
     return NULL;
@@ -191,9 +195,9 @@ static void one_wins_each_slot(void **state) {
     run_together(run_race);
 }
 
-static void no_circle_closes(void **state) {
+static void no_cycle_is_created(void **state) {
     (void)state;
-    run_together(run_cross);
+    run_together(run_append_neighbour);
 }
 
 static void many_threads_share(void **state) {
@@ -213,7 +217,7 @@ static void many_threads_share(void **state) {
     assert_int_equal(value_live_count(), live);
 }
 
-/* More threads than have a counter of their own, one after the other: each leaves its count behind. */
+/* More threads than counters, one after the other: each leaves its count behind. */
 static void *make_one(void *argument) {
     *(tn_value *)argument = value_text("made by one thread, freed by another");
     return NULL;
@@ -235,7 +239,7 @@ static void every_thread_counts(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_wins_each_slot), cmocka_unit_test(no_circle_closes),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_wins_each_slot), cmocka_unit_test(no_cycle_is_created),
                                        cmocka_unit_test(many_threads_share), cmocka_unit_test(every_thread_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

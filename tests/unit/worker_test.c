@@ -1,10 +1,10 @@
-/* Blocking components: workers, back-pressure, call_wait, and code that does not come back. */
+/* Blocking components: workers, backpressure, call_wait, and code that never returns. */
 #include "call_fixture.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-/* A gate that a component stands before: how a test holds a worker without any clock. */
+/* A gate that a component waits for: holds a worker without using a clock. */
 static struct gate {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -29,7 +29,7 @@ static void gate_set(bool open) {
     pthread_mutex_unlock(&gate.mutex);
 }
 
-/* Waits until so many stand before the gate (or, open, have gone through it). */
+/* Waits until this many components wait at the gate, or, if it is open, have passed it. */
 static void gate_await(int inside) {
     pthread_mutex_lock(&gate.mutex);
     while (gate.inside != inside) pthread_cond_wait(&gate.changed, &gate.mutex);
@@ -63,7 +63,7 @@ static int32_t add_start(void *instance, tn_task task, tn_value input) {
     return task_1->complete(task, result);
 }
 
-static void *lost[16]; /* inner instances that hung: nobody destroys them */
+static void *lost[16]; /* inner instances that hung; they are never destroyed */
 static _Atomic uint32_t lost_count;
 
 static int32_t gate_start(void *instance, tn_task task, tn_value input) {
@@ -77,12 +77,12 @@ static int32_t gate_start(void *instance, tn_task task, tn_value input) {
     return TN_OK;
 }
 
-static int32_t shout_start(void *instance, tn_task task, tn_value input) {
+static int32_t emit_start(void *instance, tn_task task, tn_value input) {
     (void)instance;
     int32_t status = TN_OK;
     for (int64_t i = 0; status == TN_OK && i < value_to_int(input); i++) status = task_1->emit(task, value_int(i));
     last_status = status;
-    return status == TN_OK ? task_1->complete(task, NULL) : TN_OK; /* cancelled: it just returns */
+    return status == TN_OK ? task_1->complete(task, NULL) : TN_OK; /* cancelled: return without ending the task */
 }
 
 static int32_t poll_start(void *instance, tn_task task, tn_value input) {
@@ -93,10 +93,10 @@ static int32_t poll_start(void *instance, tn_task task, tn_value input) {
     return TN_CANCELLED;
 }
 
-static int32_t nothing_start(void *instance, tn_task task, tn_value input) {
+static int32_t keep_task_start(void *instance, tn_task task, tn_value input) {
     (void)instance, (void)input;
     last_task = task;
-    return TN_OK; /* it is completed from elsewhere */
+    return TN_OK; /* another thread completes it */
 }
 
 static int32_t status_start(void *instance, tn_task task, tn_value input) {
@@ -104,7 +104,7 @@ static int32_t status_start(void *instance, tn_task task, tn_value input) {
     return TN_TYPE;
 }
 
-/* Calls what it has bound, waiting. */
+/* Calls its bound component and waits. */
 static int32_t wait_start(void *instance, tn_task task, tn_value input) {
     const struct fake_instance *node = instance;
     tn_value result = NULL;
@@ -158,7 +158,7 @@ static void relay_done(void *user, int32_t status, tn_value result) {
     task_1->complete(relay->task, result);
     free(relay);
 }
-/* Async, and calls a blocking one: its caller waits on a worker for it. */
+/* Async, and calls a blocking component; a worker waits for it. */
 static int32_t relay_start(void *instance, tn_task task, tn_value input) {
     const struct fake_instance *node = instance;
     struct relay *relay = malloc(sizeof *relay);
@@ -171,9 +171,9 @@ const struct fake_component fake_components[] = {
     {.id = "add_reentrant", .style = "blocking", .reentrant = true, .start = add_start},
     {.id = "gate", .style = "blocking", .start = gate_start},
     {.id = "gate_reentrant", .style = "blocking", .reentrant = true, .start = gate_start},
-    {.id = "shout", .style = "blocking", .start = shout_start},
+    {.id = "shout", .style = "blocking", .start = emit_start},
     {.id = "poll", .style = "blocking", .start = poll_start},
-    {.id = "nothing", .style = "blocking", .start = nothing_start},
+    {.id = "nothing", .style = "blocking", .start = keep_task_start},
     {.id = "status", .style = "blocking", .start = status_start},
     {.id = "thread", .style = "blocking", .start = thread_start},
     {.id = "timer", .style = "async", .start = timer_start},
@@ -209,7 +209,7 @@ static int teardown(void **state) {
 static bool starts_reached(void *user) { return starts >= *(int *)user; }
 static void await_starts(int count) {
     while (!starts_reached(&count)) {
-        fixture_turn();
+        fixture_run_turns();
         usleep(50);
     }
 }
@@ -256,7 +256,7 @@ static void test_many_calls_of_few_workers(void **state) {
         call_free(calls[i]);
     }
     assert_in_range(most_together, 1, 4);
-    assert_in_range(fixture_instances, 1, 4); /* as many inner instances as workers were busy */
+    assert_in_range(fixture_instances, 1, 4); /* one inner instance for each busy worker */
     callable_unref(node);
     assert_int_equal(workers_count(), 4);
 }
@@ -273,7 +273,7 @@ static void test_a_start_that_fails_by_status(void **state) {
     callable_unref(node);
 }
 
-static void test_it_may_be_completed_after_start_has_returned(void **state) {
+static void test_task_may_be_completed_after_start_returned(void **state) {
     (void)state;
     struct callable *node = fixture_instance("nothing");
     struct record record;
@@ -281,24 +281,24 @@ static void test_it_may_be_completed_after_start_has_returned(void **state) {
     last_task = 0;
     begin(call, NULL);
     while (!last_task) usleep(50);
-    for (int i = 0; i < 3; i++) fixture_turn();
+    for (int i = 0; i < 3; i++) fixture_run_turns();
     assert_int_equal(call_outcome(call), CALL_OPEN);
     task_1->complete(last_task, value_int(4));
     fixture_wait(&record);
     assert_int_equal(value_to_int(call_output(call)), 4);
     call_free(call);
-    /* Cancelled instead, a start that has returned is taken for the end. */
+    /* If the task is cancelled, returning from start ends it. */
     call = fixture_call(node, &record);
     last_task = 0;
     begin(call, NULL);
     while (!last_task) usleep(50);
     call_cancel(call);
-    for (int i = 0; i < 3; i++) fixture_turn();
+    for (int i = 0; i < 3; i++) fixture_run_turns();
     fixture_wait(&record);
     assert_int_equal(record.outcome, CALL_CANCELLED);
     call_free(call);
     task_1->complete(last_task, NULL);
-    fixture_turn();
+    fixture_run_turns();
     callable_unref(node);
 }
 
@@ -313,7 +313,7 @@ static void test_emit_waits_for_a_slow_reader(void **state) {
     begin(call, value_int(500));
     while (!record.ended) {
         call_resume(call);
-        fixture_turn();
+        fixture_run_turns();
     }
     assert_int_equal(record.chunks, 500);
     assert_true(record.ordered);
@@ -329,7 +329,7 @@ static void test_a_waiting_emit_is_woken_by_cancel(void **state) {
     struct call *call = fixture_call(node, &record);
     record.refuse = true;
     begin(call, value_int(1000));
-    while (!record.chunks) fixture_turn();
+    while (!record.chunks) fixture_run_turns();
     call_cancel(call);
     fixture_wait(&record);
     assert_int_equal(last_status, TN_CANCELLED);
@@ -355,7 +355,7 @@ static void test_cancelled_is_polled(void **state) {
     callable_unref(node);
 }
 
-static void test_what_no_worker_has_begun_ends_at_once(void **state) {
+static void test_cancel_before_a_worker_starts_ends_at_once(void **state) {
     (void)state;
     workers_limit(1);
     struct callable *first = fixture_instance("gate"), *second = fixture_instance("gate");
@@ -408,7 +408,7 @@ static void test_a_blocking_callee_runs_on_the_calling_worker(void **state) {
     assert_int_equal(same_thread, 1);
 }
 
-static void test_a_failure_of_the_callee_is_handed_over(void **state) {
+static void test_failure_of_the_callee_is_returned(void **state) {
     (void)state;
     wait_for_result("waits_status", NULL, CALL_FAILED, 0);
     assert_int_equal(last_status, TN_FAILED);
@@ -441,7 +441,7 @@ static void test_cancelling_a_worker_that_waits(void **state) {
     last_task = 0;
     begin(call, NULL);
     while (!last_task) {
-        fixture_turn();
+        fixture_run_turns();
         usleep(50);
     }
     call_cancel(call);
@@ -453,7 +453,7 @@ static void test_cancelling_a_worker_that_waits(void **state) {
 }
 
 static int32_t misuse_status[4];
-static void *misuse(void *argument) {
+static void *call_wait_wrongly(void *argument) {
     tn_task task = *(tn_task *)argument;
     tn_value result = NULL;
     misuse_status[0] = task_1->call_wait(task, 0, NULL, &result);
@@ -473,7 +473,7 @@ static void test_call_wait_elsewhere(void **state) {
     tn_value result = NULL;
     assert_int_equal(task_1->call_wait(task, 0, NULL, &result), TN_WRONG_THREAD);
     pthread_t thread;
-    pthread_create(&thread, NULL, misuse, &task);
+    pthread_create(&thread, NULL, call_wait_wrongly, &task);
     pthread_join(thread, NULL);
     assert_int_equal(misuse_status[0], TN_WRONG_THREAD);
     assert_int_equal(misuse_status[1], TN_INVALID);
@@ -484,36 +484,36 @@ static void test_call_wait_elsewhere(void **state) {
     callable_unref(node);
 }
 
-/* ---- What does not come back ---- */
+/* ---- Code that hangs ---- */
 
-/* Lets a worker that has come back be heard of: until nothing refers to the plugin's instances any more. */
+/* Runs the loop until a returned worker is handled and nothing refers to the plugin's instances. */
 static void await_release(void) {
     while (plugin_refs(fixture_plugin) || call_open_count()) {
-        fixture_turn();
+        fixture_run_turns();
         usleep(50);
     }
 }
 
-static void test_time_is_up_at_once_and_the_worker_later(void **state) {
+static void test_timeout_is_reported_before_the_worker_returns(void **state) {
     (void)state;
     struct callable *node = fixture_instance("gate");
     struct record record;
     struct call *call = fixture_call(node, &record);
-    call_timeout(call, 50, 0);
+    call_set_time_limits(call, 50, 0);
     begin(call, NULL);
     gate_await(1);
     fixture_advance(50);
     fixture_wait(&record);
     assert_string_equal(code_of(call), "TIMEOUT");
     call_free(call);
-    gate_set(true); /* it returns in its grace: nothing was hung */
+    gate_set(true); /* it returns within the grace period, so nothing hangs */
     gate_await(0);
     callable_unref(node);
     await_release();
     assert_int_equal(last_status, TN_STALE);
 }
 
-static struct call *hang(struct callable *node, struct record *record, int inside) {
+static struct call *hang_at_gate(struct callable *node, struct record *record, int inside) {
     struct call *call = fixture_call(node, record);
     begin(call, NULL);
     gate_await(inside);
@@ -532,9 +532,9 @@ static void test_a_hung_worker_is_replaced_until_the_plugin_is_refused(void **st
     note_lost = true;
     for (uint32_t i = 1; i <= WORKERS_HUNG_MAX + 1; i++) {
         assert_false(workers_refuse(fixture_plugin));
-        call_free(hang(node, &record, (int)i));
+        call_free(hang_at_gate(node, &record, (int)i));
         if (i > WORKERS_HUNG_MAX) break;
-        struct call *call = fixture_call(other, &record); /* another worker has its place */
+        struct call *call = fixture_call(other, &record); /* another worker has replaced it */
         begin(call, NULL);
         fixture_wait(&record);
         assert_int_equal(record.outcome, CALL_COMPLETED);
@@ -546,23 +546,23 @@ static void test_a_hung_worker_is_replaced_until_the_plugin_is_refused(void **st
     assert_int_equal(call_outcome(call), CALL_FAILED);
     assert_string_equal(code_of(call), "PLUGIN_HUNG");
     call_free(call);
-    /* They come back after all: their tokens are stale, their inner instances are neither used nor destroyed. */
+    /* They return after all: their tokens are stale; their inner instances are neither used nor destroyed. */
     gate_set(true);
     gate_await(0);
     callable_unref(node);
     callable_unref(other);
     await_release();
-    assert_true(workers_refuse(fixture_plugin)); /* for good */
+    assert_true(workers_refuse(fixture_plugin)); /* permanently */
     for (uint32_t i = 0; i < lost_count; i++) free(lost[i]);
     assert_int_equal(fixture_instances, (int)WORKERS_HUNG_MAX + 1);
     fixture_instances = 0;
 }
 
-static void test_what_shares_one_instance_keeps_it_while_it_hangs(void **state) {
+static void test_hung_call_keeps_its_shared_instance(void **state) {
     (void)state;
     struct callable *node = fixture_instance("gate_reentrant");
     struct record record;
-    call_free(hang(node, &record, 1));
+    call_free(hang_at_gate(node, &record, 1));
     callable_unref(node);
     assert_int_equal(fixture_instances, 1);
     gate_set(true);
@@ -570,7 +570,7 @@ static void test_what_shares_one_instance_keeps_it_while_it_hangs(void **state) 
     await_release();
 }
 
-static void test_a_loop_that_is_freed_while_a_worker_hangs(void **state) {
+static void test_loop_is_freed_while_a_worker_hangs(void **state) {
     (void)state;
     struct callable *node = fixture_instance("gate_reentrant");
     struct record record = {0};
@@ -582,14 +582,14 @@ static void test_a_loop_that_is_freed_while_a_worker_hangs(void **state) {
     gate_await(1);
     call_cancel(call);
     loop_fake_advance(loop, CALL_GRACE_MS);
-    assert_true(loop_run(loop, record_is_over, &record));
+    assert_true(loop_run(loop, record_has_ended, &record));
     call_free(call);
     loop_free(loop);
     gate_set(true);
     while (!finished) usleep(50);
     assert_int_equal(last_status, TN_STALE);
     callable_unref(node);
-    assert_int_equal(fixture_instances, 1); /* lost, on purpose: its code may still run */
+    assert_int_equal(fixture_instances, 1); /* leaked deliberately: its code may still run */
     fixture_instances = 0;
     plugin_task_end(fixture_plugin);
     plugin_unref(fixture_plugin);
@@ -603,20 +603,20 @@ int main(void) {
         TEST(test_a_call_on_a_worker),
         TEST(test_many_calls_of_few_workers),
         TEST(test_a_start_that_fails_by_status),
-        TEST(test_it_may_be_completed_after_start_has_returned),
+        TEST(test_task_may_be_completed_after_start_returned),
         TEST(test_emit_waits_for_a_slow_reader),
         TEST(test_a_waiting_emit_is_woken_by_cancel),
         TEST(test_cancelled_is_polled),
-        TEST(test_what_no_worker_has_begun_ends_at_once),
+        TEST(test_cancel_before_a_worker_starts_ends_at_once),
         TEST(test_waiting_for_an_async_component),
         TEST(test_a_blocking_callee_runs_on_the_calling_worker),
-        TEST(test_a_failure_of_the_callee_is_handed_over),
+        TEST(test_failure_of_the_callee_is_returned),
         TEST(test_workers_that_wait_leave_room_for_work),
         TEST(test_cancelling_a_worker_that_waits),
         TEST(test_call_wait_elsewhere),
-        TEST(test_time_is_up_at_once_and_the_worker_later),
-        TEST(test_what_shares_one_instance_keeps_it_while_it_hangs),
-        TEST(test_a_loop_that_is_freed_while_a_worker_hangs),
+        TEST(test_timeout_is_reported_before_the_worker_returns),
+        TEST(test_hung_call_keeps_its_shared_instance),
+        TEST(test_loop_is_freed_while_a_worker_hangs),
         TEST(test_a_hung_worker_is_replaced_until_the_plugin_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

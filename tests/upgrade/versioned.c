@@ -1,5 +1,5 @@
 /*
- * versioned.c - one plugin in several builds: VERSION says which. The third does not want to be initialised.
+ * versioned.c - one plugin in several builds, selected by VERSION. The third one fails to initialise.
  */
 #include <tenon/easy.h>
 

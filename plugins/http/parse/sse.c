@@ -1,24 +1,24 @@
 /*
- * sse.c - lines, then fields of lines, then events.
+ * sse.c - splits the input into lines, lines into fields, and builds events from fields.
  *
- * A line that is whole within what has come is read where it is; only one that is cut is kept. A CR that ends what has
- * come has ended its line; if an LF is the next to come it belongs to that CR. Comments and unknown fields go.
+ * A line that is complete in the input is parsed in place; only a line that is split is copied. A CR at the end of the
+ * input ends a line; an LF that follows in the next input belongs to that CR. Comments and unknown fields are ignored.
  */
 #include "sse.h"
 #include <string.h>
 
 static const char mark[3] = {'\xef', '\xbb', '\xbf'};
 
-static bool is_field(const char *line, size_t length, const char *name) {
+static bool field_name_is(const char *line, size_t length, const char *name) {
     return length == strlen(name) && memcmp(line, name, length) == 0;
 }
 
-static bool replace(struct bytes *bytes, const char *value, size_t length) {
+static bool replace_bytes(struct tn_text_buffer *bytes, const char *value, size_t length) {
     bytes->length = 0;
-    return bytes_add(bytes, value, length);
+    return tn_text_append_n(bytes, value, length) == TN_OK;
 }
 
-static void take_retry(struct sse *sse, const char *value, size_t length) {
+static void sse_read_retry(struct sse *sse, const char *value, size_t length) {
     int64_t number = 0;
     if (length == 0) return;
     for (size_t i = 0; i < length; i++) {
@@ -29,31 +29,31 @@ static void take_retry(struct sse *sse, const char *value, size_t length) {
     sse->retry = number;
 }
 
-static enum parse take_data(struct sse *sse, const char *value, size_t length) {
+static enum parse sse_append_data(struct sse *sse, const char *value, size_t length) {
     if (sse->data.length + length >= SSE_MAX) return PARSE_LIMIT;
-    if (sse->has_data && !bytes_add(&sse->data, "\n", 1)) return PARSE_MEMORY;
+    if (sse->has_data && tn_text_append_n(&sse->data, "\n", 1) != TN_OK) return PARSE_MEMORY;
     sse->has_data = true;
-    return bytes_add(&sse->data, value, length) ? PARSE_MORE : PARSE_MEMORY;
+    return tn_text_append_n(&sse->data, value, length) == TN_OK ? PARSE_MORE : PARSE_MEMORY;
 }
 
-static enum parse take_field(struct sse *sse, const char *line, size_t length) {
+static enum parse sse_read_field(struct sse *sse, const char *line, size_t length) {
     const char *colon = memchr(line, ':', length);
     size_t name = colon != NULL ? (size_t)(colon - line) : length;
     const char *value = colon != NULL ? colon + 1 : line + length;
     if (value < line + length && *value == ' ') value++;
     size_t left = (size_t)(line + length - value);
-    bool kept = true;
-    if (is_field(line, name, "data")) return take_data(sse, value, left);
-    if (is_field(line, name, "event"))
-        kept = replace(&sse->event, value, left);
-    else if (is_field(line, name, "id") && memchr(value, '\0', left) == NULL)
-        kept = replace(&sse->id, value, left);
-    else if (is_field(line, name, "retry"))
-        take_retry(sse, value, left);
-    return kept ? PARSE_MORE : PARSE_MEMORY;
+    bool stored = true;
+    if (field_name_is(line, name, "data")) return sse_append_data(sse, value, left);
+    if (field_name_is(line, name, "event"))
+        stored = replace_bytes(&sse->event, value, left);
+    else if (field_name_is(line, name, "id") && memchr(value, '\0', left) == NULL)
+        stored = replace_bytes(&sse->id, value, left);
+    else if (field_name_is(line, name, "retry"))
+        sse_read_retry(sse, value, left);
+    return stored ? PARSE_MORE : PARSE_MEMORY;
 }
 
-static enum parse take_line(struct sse *sse, const char *line, size_t length) {
+static enum parse sse_read_line(struct sse *sse, const char *line, size_t length) {
     if (!sse->begun) {
         sse->begun = true;
         if (length >= sizeof mark && memcmp(line, mark, sizeof mark) == 0) {
@@ -61,7 +61,7 @@ static enum parse take_line(struct sse *sse, const char *line, size_t length) {
             length -= sizeof mark;
         }
     }
-    if (length > 0) return *line == ':' ? PARSE_MORE : take_field(sse, line, length);
+    if (length > 0) return *line == ':' ? PARSE_MORE : sse_read_field(sse, line, length);
     if (!sse->has_data) {
         sse->event.length = 0;
         return PARSE_MORE;
@@ -70,15 +70,15 @@ static enum parse take_line(struct sse *sse, const char *line, size_t length) {
     return PARSE_FOUND;
 }
 
-static void begin(struct sse *sse) {
+static void sse_start_event(struct sse *sse) {
     sse->found = sse->has_data = false;
     sse->retry = -1;
-    bytes_clear(&sse->event, SSE_KEEP);
-    bytes_clear(&sse->data, SSE_KEEP);
+    tn_text_clear(&sse->event, SSE_KEEP);
+    tn_text_clear(&sse->data, SSE_KEEP);
 }
 
 /* Eight bytes at a time, of which none is LF or CR. */
-static const char *find_end(const char *at, const char *end) {
+static const char *find_line_end(const char *at, const char *end) {
     const uint64_t ones = 0x0101010101010101u, high = ones * 0x80;
     for (; end - at >= 8; at += 8) {
         uint64_t word;
@@ -91,7 +91,7 @@ static const char *find_end(const char *at, const char *end) {
 }
 
 enum parse sse_next(struct sse *sse, const char **at, const char *end) {
-    if (sse->found) begin(sse);
+    if (sse->found) sse_start_event(sse);
     while (*at < end) {
         const char *from = *at;
         if (sse->after_cr) {
@@ -101,24 +101,24 @@ enum parse sse_next(struct sse *sse, const char **at, const char *end) {
                 continue;
             }
         }
-        const char *stop = find_end(from, end);
+        const char *stop = find_line_end(from, end);
         size_t length = (size_t)(stop - from);
         if (length > SSE_MAX - sse->line.length) return PARSE_LIMIT;
-        bool whole = stop<end, kept = sse->line.length> 0;
-        if ((kept || !whole) && !bytes_add(&sse->line, from, length)) return PARSE_MEMORY;
-        *at = whole ? stop + 1 : end;
-        if (!whole) break;
+        bool complete = stop<end, split = sse->line.length> 0;
+        if ((split || !complete) && tn_text_append_n(&sse->line, from, length) != TN_OK) return PARSE_MEMORY;
+        *at = complete ? stop + 1 : end;
+        if (!complete) break;
         sse->after_cr = *stop == '\r';
-        enum parse result = take_line(sse, kept ? sse->line.data : from, kept ? sse->line.length : length);
-        bytes_clear(&sse->line, SSE_KEEP);
+        enum parse result = sse_read_line(sse, split ? sse->line.bytes : from, split ? sse->line.length : length);
+        tn_text_clear(&sse->line, SSE_KEEP);
         if (result != PARSE_MORE) return result;
     }
     return PARSE_MORE;
 }
 
 void sse_finish(struct sse *sse) {
-    bytes_finish(&sse->event);
-    bytes_finish(&sse->data);
-    bytes_finish(&sse->id);
-    bytes_finish(&sse->line);
+    tn_text_free(&sse->event);
+    tn_text_free(&sse->data);
+    tn_text_free(&sse->id);
+    tn_text_free(&sse->line);
 }

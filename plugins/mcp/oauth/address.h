@@ -1,37 +1,38 @@
 /*
- * address.h - addresses of authorization: taken apart, compared, and the well-known ones made of others.
+ * address.h - URLs of an authorization: splitting and comparing them, and making the well-known ones.
  *
- * What cannot be read (no http or https, a user in it, a fragment, a control, more than OAUTH_URL_MAX bytes) is no
- * address here, and nothing is sent to it.
+ * A URL is refused, and nothing is sent to it, if it is not http or https, contains a user, a fragment or a control
+ * character, or is longer than OAUTH_URL_MAX bytes.
  *
  *     struct address at;
- *     if (!address_read(url, &at) || !address_is_safe(&at, local)) return refuse(url);
+ *     if (!address_read(url, &at) || !address_is_safe(&at, local)) return false;
  *     tn_value next = address_well_known(&at, "oauth-authorization-server", WELL_KNOWN_INSERTED);
  */
 #ifndef MCP_OAUTH_ADDRESS_H
 #define MCP_OAUTH_ADDRESS_H
 
 #include "base.h"
-#include "bounds.h"
+#include "oauth_limits.h"
 
 struct address {
     bool secure;        /* https */
-    char host[256];     /* lower case; of IPv6 with its brackets */
-    uint32_t port;      /* the scheme's where none is said */
-    bool has_port;      /* it was said */
-    const char *path;   /* in what was read: from its slash on, or "" */
+    char host[256];     /* lower case; IPv6 with brackets */
+    uint32_t port;      /* the scheme's default if the URL has none */
+    bool has_port;      /* the URL contains it */
+    const char *path;   /* points into the URL: starts with a slash, or is "" */
     uint64_t path_size; /* without the query */
-    const char *query;  /* behind the question mark; NULL where there is none */
+    const char *query;  /* after the question mark; NULL: no query */
 };
 
 bool address_read(const char *url, struct address *out);
 /* This machine: localhost, 127.0.0.0/8, [::1]. */
 bool address_is_local(const struct address *address);
-/* https; or http on this machine, where the server that led to it is on this machine too. */
+/* True for https, and for http on this machine if the server that named the URL is also on this machine. */
 bool address_is_safe(const struct address *address, bool local);
-/* "https://host:port", the port where it is not the scheme's. A new reference, as all of these. */
+/* Returns "https://host:port", without the scheme's default port. A new reference, as for all these functions. */
 tn_value address_origin(const struct address *address);
-/* The server as the `resource` of a token: scheme and host in lower case, no fragment, no single slash at its end. */
+/* Returns the server as `resource` of a token: scheme and host in lower case, without a fragment, and without the slash
+ * if the path is only a slash. */
 tn_value address_resource(const struct address *address);
 
 enum well_known { WELL_KNOWN_ROOT, WELL_KNOWN_INSERTED, WELL_KNOWN_APPENDED };
@@ -43,7 +44,7 @@ bool address_has_path(const struct address *address); /* more than a slash */
  */
 bool address_covers(const char *resource, const char *url);
 
-/* What a query says, decoded: {name: text}. NULL: it is no query, or says a name twice. */
+/* Decodes a query: {name: string}. Returns NULL if it is malformed or repeats a name. */
 tn_value address_query(const char *query);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * discovery.h - from a server that wants to know who asks, to who can say so: metadata of the resource, then of the
- * authorization server, each looked for where the specification says, in its order.
+ * discovery.h - finds the authorization server of an MCP server: metadata of the resource, then of the authorization
+ * server, each at the URLs that the specification names, in its order.
  *
- * The end comes once, by `found` or `failed`, never inside discovery_start; where it is cancelled, not at all.
+ * Exactly one of `found` and `failed` is called, never inside discovery_start; neither after discovery_cancel.
  *
  *     struct discovery_options options = {.url = url, .metadata = "https://…" or NULL, .person = true};
  *     discovery_start(&discovery, &options, &events);
@@ -15,16 +15,16 @@
 #include "fetch.h"
 
 struct discovery_options {
-    const char *url;      /* the MCP server's; borrowed until the end, as all of these */
-    const char *metadata; /* where its challenge says the resource's metadata is; may be NULL */
-    const char *issuer;   /* the only authorization server that will do; may be NULL */
-    bool person;          /* a person is to be asked */
-    bool guesses;         /* without any metadata the paths of version 2025-03-26 will do */
+    const char *url;           /* the MCP server's; borrowed until the end, as all members */
+    const char *metadata;      /* the resource's metadata URL from the challenge; may be NULL */
+    const char *issuer;        /* the only accepted authorization server; may be NULL */
+    bool person;               /* a person will be asked */
+    bool use_default_metadata; /* if there is no metadata, use the paths of version 2025-03-26 */
 };
 
 struct discovery_events {
     void *user;
-    /* As metadata.h has them; both are borrowed. `resource` has no authorization_servers where it is guessed. */
+    /* As in metadata.h; both are borrowed. `resource` has no authorization_servers if it was guessed. */
     void (*found)(void *user, tn_value resource, tn_value server);
     void (*failed)(void *user, const char *code, const char *why);
 };
@@ -34,10 +34,10 @@ struct discovery {
     struct discovery_events events;
     struct fetch fetch;
     struct address server; /* the MCP server's */
-    tn_value candidates;   /* addresses that are asked, one after the other */
+    tn_value candidates;   /* URLs to try, one after the other */
     uint64_t next;
     tn_value resource;
-    tn_value issuer; /* whose metadata is looked for */
+    tn_value issuer; /* whose metadata is searched */
 };
 
 void discovery_start(struct discovery *discovery, const struct discovery_options *options,

@@ -1,20 +1,21 @@
 /*
- * dpop.h - proofs that whoever sends a token has the key that it is bound to (RFC 9449): a stolen token is of no use.
+ * dpop.h - proofs that the sender of a token has the key that the token is bound to (RFC 9449), so that a stolen token
+ * is useless.
  *
- * Each is for one request, by its method and address, and for one time; for a resource it names the token, too.
+ * Each proof is valid for one request, identified by its method and URL, and for one use; for a resource it also names
+ * the token.
  *
- *     tn_value proof = dpop_proof(pem, "POST", url, token, nonce);        // token and nonce may be NULL
+ *     tn_value proof = dpop_make_proof(pem, "POST", url, token, nonce);        // token and nonce may be NULL
  */
 #ifndef MCP_OAUTH_DPOP_H
 #define MCP_OAUTH_DPOP_H
 
 #include "base.h"
-#include "bounds.h"
+#include "oauth_limits.h"
 
-/* `pem`: a key of sign_new_key. A new reference; NULL: no memory, or no libcrypto. */
-tn_value dpop_proof(tn_value pem, const char *method, const char *url, const char *token, const char *nonce);
-/* What a server wants to see in the next proof: a nonce, where `headers` have one that can be sent. Borrowed, or NULL.
- */
-const char *dpop_nonce(tn_value headers);
+/* `pem` is a key of sign_make_key. Returns a new reference, or NULL if memory runs out or there is no libcrypto. */
+tn_value dpop_make_proof(tn_value pem, const char *method, const char *url, const char *token, const char *nonce);
+/* Returns the nonce that an answer's headers require in the next proof: borrowed, NULL if they contain no valid one. */
+const char *dpop_read_nonce(tn_value headers);
 
 #endif

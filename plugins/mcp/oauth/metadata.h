@@ -1,33 +1,35 @@
 /*
- * metadata.h - what a resource and an authorization server say of themselves, checked before anything is done by it.
+ * metadata.h - the metadata of a resource and of an authorization server, checked before use.
  *
- * What passes is a new object with the members named here and no others; whatever does not is refused as a whole, and
- * `why` says what was found, what was expected and where.
+ * Valid metadata becomes a new object with only the members listed here. Invalid metadata is refused as a whole, and
+ * `why` states what was found, what was expected and where.
  */
 #ifndef MCP_OAUTH_METADATA_H
 #define MCP_OAUTH_METADATA_H
 
 #include "base.h"
-#include "bounds.h"
+#include "oauth_limits.h"
 
 /*
- * RFC 9728: {resource, authorization_servers: [URL…], scope?, dpop?: true}. `server`: the MCP server's URL, which the
- * resource must be, or be above. `local`: the server is on this machine. `scope` is scopes_supported as one text.
+ * RFC 9728: {resource, authorization_servers: [URL…], scope?, dpop?: true}. `server` is the MCP server's URL; the
+ * resource must be equal to it or a parent of it. `local`: the server is on this machine. `scope` is scopes_supported
+ * as one string.
  */
-tn_value metadata_resource(tn_value document, const char *server, bool local, char *why, size_t size);
+tn_value metadata_read_resource(tn_value document, const char *server, bool local, char *why, size_t size);
 
 /*
  * RFC 8414 and OpenID Connect Discovery: {issuer, token_endpoint, authorization_endpoint?, registration_endpoint?,
- * methods?: [text…], iss: bool, url_clients: bool, dpop?: true, offline: bool}. The issuer must be `issuer`, letter by
- * letter. Where `person` is to be asked it must have PKCE with S256, and somewhere to send the person to. `methods`:
- * how clients authenticate at the token endpoint; `iss`: the redirect says who sent it; `dpop`: tokens can be (and of a
- * resource, must be) bound to a key; `offline`: it knows offline_access.
+ * methods?: [string…], iss: bool, url_clients: bool, dpop?: true, offline: bool}. The issuer must be exactly `issuer`.
+ * If a `person` is to be asked, PKCE with S256 and an authorization endpoint are required. `methods`: how clients
+ * authenticate at the token endpoint; `iss`: the redirect names the issuer; `dpop`: tokens can be bound to a key (for a
+ * resource: must be); `offline`: offline_access is supported.
  */
-tn_value metadata_server(tn_value document, const char *issuer, bool local, bool person, char *why, size_t size);
+tn_value metadata_read_server(tn_value document, const char *issuer, bool local, bool person, char *why, size_t size);
 
-/* What version 2025-03-26 takes where there is no metadata at all: /authorize, /token and /register of the origin. */
-tn_value metadata_guessed(const char *origin);
+/* Returns the metadata that version 2025-03-26 assumes if there is none: /authorize, /token and /register at the
+ * origin. */
+tn_value metadata_make_default(const char *origin);
 
-bool metadata_lists(tn_value list, const char *text); /* an array with this text in it */
+bool metadata_contains(tn_value list, const char *text); /* true if the array contains the string */
 
 #endif

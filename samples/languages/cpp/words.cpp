@@ -1,9 +1,9 @@
 /*
- * words.cpp - a plugin in C++11: tenon.h, and of the language what it is good for.
+ * words.cpp - a plugin in C++11 that uses tenon.h, classes, destructors and exceptions.
  *
- * Components are classes, values are released by destructors, what goes wrong is thrown. No exception may reach the
- * host, whose frames know nothing of them: every entry point runs inside barrier(), which makes of one a failed task
- * or a refused configuration. To be seen at work, the word `panic!` is a mistake of the kind that programs have.
+ * Components are classes, values are released by destructors, errors are thrown. No exception may reach the host,
+ * because its frames cannot unwind: every entry point runs inside barrier(), which converts an exception to a failed
+ * task or a refused configuration. To demonstrate this, the word `panic!` in the input triggers a deliberate error.
  */
 #include <cstring>
 #include <exception>
@@ -48,7 +48,7 @@ namespace {
 const tn_value_1 *values;
 const tn_task_1 *tasks;
 
-/* One reference to a value; making one of NULL, which is what a call that ran out of memory gives, throws. */
+/* One reference to a value. The constructor throws for NULL, which the host returns if memory is exhausted. */
 class Value {
   public:
     explicit Value(tn_value owned) : value(owned) {
@@ -94,13 +94,13 @@ class Object {
     tn_builder *builder;
 };
 
-/* How a task fails when nobody has made a mistake. */
+/* An expected failure of a task. */
 struct Failure : std::runtime_error {
     Failure(const char *code_, const std::string &message) : std::runtime_error(message), code(code_) {}
     const char *code;
 };
 
-/* A call of the host said no: the status goes back to it. */
+/* A call of the host failed: the entry point returns its status. */
 struct Refused : std::exception {
     explicit Refused(int32_t status_) : status(status_) {}
     int32_t status;
@@ -110,7 +110,7 @@ void must(int32_t status) {
     if (status != TN_OK) throw Refused(status);
 }
 
-/* Runs an entry point's body. Whatever it throws ends here, and is given to `fail` as a code and a message. */
+/* Runs the body of an entry point. Passes an exception to `fail` as a code and a message. */
 template <typename Body, typename Fail> int32_t barrier(Body body, Fail fail) noexcept {
     try {
         body();
@@ -122,25 +122,25 @@ template <typename Body, typename Fail> int32_t barrier(Body body, Fail fail) no
     } catch (const std::exception &exception) {
         return fail("EXCEPTION", exception.what());
     } catch (...) {
-        return fail("EXCEPTION", "something was thrown that is no std::exception");
+        return fail("EXCEPTION", "caught an exception that is not a std::exception");
     }
 }
 
 std::string text_of(tn_value value, const char *what) {
     uint64_t length;
     const char *text = values->as_text(value, &length);
-    if (text == nullptr) throw Failure("TYPE", std::string(what) + " must hold a string, and holds none");
+    if (text == nullptr) throw Failure("TYPE", std::string(what) + " must hold a string");
     return std::string(text, static_cast<std::size_t>(length));
 }
 
-/* Where the words of a text are; what separates them is blank. */
+/* Returns the words of a text, separated by blanks. */
 std::vector<std::string> words_of(const std::string &text) {
     static const char blanks[] = " \t\r\n";
     std::vector<std::string> words;
     for (std::size_t start, end = 0; (start = text.find_first_not_of(blanks, end)) != std::string::npos;) {
         end = text.find_first_of(blanks, start);
         words.push_back(text.substr(start, end == std::string::npos ? end : end - start));
-        if (words.back() == "panic!") words.at(words.size()); /* the mistake */
+        if (words.back() == "panic!") words.at(words.size()); /* the deliberate error: throws std::out_of_range */
         if (end == std::string::npos) break;
     }
     return words;
@@ -153,7 +153,7 @@ struct Component {
     virtual void run(tn_task task, tn_value input) = 0;
 };
 
-/* Blocking: emit waits where there is no room. */
+/* A blocking component: emit waits until the host accepts the chunk. */
 class Count : public Component {
   public:
     Count(tn_value config, tn_binder *binder) {
@@ -179,7 +179,7 @@ class Title : public Component {
     void run(tn_task task, tn_value input) override {
         std::string text = text_of(values->get(input, "text"), "`text`");
         if (words_of(text).empty()) throw Failure("INVALID_INPUT", "`text` is blank; give it a word at least");
-        bool inside = false; /* a word */
+        bool inside = false; /* inside a word */
         for (char &c : text) {
             const bool upper = is_between(c, 'A', 'Z'), lower = is_between(c, 'a', 'z');
             if (inside ? upper : lower) c = static_cast<char>(c ^ 0x20);
@@ -216,13 +216,13 @@ static void destroy(void *instance) {
     barrier([=] { delete static_cast<Component *>(instance); }, ignore);
 }
 
-static const void *offer(void *, const char *id) {
+static const void *get_interface(void *, const char *id) {
     static const tn_component_1 components = {sizeof components, 0, create, start, nullptr, nullptr, destroy};
     return std::strcmp(id, TN_COMPONENT_1) == 0 ? &components : nullptr;
 }
 
 extern "C" TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof plugin, 0, nullptr, offer};
+    static const tn_plugin plugin = {sizeof plugin, 0, nullptr, get_interface};
     values = static_cast<const tn_value_1 *>(host->get(host->self, TN_VALUE_1));
     tasks = static_cast<const tn_task_1 *>(host->get(host->self, TN_TASK_1));
     return values != nullptr && tasks != nullptr ? &plugin : nullptr;

@@ -1,6 +1,7 @@
 package main
 
-// What of the host this plugin uses, in Go's terms: values own a reference until release, a status is an error.
+// The part of the host's interface that this plugin uses, for Go: values own a reference until release, a status is an
+// error.
 
 // #cgo pkg-config: tenon-sdk
 // #include <stdlib.h>
@@ -13,12 +14,12 @@ import (
 	"unsafe"
 )
 
-// refused is the status of a call that the host said no to; it goes back to the host.
+// refused is the status of a failed call of the host. The entry point returns it to the host.
 type refused C.int32_t
 
-func (status refused) Error() string { return fmt.Sprintf("the host said %d", int(status)) }
+func (status refused) Error() string { return fmt.Sprintf("the host returned status %d", int(status)) }
 
-// failure is how a task fails when nobody has made a mistake.
+// failure is an expected failure of a task.
 type failure struct{ code, message string }
 
 func (failure failure) Error() string { return failure.message }
@@ -30,14 +31,14 @@ func must(status C.int32_t) error {
 	return refused(status)
 }
 
-// withText lends C a copy of a text.
+// withText calls use with a C copy of a text, and frees the copy afterwards.
 func withText(text string, use func(*C.char) C.int32_t) C.int32_t {
 	copied := C.CString(text)
 	defer C.free(unsafe.Pointer(copied))
 	return use(copied)
 }
 
-// withValue lends the host a value of what json.Marshal takes.
+// withValue calls use with a value made from content, and releases the value afterwards.
 func withValue(content any, use func(C.tn_value) C.int32_t) error {
 	text, err := json.Marshal(content)
 	if err != nil {
@@ -54,7 +55,7 @@ func withValue(content any, use func(C.tn_value) C.int32_t) error {
 	return must(use(value))
 }
 
-// textOf copies the text of a value; false where it is no string.
+// textOf copies the text of a value; false if the value is not a string.
 func textOf(value C.tn_value) (string, bool) {
 	var length C.uint64_t
 	text := C.host_text(value, &length)
@@ -64,7 +65,7 @@ func textOf(value C.tn_value) (string, bool) {
 	return C.GoStringN(text, C.int(length)), true
 }
 
-// member copies an object's text; empty where it has none, which the host's validation has made impossible.
+// member copies the text of an object's member. The host has validated that it exists.
 func member(object C.tn_value, key string) string {
 	name := C.CString(key)
 	defer C.free(unsafe.Pointer(name))
@@ -79,7 +80,7 @@ func (task task) read(channel C.uint32_t) (string, error) {
 	defer C.host_release(value)
 	text, ok := textOf(value)
 	if !ok {
-		return "", failure{"TYPE", "the channel to read must hold a string, and holds none"}
+		return "", failure{"TYPE", "the channel to read must hold a string"}
 	}
 	return text, nil
 }
@@ -108,7 +109,7 @@ func (task task) fail(code, message string) C.int32_t {
 	})
 }
 
-// binder is what create binds names with.
+// binder binds the names of channels in create.
 type binder struct{ c *C.tn_binder }
 
 func (binder binder) read(channel string, index *C.uint32_t) error {

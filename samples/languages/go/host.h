@@ -1,5 +1,5 @@
 /*
- * host.h - the host's functions as Go can call them: cgo calls functions, and not what pointers in a table lead to.
+ * host.h - wrappers for the host's functions, because cgo cannot call function pointers.
  */
 #ifndef HOST_H
 #define HOST_H

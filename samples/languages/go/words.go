@@ -1,10 +1,10 @@
-// A plugin in Go: host.go has what it uses of the host, plugin.c its tables, this file the components.
+// A plugin in Go. host.go wraps the host's interface, plugin.c has the tables, this file the components.
 //
-// What goes wrong is an error. What panics must not reach the host, whose frames know nothing of it: every entry point
-// defers barrier, which makes of a panic a failed task or a refused configuration. To be seen at work, the word
-// `panic!` is a mistake of the kind that programs have.
+// A failure is an error value. A panic must not reach the host, because its frames cannot unwind: every entry point defers
+// barrier, which converts a panic to a failed task or a refused configuration. To demonstrate this, the word `panic!` in
+// the input triggers a deliberate error.
 //
-// Go's runtime has threads and signal handlers of its own, and is there for good: the manifest asks for a process.
+// Go's runtime starts threads, installs signal handlers and cannot be unloaded, so the manifest requests a process.
 package main
 
 // #include "host.h"
@@ -18,18 +18,18 @@ import (
 	"unicode"
 )
 
-func main() {} // of a shared object, never called
+func main() {} // required, but never called in a shared object
 
 // ---- The components ----
 
 func isBlank(r rune) bool { return strings.ContainsRune(" \t\r\n", r) }
 
-// wordsOf are the words of a text; what separates them is blank.
+// wordsOf returns the words of a text, separated by blanks.
 func wordsOf(text string) []string {
 	words := strings.FieldsFunc(text, isBlank)
 	for at, word := range words {
 		if word == "panic!" {
-			_ = words[at+len(words)] // the mistake
+			_ = words[at+len(words)] // the deliberate error: index out of range
 		}
 	}
 	return words
@@ -39,7 +39,7 @@ type component interface {
 	run(task task, input C.tn_value) error
 }
 
-// count is blocking: emit waits where there is no room.
+// count is a blocking component: emit waits until the host accepts the chunk.
 type count struct{ in, out C.uint32_t }
 
 func newCount(config C.tn_value, binder binder) (component, error) {
@@ -84,7 +84,7 @@ func (title) run(task task, input C.tn_value) error {
 	if len(wordsOf(text)) == 0 {
 		return failure{"INVALID_INPUT", "`text` is blank; give it a word at least"}
 	}
-	inside := false // a word
+	inside := false // inside a word
 	return task.completeWith(strings.Map(func(r rune) rune {
 		first := !inside
 		inside = !isBlank(r)
@@ -102,7 +102,8 @@ var components = map[string]func(C.tn_value, binder) (component, error){
 
 // ---- The entry points ----
 
-// statusOf an entry point's error: the host's own goes back to it, any other is given to fail.
+// statusOf returns the status for the error of an entry point: a status of the host is returned unchanged, any other error
+// is passed to fail.
 func statusOf(err error, fail func(code, message string) C.int32_t) C.int32_t {
 	var status refused
 	var failed failure
@@ -118,7 +119,7 @@ func statusOf(err error, fail func(code, message string) C.int32_t) C.int32_t {
 	}
 }
 
-// barrier is deferred by every entry point: what has panicked ends here, and is given to fail.
+// barrier is deferred by every entry point. It recovers from a panic and passes it to fail.
 func barrier(status *C.int32_t, fail func(code, message string) C.int32_t) {
 	if panicked := recover(); panicked != nil {
 		*status = fail("PANIC", fmt.Sprint(panicked))

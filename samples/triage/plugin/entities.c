@@ -1,9 +1,9 @@
 /*
- * entities.c - `text.entities`: what a text names, as a list of {kind, text}.
+ * entities.c - `text.entities`: finds the entities in a text, as a list of {kind, text}.
  *
- * One recogniser for each kind, tried in order at every place where a word starts; the first that fits takes its
- * characters. Recognised: e-mail addresses, web addresses, dates (2024-05-31), sums of money (€ 12,50; 30 USD) and
- * reference numbers (ORD-20391). Each is reported once.
+ * At the start of every word, the recognisers are tried in order; the first match consumes its characters. Recognised:
+ * e-mail addresses, web addresses, dates (2024-05-31), sums of money (€ 12,50; 30 USD) and reference numbers
+ * (ORD-20391). Each is reported once.
  */
 #include "text.h"
 #include <tenon/easy.h>
@@ -19,7 +19,7 @@ static size_t digits(const char *at) {
     return count;
 }
 
-/* Each returns how many bytes at `at` are such a thing; 0 for none. */
+/* Each recogniser returns the length of the entity at `at` in bytes, or 0 if there is no match. */
 
 static size_t web_address(const char *at) {
     size_t length = strncmp(at, "https://", 8) == 0 ? 8 : strncmp(at, "http://", 7) == 0 ? 7 : 0, start = length;

@@ -1,9 +1,9 @@
 /*
- * keywords.c - `text.keywords`: how much a text speaks of something, as {score, matched}.
+ * keywords.c - `text.keywords`: scores a text by its keywords, as {score, matched}.
  *
  * The score is the sum of the weights of the keywords that occur, each counted at most three times, and at most 100.
- * Case does not count. A keyword in letters must stand at the start of a word ("refund" is in "refunds", not in
- * "unrefunded"); one in a script without blanks may stand anywhere.
+ * Case is ignored. A keyword in letters must be at the start of a word ("refund" matches "refunds", not
+ * "unrefunded"); a keyword in a script without blanks may be anywhere.
  */
 #include "text.h"
 #include <tenon/easy.h>

@@ -1,14 +1,14 @@
 /*
- * language.c - `text.language`: which language a text is in, as {language, confidence}.
+ * language.c - `text.language`: guesses the language of a text, as {language, confidence}.
  *
- * By script where that decides (kana is Japanese, Hangul Korean, Cyrillic counts as Russian, Han alone as Chinese),
- * else by how many of its words are among the commonest of each language. Good for a paragraph, a guess for a line;
- * "und" for what gives no sign.
+ * If the script decides, it is used: kana is Japanese, Hangul Korean, Cyrillic counts as Russian, Han without kana as
+ * Chinese. Otherwise the words of the text are compared with the commonest words of each language. The result is good
+ * for a paragraph and a guess for a line. It is "und" if the language cannot be determined.
  */
 #include "text.h"
 #include <tenon/easy.h>
 
-/* Words that are common in one language and rare in the others; each stands between blanks. */
+/* Words that are common in one language and rare in the others, separated by blanks. */
 static const struct {
     const char *code, *words;
 } languages[] = {
@@ -23,7 +23,7 @@ static const struct {
 };
 #define LANGUAGES (sizeof(languages) / sizeof(languages[0]))
 
-/* A word with a blank at either end, so that it is found as a whole. */
+/* Searches the word with a blank at both ends, so that only whole words match. */
 static void count_word(const struct text *word, int counts[LANGUAGES]) {
     struct text spaced = {0};
     text_add_byte(&spaced, ' ');

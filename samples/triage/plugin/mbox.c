@@ -1,8 +1,8 @@
 /*
- * mbox.c - `mail.mbox`: a mailbox file to a list of mails {id, from, subject, date, body}.
+ * mbox.c - `mail.mbox`: reads a mailbox file into a list of mails {id, from, subject, date, body}.
  *
- * Blocking style: it reads a file, so it runs on a worker and may wait for the disk. A message begins at a line that
- * starts with "From " after an empty line, or at the start of the file; ">From " in a body loses its mark again.
+ * The node is blocking: it reads a file, so it runs on a worker and may wait for the disk. A message begins at a line
+ * that starts with "From ", at the start of the file or after an empty line. ">From " in a body is unquoted.
  */
 #include "mime.h"
 #include <errno.h>
@@ -19,7 +19,8 @@ static bool read_file(FILE *file, struct text *out) {
     return !ferror(file) && !out->failed && out->length <= MBOX_BYTES_MAX;
 }
 
-/* The offset of the "From " line that begins the next message, from `at` on; the length where there is none. */
+/* Returns the offset of the next "From " line that begins a message, or the length of the box if there is no such line.
+ */
 static size_t next_message(const struct text *box, size_t at) {
     for (; at < box->length; at++) {
         const char *found = memchr(box->at + at, 'F', box->length - at);
@@ -92,7 +93,7 @@ TN_NODE_BLOCKING(mbox, "mail.mbox", "Reads a mailbox file.", TN_EFFECTS("fs.read
     text_free(&box);
     if (number == 0) {
         tn_release(tn.value->finish(list));
-        (void)snprintf(message, sizeof(message), "`%.300s` holds no mail: a mailbox begins with a line `From …`",
+        (void)snprintf(message, sizeof(message), "`%.300s` contains no mail; a mailbox must begin with a line `From …`",
                        tn_chars(path, NULL));
         tn_release(path);
         return tn_fail(task, "NO_MAIL", message);

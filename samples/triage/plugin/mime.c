@@ -23,7 +23,7 @@ static bool slice_starts(struct slice slice, const char *prefix) {
     return slice.length >= length && strncasecmp(slice.at, prefix, length) == 0;
 }
 
-static size_t find(struct slice in, const char *what, size_t from) {
+static size_t slice_find(struct slice in, const char *what, size_t from) {
     size_t length = strlen(what);
     for (size_t i = from; i + length <= in.length; i++)
         if (strncasecmp(in.at + i, what, length) == 0) return i;
@@ -35,7 +35,7 @@ static size_t find(struct slice in, const char *what, size_t from) {
 static void add_converted(struct text *out, const char *bytes, size_t length, const char *charset) {
     iconv_t converter = iconv_open("UTF-8", charset[0] != '\0' ? charset : "UTF-8");
     struct text text = {0};
-    if (converter == (iconv_t)-1) { /* a charset nobody knows: ASCII survives */
+    if (converter == (iconv_t)-1) { /* an unknown charset: keep the ASCII characters */
         text_add(&text, bytes, length);
     } else {
         char buffer[512];
@@ -48,7 +48,7 @@ static void add_converted(struct text *out, const char *bytes, size_t length, co
             size_t left = given, room = sizeof(buffer);
             (void)iconv(converter, &in, &left, &to, &room);
             text_add(&text, buffer, sizeof(buffer) - room);
-            if (left == given && room == sizeof(buffer)) { /* no progress: a byte that means nothing */
+            if (left == given && room == sizeof(buffer)) { /* no progress: an invalid byte */
                 text_add_code_point(&text, 0xfffd);
                 left--;
             }
@@ -87,7 +87,7 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* `word`: the form of RFC 2047, where _ is a space. */
+/* Decodes quoted-printable text. With `word`, decodes the form of RFC 2047, where _ is a space. */
 static void add_quoted(struct text *out, struct slice from, bool word) {
     for (size_t i = 0; i < from.length; i++) {
         char c = from.at[i];
@@ -105,14 +105,14 @@ static void add_quoted(struct text *out, struct slice from, bool word) {
 
 /* ---- Headers ---- */
 
-/* =?charset?B|Q?data?= at the start of `from`; 0 where there is none, else its length. */
+/* Decodes =?charset?B|Q?data?= at the start of `from`. Returns its length, or 0 if there is no encoded word. */
 static size_t add_encoded_word(struct text *out, struct slice from) {
     char charset[64];
     if (!slice_starts(from, "=?")) return 0;
-    size_t mark = find(from, "?", 2);
+    size_t mark = slice_find(from, "?", 2);
     if (mark + 3 >= from.length || mark - 2 >= sizeof(charset) || from.at[mark + 2] != '?') return 0;
     char encoding = (char)(from.at[mark + 1] | 0x20);
-    size_t end = find(from, "?=", mark + 3);
+    size_t end = slice_find(from, "?=", mark + 3);
     if (end == from.length || (encoding != 'b' && encoding != 'q')) return 0;
     memcpy(charset, from.at + 2, mark - 2);
     charset[mark - 2] = '\0';
@@ -136,7 +136,7 @@ static void add_header(struct text *out, struct slice value) {
         while (i + blanks < value.length && is_space(value.at[i + blanks])) blanks++;
         struct text word = {0};
         size_t used = add_encoded_word(&word, slice_from(value, i + blanks));
-        bool joined = used > 0 && after_word; /* blanks between two encoded words are not there */
+        bool joined = used > 0 && after_word; /* blanks between two encoded words are dropped */
         if (blanks > 0 && !joined && text.length > 0 && i + blanks < value.length) text_add_byte(&text, ' ');
         i += blanks;
         text_add(&text, text_string(&word), word.length);
@@ -153,7 +153,7 @@ static void add_header(struct text *out, struct slice value) {
     text_free(&text);
 }
 
-/* The lines up to the first empty one; *body is what follows. */
+/* Returns the lines before the first empty line; *body is the rest. */
 static struct slice split_headers(struct slice message, struct slice *body) {
     size_t i = 0;
     while (i < message.length) {
@@ -169,8 +169,8 @@ static struct slice split_headers(struct slice message, struct slice *body) {
     return message;
 }
 
-/* The value of a header, folded lines and all; empty where there is none. */
-static struct slice header(struct slice headers, const char *name) {
+/* Returns the value of a header including its folded lines; empty if the header is absent. */
+static struct slice header_value(struct slice headers, const char *name) {
     size_t length = strlen(name), i = 0;
     while (i < headers.length) {
         struct slice line = slice_from(headers, i);
@@ -190,8 +190,8 @@ static struct slice header(struct slice headers, const char *name) {
     return (struct slice){headers.at, 0};
 }
 
-/* `; name=value` of a header; "" where there is none. */
-static void parameter(struct slice value, const char *name, char out[128]) {
+/* Copies the value of the parameter `; name=value` of a header; "" if it is absent. */
+static void header_parameter(struct slice value, const char *name, char out[128]) {
     size_t length = strlen(name), used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < value.length; i++) {
@@ -213,7 +213,7 @@ static void parameter(struct slice value, const char *name, char out[128]) {
     }
 }
 
-static struct slice trimmed(struct slice value) {
+static struct slice slice_trimmed(struct slice value) {
     while (value.length > 0 && is_space(value.at[0])) value = slice_from(value, 1);
     while (value.length > 0 && is_space(value.at[value.length - 1])) value.length--;
     return value;
@@ -230,7 +230,7 @@ static void add_stripped(struct text *out, const struct text *html) {
         struct slice rest = slice_from(all, i);
         if (rest.at[0] == '<') {
             if (slice_starts(rest, "<style") || slice_starts(rest, "<script"))
-                i = find(all, slice_starts(rest, "<style") ? "</style" : "</script", i);
+                i = slice_find(all, slice_starts(rest, "<style") ? "</style" : "</script", i);
             if (slice_starts(rest, "<br") || slice_starts(rest, "</p") || slice_starts(rest, "</li"))
                 text_add_byte(out, '\n');
             while (i < all.length && all.at[i] != '>') i++;
@@ -253,9 +253,9 @@ static bool add_multipart(struct text *out, struct slice body, const char *bound
     char mark[132];
     int length = snprintf(mark, sizeof(mark), "--%s", boundary);
     if (length < 3) return false;
-    size_t at = find(body, mark, 0);
+    size_t at = slice_find(body, mark, 0);
     while (at < body.length) {
-        size_t start = find(body, "\n", at) + 1, end = find(body, mark, start);
+        size_t start = slice_find(body, "\n", at) + 1, end = slice_find(body, mark, start);
         if (slice_starts(slice_from(body, at + (size_t)length), "--") || start >= body.length) return false;
         if (add_part(out, (struct slice){body.at + start, end - start}, wanted, depth + 1)) return true;
         at = end;
@@ -263,14 +263,14 @@ static bool add_multipart(struct text *out, struct slice body, const char *bound
     return false;
 }
 
-/* Adds the first part of type `wanted` in `part`; false where there is none. */
+/* Appends the first part with the content type `wanted`. False if `part` has no such part. */
 static bool add_part(struct text *out, struct slice part, const char *wanted, int depth) {
     struct slice body, headers = split_headers(part, &body);
-    struct slice type = trimmed(header(headers, "Content-Type"));
-    struct slice encoding = trimmed(header(headers, "Content-Transfer-Encoding"));
+    struct slice type = slice_trimmed(header_value(headers, "Content-Type"));
+    struct slice encoding = slice_trimmed(header_value(headers, "Content-Transfer-Encoding"));
     char value[128];
     if (slice_starts(type, "multipart/")) {
-        parameter(type, "boundary", value);
+        header_parameter(type, "boundary", value);
         return depth < MIME_DEPTH_MAX && add_multipart(out, body, value, wanted, depth);
     }
     if (type.length == 0 ? strcmp(wanted, "text/plain") != 0 : !slice_starts(type, wanted)) return false;
@@ -281,7 +281,7 @@ static bool add_part(struct text *out, struct slice part, const char *wanted, in
         add_quoted(&bytes, body, false);
     else
         text_add(&bytes, body.at, body.length);
-    parameter(type, "charset", value);
+    header_parameter(type, "charset", value);
     add_converted(&text, text_string(&bytes), bytes.length, value);
     if (strcmp(wanted, "text/html") == 0)
         add_stripped(out, &text);
@@ -292,7 +292,7 @@ static bool add_part(struct text *out, struct slice part, const char *wanted, in
     return true;
 }
 
-/* Line ends become \n, blanks at the end go, and what is beyond the bound with them. */
+/* Appends at most MIME_TEXT_MAX bytes, with \n as line ends and without trailing blanks. */
 static void add_tidy(struct text *out, const struct text *from) {
     size_t length = from->length < MIME_TEXT_MAX ? from->length : MIME_TEXT_MAX;
     while (length < from->length && length > 0 && ((unsigned char)from->at[length] & 0xc0) == 0x80) length--;
@@ -305,10 +305,10 @@ void mail_read(struct mail *mail, const char *message, size_t length) {
     struct slice all = {message, length}, body, headers = split_headers(all, &body);
     struct text text = {0};
     *mail = (struct mail){0};
-    add_header(&mail->from, trimmed(header(headers, "From")));
-    add_header(&mail->subject, trimmed(header(headers, "Subject")));
-    add_header(&mail->date, trimmed(header(headers, "Date")));
-    add_header(&mail->id, trimmed(header(headers, "Message-ID")));
+    add_header(&mail->from, slice_trimmed(header_value(headers, "From")));
+    add_header(&mail->subject, slice_trimmed(header_value(headers, "Subject")));
+    add_header(&mail->date, slice_trimmed(header_value(headers, "Date")));
+    add_header(&mail->id, slice_trimmed(header_value(headers, "Message-ID")));
     if (!add_part(&text, all, "text/plain", 0)) (void)add_part(&text, all, "text/html", 0);
     add_tidy(&mail->body, &text);
     text_free(&text);

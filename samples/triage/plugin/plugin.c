@@ -1,5 +1,6 @@
 /*
- * plugin.c - the plugin `example.triage`: nodes for sorting mail. Each other file holds one, or what they share.
+ * plugin.c - the plugin `example.triage`: nodes for sorting mail. Each other file implements one node or shared
+ * helpers.
  */
 #include <tenon/easy.h>
 

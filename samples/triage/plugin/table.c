@@ -1,9 +1,9 @@
 /*
- * table.c - `text.table`: a list of objects as a table for a terminal.
+ * table.c - `text.table`: formats a list of objects as a table for a terminal.
  *
- * Columns are as wide as their widest cell, up to a bound; what is longer ends in an ellipsis. Width is counted in
- * terminal columns, so that Japanese lines up. Rows may be ordered by a number, highest first; equal ones stay in
- * order.
+ * A column is as wide as its widest cell, up to a limit; longer cells end with an ellipsis. The width is counted in
+ * terminal columns, so that Japanese text is aligned. Rows can be sorted by a number, highest first; the sort is
+ * stable.
  */
 #include "text.h"
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define COLUMNS_MAX 32
 
-/* A cell's text, in one line: control characters become blanks. */
+/* Appends the text of a cell in one line; control characters become blanks. */
 static void cell(struct text *out, tn_value value, size_t bound, size_t *columns) {
     uint64_t length;
     tn_value json = tn.value->kind(value) == TN_STRING ? NULL : tn.value->to_json(value);
@@ -20,7 +20,7 @@ static void cell(struct text *out, tn_value value, size_t bound, size_t *columns
     *columns = 0;
     if (text == NULL) return; /* absent */
     bool cut = false;
-    for (uint64_t i = 0; i < length; i += size) { /* how much fits, and how much fits beside an ellipsis */
+    for (uint64_t i = 0; i < length; i += size) { /* measure what fits, with and without an ellipsis */
         used += (size_t)utf8_columns(utf8_at(text + i, length - i, &size));
         cut = used > bound;
         if (cut) break;

@@ -1,12 +1,12 @@
 /*
- * text.h - growing texts, and UTF-8: what the nodes of this plugin share.
+ * text.h - growing texts and UTF-8, shared by the nodes of this plugin.
  *
  *     struct text text = {0};
  *     text_add(&text, "héllo", 6);
  *     use(text.at, text.length);
  *     text_free(&text);
  *
- * A text that could not grow is `failed`, and ignores what is added after: check once, at the end.
+ * If a text cannot grow, `failed` is set and later additions are ignored, so one check at the end is enough.
  */
 #ifndef TRIAGE_TEXT_H
 #define TRIAGE_TEXT_H
@@ -34,16 +34,16 @@ void text_free(struct text *text);
 /* Replaces every byte that is not part of valid UTF-8 by U+FFFD. */
 void text_repair(struct text *text);
 
-/* The code point at `at`, of at most `length` bytes; *size becomes its length, at least 1. U+FFFD where malformed. */
+/* Decodes the code point at `at` from at most `length` bytes; U+FFFD if malformed. *size is its length, at least 1. */
 uint32_t utf8_at(const char *at, size_t length, size_t *size);
-/* How many columns a terminal gives it: 0, 1 or 2. */
+/* Returns the number of terminal columns of a code point: 0, 1 or 2. */
 int utf8_columns(uint32_t code_point);
-/* Lower case, for ASCII, Latin-1, Greek and Cyrillic. */
+/* Returns the lower case of a code point of ASCII, Latin-1, Greek and Cyrillic. */
 uint32_t utf8_lower(uint32_t code_point);
-/* Appends `from`, in lower case. */
+/* Appends `from` in lower case. */
 void text_add_lower(struct text *text, const char *from, size_t length);
 
-/* ASCII alone, whatever the locale. */
+/* ASCII only, independent of the locale. */
 static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 static inline bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }

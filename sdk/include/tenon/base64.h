@@ -1,11 +1,12 @@
 /*
- * tenon/base64.h - bytes as text (RFC 4648), for plugins whose services want it: pictures, signatures, headers.
+ * tenon/base64.h - bytes as text (RFC 4648), for services that need it: pictures, signatures, headers.
  *
  *     char *text = tn.core->alloc(tn.host, TN_BASE64_SIZE(length));
  *     char *end = tn_base64_put(text, bytes, length);             // no NUL is written
  *     uint64_t got = tn_base64_take(text, end - text, out, room); // and back
  *
- * JSON's own form of bytes needs none of this: tenon.value writes and reads it. [any]; nothing here allocates or fails.
+ * Not needed for bytes in JSON: tenon.value reads and writes those itself. Thread: any. Nothing here allocates or
+ * fails.
  */
 #ifndef TENON_BASE64_H
 #define TENON_BASE64_H
@@ -23,10 +24,10 @@ extern "C" {
 #define TN_BASE64_FROM(type, pointer) (pointer)
 #endif
 
-/* Characters that so many bytes become at most. */
+/* The most characters that `length` bytes need. */
 #define TN_BASE64_SIZE(length) (((length) + 2) / 3 * 4)
 
-/* What the two alphabets share. */
+/* The characters that both alphabets have. */
 #define TN_BASE64_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 static inline char *tn_base64_put_with(char *out, const void *bytes, uint64_t length, const char *last_two, bool pad) {
@@ -47,17 +48,17 @@ static inline char *tn_base64_put_with(char *out, const void *bytes, uint64_t le
     return out;
 }
 
-/* Writes TN_BASE64_SIZE(length) characters, section 4's alphabet with padding; the end. */
+/* Writes TN_BASE64_SIZE(length) characters of section 4's alphabet, with padding. Returns the end. */
 static inline char *tn_base64_put(char *out, const void *bytes, uint64_t length) {
     return tn_base64_put_with(out, bytes, length, "+/", true);
 }
 
-/* Section 5's alphabet, for addresses and tokens, without padding: as RFC 7515 has it. */
+/* Section 5's alphabet, for URLs and tokens, without padding, as in RFC 7515. Returns the end. */
 static inline char *tn_base64url_put(char *out, const void *bytes, uint64_t length) {
     return tn_base64_put_with(out, bytes, length, "-_", false);
 }
 
-/* Of both alphabets, in ASCII; 64 for any other character. */
+/* The value of a character of either alphabet; 64 for any other character. */
 static inline uint32_t tn_base64_sextet(uint32_t code) {
     if (code >= 'A' && code <= 'Z') return code - 'A';
     if (code >= 'a' && code <= 'z') return code - 'a' + 26;
@@ -65,7 +66,7 @@ static inline uint32_t tn_base64_sextet(uint32_t code) {
     return code == '+' || code == '-' ? 62 : code == '/' || code == '_' ? 63 : 64;
 }
 
-/* The bytes of either alphabet, until `room` is full or a character is of neither; how many. */
+/* Decodes either alphabet until `room` is full or another character follows. Returns the number of bytes. */
 static inline uint64_t tn_base64_take(const void *text, uint64_t length, void *out, uint64_t room) {
     const unsigned char *from = TN_BASE64_FROM(const unsigned char *, text);
     unsigned char *to = TN_BASE64_FROM(unsigned char *, out);
@@ -83,7 +84,7 @@ static inline uint64_t tn_base64_take(const void *text, uint64_t length, void *o
     return used;
 }
 
-/* Section 4's alphabet, and after it nothing but padding; never for no characters at all. */
+/* True for one or more characters of section 4's alphabet, with nothing but padding after them. */
 static inline bool tn_is_base64(const void *text, uint64_t length) {
     const unsigned char *from = TN_BASE64_FROM(const unsigned char *, text);
     uint64_t at = 0;

@@ -1,21 +1,20 @@
 /*
- * tenon/document.h - draft: documents as texts, checked and run: for components that are given one, or have a model
- * write one.
+ * tenon/document.h - draft: checks and runs documents that are texts, for example texts that a model wrote.
  *
- * One call, with an operation's name and an object of arguments, as of tenon/state.h:
+ * One function takes an operation's name and an object of arguments, as in tenon/state.h:
  *
  *   document.check  text name?          -> {valid, errors, warnings, diagnostics, report}
- *   document.run    text name? input?   -> what the run gives
+ *   document.run    text name? input?   -> the run's output
  *
- * `text` is YAML, or JSON where `name`, which it is called in messages, ends in .json; files that it names are found
- * from the host's working directory. `diagnostics` are those of `tenon check --json`, `report` is what `tenon check`
- * prints, each with its line: what a model can mend its text by. A document that is not valid is not run:
- * INVALID_GRAPH, with `report` as the message and the diagnostics in detail. The inner run's events carry the task's
- * path, it is cancelled with the task, its approvals and answers are the outer run's, and it is gone on with where the
- * task is.
+ * `text` is YAML, or JSON if `name` ends in .json. Messages show `name`. Relative file names in the document are
+ * resolved from the host's working directory. `diagnostics` are those of `tenon check --json`; `report` is what `tenon
+ * check` prints, with the affected lines, so that a model can correct its text. An invalid document is not run: the
+ * error is INVALID_GRAPH, with `report` as the message and the diagnostics in detail. The events of the inner run carry
+ * the task's path. The inner run is cancelled and resumed with the task, and its approvals and answers go through the
+ * outer run.
  *
- * A document may call whatever the host has. Who runs one declares the effect "document.run", or gets
- * PERMISSION_DENIED; checking is free to all.
+ * A document can call everything that the host has. A component that runs documents must declare the effect
+ * "document.run"; otherwise the result is PERMISSION_DENIED. Checking needs no effect.
  */
 #ifndef TENON_DOCUMENT_H
 #define TENON_DOCUMENT_H
@@ -31,9 +30,9 @@ extern "C" {
 typedef struct tn_document_draft {
     uint32_t size;
     uint32_t reserved;
-    /* [loop] done is called exactly once, never inside, as of task_1.call. TN_NOT_FOUND: there is no such operation. */
+    /* [loop] done is called exactly once, never inside invoke, as for task_1.call. TN_NOT_FOUND: unknown operation. */
     int32_t (*invoke)(tn_task task, const char *operation, tn_value arguments, tn_call_done done, void *user);
-    /* [worker] The same, waiting. *result as for tn_call_done, but owned. On the loop: TN_WRONG_THREAD. */
+    /* [worker] Waits for the result. *result is as for tn_call_done, but owned. On the loop: TN_WRONG_THREAD. */
     int32_t (*invoke_wait)(tn_task task, const char *operation, tn_value arguments, tn_value *result);
 } tn_document_draft;
 

@@ -1,8 +1,8 @@
 /*
- * tenon/easy.h - a plugin in a few lines: declare what a component takes, write its body, and the rest follows.
+ * tenon/easy.h - a plugin in a few lines: declare the fields of a component and write its body.
  *
- * The macros make the entry, the component table and the manifest's notes; the JSON Schema of a tool's arguments or a
- * node's configuration is derived from the declared fields, which arrive in the body as a typed struct.
+ * The macros generate the entry, the component table and the notes of the manifest. The JSON Schema of a tool's
+ * arguments or a node's configuration is derived from the declared fields, which the body receives as a typed struct.
  *
  *     #include <tenon/easy.h>
  *     TN_PLUGIN("acme.calc", "1.0.0", "Arithmetic for agents")
@@ -10,9 +10,9 @@
  *         return tn_done_int(task, args->a + args->b);
  *     }
  *
- * Header-only, C99 and C++11, gcc and clang on ELF. TN_PLUGIN stands in exactly one file of the shared object, TN_NODE
- * and TN_TOOL in any number of them. What a body needs beyond the helpers below is in `tn`: tn.value, tn.task, tn.core.
- * Everything here is of the plugin's own object and hidden: two plugins in one process do not meet.
+ * Header-only, C99 and C++11, gcc and clang on ELF. TN_PLUGIN is used in exactly one file of the shared object, TN_NODE
+ * and TN_TOOL in any number of files. The interfaces themselves are in `tn`: tn.value, tn.task, tn.core. Everything
+ * here is a hidden symbol of the plugin: plugins in one process do not share anything.
  *
  * Fields are (KIND, name, "description"), (KIND_OR, name, default, "description") or (KIND_OPT, name, "description"),
  * at most 16. Descriptions and defaults are single literals (continue a long line with a backslash).
@@ -20,16 +20,16 @@
  *   INT  NUM  BOOL     int64_t, double, int32_t                         yes  -
  *   TEXT  FILE         const char *name and uint64_t name_length        yes  NULL
  *   VALUE              tn_value: any JSON                               -    NULL
- * and in nodes alone, checked and completed by editors, resolved when the graph is built:
+ * and only in nodes, checked and completed by editors, resolved when the graph is built:
  *   READ  WRITE        uint32_t, for tn_read and tn_write: a channel    yes  TN_UNBOUND
  *   EXPR  TEMPLATE     uint32_t, for tn_evaluate and tn_render          yes  TN_UNBOUND
  *   MODEL  TOOL        uint32_t, for tn.task->call: a component         yes  TN_UNBOUND
- * Strings and values are borrowed: from a tool's input for the call, from a node's configuration for its life.
+ * Strings and values are borrowed: those of a tool until the task ends, those of a node as long as the instance exists.
  *
- * A body returns TN_OK when it has ended the task, or will (from another thread, or a posted call); TN_FAILED when a
- * helper has failed it; any other status to fail it with that. `task`, and `args` (tools) or `config` and `input`
- * (nodes), are its parameters. TN_NODE and TN_TOOL run on the loop and must not block; TN_NODE_BLOCKING and
- * TN_TOOL_BLOCKING run on a worker thread and may.
+ * A body returns TN_OK if it has ended the task or will end it later (from another thread or a posted call), TN_FAILED
+ * if a helper has failed the task, and any other status to fail it with that status. Its parameters are `task` and, for
+ * tools, `args`; for nodes, `config` and `input`. TN_NODE and TN_TOOL run on the loop and must not block;
+ * TN_NODE_BLOCKING and TN_TOOL_BLOCKING run on a worker thread and may block.
  */
 #ifndef TENON_EASY_H
 #define TENON_EASY_H
@@ -45,7 +45,7 @@
 
 #define TN_UNBOUND UINT32_MAX
 
-/* Effects: what calling the component may do to the world. Say them all; what is not said will be denied. */
+/* Effects: what calling the component may do to the world. Declare all of them; others are denied. */
 #define TN_PURE         "[]"
 #define TN_EFFECTS(...) "[" TN_EASY_EACH(TN_EASY_STRING, TN_EASY_COMMA, "", 0, __VA_ARGS__) "]"
 
@@ -60,7 +60,7 @@ extern "C" {
 #define TN_EASY_HIDDEN __attribute__((visibility("hidden")))
 #define TN_EASY_UNUSED __attribute__((unused))
 
-/* What the host gave: the interfaces, each NULL where it does not offer them (the first three it always does). */
+/* The host's interfaces. `eval` and `graph` are NULL if the host does not offer them. */
 struct tn_easy {
     const tn_host *host;
     const tn_value_1 *value;
@@ -73,9 +73,9 @@ extern TN_EASY_HIDDEN struct tn_easy tn;
 
 /* ---- Reading values: all borrowed ---------------------------------------------------------------------------- */
 
-/* The text of a string, NUL-terminated; NULL where it is none. `length` may be NULL. */
+/* The text of a string, NUL-terminated; NULL for any other value. `length` may be NULL. */
 static inline const char *tn_chars(tn_value value, uint64_t *length) { return tn.value->as_text(value, length); }
-/* A member's text, integer or number; the fallback where it is absent or of another kind. */
+/* The text, integer or number of a member; the fallback if it is absent or of another kind. */
 static inline const char *tn_get_text(tn_value object, const char *key, const char *fallback) {
     const char *text = tn.value->as_text(tn.value->get(object, key), NULL);
     return text != NULL ? text : fallback;
@@ -99,7 +99,7 @@ static inline tn_value tn_bool(int32_t truth) { return tn.value->make_bool(truth
 static inline tn_value tn_retain(tn_value value) { return tn.value->retain(value); }
 static inline void tn_release(tn_value value) { tn.value->release(value); }
 
-/* Into a builder (tn.value->builder, begin, end, finish): one member; or one item, where key is NULL. */
+/* Add one member to a builder (tn.value->builder, begin, end, finish), or one item if `key` is NULL. */
 static inline void tn_put_take(tn_builder *builder, const char *key, tn_value value) {
     if (key != NULL) tn.value->key(builder, key);
     tn.value->add(builder, value);
@@ -120,7 +120,7 @@ static inline void tn_put_num(tn_builder *builder, const char *key, double numbe
 static inline void tn_put_bool(tn_builder *builder, const char *key, int32_t truth) {
     tn_put_take(builder, key, tn_bool(truth));
 }
-/* Begins a nested TN_OBJECT or TN_ARRAY. */
+/* Starts a nested TN_OBJECT or TN_ARRAY. */
 static inline void tn_put_begin(tn_builder *builder, const char *key, int32_t kind) {
     if (key != NULL) tn.value->key(builder, key);
     tn.value->begin(builder, kind);
@@ -128,7 +128,7 @@ static inline void tn_put_begin(tn_builder *builder, const char *key, int32_t ki
 
 /* ---- Ending a task: for `return tn_done…(task, …)` ------------------------------------------------------------ */
 
-/* Completes; a task that has ended already (cancelled, timed out) is no error here. */
+/* Completes the task. If it has ended already (cancelled, timed out), nothing happens. */
 static inline int32_t tn_done_value(tn_task task, tn_value result) {
     (void)tn.task->complete(task, result);
     return TN_OK;
@@ -145,9 +145,9 @@ static inline int32_t tn_done_text(tn_task task, const char *text) { return tn_d
 static inline int32_t tn_done_int(tn_task task, int64_t number) { return tn_done_take(task, tn_int(number)); }
 static inline int32_t tn_done_num(tn_task task, double number) { return tn_done_take(task, tn_num(number)); }
 static inline int32_t tn_done_bool(tn_task task, int32_t truth) { return tn_done_take(task, tn_bool(truth)); }
-/* Completes after a write, whose status it takes: `return tn_done_written(task, tn_write_int(task, …));` */
+/* Completes after a write, or returns its status: `return tn_done_written(task, tn_write_int(task, …));` */
 static inline int32_t tn_done_written(tn_task task, int32_t status) { return status == TN_OK ? tn_done(task) : status; }
-/* Fails, with a code in upper case and a message that says what was found, what was expected and what to do. */
+/* Fails with a code in upper case and a message: what was found, what was expected and what to do. */
 static inline int32_t tn_fail(tn_task task, const char *code, const char *message) {
     (void)(tn.task->fail)(task, code, message, NULL); /* in brackets: test frameworks have a macro `fail` */
     return TN_FAILED;
@@ -161,9 +161,9 @@ static inline const char *tn_kind_name(tn_value value) {
     int32_t kind = tn.value->kind(value);
     return kind >= 0 && kind <= TN_OBJECT ? names[kind] : "a value of an unknown kind";
 }
-/* One reference; NULL only where the task has ended. */
+/* A new reference; NULL only if the task has ended. */
 static inline tn_value tn_read(tn_task task, uint32_t channel) { return tn.task->read(task, channel); }
-/* One reference to a string (see tn_chars); else NULL, and the task has been failed: return TN_FAILED. */
+/* A new reference to a string (see tn_chars). NULL if the task has been failed: return TN_FAILED. */
 static inline tn_value tn_read_text(tn_task task, uint32_t channel) {
     tn_value value = tn.task->read(task, channel);
     char message[96];
@@ -194,7 +194,7 @@ static inline int32_t tn_write_num(tn_task task, uint32_t channel, double number
 
 /* ---- Expressions and templates: a node's EXPR and TEMPLATE fields ------------------------------------------------ */
 
-/* One reference; else NULL, and the task has been failed: return TN_FAILED. */
+/* A new reference. NULL if the task has been failed: return TN_FAILED. */
 static inline tn_value tn_evaluate(tn_task task, uint32_t expression) {
     tn_value out = NULL;
     int32_t status = tn.eval->evaluate(task, expression, NULL, &out);
@@ -206,7 +206,7 @@ static inline tn_value tn_evaluate(tn_task task, uint32_t expression) {
     tn.value->release(out);
     return NULL;
 }
-/* The same, of a template: a string. `variables` are looked up before channels; NULL for none. */
+/* The same for a template; the result is a string. `variables` are looked up before channels and may be NULL. */
 static inline tn_value tn_render(tn_task task, uint32_t text, tn_value variables) {
     tn_value out = NULL;
     int32_t status = tn.eval->render(task, text, variables, &out);
@@ -219,7 +219,7 @@ static inline tn_value tn_render(tn_task task, uint32_t text, tn_value variables
     return NULL;
 }
 
-/* ---- Below: how it works --------------------------------------------------------------------------------------- */
+/* ---- Implementation --------------------------------------------------------------------------------------- */
 
 /* Kinds of fields; those from READ on need a binder. */
 /* clang-format off */
@@ -233,14 +233,14 @@ typedef struct tn_easy_field {
     const char *name;
     int32_t kind;
     uint32_t offset;
-    int64_t integer; /* defaults, for what the host has not filled in */
+    int64_t integer; /* defaults, for members that the host has not filled in */
     double number;
     const char *text;
 } tn_easy_field;
 
 /*
- * A row of the plugin's component table, to which every file adds its own when the object is loaded (a section with
- * marked ends would do the same, but linkers export the marks). `fields`: what a node's config is parsed into.
+ * A row of the plugin's component table. Every file adds its rows when the object is loaded, because linkers would
+ * export the start and end symbols of a section. `fields`: what the configuration of a node is parsed into.
  */
 typedef struct tn_easy_component {
     struct tn_easy_component *next;
@@ -259,7 +259,7 @@ extern TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 typedef struct tn_easy_instance {
     const tn_easy_component *component;
     void *self;
-    tn_value config; /* keeps the strings that the parsed fields point into */
+    tn_value config; /* owns the strings that the parsed fields point into */
 } tn_easy_instance;
 
 static inline int32_t tn_easy_bind(const tn_easy_field *field, const char *name, tn_binder *binder, uint32_t *index) {
@@ -277,7 +277,7 @@ static inline int32_t tn_easy_bind(const tn_easy_field *field, const char *name,
     return tn.eval->bind_template(binder, name, index);
 }
 
-/* Fills the struct at `out`. On failure, *wrong is the field at fault. */
+/* Fills the struct at `out`. On failure *wrong is the invalid field. */
 static inline int32_t tn_easy_fill(const tn_easy_field *field, tn_value from, tn_binder *binder, void *out,
                                    const tn_easy_field **wrong) {
     for (; field->name != NULL; field++) {
@@ -312,7 +312,7 @@ static inline int32_t tn_easy_fill(const tn_easy_field *field, tn_value from, tn
             } else {
                 if (status == TN_OK && text != NULL) {
                     status = tn_easy_bind(field, text, binder, &index);
-                    if (status != TN_OK) return status; /* the host has said why */
+                    if (status != TN_OK) return status; /* the host has reported the reason */
                 }
                 memcpy(place, &index, sizeof(index));
             }
@@ -329,7 +329,7 @@ static inline const char *tn_easy_complaint(const tn_easy_field *field, char mes
     return message;
 }
 
-/* A tool's arguments. Not TN_OK: the task has been failed. */
+/* Fills a tool's arguments. If the result is not TN_OK, the task has been failed. */
 static inline int32_t tn_easy_arguments(const tn_easy_field *fields, tn_task task, tn_value input, void *out) {
     const tn_easy_field *wrong = NULL;
     char message[160];
@@ -386,7 +386,7 @@ static inline int32_t tn_easy_create(void *self, const char *id, tn_value config
 static inline int32_t tn_easy_start(void *self, tn_task task, tn_value input) {
     tn_easy_instance *instance = TN_EASY_FROM(tn_easy_instance *, self);
     int32_t status = instance->component->start(instance->self, task, input);
-    return status == TN_FAILED ? TN_OK : status; /* a helper has ended the task: for the host, start went well */
+    return status == TN_FAILED ? TN_OK : status; /* a helper has ended the task: for the host, start succeeded */
 }
 
 static inline void tn_easy_cancel(void *self, tn_task task) {
@@ -415,7 +415,7 @@ static inline const void *tn_easy_offer(void *self, const char *id) {
     return NULL;
 }
 
-/* NULL where the host lacks it, or has one of another size: a broken build, not a newer version. */
+/* NULL if the host does not have it, or has one of another size: a broken build, not a newer version. */
 static inline const void *tn_easy_interface(const tn_host *host, const char *id, uint64_t size) {
     const void *interface_found = host->get(host->self, id);
     uint32_t found;
@@ -445,7 +445,7 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
 
 /* ---- The macros ------------------------------------------------------------------------------------------------- */
 
-/* Once per shared object: its id, version and one line about it. More of the manifest: TN_NOTE, or a JSON file. */
+/* Once per shared object: its id, version and title. For other members of the manifest use TN_NOTE or a JSON file. */
 #define TN_PLUGIN(id, version, title)                                                                                  \
     TN_NOTE_AS(plugin, "{\"plugin\":{\"id\":" #id ",\"version\":" #version ",\"title\":" #title                        \
                        ",\"requires\":[\"" TN_CORE_1 "\",\"" TN_VALUE_1 "\",\"" TN_TASK_1                              \
@@ -459,9 +459,9 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
     const tn_lifecycle_1 tn_easy_lifecycle = {sizeof(tn_lifecycle_1), 0, init, quiesce, deinit};
 
 /*
- * A component with functions of your own, for what a body in one piece cannot do: names bound by hand, waiting without
- * blocking. create takes (tn_value config, tn_binder *, void **self), the others are as in tn_component_1 with `self`
- * for the instance; cancel, ready and destroy may be NULL. Its manifest comes from a TN_NOTE or the JSON file.
+ * A component with your own functions, for what a single body cannot do: binding names, waiting without blocking.
+ * create takes (tn_value config, tn_binder *, void **self); the others are as in tn_component_1, with `self` as the
+ * instance. cancel, ready and destroy may be NULL. Its manifest comes from a TN_NOTE or a JSON file.
  */
 #define TN_COMPONENT(name, id, create, start, cancel, ready, destroy)                                                  \
     TN_EASY_ROW(name, id, NULL, 0, create, start, cancel, ready, destroy)
@@ -495,7 +495,7 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
     TN_EASY_ROW(fn, id, fn##_tn_fields, 0, NULL, fn##_tn_start, NULL, NULL, NULL)                                      \
     static int32_t fn(tn_task task TN_EASY_UNUSED, const struct fn##_args *args TN_EASY_UNUSED)
 
-/* The struct, the table of its fields, and the note. tn_all is the whole of the input or configuration. */
+/* The struct, the table of its fields, and the note. tn_all is the whole input or configuration. */
 /* clang-format off */
 #define TN_EASY_DECLARE(fn, what, kind, id, title, style, schema, ...)                                                 \
     struct fn##_##what {                                                                                               \

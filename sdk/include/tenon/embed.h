@@ -1,8 +1,8 @@
 /*
  * tenon/embed.h - the host as a library: load plugins, build a graph, run it, stream its events.
  *
- * Everything that can be invoked is a *runnable*: a component, a graph, a pipe of runnables, several in parallel, a C
- * function. Each can be invoked, streamed, and batched. Link with libtenon (pkg-config tenon).
+ * A *runnable* can be invoked: a component, a graph, a pipe of runnables, parallel runnables, a C function. Each can be
+ * invoked, streamed, and batched. Link with libtenon (pkg-config tenon).
  *
  *     tenon *host = tenon_open(NULL, NULL);
  *     tenon_runnable *graph = tenon_graph_file(host, "hello.yaml");
@@ -12,9 +12,9 @@
  *     tenon_release(graph);
  *     tenon_close(host);
  *
- * Threads: a host and everything made from it belong to the thread that opened it, and calls on it drive its loop; a
- * process may have several hosts. Only tenon_cancel may be called from any thread. Values are those of tenon.h, made
- * and read through tenon_values(). Ownership: as tenon.h; what a function returns is yours to release.
+ * Threads: a host and everything made from it belong to the thread that opened it; calls run the host's loop. A process
+ * can have several hosts. Only tenon_cancel may be called from any thread. Values are those of tenon.h, made and read
+ * through tenon_values(). Ownership is as in tenon.h: the caller releases what a function returns.
  */
 #ifndef TENON_EMBED_H
 #define TENON_EMBED_H
@@ -33,15 +33,15 @@ typedef struct tenon_builder tenon_builder;
 
 /*
  * Opens a host. `options` is an object, or NULL: {plugin_paths: [string], config: file name, no_config: bool,
- * allow_drafts: bool, record_dir: folder, replay_dir: folder}; the last two as `tenon run --record` and `--replay`,
- * and as the environment has them where neither is there. NULL on failure; *why (which may be NULL) then gets a message
- * to release with tenon_free.
+ * allow_drafts: bool, record_dir: folder, replay_dir: folder}; the last two are as for `tenon run --record` and
+ * `--replay`; if neither is present, the environment variables apply. NULL on failure; `why` may be NULL, otherwise
+ * *why becomes a message that the caller frees with tenon_free.
  */
 TN_EXPORT tenon *tenon_open(tn_value options, char **why);
-TN_EXPORT void tenon_close(tenon *host);        /* release its runnables first; NULL is allowed */
-TN_EXPORT const tn_value_1 *tenon_values(void); /* [any] values without a host */
+TN_EXPORT void tenon_close(tenon *host);        /* after its runnables are released; NULL is allowed */
+TN_EXPORT const tn_value_1 *tenon_values(void); /* [any] needs no host */
 TN_EXPORT const char *tenon_version(void);      /* [any] "0.1.0" */
-/* What went wrong in the last call that failed: a sentence; and {code, message, retryable, …} or NULL. Borrowed. */
+/* The last failure: a message; and {code, message, retryable, …} or NULL. Borrowed. */
 TN_EXPORT const char *tenon_error(tenon *host);
 TN_EXPORT tn_value tenon_error_value(tenon *host);
 TN_EXPORT void tenon_free(void *memory); /* for char * results; NULL is allowed */
@@ -50,14 +50,15 @@ TN_EXPORT tn_value tenon_diagnostics(tenon *host);
 
 /* ---- Runnables ---- */
 
-/* A graph from a file, or from text; `name` says where it came from (relative files are resolved from its folder). */
+/* A graph from a file, or from text; `name` is the file name for messages; relative files are resolved from its folder.
+ */
 TN_EXPORT tenon_runnable *tenon_graph_file(tenon *host, const char *path);
 TN_EXPORT tenon_runnable *tenon_graph_text(tenon *host, const char *name, const char *text, uint64_t length);
 /* A component by kind and id, with a config (NULL: {}). */
 TN_EXPORT tenon_runnable *tenon_component(tenon *host, const char *kind, const char *id, tn_value config);
-/* Each one's output is the next one's input. Takes references of its own. */
+/* The output of each stage is the input of the next. Retains the stages. */
 TN_EXPORT tenon_runnable *tenon_pipe(tenon *host, tenon_runnable *const *stages, uint32_t count);
-/* All get the same input, at once; the output is an array in their order, or an object where `names` is given. */
+/* All receive the same input and run concurrently. The output is an array in their order, or an object by `names`. */
 TN_EXPORT tenon_runnable *tenon_parallel(tenon *host, tenon_runnable *const *branches, const char *const *names,
                                          uint32_t count);
 /* A C function. It returns a new value, or NULL with *error an object {code, message} (or left NULL). [its thread] */
@@ -70,32 +71,32 @@ TN_EXPORT void tenon_release(tenon_runnable *runnable); /* NULL is allowed */
 /* ---- Running ---- */
 
 /*
- * `config` is the first seed's RunnableConfig, an object or NULL: {tags: [string], metadata: {}, configurable: {},
+ * `config` is an object or NULL: {tags: [string], metadata: {}, configurable: {},
  * recursion_limit: int, run_id: string, thread_id, seed: int, concurrency: int, timeout_ms: int, strategy: string}.
  */
 
-/* Runs to the end and gives the output; NULL on failure (tenon_error). */
+/* Runs to the end and returns the output; NULL on failure (tenon_error). */
 TN_EXPORT tn_value tenon_invoke(tenon_runnable *runnable, tn_value input, tn_value config);
 /* The same in JSON text. The result is released with tenon_free. */
 TN_EXPORT char *tenon_invoke_json(tenon_runnable *runnable, const char *input);
 /*
- * Runs, handing over events as they come; `modes` as in `tenon run --stream` ("values,updates", "all"). Components
- * that are no graph give {type: "custom", data} for each chunk. event returns 0 to cancel. Gives the output.
+ * Runs and calls `event` for each event; `modes` as for `tenon run --stream` ("values,updates", "all"). Components that
+ * are not graphs report {type: "custom", data} for each chunk. `event` returns 0 to cancel. Returns the output.
  */
 typedef int32_t (*tenon_event)(void *user, tn_value event);
 TN_EXPORT tn_value tenon_stream(tenon_runnable *runnable, tn_value input, tn_value config, const char *modes,
                                 tenon_event event, void *user);
 /*
  * One run for each input, at most `concurrency` at once (0: 16): an array in the order of inputs, each {output} or
- * {error}. `progress` (may be NULL) is told how many have ended.
+ * {error}. `progress` (may be NULL) is called with the number of runs that have ended.
  */
 typedef void (*tenon_progress)(void *user, uint64_t ended, uint64_t total);
 TN_EXPORT tn_value tenon_batch(tenon_runnable *runnable, tn_value inputs, tn_value config, uint32_t concurrency,
                                tenon_progress progress, void *user);
-/* [any] Cancels what tenon_invoke, tenon_stream or tenon_batch is running on this host. */
+/* [any] Cancels the tenon_invoke, tenon_stream or tenon_batch that is running on this host. */
 TN_EXPORT void tenon_cancel(tenon *host);
 
-/* ---- Building a graph by calls (the first seed's StateGraph) ---- */
+/* ---- Building a graph by calls ---- */
 
 TN_EXPORT tenon_builder *tenon_builder_new(tenon *host, const char *name);
 TN_EXPORT void tenon_builder_free(tenon_builder *builder); /* NULL is allowed */
@@ -103,7 +104,7 @@ TN_EXPORT void tenon_builder_free(tenon_builder *builder); /* NULL is allowed */
 TN_EXPORT int32_t tenon_add_channel(tenon_builder *builder, const char *name, const char *type, tn_value initial);
 /* A node of a registered type. */
 TN_EXPORT int32_t tenon_add_node(tenon_builder *builder, const char *id, const char *type, tn_value config);
-/* A node that is a runnable: its input is the state, an object; its output is {channel: value}. */
+/* A node that runs a runnable: its input is the state, an object; its output is {channel: value}. */
 TN_EXPORT int32_t tenon_add_node_runnable(tenon_builder *builder, const char *id, tenon_runnable *runnable);
 /* TENON_START and TENON_END are allowed as ends. */
 #define TENON_START "__start__"

@@ -1,9 +1,9 @@
 /*
  * tenon/eval.h - draft: the host's expressions, templates and JSON Schemas, for plugins.
  *
- * Bind in create (the text is compiled, its names resolved to channels, mistakes refused at their position in the
- * document), use in start. A bound text counts as read: the channels it names are the ones the config's schema marks
- * with `"x-tenon": "expression"` or `"template"`.
+ * Bind a text in create: it is compiled, its names are resolved to channels, and mistakes are reported at their
+ * position in the document. Evaluate it in start. The component then reads the channels that the text names; the
+ * schema of its configuration marks such texts with `"x-tenon": "expression"` or `"template"`.
  */
 #ifndef TENON_EVAL_H
 #define TENON_EVAL_H
@@ -21,17 +21,17 @@ typedef struct tn_eval_draft {
     uint32_t reserved;
     /* [create] A CEL expression over `state`, `input` (the task's), `item`, `config` and `run`. */
     int32_t (*bind_expression)(tn_binder *binder, const char *text, uint32_t *index);
-    /* [create] Text with {holes}; each hole a channel's name or an expression. */
+    /* [create] A text with {holes}. Each hole is the name of a channel or an expression. */
     int32_t (*bind_template)(tn_binder *binder, const char *text, uint32_t *index);
     /* [create] A JSON Schema 2020-12, as a value. */
     int32_t (*bind_schema)(tn_binder *binder, tn_value schema, uint32_t *index);
-    /* [loop, worker] TN_FAILED stores an error object {code, message} in *out instead: pass it on with fail_with. */
+    /* [loop, worker] On TN_FAILED *out is an error object {code, message}; end the task with fail_with. */
     int32_t (*evaluate)(tn_task task, uint32_t expression, tn_value item, tn_value *out); /* item: `item`, or NULL */
     int32_t (*render)(tn_task task, uint32_t text, tn_value variables,
-                      tn_value *out); /* variables: names first looked up here, or NULL */
+                      tn_value *out); /* variables: looked up before channels; may be NULL */
     /* [loop, worker] TN_OK, or TN_FAILED with an error object whose detail lists every violation. */
     int32_t (*validate)(tn_task task, uint32_t schema, tn_value instance, tn_value *error);
-    /* [any] Ends the task with an error object, as the functions above give it. */
+    /* [any] Ends the task with an error object that one of the functions above returned. */
     int32_t (*fail_with)(tn_task task, tn_value error);
 } tn_eval_draft;
 

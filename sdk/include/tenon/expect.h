@@ -1,8 +1,8 @@
 /*
- * tenon/expect.h - draft: components that will come, for plugins whose components are somebody else's to tell.
+ * tenon/expect.h - draft: announces that a plugin will add components.
  *
- * A plugin that adds components at run time (tenon/registry.h) may have to ask for them first: a server for its tools,
- * say. Until it has an answer a name of one of them leads nowhere. With this, whoever looks for it waits.
+ * A plugin that adds components at run time (tenon/registry.h) may have to request them first, for example a server's
+ * list of tools. Until the response arrives their names cannot be resolved. With this interface a lookup waits instead.
  */
 #ifndef TENON_EXPECT_H
 #define TENON_EXPECT_H
@@ -19,11 +19,11 @@ typedef struct tn_expect_draft {
     uint32_t size;
     uint32_t reserved;
     /*
-     * [loop] more: 1: this plugin will add components soon, of the kinds that its manifest has under `dynamic`. Until
-     * it says 0, whoever asks for one of these that is not there waits until it is, whoever asks for all waits for all,
-     * a minute at most; but nobody does so from inside a task. Where it says 1 in quiesce, the host lets time pass
-     * until it says 0, for what it has to tell others before it ends: a second or two, not more. TN_INVALID: neither 0
-     * nor 1.
+     * [loop] more = 1: this plugin will soon add components of the kinds that its manifest lists under `dynamic`. Until
+     * it calls with 0, a lookup of a missing component of these kinds waits until it exists, and a lookup of all of
+     * them waits for all, for at most a minute. Lookups from inside a task do not wait. If the plugin calls with 1 in
+     * quiesce, the host waits up to two seconds for the call with 0, so that the plugin can notify its servers.
+     * TN_INVALID: neither 0 nor 1.
      */
     int32_t (*expect)(const tn_host *host, int32_t more);
 } tn_expect_draft;

@@ -1,9 +1,9 @@
 /*
- * tenon/fields.h - what tenon/easy.h makes of a component's declared fields, by the preprocessor alone.
+ * tenon/fields.h - the preprocessor code that expands the declared fields of a component, for tenon/easy.h.
  *
  * (INT, count, "how many") becomes a member of the body's struct, a row of the table that fills it, a property of the
- * JSON Schema in the manifest, and a place in its list of required names. A new kind of field is one line in each of
- * the five blocks. Not for use by itself: everything here is called from the macros of tenon/easy.h.
+ * JSON Schema in the manifest, and a place in its list of required names. A new kind of field needs one line in each
+ * of the five blocks. Do not use it directly: the macros of tenon/easy.h call everything here.
  */
 #ifndef TENON_FIELDS_H
 #define TENON_FIELDS_H

@@ -1,43 +1,44 @@
 /*
  * tenon/http.h - draft: HTTP for plugins, through the host: one pool of connections, no socket in the plugin.
  *
- * A plugin asks the host for it; a plugin that has a client (the bundled `http`, on libcurl) provides it, under the
- * same id. Between the two stands the host: it allows the hosts that the plugin's effects declare ("network.http:HOST";
- * "network.http" is any), puts in secrets, records and replays, and gives out the tokens.
+ * A plugin gets this interface from the host. A plugin with a client (the bundled `http`, which uses libcurl) provides
+ * it under the same id. The host stands between the two: it checks requests against the plugin's effects
+ * ("network.http:HOST"; "network.http" allows every host), inserts secrets, follows redirects, records and replays, and
+ * issues the tokens.
  *
- * A request is an object; members marked ? may be left out:
+ * A request is an object; members marked ? are optional:
  *   url         "https://host/path", http or https
- *   method?     "GET", or "POST" where there is a body
- *   query?      {name: TEXT | number | bool | [of those]}, percent-encoded and added to the url's; an array that has no
- *               object in it is several values, and not one TEXT
+ *   method?     default: "POST" if there is a body, else "GET"
+ *   query?      {name: TEXT | number | bool | [of those]}, percent-encoded and appended to the url. An array without an
+ *               object in it is several values, not one TEXT
  *   headers?    {name: TEXT}
- *   body?       TEXT or bytes; or json? any value: sent as its JSON, with its content-type
- *   receive?    "whole" (default) | "bytes" | "events" | "lines": what TN_HTTP_DATA gives, see below
- *   timeout?    {connect_ms? 10,000, idle_ms? 60,000 (no byte either way), total_ms? none}
- *   retry?      {max_attempts (2 to 10), initial_ms? 500, max_ms? 30,000}: tries again, before anything has been given
- *               on, after a failed connection, 408, 429, 500, 502, 503, 504 and 529; exponential, with full jitter; a
- *               Retry-After is heeded, up to max_ms. No retry without it.
- *   redirects?  how many are followed, within what the effects allow; 0 by default, at most 20. Secrets stay behind
- *               where the origin changes.
- *   max_bytes?  of a body that is received, 64 MiB by default; LIMIT
- *   private?    NAME: what is sent and what comes back are secrets, as where a token is got; "whole" alone. A recording
- *               has neither the address nor the body, and of a JSON answer all but its texts, which are "{redacted}". A
- *               replay finds it by this name.
- * TEXT is a string, {secret: NAME}, {secret: NAME, optional: true} (where there is none the header or query is left
- * out), or an array of those, joined: ["Bearer ", {secret: "ACME_KEY"}]. The plugin never sees a secret's text: its
- * effects declare "secret:NAME", or "secret" for those that its configuration names.
+ *   body?       TEXT or bytes; or json? any value, sent as JSON with its content type
+ *   receive?    "whole" (default) | "bytes" | "events" | "lines": the form of TN_HTTP_DATA, see below
+ *   timeout?    {connect_ms? 10,000, idle_ms? 60,000 (no byte in either direction), total_ms? none}
+ *   retry?      {max_attempts (2 to 10), initial_ms? 500, max_ms? 30,000}: retries after a failed connection, 408, 429,
+ *               500, 502, 503, 504 and 529, as long as nothing was passed to the handler. The delay is exponential with
+ *               full jitter; a Retry-After is respected up to max_ms. Without this member nothing is retried.
+ *   redirects?  how many to follow, 0 (default) to 20. Each target must be allowed by the effects. Secrets are not sent
+ *               to another origin.
+ *   max_bytes?  limit of a received body, 64 MiB by default; beyond it LIMIT
+ *   private?    NAME: request and response are secret, for example when a token is requested; only with "whole". A
+ *               recording does not contain the address or the body, and of a JSON response only the structure: each
+ *               text is "{redacted}". A replay finds the exchange by NAME.
+ * TEXT is a string, {secret: NAME}, {secret: NAME, optional: true} (if the secret does not exist, the header or query
+ * member is left out), or an array of those, joined: ["Bearer ", {secret: "ACME_KEY"}]. The plugin never sees the text
+ * of a secret. Its effects declare "secret:NAME", or "secret" for names that come from its configuration.
  *
- * What a handler gets, in order:
- *   TN_HTTP_HEAD    {status, headers: {lower-case name: text}, attempt}: once, of the attempt that counts
- *   TN_HTTP_DATA    "bytes": bytes; "events": {event, data, id?, retry? (ms)} of a text/event-stream, id being the last
- *                   that was given; "lines": a text, without its end. What is not UTF-8 in them is U+FFFD. "whole":
- *                   never. Only where the status is 2xx and, of "events", the content type is that or there is none:
- *                   else the body is kept for the end.
- *   TN_HTTP_END     {status, headers, body?, attempts, ms}: body, as bytes, where it was not given piece by piece
+ * A handler receives, in this order:
+ *   TN_HTTP_HEAD    {status, headers: {lower-case name: text}, attempt}: once, of the attempt that is not retried
+ *   TN_HTTP_DATA    with "bytes": bytes. With "events": {event, data, id?, retry? (ms)} of a text/event-stream; `id` is
+ *                   the last id received. With "lines": a text without its line end. Malformed UTF-8 becomes U+FFFD.
+ *                   Never with "whole". Only if the status is 2xx and, with "events", the content type is that of a
+ *                   stream or missing; otherwise TN_HTTP_END has the whole body.
+ *   TN_HTTP_END     {status, headers, body?, attempts, ms}: `body` is bytes, present if no TN_HTTP_DATA was delivered
  *   TN_HTTP_FAILED  an error object: CONNECT (retryable), TLS, TIMEOUT (detail.phase: connect, idle, total; retryable),
  *                   CONNECTION_LOST (retryable), PROTOCOL, LIMIT, INVALID_INPUT, PERMISSION_DENIED, SECRET_NOT_FOUND,
- *                   UNSUPPORTED (nobody provides HTTP), NOT_RECORDED (a replay does not have it)
- * One END or FAILED comes, and nothing after it. No error, header or log line has a secret in it.
+ *                   UNSUPPORTED (no plugin provides HTTP), NOT_RECORDED (the replayed recording does not contain it)
+ * Exactly one END or FAILED is delivered, and nothing after it. Errors, headers and log lines never contain a secret.
  */
 #ifndef TENON_HTTP_H
 #define TENON_HTTP_H
@@ -55,28 +56,28 @@ extern "C" {
 
 #define TN_HTTP_BODY_MAX 67108864 /* bytes of a body, sent or received */
 
-/* [loop] `value` is borrowed. It may send, pause, resume and cancel. Never called inside send. */
+/* [loop] `value` is borrowed. The handler may send, pause, resume and cancel. Never called inside send. */
 typedef void (*tn_http_handler)(void *user, int32_t event, tn_value value);
 
 #define TN_HTTP_DRAFT "tenon.http/1-draft.1"
 /*
- * `self` is the tn_host of a plugin that asks; where it is the plugin that provides this, its own tn_plugin's self. An
- * exchange is a token, never 0, of this plugin's; after its END or FAILED every function gives TN_STALE.
+ * `self` is the tn_host for a plugin that uses the interface, and the tn_plugin's self for the plugin that provides it.
+ * An exchange is a token, never 0. After its END or FAILED every function returns TN_STALE.
  */
 typedef struct tn_http_draft {
     uint32_t size;
     uint32_t reserved;
-    /* [loop] TN_OK: END or FAILED will come, whatever is wrong with the request, unless it is cancelled. */
+    /* [loop] TN_OK: END or FAILED will be delivered, also for an invalid request, unless the exchange is cancelled. */
     int32_t (*send)(const void *self, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange);
-    /* [loop] No more TN_HTTP_DATA (and what follows it) until resume: the sender is slowed down. Idle time stands. */
+    /* [loop] Delivers nothing more until resume, which slows the sender down. The idle timeout is suspended. */
     int32_t (*pause)(const void *self, uint64_t exchange);
     int32_t (*resume)(const void *self, uint64_t exchange);
     /* [loop] Closes the stream; the handler is not called again. */
     int32_t (*cancel)(const void *self, uint64_t exchange);
     /*
-     * [worker] Sends and waits, "whole": TN_OK with END's value in *result, TN_FAILED with an error object, or
-     * TN_CANCELLED, where the task is. It is a call of the task's, as by task_1.call_wait: one that had ended is not
-     * made again where the task is resumed. A plugin that provides this leaves it NULL.
+     * [worker] Sends and waits, with "whole": TN_OK with END's value in *result, TN_FAILED with an error object, or
+     * TN_CANCELLED if the task is cancelled. It counts as a call of the task, as by task_1.call_wait: if the task is
+     * resumed, an exchange that had ended is not sent again. NULL in a plugin that provides the interface.
      */
     int32_t (*send_wait)(const void *self, tn_task task, tn_value request, tn_value *result);
 } tn_http_draft;

@@ -1,42 +1,43 @@
 /*
- * tenon/message.h - messages, and what a model is given and gives: the shapes, and helpers over them for tenon/easy.h.
+ * tenon/message.h - messages, and the input and output of models: their shapes, and helpers for tenon/easy.h.
  *
  * MESSAGE  {type, content, …}; `type` is
  *   "system" "developer" "user"   content; name?
  *   "ai"     content; tool_calls? [{id, name, arguments: any JSON}]; usage?; finish_reason?; model?; name?
  *   "tool"   content; tool_call_id; name?; status? "ok" | "error"
- *   "error"  content: for people, and kept out of what a model is sent
- * each with id? (what the reducer `messages` merges by) and extra? {PROVIDER: anything}: what that provider gave and
- * wants back as it was (thinking signatures, response ids, citations); others leave it alone. `role` is understood for
- * `type`, "human" for user, "assistant" for ai; arguments as JSON text for arguments. tn_message_normal makes it so.
+ *   "error"  content: shown to people, not sent to models
+ * Every message can have id? (the reducer `messages` merges by it) and extra? {PROVIDER: anything}: data that this
+ * provider returned and needs back unchanged (thinking signatures, response ids, citations); other providers ignore it.
+ * Also understood: `role` for `type`, "human" for user, "assistant" for ai, JSON text for arguments. tn_message_normal
+ * converts these.
  * CONTENT  a text, or an array of parts:
  *   {type: "text", text}
  *   {type: "image", media_type?, url | data | file_id}    data: base64, or bytes
  *   {type: "file", media_type?, name?, url | data | file_id}
  *   {type: "audio", media_type, data}
- *   {type: "reasoning", text?, extra?}       what a model thought, where its service tells
- *   {type: "refusal", text}                  it declined, and said so
- *   {type: "source", url?, title?, extra?}   what an answer is grounded on
+ *   {type: "reasoning", text?, extra?}       the model's reasoning, if its service returns it
+ *   {type: "refusal", text}                  the model declined
+ *   {type: "source", url?, title?, extra?}   a source of the answer
  *
  * A MODEL (tn_component_1 of kind "model") is created with {model, …options}, and started with
  *   {messages, tools?, options?, response_schema?}
- *     tools     [{name, description?, input_schema}]: any name; providers map it to what their service takes, and back
+ *     tools     [{name, description?, input_schema}]: any name; providers map names to what their service accepts
  *     options   {temperature? top_p? max_tokens? stop? [text] seed? tool_choice? "auto" | "none" | "required" | {name},
  *               parallel_tool_calls? reasoning? {effort? "none" "low" "medium" "high", max_tokens?}, modalities?
- *               ["text", "image"], extra? {…}: into the request as it is}; they win over those it was created with
- *     response_schema   a JSON Schema that the content, as JSON, is to fit
+ *               ["text", "image"], extra? {…}: copied into the request}; they override the options of create
+ *     response_schema   a JSON Schema for the content, which is then JSON
  * and completes with {message: an "ai" MESSAGE, usage: USAGE, finish_reason}.
  *   finish_reason  "stop" "length" "tool_calls" "content_filter" "other"
  *   USAGE          {input_tokens, output_tokens, total_tokens, cached_tokens?, cache_write_tokens?, reasoning_tokens?}:
- *                  cached and written are part of the input, reasoning is part of the output
- * Meanwhile it emits DELTAS: {content: text}, {reasoning: text}, {part: a part that is whole},
- *   {tool_call_delta: {index, id?, type_name?, name?, arguments?: a piece of JSON text}}, and at last
- *   {done: {finish_reason, usage}}. Put together they are the message. {reset: {code, …}} begins them anew: what came
- *   before it is void, as where a fallback or a gateway has asked again.
- * {embed: [text], options? {dimensions?}} instead asks for {embeddings: [[number]], usage}.
- * ERRORS  AUTH, RATE_LIMITED (retryable, retry_after_ms where it is told), CONTEXT_LENGTH, INVALID_REQUEST, OVERLOADED
- *   (retryable), INVALID_RESPONSE (retryable), TIMEOUT (retryable), CONNECT (retryable), UNSUPPORTED (this model
- * cannot); detail has {status?, provider, type?, request_id?}: what the service said.
+ *                  input includes cached and cache_write, output includes reasoning
+ * Before that it emits DELTAS: {content: text}, {reasoning: text}, {part: a complete part},
+ *   {tool_call_delta: {index, id?, type_name?, name?, arguments?: a piece of JSON text}}, and finally
+ *   {done: {finish_reason, usage}}. Joined, they are the message. {reset: {code, …}} discards all deltas before it, for
+ *   example because a fallback or a gateway has repeated the request.
+ * With the input {embed: [text], options? {dimensions?}} it completes with {embeddings: [[number]], usage}.
+ * ERRORS  AUTH, RATE_LIMITED (retryable, with retry_after_ms if known), CONTEXT_LENGTH, INVALID_REQUEST, OVERLOADED
+ *   (retryable), INVALID_RESPONSE (retryable), TIMEOUT (retryable), CONNECT (retryable), UNSUPPORTED (by this model);
+ *   detail has {status?, provider, type?, request_id?} of the service's response.
  */
 #ifndef TENON_MESSAGE_H
 #define TENON_MESSAGE_H
@@ -47,7 +48,7 @@
 extern "C" {
 #endif
 
-/* The message's type, in the words above; NULL where it has none that is known. Static. */
+/* The message's type as above; NULL if it is missing or unknown. Static. */
 static inline const char *tn_message_type(tn_value message) {
     static const char *const words[][2] = {
         {"system", "system"}, {"developer", "developer"}, {"user", "user"}, {"human", "user"},
@@ -64,7 +65,7 @@ static inline int32_t tn_message_is(tn_value message, const char *type) {
     return found != NULL && strcmp(found, type) == 0;
 }
 
-/* A message of a type that needs nothing more. A new reference, like all below that make one. */
+/* A message with only type and content. A new reference, as from all functions below that make a value. */
 static inline tn_value tn_message(const char *type, tn_value content) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
@@ -74,7 +75,7 @@ static inline tn_value tn_message(const char *type, tn_value content) {
     return tn.value->finish(builder);
 }
 
-/* A tool's answer. `name` may be NULL; `failed`: content says why. */
+/* The result of a tool. `name` may be NULL. If `failed`, the content is the reason. */
 static inline tn_value tn_message_tool(tn_value content, const char *tool_call_id, const char *name, int32_t failed) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
@@ -87,13 +88,13 @@ static inline tn_value tn_message_tool(tn_value content, const char *tool_call_i
     return tn.value->finish(builder);
 }
 
-/* A part's text and its length; NULL where it is no text part. */
+/* A part's text and its length; NULL if it is not a text part. */
 static inline const char *tn_part_text(tn_value part, uint64_t *length) {
     if (strcmp(tn_get_text(part, "type", ""), "text") != 0) return NULL;
     return tn_chars(tn.value->get(part, "text"), length);
 }
 
-/* The text of a content: itself, or that of its text parts, joined. NULL without memory. */
+/* The text of a content: the content itself, or its text parts, joined. NULL if memory runs out. */
 static inline tn_value tn_content_text(tn_value content) {
     uint64_t length = 0, count = tn.value->count(content), texts = 0, size = 0;
     tn_value only = NULL, made;
@@ -120,13 +121,13 @@ static inline tn_value tn_content_text(tn_value content) {
     return made;
 }
 
-/* Its tool calls: borrowed, an array that is not empty, or NULL. */
+/* The message's tool calls: a non-empty array, borrowed; or NULL. */
 static inline tn_value tn_message_calls(tn_value message) {
     tn_value calls = tn.value->get(message, "tool_calls");
     return tn.value->kind(calls) == TN_ARRAY && tn.value->count(calls) > 0 ? calls : NULL;
 }
 
-/* A call's arguments: JSON in a text is read; nothing is {}. NULL where the text is no JSON. */
+/* A call's arguments. JSON text is parsed; missing arguments are {}. NULL if the text is not JSON. */
 static inline tn_value tn_call_arguments(tn_value call) {
     tn_value arguments = tn.value->get(call, "arguments"), read = NULL;
     uint64_t length = 0;
@@ -136,7 +137,7 @@ static inline tn_value tn_call_arguments(tn_value call) {
     return tn.value->from_json(text, length, &read) == TN_OK ? read : NULL;
 }
 
-/* Copies the members of an object, but for those that `skip` names: NULL ends it. */
+/* Copies the members of an object except those in `skip`, an array that NULL ends. */
 static inline void tn_put_members(tn_builder *builder, tn_value object, const char *const *skip) {
     for (uint64_t i = 0, count = tn.value->count(object); i < count; i++) {
         tn_value key, value;
@@ -147,7 +148,8 @@ static inline void tn_put_members(tn_builder *builder, tn_value object, const ch
     }
 }
 
-/* One call in the form above: also OpenAI's {type: "function", function: {name, arguments}}. NULL: it is none. */
+/* Converts one call to the form above, also from OpenAI's {type: "function", function: {name, arguments}}. NULL if it
+ * is not a call. */
 static inline tn_value tn_call_normal(tn_value call) {
     static const char *const plain[] = {"name", "arguments", NULL};
     static const char *const wrapped[] = {"name", "arguments", "function", "type", NULL};
@@ -163,7 +165,7 @@ static inline tn_value tn_call_normal(tn_value call) {
     return tn.value->finish(builder);
 }
 
-/* Whether all calls are in the form above. */
+/* 1 if all calls have the form above. */
 static inline int32_t tn_calls_normal(tn_value calls) {
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++) {
         tn_value call = tn.value->at(calls, i);
@@ -175,8 +177,9 @@ static inline int32_t tn_calls_normal(tn_value calls) {
 }
 
 /*
- * The message in the form above. A text alone is a user's. NULL where it is no message: no object or text, no type that
- * is known, content that is neither text, null nor parts. One that is in this form already is given back itself.
+ * Converts a message to the form above. A text becomes a user's message; a message in that form is returned unchanged.
+ * NULL if it is not a message: neither object nor text, of an unknown type, or with content that is not text, null or
+ * parts.
  */
 static inline tn_value tn_message_normal(tn_value message) {
     static const char *const ours[] = {"type", "role", "content", "tool_calls", NULL};

@@ -1,8 +1,8 @@
 /*
- * tenon/registry.h - draft: components that are known only at run time (an MCP server's tools, say).
+ * tenon/registry.h - draft: components that are known only at run time (for example the tools of an MCP server).
  *
- * The manifest declares their kinds as `dynamic: ["tool"]`; a plugin then adds and removes components of those kinds
- * whenever it likes. They are created, called and shown like declared ones.
+ * The manifest declares their kinds as `dynamic: ["tool"]`; the plugin can then add and remove components of those
+ * kinds at any time. They are created, called and shown like declared ones.
  */
 #ifndef TENON_REGISTRY_H
 #define TENON_REGISTRY_H
@@ -21,7 +21,7 @@ typedef struct tn_registry_draft {
     /* [loop] `component` has the shape of one component in a manifest. TN_INVALID: malformed, its id taken, or its kind
      * not declared dynamic; the reason is logged. */
     int32_t (*add)(const tn_host *host, tn_value component);
-    /* [loop] Instances that exist go on; new ones are not made. */
+    /* [loop] Existing instances continue to work; no new ones are created. */
     int32_t (*remove)(const tn_host *host, const char *kind, const char *id);
 } tn_registry_draft;
 

@@ -1,19 +1,19 @@
 /*
  * tenon/tool.h - draft: tools by name, for components that let a model choose among them.
  *
- * A component binds a *set* in create: names and patterns, narrowed to what the document's `tools` allow. What the set
- * holds is asked for in a task, as plugins may add tools at any time (an MCP server's). A call by name goes through the
- * host's tool kernel: arguments validated before, result after, the policy heeded (auto, ask, deny; max_calls;
- * concurrency; timeout), and a line written to the audit log. It is called, cancelled, journalled and resumed as
- * task_1.call's are; a call that must be approved waits as an interrupt does: let the task end with INTERRUPTED.
+ * A component binds a tool set in create: names and patterns, limited to what the document's `tools` allow. It asks for
+ * the contents of the set in a task, because plugins can add tools at any time (for example those of an MCP server).
+ * The host validates the arguments and the result of a call, enforces the policy (auto, ask, deny; max_calls;
+ * concurrency; timeout), and writes a record to the audit log. Calls are cancelled, journalled and resumed like those
+ * of task_1.call. A call that needs approval waits like an interrupt: end the task with INTERRUPTED.
  *
  * A definition: {tool_name, description, input_schema, output_schema?, effects: [text], implementation_ref, approval?}.
- * A call:       {name, arguments, id?, approved?}: `approved` is a grant by the person whom the component acts for; it
- *               stands for the answer to `ask`, and lifts no `deny`.
- * A result: whatever the tool gives. An error, as of task_1.call: TOOL_NOT_FOUND (the message has the nearest name),
- * TOOL_DENIED (by the policy, or by whoever was asked), INVALID_INPUT and INVALID_OUTPUT (every violation in detail),
- * LIMIT (max_calls), TIMEOUT, and the tool's own. One whose detail is {fatal: true} is not for the model: let the task
- * fail with it.
+ * A call:       {name, arguments, id?, approved?}: `approved` is the permission of the person whom the component acts
+ *               for. It replaces the answer to `ask`; it does not override `deny`.
+ * A result: the tool's output. Errors are as for task_1.call: TOOL_NOT_FOUND (the message has the nearest name),
+ * TOOL_DENIED (by the policy or by the person), INVALID_INPUT and INVALID_OUTPUT (detail lists every violation), LIMIT
+ * (max_calls), TIMEOUT, and the tool's own. An error whose detail is {fatal: true} must not go to the model: fail the
+ * task with it.
  */
 #ifndef TENON_TOOL_H
 #define TENON_TOOL_H
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-#define TN_TOOL_SET_MAX 1024 /* tools that one set describes: more is LIMIT */
+#define TN_TOOL_SET_MAX 1024 /* tools of one set; beyond it LIMIT */
 
 #define TN_TOOL_DRAFT "tenon.tool/1-draft.1"
 /* From the host. */
@@ -32,17 +32,16 @@ typedef struct tn_tool_draft {
     uint32_t size;
     uint32_t reserved;
     /*
-     * [create] `names`: an array of ids and patterns ("files.*"), or NULL for all that the document allows. A name
-     * without
-     * `*` that leads nowhere is refused here, with the nearest one; a pattern may fit nothing, yet.
+     * [create] `names`: an array of ids and patterns ("files.*"), or NULL for all tools that the document allows. An
+     * unknown name is refused here, with the nearest name; a pattern may match nothing yet.
      */
     int32_t (*bind_tools)(tn_binder *binder, tn_value names, uint32_t *set);
-    /* [loop, worker] An array of definitions, ordered by name; a new reference, the same value until tools come or go.
+    /* [loop, worker] An array of definitions, ordered by name; a new reference. The same value until the set changes.
      */
     tn_value (*describe)(tn_task task, uint32_t set);
-    /* [loop] As task_1.call: done is called exactly once, never inside. */
+    /* [loop] As task_1.call: done is called exactly once, never inside invoke. */
     int32_t (*invoke)(tn_task task, uint32_t set, tn_value call, tn_call_done done, void *user);
-    /* [worker] The same, waiting. */
+    /* [worker] Waits for the result. */
     int32_t (*invoke_wait)(tn_task task, uint32_t set, tn_value call, tn_value *result);
 } tn_tool_draft;
 

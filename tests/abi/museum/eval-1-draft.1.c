@@ -22,11 +22,7 @@ static int32_t create(void *self, const char *id, tn_value config, tn_binder *bi
     if (status == TN_OK) status = draft->bind_template(binder, text_of(config, "template"), &made.text);
     if (status == TN_OK) status = draft->bind_schema(binder, schema, &made.schema);
     values->release(schema);
-    if (status != TN_OK) return status;
-    *instance = core->alloc(host, sizeof(made));
-    if (*instance == NULL) return TN_NO_MEMORY;
-    memcpy(*instance, &made, sizeof(made));
-    return TN_OK;
+    return keep_instance(status, &made, sizeof(made), instance);
 }
 
 static int32_t start(void *instance, tn_task task, tn_value input) {

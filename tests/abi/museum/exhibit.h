@@ -29,6 +29,14 @@ static const tn_core_1 *core;
 static const tn_value_1 *values;
 static const tn_task_1 *tasks;
 
+/* The end of create: copies what was made to memory of the host, if binding it succeeded. */
+static inline int32_t keep_instance(int32_t status, const void *made, size_t size, void **instance) {
+    if (status != TN_OK) return status;
+    *instance = core->alloc(host, size);
+    if (*instance == NULL) return TN_NO_MEMORY;
+    memcpy(*instance, made, size);
+    return TN_OK;
+}
 /* Takes the value; NULL is written as "nothing". */
 static inline void say(tn_value *said, const char *key, tn_value value) {
     tn_value what = value != NULL ? value : values->make_text("nothing", 7);

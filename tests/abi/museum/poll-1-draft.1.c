@@ -25,11 +25,7 @@ static int32_t create(void *self, const char *id, tn_value config, tn_binder *bi
     (void)self, (void)id;
     memset(&made, 0, sizeof(made));
     status = tasks->bind_write(binder, text_of(config, "out"), &made.out);
-    if (status != TN_OK) return status;
-    *instance = core->alloc(host, sizeof(made));
-    if (*instance == NULL) return TN_NO_MEMORY;
-    memcpy(*instance, &made, sizeof(made));
-    return TN_OK;
+    return keep_instance(status, &made, sizeof(made), instance);
 }
 
 static void on_writable(void *user, int32_t events) {

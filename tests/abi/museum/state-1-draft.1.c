@@ -42,11 +42,7 @@ static int32_t create(void *self, const char *id, tn_value config, tn_binder *bi
     struct instance made = {0, strcmp(id, "museum.waits") == 0, 0, 0, NULL};
     (void)self;
     int32_t status = tasks->bind_write(binder, text_of(config, "out"), &made.out);
-    if (status != TN_OK) return status;
-    *instance = core->alloc(host, sizeof(made));
-    if (*instance == NULL) return TN_NO_MEMORY;
-    memcpy(*instance, &made, sizeof(made));
-    return TN_OK;
+    return keep_instance(status, &made, sizeof(made), instance);
 }
 
 static void answered(struct instance *self, int32_t status, tn_value result) {

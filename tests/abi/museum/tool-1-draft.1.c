@@ -63,11 +63,7 @@ static int32_t create(void *self, const char *id, tn_value config, tn_binder *bi
         values->release(names);
         values->release(none);
     }
-    if (status != TN_OK) return status;
-    *instance = core->alloc(host, sizeof(made));
-    if (*instance == NULL) return TN_NO_MEMORY;
-    memcpy(*instance, &made, sizeof(made));
-    return TN_OK;
+    return keep_instance(status, &made, sizeof(made), instance);
 }
 
 static void describe(struct instance *self, tn_task task) {

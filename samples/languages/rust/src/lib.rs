@@ -1,8 +1,8 @@
-//! A plugin in Rust, with the standard library alone: `tenon.rs` has the contract, this file the components.
+//! A plugin in Rust that uses only the standard library. `tenon.rs` has the contract, this file the components.
 //!
-//! What goes wrong is a `Result`. What panics must not reach the host, whose frames know nothing of it: every entry
-//! point runs inside `barrier`, which makes of a panic a failed task or a refused configuration. To be seen at work,
-//! the word `panic!` is a mistake of the kind that programs have.
+//! A failure is an `Err`. A panic must not reach the host, because its frames cannot unwind: every entry point runs
+//! inside `barrier`, which converts a panic to a failed task or a refused configuration. To demonstrate this, the word
+//! `panic!` in the input triggers a deliberate error.
 
 mod tenon;
 
@@ -11,9 +11,9 @@ use std::collections::HashSet;
 use std::ffi::{c_void, CStr};
 use std::os::raw::c_char;
 use std::panic::{self, AssertUnwindSafe};
-use tenon::{Error, Lent, Names, Result, Running, Value};
+use tenon::{Borrowed, Error, Names, Result, Running, Value};
 
-/* ---- The manifest: an ELF note, which the host reads without running anything ---- */
+/* ---- The manifest: an ELF note, which the host reads without running the plugin ---- */
 
 const MANIFEST: &[u8] = include_bytes!("../manifest.json");
 const PADDED: usize = (MANIFEST.len() + 3) & !3;
@@ -44,34 +44,34 @@ static NOTE: Note =
 
 /* ---- The components ---- */
 
-/// The words of a text; what separates them is blank.
+/// Returns the words of a text, separated by blanks.
 fn words_of(text: &str) -> Vec<&str> {
     let words: Vec<&str> = text.split([' ', '\t', '\r', '\n']).filter(|word| !word.is_empty()).collect();
     if let Some(at) = words.iter().position(|word| *word == "panic!") {
-        let _ = words[at + words.len()]; // the mistake
+        let _ = words[at + words.len()]; // the deliberate error: index out of range
     }
     words
 }
 
 trait Component {
-    fn run(&self, task: Running, input: Lent) -> Result<()>;
+    fn run(&self, task: Running, input: Borrowed) -> Result<()>;
 }
 
-/// Blocking: emit waits where there is no room.
+/// A blocking component: emit waits until the host accepts the chunk.
 struct Count {
     from: u32,
     to: u32,
 }
 
 impl Count {
-    fn new(config: Lent, names: Names) -> Result<Count> {
+    fn new(config: Borrowed, names: Names) -> Result<Count> {
         let name = |key| config.member(key).expect("the host has validated it");
         Ok(Count { from: names.read(name("input_key"))?, to: names.write(name("output_key"))? })
     }
 }
 
 impl Component for Count {
-    fn run(&self, task: Running, _input: Lent) -> Result<()> {
+    fn run(&self, task: Running, _input: Borrowed) -> Result<()> {
         let text = task.read(self.from)?;
         let words = words_of(&text);
         let mut seen = HashSet::new();
@@ -89,7 +89,7 @@ impl Component for Count {
 struct Title;
 
 impl Component for Title {
-    fn run(&self, task: Running, input: Lent) -> Result<()> {
+    fn run(&self, task: Running, input: Borrowed) -> Result<()> {
         let text = input.member("text").expect("the host has validated it");
         if words_of(text).is_empty() {
             return Err(Error::Failure("INVALID_INPUT", "`text` is blank; give it a word at least".into()));
@@ -110,29 +110,29 @@ impl Component for Title {
 /* ---- The entry points ---- */
 
 thread_local! {
-    /// Where this thread panicked, and why.
+    /// The position and message of this thread's last panic.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs an entry point's body. An error and a panic are given to `fail`, as a code and a message.
+/// Runs the body of an entry point. Passes an error or a panic to `fail` as a code and a message.
 fn barrier(body: impl FnOnce() -> Result<()>, fail: impl FnOnce(&str, &str) -> i32) -> i32 {
     match panic::catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => tenon::OK,
         Ok(Err(Error::Refused(status))) => status,
         Ok(Err(Error::Failure(code, message))) => fail(code, &message),
         Err(payload) => {
-            // What was thrown may panic itself when it is dropped.
+            // Do not drop the payload: its destructor may panic too.
             std::mem::forget(payload);
             fail("PANIC", &PANIC.with(RefCell::take))
         }
     }
 }
 
-/// Instead of a report on standard error, which is the host's: the words of the failed task.
-fn remember(payload: &dyn std::any::Any, location: Option<&panic::Location>) {
+/// Keeps the panic's message for the failed task. The default hook would print it to the host's standard error.
+fn save_panic(payload: &dyn std::any::Any, location: Option<&panic::Location>) {
     let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref().copied());
     let place = location.map_or_else(String::new, |at| format!("{}:{}: ", at.file(), at.line()));
-    PANIC.with(|panic| *panic.borrow_mut() = place + text.unwrap_or("something other than a text was thrown"));
+    PANIC.with(|panic| *panic.borrow_mut() = place + text.unwrap_or("the panic has no text"));
 }
 
 unsafe extern "C" fn create(
@@ -142,14 +142,14 @@ unsafe extern "C" fn create(
     binder: tenon::Binder,
     instance: *mut *mut c_void,
 ) -> i32 {
-    let (config, names) = (Lent(config), Names(binder));
+    let (config, names) = (Borrowed(config), Names(binder));
     let body = || {
         let made: Box<dyn Component> = match CStr::from_ptr(id).to_bytes() {
             b"rust.count" => Box::new(Count::new(config, names)?),
             b"rust.title" => Box::new(Title),
             _ => return Err(Error::Refused(tenon::NOT_FOUND)),
         };
-        // A pointer to a trait object is two words wide: it goes into a box of its own.
+        // A pointer to a trait object has two words, so a second box holds it.
         *instance = Box::into_raw(Box::new(made)).cast();
         Ok(())
     };
@@ -159,7 +159,7 @@ unsafe extern "C" fn create(
 unsafe extern "C" fn start(instance: *mut c_void, task: tenon::Task, input: tenon::Raw) -> i32 {
     let task = Running(task);
     let component = &*instance.cast::<Box<dyn Component>>();
-    barrier(|| component.run(task, Lent(input)), |code, message| task.fail(code, message))
+    barrier(|| component.run(task, Borrowed(input)), |code, message| task.fail(code, message))
 }
 
 unsafe extern "C" fn destroy(instance: *mut c_void) {
@@ -170,7 +170,7 @@ unsafe extern "C" fn destroy(instance: *mut c_void) {
     barrier(body, |_, _| tenon::ERROR);
 }
 
-extern "C" fn offer(_this: *mut c_void, id: *const c_char) -> *const c_void {
+extern "C" fn get_interface(_this: *mut c_void, id: *const c_char) -> *const c_void {
     static COMPONENTS: tenon::Component = tenon::Component {
         size: std::mem::size_of::<tenon::Component>() as u32,
         reserved: 0,
@@ -188,18 +188,18 @@ extern "C" fn offer(_this: *mut c_void, id: *const c_char) -> *const c_void {
 }
 
 /// # Safety
-/// The host calls it, once, with itself.
+/// Only the host calls this function, once, with its own table.
 #[no_mangle]
 pub unsafe extern "C" fn tn_plugin_entry_1(host: *const tenon::Host) -> *const tenon::Plugin {
     static PLUGIN: tenon::Plugin = tenon::Plugin {
         size: std::mem::size_of::<tenon::Plugin>() as u32,
         reserved: 0,
         this: std::ptr::null_mut(),
-        get: offer,
+        get: get_interface,
     };
     let connected = barrier(
         || {
-            panic::set_hook(Box::new(|info| remember(info.payload(), info.location())));
+            panic::set_hook(Box::new(|info| save_panic(info.payload(), info.location())));
             if tenon::connect(host) {
                 Ok(())
             } else {

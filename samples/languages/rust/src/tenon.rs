@@ -1,7 +1,7 @@
-//! What this plugin needs of `tenon.h`, written down by hand: the tables cross the boundary as they are, so the order
-//! of their members is the contract. A function that is not used here is a slot, `Unused`, which keeps its place.
+//! The part of `tenon.h` that this plugin uses, declared by hand. The order of the members of a table is part of the
+//! contract, so a function that is not used here has a placeholder, `Unused`.
 //!
-//! Below the tables, what makes them safe to use: `Value` releases what it owns, and a status is a `Result`.
+//! Below the tables are safe wrappers: `Value` releases its reference, and a status becomes a `Result`.
 
 use std::ffi::{c_void, CString};
 use std::os::raw::c_char;
@@ -80,14 +80,14 @@ struct TaskTable {
     refuse: unsafe extern "C" fn(Binder, *const c_char, *const c_char) -> i32,
 }
 
-// As the header checks them: no padding.
+// The header has the same checks: no padding.
 const _: () = assert!(std::mem::size_of::<Host>() == 8 + 8 * 2);
 const _: () = assert!(std::mem::size_of::<Plugin>() == 8 + 8 * 2);
 const _: () = assert!(std::mem::size_of::<ValueTable>() == 8 + 8 * 29);
 const _: () = assert!(std::mem::size_of::<Component>() == 8 + 8 * 5);
 const _: () = assert!(std::mem::size_of::<TaskTable>() == 8 + 8 * 14);
 
-// It is never written to; what `this` leads to is its owner's business.
+// The table is constant. The owner of `this` is responsible for the thread safety of its target.
 unsafe impl Sync for Plugin {}
 
 pub const OK: i32 = 0;
@@ -100,10 +100,10 @@ pub const NO_MEMORY: i32 = -6;
 static VALUES: AtomicPtr<ValueTable> = AtomicPtr::new(std::ptr::null_mut());
 static TASKS: AtomicPtr<TaskTable> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Takes what this plugin needs; false where the host lacks it.
+/// Looks up the interfaces that this plugin needs; false if the host lacks one.
 ///
 /// # Safety
-/// `host` is what the host gave to the entry.
+/// `host` must be the argument of the entry.
 pub unsafe fn connect(host: *const Host) -> bool {
     let get = |id: &[u8]| ((*host).get)((*host).this, id.as_ptr().cast()) as *mut c_void;
     VALUES.store(get(b"tenon.value/1\0").cast(), Ordering::Release);
@@ -119,13 +119,13 @@ fn tasks() -> &'static TaskTable {
     unsafe { TASKS.load(Ordering::Acquire).as_ref() }.expect("the host calls the entry first")
 }
 
-/* ---- Safe to use ---- */
+/* ---- Safe wrappers ---- */
 
-/// How a component's work ends where it does not end well.
+/// How an entry point fails.
 pub enum Error {
-    /// A call of the host said no: the status goes back to it.
+    /// A call of the host failed: the entry point returns its status.
     Refused(i32),
-    /// The task fails, and nobody has made a mistake.
+    /// An expected failure of the task: a code and a message.
     Failure(&'static str, String),
 }
 
@@ -139,7 +139,7 @@ fn must(status: i32) -> Result<()> {
     }
 }
 
-/// Text for the host, cut at a NUL, which no name or message has.
+/// A C string for the host, cut at the first NUL. Names and messages contain no NUL.
 fn c_text(text: &str) -> CString {
     CString::new(text.split('\0').next().unwrap_or_default()).unwrap_or_default()
 }
@@ -164,7 +164,7 @@ impl Value {
         Value::owned(unsafe { (values().make_int)(number as i64) })
     }
 
-    /// An object of these members.
+    /// Returns an object with these members.
     pub fn object<const N: usize>(members: [(&str, Value); N]) -> Result<Value> {
         let mut raw: Raw = std::ptr::null();
         must(unsafe { (values().from_json)(b"{}".as_ptr().cast(), 2, &mut raw) })?;
@@ -180,7 +180,7 @@ impl Drop for Value {
     }
 }
 
-/// The text of a value that is lent for as long as the result is used; `None` where it is no string.
+/// Borrows the text of a value; `None` if the value is not a string. The value must outlive the result.
 unsafe fn text_of<'a>(value: Raw) -> Option<&'a str> {
     let mut length = 0;
     let text = (values().as_text)(value, &mut length);
@@ -191,25 +191,25 @@ unsafe fn text_of<'a>(value: Raw) -> Option<&'a str> {
     Some(std::str::from_utf8(bytes).expect("the host's texts are UTF-8"))
 }
 
-/// A value that the host lends for a call.
+/// A value that the host owns during a call.
 #[derive(Clone, Copy)]
-pub struct Lent(pub Raw);
+pub struct Borrowed(pub Raw);
 
-impl Lent {
+impl Borrowed {
     pub fn member(&self, key: &str) -> Option<&str> {
         unsafe { text_of((values().get)(self.0, c_text(key).as_ptr())) }
     }
 }
 
-/// A task, for as long as it runs.
+/// A running task.
 #[derive(Clone, Copy)]
 pub struct Running(pub Task);
 
 impl Running {
-    /// The text that a channel holds.
+    /// Reads the text of a channel.
     pub fn read(&self, channel: u32) -> Result<String> {
         let value = Value(unsafe { (tasks().read)(self.0, channel) });
-        let what = "the channel to read must hold a string, and holds none";
+        let what = "the channel to read must hold a string";
         let text = unsafe { text_of(value.0) }.ok_or_else(|| Error::Failure("TYPE", what.into()))?;
         Ok(text.to_owned())
     }
@@ -231,7 +231,7 @@ impl Running {
     }
 }
 
-/// What `create` binds names with.
+/// Binds the names of channels in `create`.
 #[derive(Clone, Copy)]
 pub struct Names(pub Binder);
 

@@ -1,0 +1,27 @@
+/*
+ * yaml_problem.h - clear messages for libyaml's errors; private to adl/tree.
+ *
+ * libyaml has about fifty messages in terms of its grammar ("did not find expected <document start>"). This module
+ * turns one into a diagnostic with found, expected, and what to do. If possible, it reports the place of the mistake
+ * instead of the place where libyaml noticed it.
+ */
+#ifndef TENON_ADL_YAML_PROBLEM_H
+#define TENON_ADL_YAML_PROBLEM_H
+
+#include "adl/diagnostic/diagnostic.h"
+
+struct yaml_problem {
+    const char *problem, *context; /* libyaml's own static texts; context may be NULL */
+    uint32_t at, context_at;       /* byte offsets */
+    uint32_t limit;                /* limit of YAML_PROBLEM_DEPTH */
+};
+
+/* Our own problems: a top-level section that is not `key: value`, and one that is nested too deeply. */
+#define YAML_PROBLEM_NO_COLON "a section without a colon"
+#define YAML_PROBLEM_DEPTH    "nested too deeply"
+
+/* `range` is the range that was read: a problem at its end is shown after its last text. */
+void yaml_problem_report(struct diagnostics *found, struct source *source, struct span range,
+                         const struct yaml_problem *problem);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * weight.c - the approximate size of a value.
+ */
+#include "adl/value/weight.h"
+
+#define WEIGHT_DEPTH_MAX 64
+#define WEIGHT_SCALAR    8
+
+static int64_t weigh(tn_value value, int depth) {
+    size_t length, count;
+    int64_t weight = WEIGHT_SCALAR;
+    switch (value_kind(value)) {
+    case TN_STRING: value_chars(value, &length); return weight + (int64_t)length;
+    case TN_BYTES: value_data(value, &length); return weight + (int64_t)length * 4 / 3;
+    case TN_ARRAY:
+    case TN_OBJECT:
+        if (depth == 0) return weight;
+        count = value_count(value);
+        for (size_t i = 0; i < count; i++) {
+            if (value_is(value, TN_OBJECT)) weight += weigh(value_key_at(value, i), 0);
+            weight += weigh(value_is(value, TN_OBJECT) ? value_value_at(value, i) : value_at(value, i), depth - 1);
+        }
+        return weight;
+    default: return weight;
+    }
+}
+
+int64_t value_weight(tn_value value) { return weigh(value, WEIGHT_DEPTH_MAX); }

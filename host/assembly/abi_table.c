@@ -1,0 +1,33 @@
+/*
+ * abi_table.c - the table of interfaces.
+ */
+#include "host/assembly/abi_table.h"
+#include "host/data/kernel/kernel_abi.h"
+#include "host/engine/graph/graph_abi.h"
+#include "host/net/http_abi.h"
+#include "host/plugin/abi/abi.h"
+#include <string.h>
+
+const struct registry_interface interface_table[] = {
+    {TN_CORE_1, &interface_core, false, interface_core_ended},
+    {TN_VALUE_1, &interface_value, false, NULL},
+    {TN_TASK_1, &interface_task, false, NULL},
+    /* Drafts. */
+    {TN_EVAL_DRAFT, &interface_eval, true, NULL},
+    {TN_DOCUMENT_DRAFT, &interface_document, true, NULL},
+    {TN_EXPECT_DRAFT, &registry_expect_draft, true, NULL},
+    {TN_GRAPH_DRAFT, &interface_graph, true, NULL},
+    {TN_GRAPH_DRAFT_2, &interface_graph_2, true, NULL},
+    {TN_HTTP_DRAFT, &interface_http, true, interface_http_ended},
+    {TN_POLL_DRAFT, &interface_poll, true, interface_poll_ended},
+    {TN_REGISTRY_DRAFT, &registry_draft, true, NULL},
+    {TN_STATE_DRAFT, &interface_state, true, NULL},
+    {TN_TOOL_DRAFT, &interface_tool, true, NULL},
+    {NULL, NULL, false, NULL},
+};
+
+const void *interface_find(const char *id) {
+    for (const struct registry_interface *row = interface_table; row->id; row++)
+        if (strcmp(row->id, id) == 0) return row->vtable;
+    return NULL;
+}

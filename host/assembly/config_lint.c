@@ -1,0 +1,202 @@
+/*
+ * config_lint.c - looks up the names in tenon.yaml, and suggests the nearest name that exists.
+ *
+ * base/config/config.c has checked the form of each key. This file only checks names.
+ */
+#include "host/assembly/config_lint.h"
+#include "adl/document/document.h"
+#include "adl/value/buffer.h"
+#include "adl/value/nearest.h"
+#include "adl/value/wildcard.h"
+#include "host/assembly/host.h"
+#include "host/base/config/config.h"
+#include "host/engine/model/model.h"
+#include "host/engine/tool/tool_policy.h"
+#include "host/plugin/conformance/conformance.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
+#include <string.h>
+
+struct config_lint {
+    struct host *host;
+    config_lint_fn *report;
+    void *user;
+};
+
+static void config_lint_report(const struct config_lint *lint, const char *what, const struct nearest *nearest) {
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    buffer_format(&text, "tenon.yaml: %s%s", what, nearest_hint(nearest).text);
+    lint->report(lint->user, buffer_cstr(&text));
+    buffer_finish(&text);
+}
+
+/* ---- Plugins ---- */
+
+static void lint_offer_plugin_id(void *user, struct plugin *plugin) {
+    nearest_add_candidate(user, plugin_id(plugin), strlen(plugin_id(plugin)));
+}
+
+static void lint_plugin_ids(const struct config_lint *lint, const char *key, tn_value ids) {
+    for (size_t i = 0; ids && i < value_count(ids); i++) {
+        size_t length;
+        const char *id = value_chars(value_key_at(ids, i), &length);
+        if (strcmp(id, "*") == 0 || registry_plugin(host_registry(lint->host), id)) continue;
+        struct nearest nearest;
+        nearest_init(&nearest, id, length);
+        registry_each_plugin(host_registry(lint->host), lint_offer_plugin_id, &nearest);
+        tn_value what = value_format("%s: unknown plugin `%s`", key, id);
+        config_lint_report(lint, value_chars(what, NULL), &nearest);
+        value_unref(what);
+    }
+}
+
+void config_lint_plugins(struct host *host, config_lint_fn *report, void *user) {
+    const struct config_lint lint = {host, report, user};
+    lint_plugin_ids(&lint, "plugins.isolation", config_isolation(host_config(host)));
+    lint_plugin_ids(&lint, "plugins.config", config_plugin_sections(host_config(host)));
+}
+
+/* ---- Providers ---- */
+
+static bool lint_offer_component(void *user, const struct component_info *component) {
+    nearest_add_candidate(user, component->id, strlen(component->id));
+    return true;
+}
+
+static void lint_binding(const struct config_lint *lint, const char *role, tn_value binding) {
+    if (value_is(binding, TN_ARRAY)) { /* a list to fall back along */
+        for (size_t i = 0; i < value_count(binding); i++) lint_binding(lint, role, value_at(binding, i));
+        return;
+    }
+    const struct catalog *catalog = host_catalog(lint->host);
+    tn_value name = value_is(binding, TN_OBJECT) ? value_get(binding, "provider") : binding;
+    const char *provider = value_chars(name, NULL);
+    size_t length = strcspn(provider, ":");
+    struct error error = ERROR_INIT;
+    int32_t status = model_check(host_engine(lint->host), binding, &error);
+    if (status != TN_OK && status != TN_NOT_FOUND) {
+        tn_value wrong = value_format("tenon.yaml: models.%s: %s", role, error.message);
+        lint->report(lint->user, value_chars(wrong, NULL));
+        value_unref(wrong);
+    }
+    error_finish(&error);
+    if (status != TN_NOT_FOUND) return;
+    struct nearest nearest;
+    nearest_init(&nearest, provider, length);
+    catalog->each(catalog->self, "model", lint_offer_component, &nearest);
+    tn_value what =
+        value_format("models.%s: no plugin provides the model provider `%.*s`", role, (int)length, provider);
+    config_lint_report(lint, value_chars(what, NULL), &nearest);
+    value_unref(what);
+}
+
+void config_lint_providers(struct host *host, config_lint_fn *report, void *user) {
+    const struct config_lint lint = {host, report, user};
+    tn_value models = config_models(host_config(host));
+    for (size_t i = 0; models && i < value_count(models); i++)
+        lint_binding(&lint, value_chars(value_key_at(models, i), NULL), value_value_at(models, i));
+}
+
+/* ---- Roles ---- */
+
+static void lint_offer_role(struct nearest *nearest, tn_value role) {
+    size_t length;
+    const char *text = value_chars(role, &length);
+    nearest_add_candidate(nearest, text, length);
+}
+
+int32_t config_lint_role(const struct host *host, const struct document *document, struct error *error) {
+    tn_value models = config_models(host_config(host));
+    for (size_t i = 0; i < value_count(host_unbound_roles(host)); i++) {
+        size_t length;
+        const char *role = value_chars(value_key_at(host_unbound_roles(host), i), &length);
+        if (strcmp(role, "default") == 0) continue;
+        struct nearest nearest;
+        nearest_init(&nearest, role, length);
+        nearest_add_candidate(&nearest, "default", strlen("default"));
+        for (uint32_t j = 0; document && j < document->model_count; j++)
+            lint_offer_role(&nearest, document->models[j].role);
+        for (size_t j = 0; j < value_count(models); j++)
+            if (!value_get_key(host_unbound_roles(host), value_key_at(models, j)))
+                lint_offer_role(&nearest, value_key_at(models, j));
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
+                         "--model %s=…: neither the document nor tenon.yaml has a role `%s`%s", role, role,
+                         nearest_hint(&nearest).text);
+    }
+    return TN_OK;
+}
+
+/* ---- Tools and effects ---- */
+
+#define EFFECT_PREFIX "effect:"
+
+/* A key of tools.approval, and the tools and effects that it matches. */
+struct lint_rule_match {
+    const char *pattern;
+    bool matches;
+    struct nearest nearest;
+    tn_value offered; /* owns the patterns that `nearest` points to */
+};
+
+static bool rule_match_tool(void *user, const struct component_info *info) {
+    struct lint_rule_match *rule = user;
+    const char *dot = strrchr(info->id, '.');
+    rule->matches |= wildcard_matches(rule->pattern, info->id);
+    if (!strchr(rule->pattern, '*')) {
+        nearest_add_candidate(&rule->nearest, info->id, strlen(info->id));
+    } else if (dot) {
+        tn_value family = value_format("%.*s.*", (int)(dot - info->id), info->id);
+        size_t length;
+        const char *text = value_chars(family, &length);
+        nearest_add_candidate(&rule->nearest, text, length);
+        rule->offered = value_push_take(rule->offered, family);
+    }
+    return !rule->matches;
+}
+
+static bool rule_match_effects(void *user, const struct component_info *info) {
+    struct lint_rule_match *rule = user;
+    for (size_t i = 0; value_is(info->effects, TN_ARRAY) && i < value_count(info->effects); i++) {
+        tn_value effect = value_at(info->effects, i);
+        if (!value_is(effect, TN_STRING)) continue;
+        rule->matches |= tool_effect_fits(rule->pattern, value_chars(effect, NULL));
+        nearest_add_candidate(&rule->nearest, value_chars(effect, NULL), strcspn(value_chars(effect, NULL), ":"));
+    }
+    return !rule->matches;
+}
+
+static void rule_match_known_effects(struct lint_rule_match *rule) {
+    for (const char *const *known = conformance_known_effects; *known; known++) {
+        /* "network.http:example.com" narrows "network.http". */
+        size_t length = strlen(*known);
+        bool narrower = strncmp(rule->pattern, *known, length) == 0 && rule->pattern[length] == ':';
+        rule->matches |= narrower || tool_effect_fits(rule->pattern, *known);
+        nearest_add_candidate(&rule->nearest, *known, length);
+    }
+    rule->matches |= tool_effect_fits(rule->pattern, TOOL_EFFECT_UNKNOWN);
+}
+
+static void lint_rule(const struct config_lint *lint, const char *key, bool all) {
+    const struct catalog *catalog = host_catalog(lint->host);
+    bool effect = strncmp(key, EFFECT_PREFIX, strlen(EFFECT_PREFIX)) == 0;
+    struct lint_rule_match rule = {.pattern = effect ? key + strlen(EFFECT_PREFIX) : key, .offered = value_array()};
+    nearest_init(&rule.nearest, rule.pattern, strlen(rule.pattern));
+    catalog->each(catalog->self, "tool", effect ? rule_match_effects : rule_match_tool, &rule);
+    if (effect) rule_match_known_effects(&rule);
+    if (!rule.matches && (all || nearest_result(&rule.nearest))) {
+        tn_value what =
+            value_format("tools.approval: `%s` matches no known %s and has no effect", key, effect ? "effect" : "tool");
+        config_lint_report(lint, value_chars(what, NULL), &rule.nearest);
+        value_unref(what);
+    }
+    value_unref(rule.offered);
+}
+
+void config_lint_tools(struct host *host, config_lint_fn *report, void *user) {
+    const struct config_lint lint = {host, report, user};
+    tn_value rules = config_tool_policies(host_config(host));
+    bool all = registry_knows_all(host_registry(host), "tool");
+    for (size_t i = 0; rules && i < value_count(rules); i++)
+        lint_rule(&lint, value_chars(value_key_at(rules, i), NULL), all);
+}

@@ -1,0 +1,421 @@
+/*
+ * host.c - creates a host from the parts in the rooms below, and frees it. README.md has the order and its reasons.
+ *
+ * No code of a plugin runs here. The rooms below know no host: they receive what they need as options, and call back
+ * through the tables of functions that this file fills.
+ */
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "adl/value/nearest.h"
+#include "host/assembly/abi_table.h"
+#include "host/assembly/config_lint.h"
+#include "host/assembly/host_internal.h"
+#include "host/base/config/config.h"
+#include "host/base/container_of.h"
+#include "host/base/files.h"
+#include "host/base/log.h"
+#include "host/base/loop.h"
+#include "host/base/secrets/secrets.h"
+#include "host/data/kernel/kernel_abi.h"
+#include "host/data/store/store.h"
+#include "host/engine/graph/binding.h"
+#include "host/engine/graph/graph.h"
+#include "host/engine/graph/graph_abi.h"
+#include "host/engine/model/model.h"
+#include "host/engine/tool/tool.h"
+#include "host/net/http.h"
+#include "host/net/http_abi.h"
+#include "host/net/http_recording.h"
+#include "host/plugin/abi/abi.h"
+#include "host/plugin/call/worker.h"
+#include "host/plugin/conformance/guard.h"
+#include "host/plugin/isolate/remote.h"
+#include "host/plugin/pack/pack_installed.h"
+#include "host/plugin/registry/manifest.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/plugin_search.h"
+#include "host/plugin/registry/registry.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The configuration that a plugin receives: its section of tenon.yaml, with the texts of secrets. */
+static int32_t host_plugin_config(void *user, const char *plugin_id, tn_value *out, struct error *error) {
+    const struct host *host = user;
+    tn_value section = config_plugin_section(host->config, plugin_id);
+    if (!section) return TN_OK;
+    int32_t status = config_reveal(host->config, section, out, error);
+    if (status == TN_OK) secrets_learn(host->secrets, section, *out);
+    return status;
+}
+
+/* ---- Waiting for plugins ---- */
+
+#define SETTLE_MS 1000 /* the longest wait for background work of a plugin that `plugin check` has loaded */
+
+struct host_wait {
+    struct loop_timer timer;
+    bool (*done)(void *user);
+    void *user;
+    bool timed_out;
+};
+
+static void host_wait_timed_out(struct loop_timer *timer) {
+    CONTAINER_OF(timer, struct host_wait, timer)->timed_out = true;
+}
+
+static bool host_wait_is_over(void *user) {
+    const struct host_wait *wait = user;
+    return wait->timed_out || wait->done(wait->user);
+}
+
+/* Runs the loop until done(user). Returns false if that takes longer than `ms`. */
+static bool host_wait_for(const struct host *host, int64_t ms, bool (*done)(void *user), void *user) {
+    struct host_wait wait = {.done = done, .user = user};
+    loop_timer_start(host->loop, &wait.timer, ms, host_wait_timed_out);
+    (void)loop_run(host->loop, host_wait_is_over, &wait);
+    loop_timer_stop(host->loop, &wait.timer);
+    return !wait.timed_out;
+}
+
+/* Waits only if the loop is not running: a run could wait for this very document, and a nested wait would block it. */
+static bool host_wait_for_expected(void *host_user, bool (*done)(void *user), void *user) {
+    const struct host *host = host_user;
+    return loop_running(host->loop) || host_wait_for(host, REGISTRY_EXPECT_MS, done, user);
+}
+
+static void host_forked(void *user) { loop_forked(((const struct host *)user)->loop); }
+
+static void host_settle(void *host, bool (*done)(void *user), void *user) {
+    (void)host_wait_for(host, SETTLE_MS, done, user);
+}
+
+/* ---- Plugins ---- */
+
+static const char *host_plugin_folder(void *user, const char *plugin_id) {
+    const struct host *host = user;
+    return config_plugin_folder(host->config, plugin_id);
+}
+
+static int32_t host_scan_plugins(struct host *host, const struct host_options *options, struct error *error) {
+    struct search search;
+    search_init(&search);
+    for (const char *const *path = options->plugin_paths; path && *path; path++)
+        search_add(&search, *path, SEARCH_FLAG, "--plugins");
+    search_add_environment(&search);
+    for (size_t i = 0; i < config_plugin_path_count(host->config); i++)
+        search_add(&search, config_plugin_path(host->config, i), SEARCH_CONFIG, "tenon.yaml");
+    if (!options->no_installed) {
+        search_add_user(&search);
+        packs_search(host->config, &search);
+        search_add_installed(&search);
+    }
+    int32_t status = registry_scan(host->registry, &search, error);
+    search_finish(&search);
+    return status;
+}
+
+/* ---- Isolation ---- */
+
+/* Returns why the plugin must run in a separate process, or NULL. */
+static const char *isolation_reason(const struct host *host, const struct plugin *plugin) {
+    for (size_t i = 0; i < value_count(host->isolate); i++)
+        if (value_text_is(value_at(host->isolate, i), plugin_id(plugin))) return "--isolate";
+    if (config_isolated(host->config, plugin_id(plugin), plugin_bundled(plugin)))
+        return "tenon.yaml, plugins.isolation";
+    /* The manifest and an untrusted pack require isolation, unless the operator names the id of this plugin. */
+    if (config_allows_in_process(host->config, plugin_id(plugin))) return NULL;
+    if (value_text_is(value_get(manifest_plugin(plugin_manifest(plugin)), "isolation"), "process"))
+        return "its manifest requests it";
+    return packs_untrusted(host->config, plugin_path(plugin)) ? "its pack is not trusted (packs.trust)" : NULL;
+}
+
+static bool isolation_is_requested(void *user, const struct plugin *plugin) {
+    return isolation_reason(user, plugin) != NULL;
+}
+
+const char *host_isolation_reason(const struct host *host, const struct plugin *plugin) {
+    if (!plugin_isolated(plugin)) return NULL;
+    const char *reason = isolation_reason(host, plugin);
+    return reason ? reason : "it is a program";
+}
+
+static const tn_plugin *isolation_open(void *user, struct plugin *plugin) {
+    return remote_open(&((const struct host *)user)->remote, plugin);
+}
+
+/*
+ * A plugin of an untrusted pack must not gain rights because this machine cannot filter system calls. It starts without
+ * the filter only if the operator names its id in plugins.isolation.
+ */
+static bool isolation_requires_filter(void *user, const struct plugin *plugin) {
+    const struct host *host = user;
+    return !value_get(config_isolation(host->config), plugin_id(plugin)) &&
+           packs_untrusted(host->config, plugin_path(plugin));
+}
+
+static const struct isolation isolation = {isolation_is_requested, isolation_open, remote_start, remote_close};
+
+static void *host_interface_owner(void *user, const char *interface_id) {
+    struct host *host = user;
+    if (strcmp(interface_id, TN_HTTP_DRAFT) == 0) return host->http;
+    if (strcmp(interface_id, TN_STATE_DRAFT) == 0) return &host->state;
+    return strcmp(interface_id, TN_DOCUMENT_DRAFT) == 0 ? host->engine : NULL;
+}
+
+void host_registry_options(struct host *host, struct registry_options *out) {
+    *out = (struct registry_options){.interfaces = host->check_plugins ? guard_table(interface_table) : interface_table,
+                                     .wrap = host->check_plugins ? guard_wrap : NULL,
+                                     .watch = host->check_plugins ? &guard_watch : NULL,
+                                     .allow_drafts = host->allow_drafts,
+                                     .config = host_plugin_config,
+                                     .folder = host_plugin_folder,
+                                     .isolation = &isolation,
+                                     .wait = host_wait_for_expected,
+                                     .forked = host_forked,
+                                     .settle = host_settle,
+                                     .loop = host->loop,
+                                     .secrets = host->secrets,
+                                     .owner = host_interface_owner,
+                                     .user = host};
+}
+
+/* True if tenon.yaml or --model binds the role. The catalog calls this for each role of each document. */
+static bool host_role_is_bound(void *self, const char *role, size_t length) {
+    struct host *host = self;
+    char *name = mem_text_n(role, length);
+    bool bound = config_model(host->config, name) != NULL;
+    if (bound) host->unbound_roles = value_remove_take(host->unbound_roles, value_text(name));
+    mem_free(name);
+    return bound;
+}
+
+static void host_offer_plugin_id(void *user, struct plugin *plugin) {
+    nearest_add_candidate(user, plugin_id(plugin), strlen(plugin_id(plugin)));
+}
+
+/* An unknown id in `isolate` is an error, because it would have no effect. */
+static int32_t host_check_isolate(const struct host *host, struct error *error) {
+    for (size_t i = 0; i < value_count(host->isolate); i++) {
+        const char *id = value_chars(value_at(host->isolate, i), NULL);
+        if (registry_plugin(host->registry, id)) continue;
+        struct nearest nearest;
+        nearest_init(&nearest, id, strlen(id));
+        registry_each_plugin(host->registry, host_offer_plugin_id, &nearest);
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "cannot isolate the unknown plugin `%s`%s", id,
+                         nearest_hint(&nearest).text);
+    }
+    return TN_OK;
+}
+
+static const char *option_or_variable(const char *option, const char *variable) {
+    if (option) return option;
+    const char *value = getenv(variable);
+    return value && *value ? value : NULL;
+}
+
+/* Options override the environment: with one of the two options, neither variable is used. */
+static int32_t host_open_recordings(struct host *host, const struct host_options *options, struct error *error) {
+    const char *record =
+        options->replay_dir ? options->record_dir : option_or_variable(options->record_dir, "TENON_HTTP_RECORD");
+    const char *replay =
+        options->record_dir ? options->replay_dir : option_or_variable(options->replay_dir, "TENON_HTTP_REPLAY");
+    if (record && replay)
+        return error_set(error, TN_INVALID, "INVALID_INPUT",
+                         "cannot record (to %s) and replay (from %s) at the same time; use only one of them", record,
+                         replay);
+    if (replay) return replayer_open(replay, &host->replayer, error);
+    return record ? recorder_open(record, &host->recorder, error) : TN_OK;
+}
+
+static void host_log_warning(void *user, const char *message) {
+    (void)user;
+    log_write(LOG_WARN, NULL, "%s", message);
+}
+
+static int32_t host_bind_models(struct host *host, const char *const *model, struct error *error) {
+    tn_value before = value_ref(config_models(host->config)), after;
+    int32_t status = TN_OK;
+    for (; status == TN_OK && model && *model; model++) status = model_bind(host->config, *model, error);
+    after = config_models(host->config);
+    for (size_t i = 0; i < value_count(after); i++)
+        if (!value_get_key(before, value_key_at(after, i)))
+            host->unbound_roles = value_set_key_take(host->unbound_roles, value_ref(value_key_at(after, i)),
+                                                     value_ref(value_value_at(after, i)));
+    value_unref(before);
+    return status;
+}
+
+/* ---- The parts ---- */
+
+/* For tables with a `void *user`. */
+static struct store *host_store_of_user(void *user, struct error *error) { return host_store(user, error); }
+
+struct store *host_store(struct host *host, struct error *error) {
+    const struct store_from from = {host->loop, host->registry, host->config};
+    tn_value options = host->store_options ? host->store_options : config_store(host->config);
+    if (!host->store) host->store = store_open(&from, options, error);
+    return host->store;
+}
+
+void host_set_store_take(struct host *host, struct store *store) { host->store = store; }
+
+void host_set_store_options_take(struct host *host, tn_value options) {
+    value_unref(host->store_options);
+    host->store_options = options;
+}
+
+struct log *host_log(const struct host *host) {
+    return host->log;
+}
+struct loop *host_loop(const struct host *host) {
+    return host->loop;
+}
+struct registry *host_registry(const struct host *host) {
+    return host->registry;
+}
+struct config *host_config(const struct host *host) {
+    return host->config;
+}
+struct engine *host_engine(const struct host *host) {
+    return host->engine;
+}
+const struct catalog *host_catalog(const struct host *host) { return &host->engine->catalog; }
+struct http *host_http(const struct host *host) {
+    return host->http;
+}
+const struct kernel_source *host_state(const struct host *host) { return &host->state; }
+void host_allow_drafts(struct host *host) { host->allow_drafts = host->remote.allow_drafts = true; }
+bool host_allows_drafts(const struct host *host) { return host->allow_drafts; }
+tn_value host_unbound_roles(const struct host *host) { return host->unbound_roles; }
+
+/* ---- Creating and freeing ---- */
+
+static int32_t host_read_config(struct host *host, const struct host_options *options, struct error *error) {
+    int32_t status = TN_OK;
+    if (options->no_config)
+        host->config = config_empty();
+    else
+        status = config_load(options->config_file, &host->config, error);
+    if (status == TN_OK) status = host_bind_models(host, options->models, error);
+    if (status != TN_OK) return status;
+    log_set_level(host->log, config_log_level(host->config));
+    int64_t workers = config_limit(host->config, "workers", 0);
+    if (workers) workers_limit((uint32_t)workers);
+    return TN_OK;
+}
+
+static int32_t host_open_plugins(struct host *host, const struct host_options *options, struct error *error) {
+    struct registry_options registry_options;
+    host_registry_options(host, &registry_options);
+    host->registry = registry_new(&registry_options);
+    int32_t status = host_scan_plugins(host, options, error);
+    if (status == TN_OK) status = host_check_isolate(host, error);
+    return status;
+}
+
+/* After the registry, because the provider of HTTP is a component. */
+static int32_t host_open_http(struct host *host, const struct host_options *options, struct error *error) {
+    int32_t status = host_open_recordings(host, options, error);
+    if (status != TN_OK) return status;
+    host->http = http_new(&(struct http_options){.loop = host->loop,
+                                                 .config = host->config,
+                                                 .registry = host->registry,
+                                                 .secrets = host->secrets,
+                                                 .recorder = host->recorder,
+                                                 .replayer = host->replayer});
+    return TN_OK;
+}
+
+static void host_connect_services(struct host *host) {
+    host->state = (struct kernel_source){host->loop, host_store_of_user, host};
+    host->remote = (struct remote_services){.loop = host->loop,
+                                            .requires_filter = isolation_requires_filter,
+                                            .requires_filter_user = host,
+                                            .config = host->config,
+                                            .secrets = host->secrets,
+                                            .allow_drafts = host->allow_drafts,
+                                            .secrets_optional = host->replayer != NULL,
+                                            .http = &interface_http,
+                                            .state = &interface_state,
+                                            .document = &interface_document,
+                                            .http_request = interface_http_call};
+}
+
+static void host_connect_engine(struct host *host) {
+    struct engine *engine = host->engine;
+    engine->concurrency_max = (uint32_t)config_limit(host->config, "concurrency", UINT32_MAX);
+    engine->recursion_max = (uint32_t)config_limit(host->config, "recursion_limit", UINT32_MAX);
+    engine->loop = host->loop;
+    engine->registry = host->registry;
+    engine->config = host->config;
+    engine->store = host_store_of_user;
+    engine->store_user = host;
+    engine->scope = binding_scope_of_host;
+    engine->models = models_new();
+    engine->tools = tools_new(engine);
+    engine->graphs = graphs_new();
+    registry_catalog(host->registry, &engine->catalog);
+    engine->catalog.find = registry_find;
+    engine->catalog.read = files_read;
+    engine->catalog.role_bound = host_role_is_bound;
+    engine->catalog.role_self = host;
+}
+
+struct host *host_new(const struct host_options *options, struct error *error) {
+    struct host *host = mem_zalloc(sizeof *host);
+    host->engine = mem_zalloc(sizeof *host->engine);
+    host->log = log_new();
+    host->allow_drafts = options->allow_drafts;
+    host->check_plugins = options->check_plugins;
+    host->unbound_roles = value_object();
+    host->isolate = value_array();
+    for (const char *const *id = options->isolate; id && *id; id++)
+        host->isolate = value_push_take(host->isolate, value_text(*id));
+    if (host_read_config(host, options, error) != TN_OK) goto failed;
+    host->loop = loop_new(error);
+    if (!host->loop) goto failed;
+    loop_set_log(host->loop, host->log);
+    loop_enter(host->loop);
+    host->secrets = secrets_new(host->config, host->loop);
+    if (host_open_plugins(host, options, error) != TN_OK) goto failed;
+    if (host_open_http(host, options, error) != TN_OK) goto failed;
+    config_lint_plugins(host, host_log_warning, NULL);
+    host_connect_services(host);
+    host_connect_engine(host);
+    return host;
+
+failed:
+    host_free(host);
+    return NULL;
+}
+
+void host_free(struct host *host) {
+    if (!host) return;
+    struct engine *engine = host->engine;
+    struct log *before = log_ref(log_current());
+    log_enter(host->log);
+    store_close(host->store);
+    tools_free(engine->tools);
+    engine->tools = NULL;
+    if (host->registry) registry_take_leave(host->registry);
+    http_close(host->http); /* while the plugins exist, because they still report the ends of their exchanges */
+    if (host->secrets) secrets_close(host->secrets);
+    registry_free(host->registry);
+    http_free(host->http);
+    secrets_free(host->secrets);
+    recorder_free(host->recorder);
+    replayer_free(host->replayer);
+    loop_free(host->loop);
+    config_free(host->config);
+    value_unref(host->isolate);
+    graphs_free(engine->graphs);
+    models_free(engine->models);
+    value_unref(host->unbound_roles);
+    value_unref(host->store_options);
+    mem_free(engine);
+    log_enter(before == host->log ? NULL : before);
+    log_unref(before);
+    log_set_sink(host->log, NULL, NULL); /* a worker that hangs can hold the log for longer than the sink exists */
+    log_unref(host->log);
+    mem_free(host);
+}

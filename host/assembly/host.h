@@ -1,0 +1,83 @@
+/*
+ * host.h - one instance of Tenon: configuration, log, loop, registry of plugins, HTTP, store and engine.
+ *
+ * A process can have several hosts; they are independent, also in different threads. They share only the worker
+ * threads: the host that was opened last with `limits.workers` sets their number. The library's handle (tenon/embed.h)
+ * and each command own one host. Thread: all functions belong to the thread of the host's loop, which is the one of
+ * host_new.
+ *
+ *     struct host *host = host_new(&(struct host_options){.plugin_paths = paths}, &error);
+ *     graph_open(host_engine(host), NULL, "triage.yaml", 0, NULL, &graph, &error);
+ *     host_free(host);
+ */
+#ifndef TENON_HOST_ASSEMBLY_HOST_H
+#define TENON_HOST_ASSEMBLY_HOST_H
+
+#include "adl/document/catalog.h"
+#include "adl/value/error.h"
+
+struct config;
+struct engine;
+struct host;
+struct http;
+struct log;
+struct loop;
+struct registry;
+struct kernel_source;
+struct store;
+
+struct host_options {
+    const char *const *plugin_paths; /* searched first; NULL-terminated; may be NULL */
+    bool no_installed;               /* do not search the user's folder and the bundled plugins */
+    const char *config_file;         /* NULL means tenon.yaml, searched upwards from the working directory */
+    bool no_config;                  /* read no tenon.yaml */
+    const char *const *isolate;      /* ids of plugins to run in separate processes; NULL-terminated; may be NULL */
+    const char *const *models;       /* --model, see model_bind; NULL-terminated; may be NULL */
+    bool check_plugins;              /* check mode: validate all calls of plugins, see plugin/conformance/guard.h */
+    bool allow_drafts;               /* draft interfaces for plugins that are not bundled */
+    /*
+     * Folders to which all HTTP exchanges are recorded, or from which they are answered without a network; see
+     * net/http_recording.h. At most one of them. If both are NULL, TENON_HTTP_RECORD and TENON_HTTP_REPLAY apply.
+     */
+    const char *record_dir, *replay_dir;
+};
+
+/*
+ * Opens a host; the calling thread becomes the thread of its loop, and its log the current log. Returns NULL with the
+ * error of the configuration, the search for plugins or the recordings.
+ */
+struct host *host_new(const struct host_options *options, struct error *error);
+/* NULL is allowed. No run or call may be active. */
+void host_free(struct host *host);
+
+/* The parts; borrowed until host_free. */
+struct log *host_log(const struct host *host);
+struct loop *host_loop(const struct host *host);
+struct registry *host_registry(const struct host *host);
+struct config *host_config(const struct host *host);
+struct engine *host_engine(const struct host *host);
+const struct catalog *host_catalog(const struct host *host);
+struct http *host_http(const struct host *host);
+const struct kernel_source *host_state(const struct host *host); /* for the state kernel */
+/*
+ * The store that tenon.yaml configures. The default is SQLite in .tenon/ beside tenon.yaml or, without that file, in
+ * the user's data folder. It is opened by the first call and closed by host_free. NULL with the error if it cannot be
+ * opened.
+ */
+struct store *host_store(struct host *host, struct error *error);
+/* These replace the configured store. Call one of them before the first host_store. */
+void host_set_store_take(struct host *host, struct store *store);
+void host_set_store_options_take(struct host *host, tn_value options); /* {use, path, …}, as in tenon.yaml */
+void host_allow_drafts(struct host *host); /* for registries that are created afterwards with host_registry_options */
+bool host_allows_drafts(const struct host *host);
+/* {role: binding}: the bindings of --model that no document has used yet. */
+tn_value host_unbound_roles(const struct host *host);
+
+struct plugin;
+/* Why a plugin runs in a separate process: a static text for people. NULL if it does not. */
+const char *host_isolation_reason(const struct host *host, const struct plugin *plugin);
+struct registry_options;
+/* The options of this host's registry: used to create a second one, in which a plugin is checked. */
+void host_registry_options(struct host *host, struct registry_options *out);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * host_internal.h - the parts of a host. Only host.c includes this.
+ */
+#ifndef TENON_HOST_ASSEMBLY_HOST_INTERNAL_H
+#define TENON_HOST_ASSEMBLY_HOST_INTERNAL_H
+
+#include "host/assembly/host.h"
+#include "host/data/kernel/kernel.h"
+#include "host/engine/engine.h"
+#include "host/plugin/isolate/remote.h"
+
+struct recorder;
+struct replayer;
+
+struct host {
+    struct log *log;
+    struct loop *loop;
+    struct config *config;
+    struct secrets *secrets;
+    struct registry *registry;
+    struct http *http;
+    struct recorder *recorder; /* NULL if not recording */
+    struct replayer *replayer; /* NULL if not replaying */
+    struct store *store;       /* NULL until host_store is first called */
+    tn_value store_options;    /* used instead of the configured store; NULL to use that */
+    struct kernel_source state;
+    struct remote_services remote;
+    struct engine *engine;
+    bool allow_drafts, check_plugins;
+    tn_value isolate;       /* ids, copied from the options */
+    tn_value unbound_roles; /* see host_unbound_roles */
+};
+
+#endif

@@ -1,0 +1,698 @@
+/*
+ * config.c - reads the keys of one tenon.yaml. config_load.c finds the files.
+ *
+ * config_keys.def has one row for each key. CONFIG_KEY("plugins", plugin_path, "path", …) is the key `path` in the
+ * section `plugins`; its value is read by config_read_plugin_path. config_read_keys calls that function for each key
+ * that it finds in a section. Each mistake becomes a diagnostic with its position, and reading continues with the next
+ * key. A relative path starts at the folder of the file. The files that paths name are not opened.
+ *
+ * Diagnostics: E020 is a value of a wrong kind, E021 an unknown key, E022 a missing key, E023 an unknown word, E025 a
+ * number out of range, E027 too many entries.
+ */
+#include "host/base/config/config.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/source/source.h"
+#include "adl/tree/tree.h"
+#include "adl/value/buffer.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "adl/value/nearest.h"
+#include "host/base/config/config_internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN_MAX 100 /* bytes shown of a key or a value */
+
+struct config_reader {
+    struct config *config;
+    struct source *source;
+    struct diagnostics *diagnostics;
+    char *folder; /* the folder of the file; "" if its name contains none */
+};
+
+/* ---- Mistakes ---- */
+
+/* The full path of a key, "models.planner", as messages name it. A longer path is cut. */
+struct config_where {
+    char text[160];
+};
+
+/* The number of bytes to show of a text: SHOWN_MAX at most, and no part of a character. */
+static int config_shown_length(const char *text, size_t length) {
+    size_t shown = length < SHOWN_MAX ? length : SHOWN_MAX;
+    while (shown < length && shown && ((unsigned char)text[shown] & 0xc0) == 0x80) shown--;
+    return (int)shown;
+}
+
+/* The path of the member `key` of `section`. `.text` is valid until the end of the expression that contains the call.
+ */
+static struct config_where config_where(const char *section, tn_value key) {
+    struct config_where where;
+    size_t length;
+    const char *name = value_chars(key, &length);
+    snprintf(where.text, sizeof where.text, "%.*s.%.*s", config_shown_length(section, strlen(section)), section,
+             config_shown_length(name, length), name);
+    where.text[config_shown_length(where.text, strlen(where.text))] = 0;
+    return where;
+}
+
+/*
+ * Reports a value of a wrong kind; its text is not shown, because it can be a secret. `where` is the full path of the
+ * key, for example "plugins.path".
+ */
+static void config_report_kind(struct config_reader *reader, const struct tree_node *node, const char *where,
+                               const char *expected) {
+    if (node->kind == TREE_BROKEN) return; /* a syntax error, which has been reported */
+    diagnostics_add(reader->diagnostics, ADL_E020, reader->source, node->span, "`%s`: found %s, expected %s", where,
+                    value_kind_name(node->kind), expected);
+}
+
+/* Reports a value that is not one of the expected words or numbers, and shows it. For keys that never have a secret. */
+static void config_report_value(struct config_reader *reader, const struct tree_node *node, const char *where,
+                                const char *expected) {
+    size_t length;
+    if (node->kind == TN_STRING) {
+        const char *text = value_chars(node->value, &length);
+        diagnostics_add(reader->diagnostics, ADL_E020, reader->source, node->span, "`%s`: found `%.*s`, expected %s",
+                        where, config_shown_length(text, length), text, expected);
+    } else if (node->kind == TN_INT || node->kind == TN_DOUBLE || node->kind == TN_BOOL) {
+        char *text = json_text(node->value, JSON_COMPACT);
+        diagnostics_add(reader->diagnostics, ADL_E020, reader->source, node->span, "`%s`: found %s, expected %s", where,
+                        text, expected);
+        mem_free(text);
+    } else {
+        config_report_kind(reader, node, where, expected);
+    }
+}
+
+/* Reports that the list at `where` has more than `max` entries; `entries` is what they are, for example "paths". */
+static void config_report_too_many(struct config_reader *reader, const struct tree_node *node, const char *where,
+                                   unsigned max, const char *entries) {
+    diagnostics_add(reader->diagnostics, ADL_E027, reader->source, node->span,
+                    "`%s`: found more than %u %s, which is the limit", where, max, entries);
+}
+
+/* Reports a key that `owner`, for example "`limits`", does not have. `meant` is the name that was probably meant, or
+ * NULL. */
+static void config_report_unknown_key(struct config_reader *reader, const struct tree_item *item, const char *owner,
+                                      const char *meant) {
+    size_t length;
+    const char *name = value_chars(item->key, &length);
+    struct diagnostic *diagnostic =
+        diagnostics_add(reader->diagnostics, ADL_E021, reader->source, item->key_span,
+                        "found the key `%.*s`, which %s does not have", config_shown_length(name, length), name, owner);
+    if (meant) diagnostic_suggest_name(diagnostic, item->key_span, meant, strlen(meant));
+}
+
+/* Returns true for a mapping. Reports any other value, except an empty one. */
+static bool config_expect_mapping(struct config_reader *reader, const struct tree_node *node, const char *where,
+                                  const char *expected) {
+    if (node->kind == TN_OBJECT) return true;
+    if (node->kind != TN_NULL) config_report_kind(reader, node, where, expected);
+    return false;
+}
+
+/* ---- Keys ---- */
+
+#define KEY_UNKNOWN SIZE_MAX
+
+/* Returns the index of the key in `names`. If it is not there, returns KEY_UNKNOWN and sets *meant to the
+ * nearest name, or NULL. */
+static size_t config_lookup_key(tn_value key, const char *const *names, size_t count, const char **meant) {
+    struct nearest near;
+    size_t length;
+    const char *name = value_chars(key, &length);
+    *meant = NULL;
+    nearest_init(&near, name, length);
+    for (size_t i = 0; i < count; i++) {
+        if (value_text_is(key, names[i])) return i;
+        nearest_add_candidate(&near, names[i], strlen(names[i]));
+    }
+    *meant = nearest_result(&near);
+    return KEY_UNKNOWN;
+}
+
+/* Returns the index of the item's key in `names`, or reports the key and returns KEY_UNKNOWN. */
+static size_t config_expect_key(struct config_reader *reader, const struct tree_item *item, const char *owner,
+                                const char *const *names, size_t count) {
+    const char *meant;
+    size_t index = config_lookup_key(item->key, names, count, &meant);
+    if (index == KEY_UNKNOWN) config_report_unknown_key(reader, item, owner, meant);
+    return index;
+}
+
+/* The readers, one for each row of config_keys.def. config_read_keys calls them. */
+#define CONFIG_KEY(section, key, name, form, example, documentation)                                                   \
+    static void config_read_##key(struct config_reader *reader, const struct tree_node *node);
+#include "host/base/config/config_keys.def"
+#undef CONFIG_KEY
+
+static const struct config_key_row {
+    struct config_key key;
+    void (*read)(struct config_reader *reader, const struct tree_node *node);
+} config_keys[] = {
+#define CONFIG_KEY(section, key, name, form, example, documentation)                                                   \
+    {{section, name, form, example, documentation}, config_read_##key},
+#include "host/base/config/config_keys.def"
+#undef CONFIG_KEY
+};
+#define KEY_COUNT (sizeof config_keys / sizeof *config_keys)
+
+size_t config_key_count(void) { return KEY_COUNT; }
+const struct config_key *config_key_at(size_t index) { return &config_keys[index].key; }
+
+/* Reads the keys of a section, for example "plugins", or those at the top of the file if `section` is "". */
+static void config_read_keys(struct config_reader *reader, const struct tree_node *node, const char *section) {
+    const struct config_key_row *rows[KEY_COUNT];
+    const char *names[KEY_COUNT];
+    size_t count = 0;
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (strcmp(config_keys[i].key.section, section) != 0) continue;
+        rows[count] = &config_keys[i];
+        names[count++] = config_keys[i].key.name;
+    }
+    char owner[32] = "tenon.yaml";
+    if (*section) snprintf(owner, sizeof owner, "`%s`", section);
+    for (uint32_t i = 0; i < node->count; i++) {
+        size_t index = config_expect_key(reader, &node->items[i], owner, names, count);
+        if (index != KEY_UNKNOWN) rows[index]->read(reader, node->items[i].node);
+    }
+}
+
+/* ---- Paths ---- */
+
+/*
+ * Returns the path with the folder that it starts at (mem_free it): "~/x" starts at the home folder, "x" at the folder
+ * of the file. The result is relative if the name of the file is.
+ */
+static char *config_resolve_path(const struct config_reader *reader, const char *path) {
+    struct buffer text;
+    const char *home = getenv("HOME");
+    buffer_init(&text, SIZE_MAX);
+    if (path[0] == '~' && path[1] == '/' && home && *home)
+        buffer_format(&text, "%s%s", home, path + 1);
+    else if (path[0] == '/' || !*reader->folder)
+        buffer_text(&text, path);
+    else
+        buffer_format(&text, "%s/%s", reader->folder, path);
+    return buffer_detach(&text, NULL);
+}
+
+/* The same for the string `node`; a new reference. */
+static tn_value config_resolve_node(const struct config_reader *reader, const struct tree_node *node) {
+    char *path = config_resolve_path(reader, value_chars(node->value, NULL));
+    tn_value resolved = value_string_lossy(path, strlen(path));
+    mem_free(path);
+    return resolved;
+}
+
+/* ---- plugins ---- */
+
+static void config_read_plugins(struct config_reader *reader, const struct tree_node *node) {
+    if (config_expect_mapping(reader, node, "plugins", "a mapping with `path`, `config` and `isolation`"))
+        config_read_keys(reader, node, "plugins");
+}
+
+void config_add_path(struct config *config, const char *path) {
+    MEM_EXTEND(config->paths, config->path_count);
+    config->paths[config->path_count++] = mem_text(path);
+}
+
+static void config_read_one_path(struct config_reader *reader, const struct tree_node *node) {
+    if (node->kind != TN_STRING) {
+        config_report_kind(reader, node, "plugins.path", "a path, or a list of paths");
+        return;
+    }
+    if (reader->config->path_count == CONFIG_PATHS_MAX) {
+        config_report_too_many(reader, node, "plugins.path", CONFIG_PATHS_MAX, "paths");
+        return;
+    }
+    char *path = config_resolve_path(reader, value_chars(node->value, NULL));
+    config_add_path(reader->config, path);
+    mem_free(path);
+}
+
+static void config_read_plugin_path(struct config_reader *reader, const struct tree_node *node) {
+    if (node->kind != TN_ARRAY) {
+        config_read_one_path(reader, node);
+        return;
+    }
+    for (uint32_t i = 0; i < node->count; i++) config_read_one_path(reader, node->items[i].node);
+}
+
+static void config_add_section(struct config_reader *reader, const struct tree_item *item) {
+    struct config *config = reader->config;
+    config->plugins = value_set_key_take(config->plugins, value_ref(item->key), tree_to_value(item->node));
+    config->folders = value_set_key_take(config->folders, value_ref(item->key),
+                                         value_string_lossy(reader->folder, strlen(reader->folder)));
+}
+
+static void config_read_plugin_config(struct config_reader *reader, const struct tree_node *node) {
+    if (!config_expect_mapping(reader, node, "plugins.config", "a mapping of plugin ids to their sections")) return;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        if (config_expect_mapping(reader, item->node, config_where("plugins.config", item->key).text,
+                                  "a mapping: the configuration of the plugin"))
+            config_add_section(reader, item);
+    }
+}
+
+static void config_read_isolation(struct config_reader *reader, const struct tree_node *node) {
+    if (!config_expect_mapping(reader, node, "plugins.isolation",
+                               "a mapping of plugin ids, or \"*\", to `process` or `none`"))
+        return;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        tn_value word = item->node->kind == TN_STRING ? item->node->value : NULL;
+        if (value_text_is(word, "process") || value_text_is(word, "none"))
+            reader->config->isolation =
+                value_set_key_take(reader->config->isolation, value_ref(item->key), value_ref(word));
+        else
+            config_report_value(reader, item->node, config_where("plugins.isolation", item->key).text,
+                                "`process` or `none`");
+    }
+}
+
+/* ---- packs ---- */
+
+static void config_read_packs(struct config_reader *reader, const struct tree_node *node) {
+    if (config_expect_mapping(reader, node, "packs", "a mapping with `trust`")) config_read_keys(reader, node, "packs");
+}
+
+static void config_read_one_trusted_key(struct config_reader *reader, const struct tree_node *node) {
+    if (node->kind != TN_STRING) {
+        config_report_kind(reader, node, "packs.trust", "a public key, or the path of a .pub file");
+        return;
+    }
+    if (value_count(reader->config->trust) == CONFIG_TRUST_MAX) {
+        config_report_too_many(reader, node, "packs.trust", CONFIG_TRUST_MAX, "keys");
+        return;
+    }
+    bool key = config_is_public_key(value_chars(node->value, NULL));
+    reader->config->trust =
+        value_push_take(reader->config->trust, key ? value_ref(node->value) : config_resolve_node(reader, node));
+}
+
+static void config_read_trust(struct config_reader *reader, const struct tree_node *node) {
+    if (node->kind != TN_ARRAY) {
+        config_read_one_trusted_key(reader, node);
+        return;
+    }
+    for (uint32_t i = 0; i < node->count; i++) config_read_one_trusted_key(reader, node->items[i].node);
+}
+
+/* ---- models and prices ---- */
+
+/* Checks a binding: "provider:model", {provider, …}, or a list of these. The list contains the fallbacks in order. */
+static bool config_check_binding(struct config_reader *reader, const struct tree_node *node, const char *where,
+                                 bool in_list) {
+    if (node->kind == TN_STRING) return true;
+    if (node->kind == TN_OBJECT) {
+        const struct tree_node *provider = tree_get(node, "provider");
+        if (provider && provider->kind == TN_STRING) return true;
+        diagnostics_add(reader->diagnostics, ADL_E022, reader->source, node->span,
+                        "`%s`: found no `provider`, expected the name of a provider, as in {provider: openai}", where);
+        return false;
+    }
+    if (node->kind == TN_ARRAY && !in_list && node->count > 0) {
+        bool good = true;
+        for (uint32_t i = 0; i < node->count; i++)
+            good &= config_check_binding(reader, node->items[i].node, where, true);
+        return good;
+    }
+    config_report_kind(reader, node, where, "\"provider:model\", a mapping with `provider`, or a list of these");
+    return false;
+}
+
+static void config_read_models(struct config_reader *reader, const struct tree_node *node) {
+    if (!config_expect_mapping(reader, node, "models", "a mapping of roles to models")) return;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        if (config_check_binding(reader, item->node, config_where("models", item->key).text, false))
+            reader->config->models =
+                value_set_key_take(reader->config->models, value_ref(item->key), tree_to_value(item->node));
+    }
+}
+
+static bool config_check_price(struct config_reader *reader, const struct tree_node *node, const char *where) {
+    static const char *const members[] = {"input", "output", "cached", "cache_write"};
+    if (!config_expect_mapping(reader, node, where, "a mapping with `input` and `output`")) return false;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        if (config_expect_key(reader, item, "a price", members, sizeof members / sizeof *members) == KEY_UNKNOWN)
+            return false;
+        bool number = item->node->kind == TN_INT || item->node->kind == TN_DOUBLE;
+        if (!number || value_to_double(item->node->value) < 0) {
+            config_report_value(reader, item->node, config_where(where, item->key).text,
+                                "a number of at least 0: the price of a million tokens");
+            return false;
+        }
+    }
+    return true;
+}
+
+static void config_read_prices(struct config_reader *reader, const struct tree_node *node) {
+    if (!config_expect_mapping(reader, node, "prices", "a mapping of models to prices")) return;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        if (config_check_price(reader, item->node, config_where("prices", item->key).text))
+            reader->config->prices =
+                value_set_key_take(reader->config->prices, value_ref(item->key), tree_to_value(item->node));
+    }
+}
+
+/* ---- store ---- */
+
+static void config_read_store(struct config_reader *reader, const struct tree_node *node) {
+    if (node->kind == TN_STRING) {
+        value_unref(reader->config->store);
+        reader->config->store = value_set_take(value_object(), "use", value_ref(node->value));
+        return;
+    }
+    if (!config_expect_mapping(reader, node, "store", "the name of a store, or a mapping with `use`")) return;
+    const struct tree_node *use = tree_get(node, "use"), *path = tree_get(node, "path");
+    bool good_use = !use || use->kind == TN_STRING, good_path = !path || path->kind == TN_STRING;
+    if (!good_use) config_report_kind(reader, use, "store.use", "the name of a store");
+    if (!good_path) config_report_kind(reader, path, "store.path", "a path");
+    if (!good_use || !good_path) return;
+    tn_value section = tree_to_value(node); /* the store checks its other options */
+    if (path) section = value_set_take(section, "path", config_resolve_node(reader, path));
+    value_unref(reader->config->store);
+    reader->config->store = section;
+}
+
+/* ---- secrets ---- */
+
+static bool is_nonempty_text_list(const struct tree_node *node) {
+    bool good = node->kind == TN_ARRAY && node->count > 0;
+    for (uint32_t i = 0; good && i < node->count; i++) good = node->items[i].node->kind == TN_STRING;
+    return good;
+}
+
+/*
+ * Checks the place of a secret: exactly one of `env`, `file` and `command`, and perhaps `hosts`. No message contains a
+ * value, because it can be the secret itself, written in a wrong place. For the same reason, an unknown key is named
+ * only if it resembles a known one.
+ */
+static bool config_check_secret(struct config_reader *reader, const struct tree_node *node, const char *where) {
+    static const char *const members[] = {"env", "file", "command", "hosts"};
+    static const char expected[] = "one of {env: NAME}, {file: PATH} and {command: [PROGRAM, ARGUMENT…]}";
+    if (node->kind == TN_STRING) {
+        diagnostics_add(reader->diagnostics, ADL_E020, reader->source, node->span,
+                        "`%s`: found a text, expected where the secret is stored: {env: NAME}, {file: PATH} or "
+                        "{command: [PROGRAM, ARGUMENT…]}. Do not write the secret itself into this file",
+                        where);
+        return false;
+    }
+    bool good = node->kind == TN_OBJECT;
+    for (uint32_t i = 0; good && i < node->count; i++) {
+        const char *meant;
+        if (config_lookup_key(node->items[i].key, members, sizeof members / sizeof *members, &meant) != KEY_UNKNOWN)
+            continue;
+        good = false;
+        if (!meant) break;
+        char owner[sizeof(struct config_where) + 2];
+        snprintf(owner, sizeof owner, "`%s`", where);
+        config_report_unknown_key(reader, &node->items[i], owner, meant);
+        return false;
+    }
+    const struct tree_node *env = tree_get(node, "env"), *file = tree_get(node, "file"),
+                           *command = tree_get(node, "command"), *hosts = tree_get(node, "hosts");
+    bool one_place = (env != NULL) + (file != NULL) + (command != NULL) == 1;
+    if (!good || !one_place || (env && env->kind != TN_STRING) || (file && file->kind != TN_STRING) ||
+        (command && !is_nonempty_text_list(command))) {
+        config_report_kind(reader, node, where, expected);
+        return false;
+    }
+    if (hosts && (!is_nonempty_text_list(hosts) || hosts->count > CONFIG_HOSTS_MAX)) {
+        char path[sizeof(struct config_where) + sizeof ".hosts"];
+        snprintf(path, sizeof path, "%s.hosts", where);
+        config_report_kind(reader, hosts, path,
+                           "a list of hosts, as in [api.acme.example, \"*.acme.example\"]; 100 at most");
+        return false;
+    }
+    return true;
+}
+
+static void config_read_secrets(struct config_reader *reader, const struct tree_node *node) {
+    if (!config_expect_mapping(reader, node, "secrets", "a mapping of names to the places of secrets")) return;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        if (!config_check_secret(reader, item->node, config_where("secrets", item->key).text)) continue;
+        tn_value place = tree_to_value(item->node);
+        const struct tree_node *file = tree_get(item->node, "file");
+        if (file) place = value_set_take(place, "file", config_resolve_node(reader, file));
+        reader->config->secrets = value_set_key_take(reader->config->secrets, value_ref(item->key), place);
+    }
+}
+
+/* ---- http ---- */
+
+static void config_read_http(struct config_reader *reader, const struct tree_node *node) {
+    static const char *const members[] = {"use"};
+    const struct tree_node *use = node;
+    if (node->kind != TN_STRING) {
+        if (!config_expect_mapping(reader, node, "http",
+                                   "the name of a plugin that provides HTTP, or a mapping with `use`"))
+            return;
+        for (uint32_t i = 0; i < node->count; i++)
+            (void)config_expect_key(reader, &node->items[i], "`http`", members, 1);
+        use = tree_get(node, "use");
+        if (use && use->kind != TN_STRING)
+            config_report_kind(reader, use, "http.use", "the name of a plugin that provides HTTP");
+    }
+    if (!use || use->kind != TN_STRING) return;
+    value_unref(reader->config->http);
+    reader->config->http = value_set_take(value_object(), "use", value_ref(use->value));
+}
+
+/* ---- tools ---- */
+
+static void config_read_tools(struct config_reader *reader, const struct tree_node *node) {
+    if (config_expect_mapping(reader, node, "tools", "a mapping with `approval` and `audit`"))
+        config_read_keys(reader, node, "tools");
+}
+
+static void config_set_tools_take(struct config_reader *reader, const char *key, tn_value value) {
+    reader->config->tools = value_set_take(reader->config->tools, key, value);
+}
+
+static void config_read_tool_approval(struct config_reader *reader, const struct tree_node *node) {
+    if (!config_expect_mapping(reader, node, "tools.approval",
+                               "a mapping of tools, or effects, to `auto`, `ask` or `deny`"))
+        return;
+    tn_value policies = value_object();
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        tn_value word = item->node->kind == TN_STRING ? item->node->value : NULL;
+        if (value_text_is(word, "auto") || value_text_is(word, "ask") || value_text_is(word, "deny"))
+            policies = value_set_key_take(policies, value_ref(item->key), value_ref(word));
+        else
+            config_report_value(reader, item->node, config_where("tools.approval", item->key).text,
+                                "`auto`, `ask` or `deny`");
+    }
+    config_set_tools_take(reader, "approval", policies);
+}
+
+static void config_read_tool_audit(struct config_reader *reader, const struct tree_node *node) {
+    if (node->kind == TN_STRING)
+        config_set_tools_take(reader, "audit", config_resolve_node(reader, node));
+    else
+        config_report_kind(reader, node, "tools.audit", "the path of a file");
+}
+
+static void config_set_tool_flag(struct config_reader *reader, const struct tree_node *node, const char *key,
+                                 const char *where) {
+    if (node->kind == TN_BOOL)
+        config_set_tools_take(reader, key, value_ref(node->value));
+    else
+        config_report_value(reader, node, where, "true or false");
+}
+
+static void config_read_tool_audit_arguments(struct config_reader *reader, const struct tree_node *node) {
+    config_set_tool_flag(reader, node, "audit_arguments", "tools.audit_arguments");
+}
+
+static void config_read_tool_audit_required(struct config_reader *reader, const struct tree_node *node) {
+    config_set_tool_flag(reader, node, "audit_required", "tools.audit_required");
+}
+
+/* ---- limits and log ---- */
+
+static const char *const config_limit_names[] = {
+#define CONFIG_LIMIT(name, minimum, maximum, documentation) #name,
+    CONFIG_LIMITS(CONFIG_LIMIT)
+#undef CONFIG_LIMIT
+};
+
+/* In the order of config_limit_names. */
+static const struct config_range {
+    int64_t minimum, maximum;
+} config_limit_ranges[] = {
+#define CONFIG_LIMIT(name, minimum, maximum, documentation) {minimum, maximum},
+    CONFIG_LIMITS(CONFIG_LIMIT)
+#undef CONFIG_LIMIT
+};
+
+static void config_read_one_limit(struct config_reader *reader, const struct tree_item *item) {
+    size_t index = config_expect_key(reader, item, "`limits`", config_limit_names,
+                                     sizeof config_limit_names / sizeof *config_limit_names);
+    if (index == KEY_UNKNOWN) return;
+    const struct config_range *range = &config_limit_ranges[index];
+    if (item->node->kind != TN_INT) {
+        config_report_value(reader, item->node, config_where("limits", item->key).text, "a whole number");
+        return;
+    }
+    int64_t number = value_to_int(item->node->value);
+    if (number < range->minimum || number > range->maximum) {
+        diagnostics_add(reader->diagnostics, ADL_E025, reader->source, item->node->span,
+                        "`limits.%s`: found %lld, expected %lld to %lld", config_limit_names[index], (long long)number,
+                        (long long)range->minimum, (long long)range->maximum);
+        return;
+    }
+    reader->config->limits =
+        value_set_key_take(reader->config->limits, value_ref(item->key), value_ref(item->node->value));
+}
+
+static void config_read_limits(struct config_reader *reader, const struct tree_node *node) {
+    if (!config_expect_mapping(reader, node, "limits", "a mapping of limits to numbers")) return;
+    for (uint32_t i = 0; i < node->count; i++) config_read_one_limit(reader, &node->items[i]);
+}
+
+static void config_read_log(struct config_reader *reader, const struct tree_node *node) {
+    static const char *const levels[] = {
+        [TN_LOG_DEBUG] = "debug", [TN_LOG_INFO] = "info", [TN_LOG_WARN] = "warn", [TN_LOG_ERROR] = "error"};
+    static const char expected[] = "debug, info, warn or error";
+    if (node->kind != TN_STRING) {
+        config_report_value(reader, node, "log", expected);
+        return;
+    }
+    const char *meant;
+    size_t length, level = config_lookup_key(node->value, levels, sizeof levels / sizeof *levels, &meant);
+    if (level != KEY_UNKNOWN) {
+        reader->config->log = (int32_t)level;
+        return;
+    }
+    const char *word = value_chars(node->value, &length);
+    struct diagnostic *diagnostic =
+        diagnostics_add(reader->diagnostics, ADL_E023, reader->source, node->span, "`log`: found `%.*s`, expected %s",
+                        config_shown_length(word, length), word, expected);
+    if (meant) diagnostic_suggest_name(diagnostic, node->span, meant, strlen(meant));
+}
+
+/* ---- One file ---- */
+
+struct config *config_empty(void) {
+    struct config *config = mem_zalloc(sizeof *config);
+    /* One value for all, without value_ref: the empty object is an immediate value, which has no reference count. */
+    config->plugins = config->folders = config->isolation = config->models = config->prices = config->secrets =
+        config->tools = config->limits = value_object();
+    config->trust = value_array();
+    config->log = CONFIG_LOG_UNSET;
+    return config;
+}
+
+void config_free(struct config *config) {
+    if (!config) return;
+    for (size_t i = 0; i < config->path_count; i++) mem_free(config->paths[i]);
+    mem_free((void *)config->paths);
+    mem_free(config->file);
+    value_unref(config->plugins);
+    value_unref(config->folders);
+    value_unref(config->isolation);
+    value_unref(config->models);
+    value_unref(config->prices);
+    value_unref(config->secrets);
+    value_unref(config->limits);
+    value_unref(config->tools);
+    value_unref(config->trust);
+    value_unref(config->store);
+    value_unref(config->http);
+    mem_free(config);
+}
+
+struct config *config_read(const char *name, const char *text, size_t length, struct diagnostics *diagnostics) {
+    struct source *source = source_new(name, text, length);
+    const char *slash = strrchr(name, '/');
+    struct config_reader reader = {.config = config_empty(), .source = source, .diagnostics = diagnostics};
+    if (!slash)
+        reader.folder = mem_text("");
+    else
+        reader.folder = slash == name ? mem_text("/") : mem_text_n(name, (size_t)(slash - name));
+    struct tree *tree = tree_read(source, &(struct tree_limits){.size = CONFIG_FILE_MAX}, diagnostics);
+    const struct tree_node *root = tree_root(tree);
+    if (config_expect_mapping(&reader, root, name, "a mapping with the keys that `tenon reference config` lists"))
+        config_read_keys(&reader, root, "");
+    tree_free(tree);
+    source_unref(source);
+    mem_free(reader.folder);
+    return reader.config;
+}
+
+/* ---- Getters, in the order of config.h ---- */
+
+const char *config_file(const struct config *config) { return config ? config->file : NULL; }
+size_t config_plugin_path_count(const struct config *config) { return config ? config->path_count : 0; }
+const char *config_plugin_path(const struct config *config, size_t index) { return config->paths[index]; }
+
+tn_value config_plugin_section(const struct config *config, const char *plugin_id) {
+    return config ? value_get(config->plugins, plugin_id) : NULL;
+}
+
+tn_value config_plugin_sections(const struct config *config) { return config ? config->plugins : NULL; }
+
+const char *config_plugin_folder(const struct config *config, const char *plugin_id) {
+    tn_value folder = config ? value_get(config->folders, plugin_id) : NULL;
+    return folder ? value_chars(folder, NULL) : NULL;
+}
+
+tn_value config_isolation(const struct config *config) { return config ? config->isolation : NULL; }
+
+bool config_isolated(const struct config *config, const char *plugin_id, bool bundled) {
+    tn_value word = config ? value_get(config->isolation, plugin_id) : NULL;
+    if (config && !word && !bundled) word = value_get(config->isolation, "*");
+    return value_text_is(word, "process");
+}
+
+bool config_allows_in_process(const struct config *config, const char *plugin_id) {
+    return config && value_text_is(value_get(config->isolation, plugin_id), "none");
+}
+
+tn_value config_store(const struct config *config) { return config ? config->store : NULL; }
+tn_value config_http(const struct config *config) { return config ? config->http : NULL; }
+
+tn_value config_model(const struct config *config, const char *role) {
+    return config ? value_get(config->models, role) : NULL;
+}
+
+tn_value config_models(const struct config *config) { return config ? config->models : NULL; }
+
+void config_bind_model_take(struct config *config, const char *role, tn_value binding) {
+    config->models = value_set_take(config->models, role, binding);
+}
+
+tn_value config_prices(const struct config *config) { return config ? config->prices : NULL; }
+
+tn_value config_tool_policies(const struct config *config) {
+    return config ? value_get(config->tools, "approval") : NULL;
+}
+
+const char *config_tool_audit(const struct config *config) {
+    tn_value path = config ? value_get(config->tools, "audit") : NULL;
+    return path ? value_chars(path, NULL) : NULL;
+}
+
+bool config_tool_flag(const struct config *config, const char *key) {
+    tn_value flag = config ? value_get(config->tools, key) : NULL;
+    return flag == value_bool(true); /* a boolean is an immediate value */
+}
+
+int64_t config_limit(const struct config *config, const char *name, int64_t default_value) {
+    tn_value limit = config ? value_get(config->limits, name) : NULL;
+    return limit ? value_to_int(limit) : default_value;
+}
+
+int32_t config_log_level(const struct config *config) {
+    return config && config->log != CONFIG_LOG_UNSET ? config->log : TN_LOG_WARN;
+}

@@ -1,0 +1,145 @@
+/*
+ * config.h - the operator's configuration (tenon.yaml): where plugins are, how they are configured, which models the
+ * roles are bound to.
+ *
+ *     plugins:
+ *       path: [./plugins]                     # relative to the folder of this file
+ *       config: {acme.search: {endpoint: "https://…", key: {secret: ACME_KEY}}}
+ *       isolation: {acme.search: process}     # in a separate process; "*" means all except the bundled
+ *     packs:
+ *       trust: [~/keys/acme.pub]              # packs with these signatures are trusted; or a key in base64
+ *     models: {planner: "openai:gpt-4o", default: {provider: scripted}}
+ *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}; and `hosts`
+ *     http: {use: http}
+ *     store: {use: sqlite, path: ./state/tenon.db}
+ *     limits: {concurrency: 64, workers: 16}
+ *     tools: {approval: {"effect:destructive": ask, shell.run: deny}, audit: ./audit.jsonl}
+ *     log: info
+ *
+ * There are two files. The project's tenon.yaml is searched from the working directory upwards. The user's file is
+ * $XDG_CONFIG_HOME/tenon/tenon.yaml. A key in the project's file overrides the same key in the user's file. An unknown
+ * key is an error. The configuration contains only where each secret is, not its text. The text is fetched when a
+ * plugin is initialised or when an HTTP request needs it, and kept by base/secrets/secrets.h.
+ *
+ *     struct config *config;
+ *     if (config_load(NULL, &config, &error) != TN_OK) return report(&error);
+ *     tn_value binding = config_model(config, "planner");
+ *     config_free(config);
+ */
+#ifndef TENON_HOST_BASE_CONFIG_CONFIG_H
+#define TENON_HOST_BASE_CONFIG_CONFIG_H
+
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct config;
+struct diagnostics;
+
+/* The keys of `limits`: name, minimum, maximum, documentation. */
+#define CONFIG_LIMITS(LIMIT)                                                                                           \
+    LIMIT(concurrency, 1, 1000000, "Activations of one run at the same time.")                                         \
+    LIMIT(workers, 1, 256, "Threads for blocking components.")                                                         \
+    LIMIT(recursion_limit, 1, 10000000, "Super-steps of one run.")                                                     \
+    LIMIT(thread_days, 0, 36500, "Days after which `tenon thread gc` deletes a thread that is done.")                  \
+    LIMIT(interrupt_hours, 1, 876000, "Hours that a thread waits for an answer. A later answer is an error.")
+
+/* A row of config_keys.def. */
+struct config_key {
+    const char *section; /* the key that contains this one, for example "plugins"; "" if none does */
+    const char *name, *form, *example, *documentation;
+};
+size_t config_key_count(void);
+const struct config_key *config_key_at(size_t index);
+
+#define CONFIG_FILE_MAX    (1u << 20)  /* bytes of a tenon.yaml */
+#define CONFIG_SECRET_MAX  (64u << 10) /* bytes of a secret's text */
+#define CONFIG_SECRET_MS   60000       /* time limit for a command or a pipe that delivers a secret */
+#define CONFIG_PATHS_MAX   100u        /* entries of plugins.path */
+#define CONFIG_PARENTS_MAX 64u         /* folders searched upwards */
+#define CONFIG_TRUST_MAX   1000u       /* entries of packs.trust */
+#define CONFIG_HOSTS_MAX   100u        /* entries of `hosts` of one secret */
+#define CONFIG_KEY_TEXT    45          /* bytes of a public key as text, with the NUL */
+
+struct config *config_empty(void);
+/*
+ * Reads `file` and the user's file. If `file` is NULL, searches the project's file from `directory` upwards; if that is
+ * NULL, too, from the working directory. Without any file the configuration is empty. Fails with TN_NOT_FOUND if `file`
+ * cannot be read, and with TN_INVALID (INVALID_CONFIG) if a file has errors: the message contains the first of them
+ * with its position, and their number.
+ */
+int32_t config_load(const char *file, struct config **out, struct error *error);
+int32_t config_load_from(const char *file, const char *directory, struct config **out, struct error *error);
+/* Reads `text` as a file called `name`. Adds a diagnostic for each wrong key, and keeps all others. Thread: any. */
+struct config *config_read(const char *name, const char *text, size_t length, struct diagnostics *diagnostics);
+void config_free(struct config *config); /* NULL is allowed */
+
+/*
+ * All results below are borrowed from the configuration. A NULL config is an empty one. Thread: any, because a
+ * configuration does not change after the host is open.
+ */
+const char *config_file(const struct config *config);         /* the project's file, or NULL */
+size_t config_plugin_path_count(const struct config *config); /* entries of the search path */
+/* A folder or file; relative if the name of the tenon.yaml was. */
+const char *config_plugin_path(const struct config *config, size_t index);
+/* The plugin's section of plugins.config, with {secret: NAME}; or NULL. */
+tn_value config_plugin_section(const struct config *config, const char *plugin_id);
+tn_value config_plugin_sections(const struct config *config); /* {id: section}; may be NULL */
+/* The folder of the tenon.yaml that contains this section, or NULL. */
+const char *config_plugin_folder(const struct config *config, const char *plugin_id);
+tn_value config_isolation(const struct config *config); /* {id or "*": "process" | "none"}; may be NULL */
+/* True if the plugin must run in a separate process. "*" means all plugins that are not bundled. */
+bool config_isolated(const struct config *config, const char *plugin_id, bool bundled);
+/*
+ * True if plugins.isolation is `none` for this id itself, not for "*". Only then can a plugin of an untrusted pack run
+ * in the process of the host.
+ */
+bool config_allows_in_process(const struct config *config, const char *plugin_id);
+/* {use, path, …}, the path relative only if the name of the tenon.yaml was; or NULL. */
+tn_value config_store(const struct config *config);
+tn_value config_http(const struct config *config);                    /* {use}; or NULL */
+tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
+tn_value config_models(const struct config *config);                  /* {role: binding}; may be NULL */
+/* Binds a role, overriding the files (option --model). May be called only while the host is being opened. */
+void config_bind_model_take(struct config *config, const char *role, tn_value binding);
+/* Prices per million tokens, {pattern: {input, output, cached?, cache_write?}}; may be NULL. */
+tn_value config_prices(const struct config *config);
+/* The policies for tools, {pattern or "effect:PATTERN": "auto" | "ask" | "deny"}; NULL if not configured. */
+tn_value config_tool_policies(const struct config *config);
+const char *config_tool_audit(const struct config *config);          /* the file of the audit log, or NULL */
+bool config_tool_flag(const struct config *config, const char *key); /* "audit_arguments", "audit_required" */
+int64_t config_limit(const struct config *config, const char *name, int64_t default_value);
+int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN if not configured */
+
+/* True if `text` is a public key: 32 bytes in base64. */
+bool config_is_public_key(const char *text);
+/* Reads the public key in a .pub file, which has one line. Fails with IO, or INVALID_CONFIG if it is malformed. */
+int32_t config_read_public_key(const char *path, char key[CONFIG_KEY_TEXT], struct error *error);
+/*
+ * True if packs that are signed with this key are trusted. A file in `packs.trust` that cannot be used is skipped;
+ * *error describes the first such file.
+ */
+bool config_trusts(const struct config *config, const char *key, struct error *error);
+
+/*
+ * Sets *out to the text of a secret, a new reference. Fetches it as `secrets` in tenon.yaml says; a name that is not
+ * listed there is an environment variable. Fails with SECRET_NOT_FOUND; no message contains the text. A command, or a
+ * file that is not a regular file, can block. The function then waits for at most CONFIG_SECRET_MS, or until the
+ * descriptor `stop` becomes readable (-1 for no descriptor). Thread: any.
+ */
+int32_t config_secret(const struct config *config, const char *name, int stop, tn_value *out, struct error *error);
+bool config_secret_waits(const struct config *config, const char *name); /* true if fetching can block */
+/* True if the secret is not listed in tenon.yaml and no environment variable has its name. For optional secrets. */
+bool config_secret_absent(const struct config *config, const char *name);
+/* The hosts that it may be sent to: an array of "host", "host:port" and "*.domain"; NULL if not restricted. */
+tn_value config_secret_hosts(const struct config *config, const char *name);
+/*
+ * Sets *out to a copy of `value`, a new reference, in which each {secret: NAME} is replaced by the text of that secret.
+ * A secret that cannot be fetched is not replaced. The result is then TN_NOT_FOUND, *error describes the first such
+ * secret, and the others are still replaced.
+ */
+int32_t config_reveal(const struct config *config, tn_value value, tn_value *out, struct error *error);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * config_internal.h - shared by config.c (keys), config_load.c (files), config_secret.c (secrets) and config_trust.c.
+ */
+#ifndef TENON_HOST_BASE_CONFIG_CONFIG_INTERNAL_H
+#define TENON_HOST_BASE_CONFIG_CONFIG_INTERNAL_H
+
+#include "host/base/config/config.h"
+
+#define CONFIG_LOG_UNSET (-1)
+
+/*
+ * A resolved path starts at the folder of its tenon.yaml, at the home folder (`~/`) or at `/`. It is relative only if
+ * the name of the tenon.yaml is.
+ */
+struct config {
+    char *file;   /* the project's tenon.yaml; may be NULL */
+    char **paths; /* plugin paths, resolved */
+    size_t path_count;
+    tn_value plugins;   /* id -> section */
+    tn_value folders;   /* id -> folder of the file that has its section */
+    tn_value models;    /* role -> binding */
+    tn_value prices;    /* "provider:model", or a pattern -> {input, output, cached?, cache_write?} */
+    tn_value secrets;   /* name -> {env} | {file} | {command}, and hosts?; paths resolved */
+    tn_value limits;    /* name -> integer */
+    tn_value isolation; /* id or "*" -> "process" | "none" */
+    tn_value store;     /* {use, path, …}; NULL if not configured */
+    tn_value http;      /* {use}; NULL if not configured */
+    tn_value tools;     /* key of the section `tools` -> its value; audit resolved */
+    tn_value trust;     /* packs.trust: public keys in base64, and resolved paths of files that contain one */
+    int32_t log;        /* TN_LOG_…, or CONFIG_LOG_UNSET */
+    int64_t secret_ms;  /* for tests: replaces CONFIG_SECRET_MS, unless it is 0 */
+};
+
+/* Adds a folder or file to the search path of plugins. The path is copied. */
+void config_add_path(struct config *config, const char *path);
+
+#endif

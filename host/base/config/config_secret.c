@@ -1,0 +1,237 @@
+/*
+ * config_secret.c - fetches the text of a secret: an environment variable, a file, or the output of a command.
+ *
+ * Only the caller receives the text: no message, log or cache contains it. One line end is removed from the end. A
+ * command has no input, and its standard error is that of this process. After CONFIG_SECRET_MS a command is killed, and
+ * reading of a pipe is given up.
+ */
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/base/clock.h"
+#include "host/base/config/config.h"
+#include "host/base/config/config_internal.h"
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int32_t secret_fail(struct error *error, const char *name, const char *how, const char *why) {
+    return error_set(error, TN_NOT_FOUND, "SECRET_NOT_FOUND", "the secret `%s` is not available: %s: %s", name, how,
+                     why);
+}
+
+/* When to stop waiting for the text. */
+struct secret_wait {
+    int64_t until_ms;
+    int stop;  /* a descriptor; the wait is cancelled when it is readable; -1 if not used */
+    int child; /* a pidfd of the process that writes; -1 if there is no process */
+};
+
+enum secret_event { SECRET_READABLE, SECRET_CHILD_ENDED, SECRET_TIMEOUT, SECRET_STOPPED };
+
+/* After SECRET_CHILD_ENDED nothing more is read: a child of the process may keep the pipe open forever. */
+static enum secret_event secret_wait_readable(int descriptor, const struct secret_wait *wait) {
+    struct pollfd ready[] = {{.fd = descriptor, .events = POLLIN},
+                             {.fd = wait->stop, .events = POLLIN},
+                             {.fd = wait->child, .events = POLLIN}};
+    int got;
+    do {
+        int64_t left = wait->until_ms - clock_now_ms();
+        got = poll(ready, sizeof ready / sizeof *ready, left > 0 ? (int)left : 0);
+    } while (got < 0 && errno == EINTR);
+    if (ready[0].revents) return SECRET_READABLE;
+    if (ready[1].revents) return SECRET_STOPPED;
+    return ready[2].revents ? SECRET_CHILD_ENDED : SECRET_TIMEOUT;
+}
+
+static const char *secret_wait_reason(enum secret_event event) {
+    return event == SECRET_STOPPED ? "the host no longer needs it" : "it did not end within 60 seconds";
+}
+
+/* Reads `descriptor` to its end. Returns NULL with a static text in *why on failure. */
+static tn_value secret_read_all(int descriptor, const struct secret_wait *wait, const char **why) {
+    struct buffer text;
+    char chunk[1024];
+    ssize_t got = 1;
+    enum secret_event event = SECRET_READABLE;
+    tn_value secret = NULL;
+    buffer_init(&text, CONFIG_SECRET_MAX);
+    while (got != 0 && (event = secret_wait_readable(descriptor, wait)) == SECRET_READABLE) {
+        got = read(descriptor, chunk, sizeof chunk);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (got < 0) break;
+        buffer_append(&text, chunk, (size_t)got);
+        if (text.overflow) break;
+    }
+    if (event == SECRET_TIMEOUT || event == SECRET_STOPPED) {
+        *why = secret_wait_reason(event);
+    } else if (got < 0) {
+        *why = "it cannot be read";
+    } else if (text.overflow) {
+        *why = "it is longer than 64 KiB";
+    } else {
+        size_t length = text.length;
+        if (length > 0 && text.data[length - 1] == '\n') length--;
+        if (length > 0 && text.data[length - 1] == '\r') length--;
+        secret = value_string(buffer_cstr(&text), length);
+        if (!secret) *why = "it is not UTF-8";
+    }
+    /* Leave no copy in freed memory. */
+    explicit_bzero(chunk, sizeof chunk);
+    if (text.data) explicit_bzero(text.data, text.length);
+    buffer_finish(&text);
+    return secret;
+}
+
+static int32_t secret_from_environment(const char *name, const char *variable, tn_value *out, struct error *error) {
+    const char *text = getenv(variable);
+    tn_value how = value_format("the environment variable %s", variable);
+    int32_t status = TN_OK;
+    if (!text)
+        status = secret_fail(error, name, value_chars(how, NULL), "it is not set");
+    else if ((*out = value_string(text, strlen(text))) == NULL)
+        status = secret_fail(error, name, value_chars(how, NULL), "it is not UTF-8");
+    value_unref(how);
+    return status;
+}
+
+static int32_t secret_from_file(const char *name, const char *path, const struct secret_wait *wait, tn_value *out,
+                                struct error *error) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (descriptor < 0) return secret_fail(error, name, path, strerror(errno));
+    const char *why = NULL;
+    tn_value secret = secret_read_all(descriptor, wait, &why);
+    close(descriptor);
+    if (!secret) return secret_fail(error, name, path, why);
+    *out = secret;
+    return TN_OK;
+}
+
+/* Waits for the command, or kills it at the end of the wait. Returns true if it exited with 0. */
+static bool secret_command_end(pid_t child, const struct secret_wait *wait, const char **why) {
+    int state = 0;
+    enum secret_event event = wait->child >= 0 ? secret_wait_readable(-1, wait) : SECRET_CHILD_ENDED;
+    bool killed = event != SECRET_CHILD_ENDED && kill(child, SIGKILL) == 0;
+    while (waitpid(child, &state, 0) < 0 && errno == EINTR) continue;
+    if (killed && WIFSIGNALED(state)) *why = secret_wait_reason(event);
+    return WIFEXITED(state) && WEXITSTATUS(state) == 0;
+}
+
+/* The command stays in our process group, so it can use the terminal, and Ctrl-C reaches it. */
+static int32_t secret_from_command(const char *name, tn_value command, struct secret_wait *wait, tn_value *out,
+                                   struct error *error) {
+    size_t count = value_count(command);
+    assert(count > 0); /* config.c checks that */
+    char **arguments = mem_array(NULL, count + 1, sizeof *arguments);
+    for (size_t i = 0; i < count; i++) arguments[i] = mem_text(value_chars(value_at(command, i), NULL));
+    arguments[count] = NULL;
+    int ends[2] = {-1, -1};
+    pid_t child;
+    const char *why = NULL;
+    tn_value secret = NULL;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        why = strerror(errno);
+    } else {
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+        int failure = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
+        posix_spawn_file_actions_destroy(&actions);
+        close(ends[1]);
+        if (failure) {
+            why = strerror(failure);
+        } else {
+            wait->child = (int)syscall(SYS_pidfd_open, child, 0);
+            secret = secret_read_all(ends[0], wait, &why);
+            close(ends[0]); /* before waiting: a command that continues to write gets SIGPIPE */
+            ends[0] = -1;
+            const char *other = "the command failed";
+            if (!secret_command_end(child, wait, &other) && secret) {
+                value_unref(secret);
+                secret = NULL;
+                why = other;
+            }
+            if (wait->child >= 0) close(wait->child);
+        }
+        if (ends[0] >= 0) close(ends[0]);
+    }
+    int32_t status = secret ? TN_OK : secret_fail(error, name, arguments[0], why);
+    if (secret) *out = secret;
+    for (size_t i = 0; i < count; i++) mem_free(arguments[i]);
+    mem_free((void *)arguments);
+    return status;
+}
+
+int32_t config_secret(const struct config *config, const char *name, int stop, tn_value *out, struct error *error) {
+    tn_value row = config ? value_get(config->secrets, name) : NULL;
+    tn_value env = value_get(row, "env"), file = value_get(row, "file"), command = value_get(row, "command");
+    int64_t ms = config && config->secret_ms ? config->secret_ms : CONFIG_SECRET_MS;
+    struct secret_wait wait = {clock_now_ms() + ms, stop, -1};
+    if (command) return secret_from_command(name, command, &wait, out, error);
+    if (file) return secret_from_file(name, value_chars(file, NULL), &wait, out, error);
+    return secret_from_environment(name, env ? value_chars(env, NULL) : name, out, error);
+}
+
+bool config_secret_waits(const struct config *config, const char *name) {
+    tn_value row = config ? value_get(config->secrets, name) : NULL, file = value_get(row, "file");
+    struct stat status;
+    if (file && stat(value_chars(file, NULL), &status) == 0) return !S_ISREG(status.st_mode);
+    return value_get(row, "command") != NULL;
+}
+
+bool config_secret_absent(const struct config *config, const char *name) {
+    tn_value row = config ? value_get(config->secrets, name) : NULL, env = value_get(row, "env");
+    if (value_get(row, "command") || value_get(row, "file")) return false;
+    return getenv(env ? value_chars(env, NULL) : name) == NULL;
+}
+
+tn_value config_secret_hosts(const struct config *config, const char *name) {
+    return config ? value_get(value_get(config->secrets, name), "hosts") : NULL;
+}
+
+/* A secret that is not available stays a reference; *error describes the first. */
+static tn_value config_reveal_value(const struct config *config, tn_value value, struct error *error) {
+    if (value_is(value, TN_OBJECT)) {
+        tn_value name = value_count(value) == 1 ? value_get(value, "secret") : NULL, secret = NULL;
+        if (name && value_is(name, TN_STRING)) {
+            struct error why = ERROR_INIT;
+            int32_t status = config_secret(config, value_chars(name, NULL), -1, &secret, &why);
+            if (status != TN_OK && !error->code) error_copy(error, &why);
+            error_finish(&why);
+            return status == TN_OK ? secret : value_ref(value);
+        }
+    } else if (!value_is(value, TN_ARRAY)) {
+        return value_ref(value);
+    }
+    tn_value all = value_ref(value);
+    bool object = value_is(value, TN_OBJECT);
+    for (size_t i = 0; i < value_count(value); i++) {
+        tn_value item = object ? value_value_at(value, i) : value_at(value, i);
+        tn_value fresh = config_reveal_value(config, item, error);
+        if (fresh == item)
+            value_unref(fresh);
+        else if (object)
+            all = value_set_key_take(all, value_ref(value_key_at(value, i)), fresh);
+        else
+            all = value_replace_take(all, i, fresh);
+    }
+    return all;
+}
+
+int32_t config_reveal(const struct config *config, tn_value value, tn_value *out, struct error *error) {
+    struct error why = ERROR_INIT;
+    *out = config_reveal_value(config, value, &why);
+    int32_t status = why.code ? TN_NOT_FOUND : TN_OK;
+    if (status != TN_OK && error) error_copy(error, &why);
+    error_finish(&why);
+    return status;
+}

@@ -1,0 +1,346 @@
+/*
+ * kernel_request.c - checks arguments, and reads and writes records for operations.
+ *
+ * Messages name the operation and the argument, what was found and what was expected. The store validates the
+ * conditions of a filter; this file checks only that they name existing members.
+ */
+#include "host/data/kernel/kernel_request.h"
+#include "adl/value/buffer.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "adl/value/nearest.h"
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Arguments ---- */
+
+int32_t request_invalid(const struct request *request, struct error *error, const char *name, const char *format, ...) {
+    struct buffer message;
+    va_list args;
+    buffer_init(&message, ERROR_MESSAGE_MAX);
+    va_start(args, format);
+    buffer_vformat(&message, format, args);
+    va_end(args);
+    error_set(error, TN_INVALID, "INVALID_INPUT", "%s: %s%s%s%s", request->operation, *name ? "`" : "", name,
+              *name ? "`: " : "", buffer_cstr(&message));
+    buffer_finish(&message);
+    return TN_INVALID;
+}
+
+/* "a string or bytes": for messages; valid until the next call on this thread. */
+static const char *request_kinds(int kinds) {
+    static const struct {
+        int kinds;
+        const char *text;
+    } names[] = {{FIELD_TEXT, "a string"},   {FIELD_BYTES, "bytes"},     {FIELD_BOOL, "true or false"},
+                 {FIELD_INT, "an integer"},  {FIELD_NUMBER, "a number"}, {FIELD_ARRAY, "an array"},
+                 {FIELD_OBJECT, "an object"}};
+    static _Thread_local char text[96];
+    text[0] = 0;
+    bool number = (kinds & FIELD_NUMBER) == FIELD_NUMBER;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if ((kinds & names[i].kinds) != names[i].kinds || (number && names[i].kinds == FIELD_INT)) continue;
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s", used ? " or " : "", names[i].text);
+    }
+    return text;
+}
+
+static int32_t unknown_argument(const struct request *request, const struct field *fields, const char *name,
+                                struct error *error) {
+    struct nearest nearest;
+    struct buffer all;
+    nearest_init(&nearest, name, strlen(name));
+    buffer_init(&all, 1024);
+    for (const struct field *field = fields; field->name; field++) {
+        nearest_add_candidate(&nearest, field->name, strlen(field->name));
+        buffer_format(&all, "%s`%s`", all.length ? ", " : "", field->name);
+    }
+    if (nearest_result(&nearest))
+        request_invalid(request, error, "", "unknown argument `%.80s`%s", name, nearest_hint(&nearest).text);
+    else
+        request_invalid(request, error, "", "unknown argument `%.80s`; expected %s", name,
+                        all.length ? buffer_cstr(&all) : "no arguments");
+    buffer_finish(&all);
+    return TN_INVALID;
+}
+
+int32_t request_check(struct request *request, const struct field *fields, struct error *error) {
+    tn_value arguments = request->arguments;
+    for (size_t i = 0; i < value_count(arguments); i++) {
+        const char *name = value_chars(value_key_at(arguments, i), NULL);
+        const struct field *field = fields;
+        while (field->name && strcmp(field->name, name) != 0) field++;
+        if (!field->name) return unknown_argument(request, fields, name, error);
+        int kind = value_kind(value_value_at(arguments, i));
+        if (kind != TN_NULL && !(field->kinds & 1 << kind))
+            return request_invalid(request, error, name, "found %s, expected %s", value_kind_name(kind),
+                                   request_kinds(field->kinds));
+    }
+    for (const struct field *field = fields; field->name; field++) {
+        tn_value value = value_get(arguments, field->name);
+        if (field->required && (!value || (value_is(value, TN_NULL) && field->kinds != FIELD_ANY)))
+            return request_invalid(request, error, field->name, "it is missing; expected %s",
+                                   field->kinds == FIELD_ANY ? "any value" : request_kinds(field->kinds));
+    }
+    return TN_OK;
+}
+
+tn_value request_get(const struct request *request, const char *name) {
+    tn_value value = value_get(request->arguments, name);
+    return value_is(value, TN_NULL) ? NULL : value;
+}
+
+static const char *describe_text_fault(const char *text, size_t length, size_t max) {
+    if (length == 0) return "it is empty";
+    if (length > max) return "it is too long";
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) return "it contains a control character";
+    return NULL;
+}
+
+int32_t request_text(const struct request *request, const char *name, size_t max, const char **out,
+                     struct error *error) {
+    size_t length;
+    const char *text = value_chars(value_get(request->arguments, name), &length), *fault;
+    if ((fault = describe_text_fault(text, length, max)))
+        return request_invalid(request, error, name, "%s; expected 1 to %zu bytes of text", fault, max);
+    *out = text;
+    return TN_OK;
+}
+
+int32_t request_int(const struct request *request, const char *name, int64_t min, int64_t max, int64_t otherwise,
+                    int64_t *out, struct error *error) {
+    tn_value value = request_get(request, name);
+    int64_t number = otherwise;
+    if (value && (!value_as_int(value, &number) || number < min || number > max)) {
+        char *found = json_text(value, JSON_COMPACT);
+        request_invalid(request, error, name, "found %.40s, expected an integer from %lld to %lld", found,
+                        (long long)min, (long long)max);
+        mem_free(found);
+        return TN_INVALID;
+    }
+    *out = number;
+    return TN_OK;
+}
+
+int32_t request_ttl(const struct request *request, double max_seconds, int64_t *out, struct error *error) {
+    tn_value value = request_get(request, "ttl_seconds");
+    if (!value) return TN_OK;
+    double seconds = value_to_double(value);
+    if (!(seconds >= KERNEL_TTL_MIN_SECONDS && seconds <= max_seconds))
+        return request_invalid(request, error, "ttl_seconds", "found %g, expected %g to %.0f seconds", seconds,
+                               KERNEL_TTL_MIN_SECONDS, max_seconds);
+    *out = (int64_t)(seconds * 1000 + 0.5);
+    return TN_OK;
+}
+
+int32_t request_ids(const struct request *request, const char *name, tn_value list, size_t max, struct error *error) {
+    if (!value_is(list, TN_ARRAY))
+        return request_invalid(request, error, name, "found %s, expected an array of ids",
+                               value_kind_name(value_kind(list)));
+    if (value_count(list) > max) {
+        error_set(error, TN_LIMIT, "LIMIT", "%s: `%s`: found %zu ids, expected at most %zu", request->operation, name,
+                  value_count(list), max);
+        return TN_LIMIT;
+    }
+    for (size_t i = 0; i < value_count(list); i++) {
+        tn_value item = value_at(list, i);
+        size_t length = 0;
+        const char *text = value_is(item, TN_STRING) ? value_chars(item, &length) : NULL;
+        const char *fault = text ? describe_text_fault(text, length, KERNEL_ID_MAX) : NULL;
+        if (!text || fault)
+            return request_invalid(request, error, name, "item %zu: %s%s; expected an id, a string of 1 to %d bytes", i,
+                                   text ? "" : "found ", text ? fault : value_kind_name(value_kind(item)),
+                                   KERNEL_ID_MAX);
+    }
+    return TN_OK;
+}
+
+int32_t request_size(const struct request *request, const char *name, tn_value value, size_t max, const char *advice,
+                     struct error *error) {
+    struct buffer text;
+    buffer_init(&text, max);
+    json_write(&text, value, JSON_COMPACT);
+    bool fits = !text.overflow;
+    buffer_finish(&text);
+    if (fits) return TN_OK;
+    return error_set(error, TN_LIMIT, "LIMIT", "%s: `%s`: it has more than %zu KiB as JSON; %s", request->operation,
+                     name, max >> 10, advice);
+}
+
+/* ---- Filters ---- */
+
+#define FILTER_DEPTH_MAX 16 /* nesting of `any` */
+
+static int32_t check_filter_member(const struct request *request, const char *const *members, const char *path,
+                                   struct error *error) {
+    struct nearest nearest;
+    size_t length = strcspn(path, ".");
+    nearest_init(&nearest, path, length);
+    for (size_t i = 0; members[i]; i++) {
+        if (strlen(members[i]) == length && memcmp(members[i], path, length) == 0) return TN_OK;
+        nearest_add_candidate(&nearest, members[i], strlen(members[i]));
+    }
+    struct buffer all;
+    buffer_init(&all, 1024);
+    for (size_t i = 0; members[i]; i++) buffer_format(&all, "%s`%s`", i ? ", " : "", members[i]);
+    if (nearest_result(&nearest))
+        request_invalid(request, error, "filter", "unknown member `%.80s`%s", path, nearest_hint(&nearest).text);
+    else
+        request_invalid(request, error, "filter", "unknown member `%.80s`; expected %s", path, buffer_cstr(&all));
+    buffer_finish(&all);
+    return TN_INVALID;
+}
+
+static int32_t translate_filter(const struct request *request, tn_value filter, const char *const *members,
+                                const char *prefix, int depth, tn_value *out, struct error *error);
+
+static int32_t translate_any(const struct request *request, tn_value list, const char *const *members,
+                             const char *prefix, int depth, tn_value *out, struct error *error) {
+    if (!value_is(list, TN_ARRAY) || depth >= FILTER_DEPTH_MAX)
+        return request_invalid(request, error, "filter", "`any` must be an array of filters, nested at most %d deep",
+                               FILTER_DEPTH_MAX);
+    tn_value all = value_array_reserve(value_count(list));
+    for (size_t i = 0; i < value_count(list); i++) {
+        tn_value one = NULL;
+        int32_t status = translate_filter(request, value_at(list, i), members, prefix, depth + 1, &one, error);
+        if (status != TN_OK) {
+            value_unref(all);
+            return status;
+        }
+        all = value_push_take(all, one);
+    }
+    *out = all;
+    return TN_OK;
+}
+
+static int32_t translate_filter(const struct request *request, tn_value filter, const char *const *members,
+                                const char *prefix, int depth, tn_value *out, struct error *error) {
+    if (!value_is(filter, TN_OBJECT))
+        return request_invalid(request, error, "filter", "found %s, expected an object that maps members to conditions",
+                               value_kind_name(value_kind(filter)));
+    tn_value made = value_object_reserve(value_count(filter));
+    int32_t status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < value_count(filter); i++) {
+        const char *path = value_chars(value_key_at(filter, i), NULL);
+        tn_value test = value_value_at(filter, i), any = NULL;
+        if (strcmp(path, "any") == 0) {
+            status = translate_any(request, test, members, prefix, depth, &any, error);
+            if (status == TN_OK) made = value_set_take(made, "any", any);
+            continue;
+        }
+        if (members) status = check_filter_member(request, members, path, error);
+        if (status != TN_OK) break;
+        tn_value key = value_format("%s%s", prefix, path);
+        tn_value is =
+            value_is(test, TN_ARRAY) ? value_set_take(value_object_reserve(1), "in", value_ref(test)) : value_ref(test);
+        made = value_set_key_take(made, key, is);
+    }
+    if (status == TN_OK)
+        *out = made;
+    else
+        value_unref(made);
+    return status;
+}
+
+int32_t request_filter(const struct request *request, const char *const *members, const char *prefix, tn_value *out,
+                       struct error *error) {
+    tn_value filter = request_get(request, "filter");
+    *out = NULL;
+    return filter ? translate_filter(request, filter, members, prefix, 0, out, error) : TN_OK;
+}
+
+/* ---- The store ---- */
+
+tn_value request_found_take(tn_value found, const char *name, tn_value (*shown)(tn_value value)) {
+    tn_value records = value_get(found, "records"), more = value_get(found, "more");
+    tn_value list = value_array_reserve(value_count(records));
+    for (size_t i = 0; i < value_count(records); i++) {
+        tn_value record = value_at(records, i), score = value_get(record, "score");
+        tn_value item = shown(value_get(record, "value"));
+        list = value_push_take(list, score ? value_set_take(item, "score", value_ref(score)) : item);
+    }
+    tn_value result = value_set_take(value_object_reserve(2), name, list);
+    result = value_set_take(result, "more", more ? value_ref(more) : value_bool(false));
+    value_unref(found);
+    return result;
+}
+
+int32_t request_find(struct request *request, const char *collection, const char *key, tn_value *out,
+                     struct error *error) {
+    tn_value found = NULL;
+    int32_t status = session_query_take(request->session, store_get(collection, key), &found, error);
+    if (status != TN_OK) return status;
+    *out = value_is(found, TN_OBJECT) ? value_ref(found) : NULL;
+    value_unref(found);
+    return TN_OK;
+}
+
+int32_t request_commit_take(struct request *request, tn_value operation, tn_value *result, struct error *error) {
+    tn_value all = NULL;
+    tn_value batch = value_push_take(value_array_reserve(1), operation);
+    int32_t status = session_commit_take(request->session, batch, &all, error);
+    if (status == TN_OK && result) *result = value_ref(value_at(all, 0));
+    value_unref(all);
+    return status;
+}
+
+bool request_conflict(int32_t status, const struct error *error) {
+    return status != TN_OK && error->code && strcmp(error->code, "CONFLICT") == 0;
+}
+
+/* The operation that records the first use of an idempotency key. */
+static tn_value put_idempotency_key(struct request *request, const char *idempotency, const char *key) {
+    tn_value value = value_set_take(value_object_reserve(1), "key", value_text(key));
+    tn_value operation = value_set_take(value_object_reserve(6), "op", value_text("put"));
+    operation = value_set_take(operation, "collection", value_text(STORE_REQUESTS));
+    operation = value_set_take(operation, "key", value_format("%s/%s", request->operation, idempotency));
+    operation = value_set_take(operation, "value", value);
+    operation = value_set_take(operation, "expires_at",
+                               value_int(request->now_ms + (int64_t)KERNEL_KEY_DAYS * 24 * 60 * 60 * 1000));
+    return store_if_version(operation, 0);
+}
+
+static int32_t find_idempotency_key(struct request *request, const char *idempotency, char before[64],
+                                    struct error *error) {
+    tn_value found = NULL, name = value_format("%s/%s", request->operation, idempotency);
+    int32_t status = request_find(request, STORE_REQUESTS, value_chars(name, NULL), &found, error);
+    tn_value key = value_get(value_get(found, "value"), "key");
+    if (value_is(key, TN_STRING)) snprintf(before, 64, "%s", value_chars(key, NULL));
+    value_unref(found);
+    value_unref(name);
+    return status;
+}
+
+int32_t request_make_take(struct request *request, const char *key, tn_value more, tn_value made, char before[64],
+                          struct error *error) {
+    const char *idempotency = NULL;
+    int32_t status = TN_OK;
+    before[0] = 0;
+    if (request_get(request, "idempotency_key"))
+        status = request_text(request, "idempotency_key", KERNEL_KEY_MAX, &idempotency, error);
+    if (idempotency && status == TN_OK) status = find_idempotency_key(request, idempotency, before, error);
+    if (status != TN_OK || before[0]) {
+        value_unref(more);
+        value_unref(made);
+        return status;
+    }
+    tn_value batch = value_array_reserve(2);
+    if (idempotency) batch = value_push_take(batch, put_idempotency_key(request, idempotency, key));
+    if (more) batch = value_concat_take(batch, more);
+    batch = value_push_take(batch, made);
+    struct error why = ERROR_INIT;
+    status = session_commit_take(request->session, batch, NULL, &why);
+    if (idempotency && request_conflict(status, &why)) {
+        /* Another writer has used the idempotency key since it was looked up. */
+        int32_t found = find_idempotency_key(request, idempotency, before, error);
+        if (found != TN_OK || before[0]) {
+            error_finish(&why);
+            return found;
+        }
+    }
+    error_move(error, &why);
+    error_finish(&why);
+    return status;
+}

@@ -1,0 +1,315 @@
+/*
+ * store.c - the thread of one store, and its two queues: requests that are pending, and requests that have ended.
+ *
+ * The lock guards both queues, `closing` and `work_posted`. Each request holds the loop until its callback has run.
+ * Otherwise the loop could report a run that waits for a commit as stuck.
+ */
+#include "host/data/store/store.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/base/config/config.h"
+#include "host/base/container_of.h"
+#include "host/base/log.h"
+#include "host/base/loop.h"
+#include "host/data/store/store_provider.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <tenon/store.h>
+
+enum store_request_kind { STORE_REQUEST_COMMIT, STORE_REQUEST_QUERY, STORE_REQUEST_MAINTAIN, STORE_REQUEST_PERFORM };
+
+struct store_request {
+    struct store_request *next;
+    enum store_request_kind kind;
+    tn_value argument;
+    store_perform_fn *perform;
+    void *perform_user;
+    store_done *done;
+    void *user;
+    int32_t status;
+    tn_value result, error; /* error: an object, as the provider returned it */
+};
+
+struct session {
+    struct store *store;
+};
+
+struct store_queue {
+    struct store_request *first, **last;
+};
+
+struct store {
+    struct loop *loop;
+    struct store_provider provider;
+    char *path;
+    tn_value options;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t submitted;
+    struct store_queue pending, ended; /* under the lock */
+    bool closing;                      /* under the lock */
+    bool work_posted;                  /* under the lock: `work` is posted and has not run */
+    struct loop_work work;
+    /* Only the store's thread uses these: */
+    tn_store *open;
+    bool tried;
+    int32_t status; /* result of opening the provider; `error` has the reason */
+    tn_value error;
+};
+
+static void store_queue_push(struct store_queue *queue, struct store_request *request) {
+    request->next = NULL;
+    *queue->last = request;
+    queue->last = &request->next;
+}
+
+static struct store_request *store_queue_pop(struct store_queue *queue) {
+    struct store_request *request = queue->first;
+    if (!request) return NULL;
+    queue->first = request->next;
+    if (!queue->first) queue->last = &queue->first;
+    return request;
+}
+
+/* ---- On the store's thread ---- */
+
+static void store_open_provider(struct store *store) {
+    store->tried = true;
+    store->status = store_provider_folder(store->path, &store->error);
+    if (store->status == TN_OK)
+        store->status = store->provider.vtable->open(store->provider.self, store->options, &store->open, &store->error);
+}
+
+static void store_run_request(struct store *store, struct store_request *request) {
+    const tn_store_draft *vtable = store->provider.vtable;
+    if (!store->tried) store_open_provider(store);
+    if (store->status != TN_OK) {
+        request->status = store->status;
+        request->error = value_ref(store->error);
+        return;
+    }
+    switch (request->kind) {
+    case STORE_REQUEST_COMMIT:
+        request->status = vtable->commit(store->open, request->argument, &request->result, &request->error);
+        break;
+    case STORE_REQUEST_QUERY:
+        request->status = vtable->query(store->open, request->argument, &request->result, &request->error);
+        break;
+    case STORE_REQUEST_PERFORM:;
+        struct session session = {store};
+        struct error error = ERROR_INIT;
+        request->status = request->perform(&session, request->perform_user, &request->result, &error);
+        if (request->status != TN_OK) request->error = error_to_value(&error);
+        error_finish(&error);
+        break;
+    default: request->status = vtable->maintain(store->open, &request->result, &request->error); break;
+    }
+}
+
+static int32_t store_fail_take(int32_t status, tn_value object, struct error *error) {
+    if (status != TN_OK) store_provider_error(error, status, object);
+    value_unref(object);
+    return status;
+}
+
+int32_t session_query_take(struct session *session, tn_value query, tn_value *result, struct error *error) {
+    tn_value why = NULL;
+    struct store *store = session->store;
+    int32_t status = store->provider.vtable->query(store->open, query, result, &why);
+    value_unref(query);
+    return store_fail_take(status, why, error);
+}
+
+int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error) {
+    tn_value why = NULL, written = NULL;
+    struct store *store = session->store;
+    int32_t status = store->provider.vtable->commit(store->open, batch, &written, &why);
+    value_unref(batch);
+    if (status == TN_OK && result)
+        *result = written;
+    else
+        value_unref(written);
+    return store_fail_take(status, why, error);
+}
+
+static void *store_thread_main(void *user) {
+    struct store *store = user;
+    log_enter(loop_log(store->loop));
+    pthread_mutex_lock(&store->lock);
+    for (;;) {
+        struct store_request *request = store_queue_pop(&store->pending);
+        if (!request && store->closing) break;
+        if (!request) {
+            pthread_cond_wait(&store->submitted, &store->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&store->lock);
+        store_run_request(store, request);
+        pthread_mutex_lock(&store->lock);
+        store_queue_push(&store->ended, request);
+        if (store->work_posted || store->closing) continue;
+        store->work_posted = true;
+        loop_post(store->loop, &store->work);
+    }
+    pthread_mutex_unlock(&store->lock);
+    if (store->open) store->provider.vtable->close(store->open);
+    value_unref(store->error);
+    return NULL;
+}
+
+/* ---- On the loop ---- */
+
+static void store_report(struct store *store, struct store_request *request) {
+    struct error error = ERROR_INIT;
+    if (request->status != TN_OK) store_provider_error(&error, request->status, request->error);
+    if (request->done) request->done(request->user, request->status, request->result, &error);
+    error_finish(&error);
+    value_unref(request->argument);
+    value_unref(request->result);
+    value_unref(request->error);
+    mem_free(request);
+    loop_release(store->loop);
+}
+
+static void store_report_all(struct loop_work *work) {
+    struct store *store = CONTAINER_OF(work, struct store, work);
+    pthread_mutex_lock(&store->lock);
+    store->work_posted = false;
+    struct store_request *request = store->ended.first;
+    store->ended.first = NULL;
+    store->ended.last = &store->ended.first;
+    pthread_mutex_unlock(&store->lock);
+    while (request) {
+        struct store_request *next = request->next;
+        store_report(store, request);
+        request = next;
+    }
+}
+
+static struct store_request *store_request_new(enum store_request_kind kind, tn_value argument, store_done *done,
+                                               void *user) {
+    struct store_request *request = mem_zalloc(sizeof *request);
+    request->kind = kind;
+    request->argument = argument;
+    request->done = done;
+    request->user = user;
+    return request;
+}
+
+static void store_submit(struct store *store, struct store_request *request) {
+    loop_hold(store->loop);
+    pthread_mutex_lock(&store->lock);
+    store_queue_push(&store->pending, request);
+    pthread_cond_signal(&store->submitted);
+    pthread_mutex_unlock(&store->lock);
+}
+
+void store_commit_take(struct store *store, tn_value batch, store_done *done, void *user) {
+    store_submit(store, store_request_new(STORE_REQUEST_COMMIT, batch, done, user));
+}
+
+void store_query_take(struct store *store, tn_value query, store_done *done, void *user) {
+    store_submit(store, store_request_new(STORE_REQUEST_QUERY, query, done, user));
+}
+
+void store_maintain(struct store *store, store_done *done, void *user) {
+    store_submit(store, store_request_new(STORE_REQUEST_MAINTAIN, NULL, done, user));
+}
+
+void store_perform(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done, void *user) {
+    struct store_request *request = store_request_new(STORE_REQUEST_PERFORM, NULL, done, user);
+    request->perform = perform;
+    request->perform_user = perform_user;
+    store_submit(store, request);
+}
+
+struct store *store_open(const struct store_from *from, tn_value options, struct error *error) {
+    struct store_provider provider;
+    if (store_provider_find(from->registry, options, &provider, error) != TN_OK) return NULL;
+    struct store *store = mem_zalloc(sizeof *store);
+    store->loop = from->loop;
+    store->provider = provider;
+    store->options = store_provider_options(from->config, options, &store->path);
+    store->pending.last = &store->pending.first;
+    store->ended.last = &store->ended.first;
+    store->work.run = store_report_all;
+    pthread_mutex_init(&store->lock, NULL);
+    pthread_cond_init(&store->submitted, NULL);
+    int failed = pthread_create(&store->thread, NULL, store_thread_main, store);
+    if (!failed) return store;
+    error_set(error, TN_LIMIT, "LIMIT", "cannot start the thread of the store: %s", strerror(failed));
+    store->closing = true;
+    store_provider_release(&store->provider);
+    value_unref(store->options);
+    mem_free(store->path);
+    mem_free(store);
+    return NULL;
+}
+
+void store_close(struct store *store) {
+    if (!store) return;
+    pthread_mutex_lock(&store->lock);
+    store->closing = true;
+    pthread_cond_signal(&store->submitted);
+    pthread_mutex_unlock(&store->lock);
+    pthread_join(store->thread, NULL);
+    /* `work` may still be posted. It must run before the store is freed. */
+    loop_run_posted(store->loop);
+    store_report_all(&store->work);
+    store_provider_release(&store->provider);
+    pthread_mutex_destroy(&store->lock);
+    pthread_cond_destroy(&store->submitted);
+    value_unref(store->options);
+    mem_free(store->path);
+    mem_free(store);
+}
+
+int64_t store_wall_ms(const struct store *store) { return loop_wall_ms(store->loop); }
+
+const char *store_path(const struct store *store) { return store->path; }
+
+/* ---- Waiting ---- */
+
+struct store_wait {
+    bool done;
+    int32_t status;
+    tn_value result;
+    struct error *error;
+};
+
+static void on_store_wait_done(void *user, int32_t status, tn_value result, const struct error *error) {
+    struct store_wait *wait = user;
+    wait->done = true;
+    wait->status = status;
+    wait->result = result ? value_ref(result) : NULL;
+    if (status != TN_OK) error_copy(wait->error, error);
+}
+
+static bool store_wait_is_done(void *user) { return ((struct store_wait *)user)->done; }
+
+/* Sets the callback of `request`, submits it and runs the loop until it has ended. */
+static int32_t store_wait_for(struct store *store, struct store_request *request, tn_value *out, struct error *error) {
+    struct store_wait wait = {.error = error};
+    request->done = on_store_wait_done;
+    request->user = &wait;
+    store_submit(store, request);
+    loop_run(store->loop, store_wait_is_done, &wait);
+    if (wait.status == TN_OK && out)
+        *out = wait.result;
+    else
+        value_unref(wait.result);
+    return wait.status;
+}
+
+int32_t store_query_wait(struct store *store, tn_value query, tn_value *out, struct error *error) {
+    return store_wait_for(store, store_request_new(STORE_REQUEST_QUERY, query, NULL, NULL), out, error);
+}
+
+int32_t store_perform_wait(struct store *store, store_perform_fn *perform, void *perform_user, tn_value *out,
+                           struct error *error) {
+    struct store_request *request = store_request_new(STORE_REQUEST_PERFORM, NULL, NULL, NULL);
+    request->perform = perform;
+    request->perform_user = perform_user;
+    return store_wait_for(store, request, out, error);
+}

@@ -1,0 +1,87 @@
+/*
+ * store.h - one open store: its thread, and the queue of requests to it.
+ *
+ * A plugin implements the store (tenon/store.h defines batches and queries). Its functions may block, so the host calls
+ * them on a thread that belongs to this store, one at a time and in the order of submission. Results are reported on
+ * the loop. store_open does not wait until the provider has opened its file: if that fails, every request fails with
+ * the same error.
+ *
+ *     struct store *store = store_open(&from, options, &error);
+ *     store_commit_take(store, batch, on_committed, me);
+ *     ...
+ *     static void on_committed(void *user, int32_t status, tn_value result, const struct error *error) { ... }
+ *
+ * Thread: loop, unless a function says otherwise.
+ */
+#ifndef TENON_HOST_DATA_STORE_STORE_H
+#define TENON_HOST_DATA_STORE_STORE_H
+
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include <stdbool.h>
+
+struct config;
+struct loop;
+struct registry;
+struct store;
+
+/* The services that a store uses; borrowed while it is open. */
+struct store_from {
+    struct loop *loop;
+    struct registry *registry;   /* finds the plugin that provides the store */
+    const struct config *config; /* the default file is in its folder */
+};
+
+/* TN_OK with the borrowed result, or a failing status with the provider's error code and message. */
+typedef void store_done(void *user, int32_t status, tn_value result, const struct error *error);
+
+/* Opens a store that the caller owns. `options` is {use, path, …}; `use` names the provider's plugin. */
+struct store *store_open(const struct store_from *from, tn_value options, struct error *error);
+/* Runs and reports all pending requests first; blocks until then. NULL is allowed. */
+void store_close(struct store *store);
+int64_t store_wall_ms(const struct store *store);  /* loop_wall_ms of its loop, for records */
+const char *store_path(const struct store *store); /* path of the store's file; borrowed */
+
+/* `done` may be NULL. It is called later, never from inside these functions. */
+void store_commit_take(struct store *store, tn_value batch, store_done *done, void *user);
+void store_query_take(struct store *store, tn_value query, store_done *done, void *user);
+void store_maintain(struct store *store, store_done *done, void *user);
+
+/*
+ * Runs several requests that depend on each other. `perform` is called on the store's thread. It may query and commit
+ * through its session, and no other request of this host runs in between. It must not touch anything that belongs to
+ * the loop. `done` receives its status and *result (a new reference).
+ */
+struct session;
+typedef int32_t store_perform_fn(struct session *session, void *user, tn_value *result, struct error *error);
+void store_perform(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done, void *user);
+int32_t session_query_take(struct session *session, tn_value query, tn_value *result, struct error *error);
+int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error);
+
+/*
+ * Visits every record of a collection with a key in [from, to), in order, page by page. A bound that is NULL is open.
+ * Stops at the first status that is not TN_OK. Changes that `visit` makes may be visible or not. Thread: the store's.
+ */
+typedef int32_t session_visit_fn(void *user, const char *key, tn_value value, struct error *error);
+int32_t session_each(struct session *session, const char *collection, const char *from, const char *to,
+                     session_visit_fn *visit, void *user, struct error *error);
+
+/* As above, but these run the loop until the request has ended. *out is a new reference. */
+int32_t store_query_wait(struct store *store, tn_value query, tn_value *out, struct error *error);
+int32_t store_perform_wait(struct store *store, store_perform_fn *perform, void *perform_user, tn_value *out,
+                           struct error *error);
+
+/* ---- Parts of batches and queries. Each function returns a new value and takes the references marked _take ---- */
+
+tn_value store_put(const char *collection, const char *key, tn_value value_take);
+tn_value store_merge(const char *collection, const char *key, tn_value patch_take);
+tn_value store_delete(const char *collection, const char *key);
+tn_value store_delete_range(const char *collection, const char *from, const char *to);
+/* Add a condition to an operation. They take `operation` and return it. */
+tn_value store_if_version(tn_value operation, int64_t version);
+tn_value store_if_where(tn_value operation, tn_value where_take);
+/* Queries. A bound that is NULL is open. */
+tn_value store_get(const char *collection, const char *key);
+tn_value store_list(const char *collection, const char *from, const char *to, int64_t limit);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * store_collections.h - the collections of records that the host keeps, and their indexes.
+ *
+ * To keep a new kind of record, add a row. The names are in users' files, so they must not change.
+ */
+#ifndef TENON_HOST_DATA_STORE_STORE_COLLECTIONS_H
+#define TENON_HOST_DATA_STORE_STORE_COLLECTIONS_H
+
+#include "adl/value/value.h"
+
+/*
+ * Name in C, name in the store, indexes. An index is a list of member paths, separated by commas, that a filter or an
+ * order uses; indexes are separated by spaces; "" means no index. The comment shows the form of the keys.
+ */
+#define STORE_COLLECTIONS(COLLECTION)                                                                                  \
+    COLLECTION(THREADS, "threads", "updated_at status")                                                                \
+    COLLECTION(GRAPHS, "graphs", "")           /* HASH: the documents that threads are pinned to */                    \
+    COLLECTION(CHECKPOINTS, "checkpoints", "") /* THREAD/SEQ: the changes of a super-step, and the next activations */ \
+    COLLECTION(SNAPSHOTS, "snapshots", "")     /* THREAD/SEQ: the whole state, after every few checkpoints */          \
+    COLLECTION(PENDING, "pending", "")         /* THREAD/…: results of activations of the unfinished super-step */   \
+    COLLECTION(NESTED, "nested", "")           /* THREAD/SCOPE/SEQ: checkpoints of nested runs that have not ended */  \
+    COLLECTION(JOURNAL, "journal", "")         /* THREAD/SEQ/…: results of calls to the outside world */             \
+    COLLECTION(TASKS, "tasks", "claimable_ms task_type,claimable_ms state")                                            \
+    COLLECTION(ARTIFACTS, "artifacts", "")                                                                             \
+    COLLECTION(BODIES, "bodies", "")     /* ARTIFACT/OFFSET: parts of bodies that do not fit into the record */        \
+    COLLECTION(UPLOADS, "uploads", "")   /* ARTIFACT: unfinished uploads of bodies */                                  \
+    COLLECTION(REQUESTS, "requests", "") /* OPERATION/KEY: the record that an idempotency key created */               \
+    COLLECTION(MEMORIES, "memories", "") /* NAMESPACE/…/KEY */
+
+#define STORE_NAME(name, text, indexes) static const char STORE_##name[] __attribute__((unused)) = text;
+STORE_COLLECTIONS(STORE_NAME)
+#undef STORE_NAME
+
+/* {collection: [[path, …], …]}, an option for opening a store. Returns a new reference. */
+tn_value store_collections_indexes(void);
+
+#endif

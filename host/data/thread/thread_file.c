@@ -1,0 +1,309 @@
+/*
+ * thread_file.c - exports a thread as one value, and imports it.
+ *
+ * The keys in an exported thread do not contain the thread's id, so it can be imported under another id. Imported data
+ * is untrusted: all of it is validated before the first write, and its changes must produce a state.
+ */
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "adl/value/weight.h"
+#include "host/data/store/store.h"
+#include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_admin.h"
+#include "host/data/thread/thread_delta.h"
+#include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_records.h"
+#include <stdio.h>
+#include <string.h>
+#include <tenon/util/sha256.h>
+
+#define EXPORT_TRIES 5   /* attempts while the thread keeps changing */
+#define REST_MAX     700 /* bytes of a key after the thread's id; escaping can triple the length of the id */
+
+static const struct part {
+    const char *member, *collection;
+} parts[] = {{"pending", STORE_PENDING}, {"nested", STORE_NESTED}, {"journal", STORE_JOURNAL}};
+#define PART_COUNT (sizeof parts / sizeof *parts)
+
+/* ---- Export ---- */
+
+struct collected {
+    size_t prefix; /* bytes of keys that are the thread's id */
+    tn_value all;  /* an object; an array for checkpoints */
+};
+
+static int32_t collect_record(void *user, const char *key, tn_value value, struct error *error) {
+    struct collected *collected = user;
+    (void)error;
+    collected->all = value_is(collected->all, TN_ARRAY)
+                         ? value_push_take(collected->all, value_ref(value))
+                         : value_set_take(collected->all, key + collected->prefix, value_ref(value));
+    return TN_OK;
+}
+
+static int32_t collect_records(struct session *session, const char *id, const char *collection, tn_value empty,
+                               tn_value *out, struct error *error) {
+    char from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
+    thread_records_range(id, from, to);
+    struct collected collected = {strlen(from), empty};
+    int32_t status = session_each(session, collection, from, to, collect_record, &collected, error);
+    if (status == TN_OK)
+        *out = collected.all;
+    else
+        value_unref(collected.all);
+    return status;
+}
+
+static int32_t export_graph(struct session *session, tn_value record, tn_value *file, struct error *error) {
+    const char *hash = thread_record_text(record, "graph");
+    tn_value found = NULL;
+    int32_t status = *hash ? session_query_take(session, store_get(STORE_GRAPHS, hash), &found, error) : TN_OK;
+    tn_value description = value_get(found, "value");
+    if (description) *file = value_set_take(*file, "graph", value_ref(description));
+    value_unref(found);
+    return status;
+}
+
+/* The caller unrefs *file, also after a failure. Sets *same if the thread did not change meanwhile. */
+static int32_t try_export(struct session *session, const char *id, tn_value *file, bool *same, struct error *error) {
+    tn_value before = NULL, after = NULL, collected = NULL;
+    int32_t status = thread_records_require(session, id, &before, error);
+    if (status != TN_OK) return status;
+    *file = value_set_take(value_object_reserve(8), "format", value_text(THREAD_FORMAT));
+    *file = value_set_take(*file, "record", value_ref(value_get(before, "value")));
+    status = export_graph(session, value_get(before, "value"), file, error);
+    if (status == TN_OK) status = collect_records(session, id, STORE_CHECKPOINTS, value_array(), &collected, error);
+    if (status == TN_OK) *file = value_set_take(*file, "checkpoints", collected);
+    for (size_t i = 0; status == TN_OK && i < PART_COUNT; i++) {
+        status = collect_records(session, id, parts[i].collection, value_object(), &collected, error);
+        if (status == TN_OK) *file = value_set_take(*file, parts[i].member, collected);
+    }
+    if (status == TN_OK) status = thread_records_require(session, id, &after, error);
+    *same = status == TN_OK && thread_record_int(before, "version", 0) == thread_record_int(after, "version", -1);
+    value_unref(before);
+    value_unref(after);
+    return status;
+}
+
+static int32_t thread_run_export(struct session *session, void *user, tn_value *result, struct error *error) {
+    const char *id = user;
+    for (int i = 0; i < EXPORT_TRIES; i++) {
+        tn_value file = NULL;
+        bool same = false;
+        int32_t status = try_export(session, id, &file, &same, error);
+        if (status == TN_OK && same) {
+            *result = file;
+            return TN_OK;
+        }
+        value_unref(file);
+        if (status != TN_OK) return status;
+    }
+    return error_set(error, TN_ERROR, "CONFLICT",
+                     "the thread `%s` is being changed by a run; wait until the run has stopped, and export again", id);
+}
+
+int32_t thread_export(struct store *store, const char *id, tn_value *out, struct error *error) {
+    return store_perform_wait(store, thread_run_export, (void *)(uintptr_t)id, out, error);
+}
+
+/* ---- Import: validation ---- */
+
+static int32_t malformed_file(struct error *error, const char *where, const char *expected) {
+    return error_set(error, TN_INVALID, "INVALID_INPUT", "the exported thread is malformed: %s, expected %s", where,
+                     expected);
+}
+
+static bool is_time_member(tn_value record, const char *key) {
+    static const char form[] = "0000-00-00T00:00:00.000Z";
+    const char *text = thread_record_text(record, key);
+    if (strlen(text) != sizeof form - 1) return false;
+    for (size_t i = 0; form[i]; i++)
+        if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i]) return false;
+    return true;
+}
+
+static bool is_status(const char *text) {
+    static const char *const names[] = {"done", "failed", "cancelled", "interrupted", "stopped", "running"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], text) == 0) return true;
+    return false;
+}
+
+static int32_t check_saved_interrupts(tn_value interrupts, struct error *error) {
+    if (!interrupts || value_is(interrupts, TN_NULL)) return TN_OK;
+    if (!value_is(interrupts, TN_ARRAY))
+        return malformed_file(error, "`record.interrupts` is not an array", "an array of interrupts");
+    for (size_t i = 0; i < value_count(interrupts); i++) {
+        tn_value entry = value_at(interrupts, i), id = value_get(entry, "id");
+        if (!value_is(entry, TN_OBJECT) || (id && !value_is(id, TN_STRING)))
+            return malformed_file(error, "`record.interrupts` has a malformed item", "{id, node, payload}");
+    }
+    return TN_OK;
+}
+
+static int32_t check_record(tn_value file, struct error *error) {
+    tn_value record = value_get(file, "record"), checkpoints = value_get(file, "checkpoints");
+    tn_value answers = value_get(record, "answers");
+    if (!value_is(file, TN_OBJECT) || strcmp(thread_record_text(file, "format"), THREAD_FORMAT) != 0)
+        return malformed_file(error, "`format` is missing or unknown",
+                              "\"" THREAD_FORMAT "\", as `tenon thread export` writes");
+    if (!value_is(record, TN_OBJECT)) return malformed_file(error, "`record` is missing", "the thread's record");
+    if (!is_status(thread_record_text(record, "status")))
+        return malformed_file(error, "`record.status` is missing or unknown",
+                              "done, failed, cancelled, interrupted, stopped or running");
+    if (!is_time_member(record, "updated_at") || !is_time_member(record, "created_at"))
+        return malformed_file(error, "`record` has no valid times",
+                              "`created_at` and `updated_at` in the form 2026-01-31T12:00:00.000Z");
+    if (!*thread_record_text(record, "graph"))
+        return malformed_file(error, "`record.graph` is missing", "the hash of the graph");
+    if (!value_is(checkpoints, TN_ARRAY) || !value_count(checkpoints) ||
+        thread_record_int(record, "head", -1) != (int64_t)value_count(checkpoints) - 1)
+        return malformed_file(error, "the number of `checkpoints` does not match `record.head`", "all checkpoints");
+    if (answers && !value_is(answers, TN_NULL) && !value_is(answers, TN_OBJECT))
+        return malformed_file(error, "`record.answers` is not an object", "answers by interrupt id");
+    return check_saved_interrupts(value_get(record, "interrupts"), error);
+}
+
+static int32_t check_plan(tn_value plan, struct error *error) {
+    if (!value_is(plan, TN_ARRAY)) return malformed_file(error, "a checkpoint has no `plan`", "an array of nodes");
+    for (size_t i = 0; i < value_count(plan); i++) {
+        tn_value entry = value_at(plan, i), node = value_is(entry, TN_OBJECT) ? value_get(entry, "node") : entry;
+        if (!node || !value_is(node, TN_STRING)) return malformed_file(error, "a `plan` has a malformed item", "nodes");
+    }
+    return TN_OK;
+}
+
+/* Applies the changes of all checkpoints. *state is the result, *weight the size of the changes. */
+static int32_t check_checkpoints(tn_value checkpoints, tn_value *state, int64_t *weight, struct error *error) {
+    tn_value folded = value_object();
+    *weight = 0;
+    for (size_t i = 0; i < value_count(checkpoints); i++) {
+        tn_value checkpoint = value_at(checkpoints, i), delta = value_get(checkpoint, "delta"), next = NULL;
+        int32_t status = check_plan(value_get(checkpoint, "plan"), error);
+        if (status == TN_OK && (thread_record_int(checkpoint, "step", -1) < 0 || !value_is(delta, TN_OBJECT)))
+            status = malformed_file(error, "a checkpoint lacks `step` or `delta`", "both");
+        if (status != TN_OK) {
+            value_unref(folded);
+            return status;
+        }
+        if (delta_apply_take(folded, delta, &next, NULL) != TN_OK)
+            return malformed_file(error, "the change of a checkpoint cannot be applied",
+                                  "changes that produce a state");
+        folded = next;
+        *weight += value_weight(delta);
+    }
+    *state = folded;
+    return TN_OK;
+}
+
+/* The description is used to show what has changed when the thread is resumed with another document. */
+static int32_t check_graph_hash(tn_value file, struct error *error) {
+    tn_value description = value_get(file, "graph");
+    if (!description) return TN_OK;
+    char *text = json_text(description, JSON_COMPACT), found[TN_SHA256_TEXT];
+    struct tn_sha256 hash;
+    tn_sha256_init(&hash);
+    tn_sha256_update(&hash, text, strlen(text));
+    tn_sha256_finish_text(&hash, found);
+    mem_free(text);
+    if (strcmp(found, thread_record_text(value_get(file, "record"), "graph")) == 0) return TN_OK;
+    return malformed_file(error, "`graph` does not match its hash `record.graph`", "the unchanged graph");
+}
+
+static int32_t check_keys(tn_value records, const char *member, struct error *error) {
+    if (!value_is(records, TN_OBJECT)) return malformed_file(error, member, "records by key; it is missing");
+    for (size_t i = 0; i < value_count(records); i++) {
+        size_t length;
+        const char *key = value_chars(value_key_at(records, i), &length);
+        if (length == 0 || length > REST_MAX || strlen(key) != length)
+            return malformed_file(error, member, "keys of 1 to 700 bytes, without NUL");
+    }
+    return TN_OK;
+}
+
+/* ---- Import: writing ---- */
+
+static tn_value import_operations(tn_value file, const char *id, tn_value state, int64_t weight, tn_value *record) {
+    char key[THREAD_KEY_MAX], thread[THREAD_KEY_MAX], digits[12];
+    tn_value operations = value_array(), graph = value_get(file, "graph"), checkpoints = value_get(file, "checkpoints");
+    thread_key(thread, id);
+    if (graph)
+        operations = value_push_take(operations,
+                                     store_put(STORE_GRAPHS, thread_record_text(*record, "graph"), value_ref(graph)));
+    for (size_t i = 0; i < value_count(checkpoints); i++) {
+        thread_number(digits, (uint32_t)i);
+        thread_key_of(key, thread, (const char *const[]){digits, NULL});
+        operations =
+            value_push_take(operations, store_put(STORE_CHECKPOINTS, key, value_ref(value_at(checkpoints, i))));
+    }
+    for (size_t part = 0; part < PART_COUNT; part++) {
+        tn_value records = value_get(file, parts[part].member);
+        for (size_t i = 0; i < value_count(records); i++) {
+            thread_key_of(key, thread, (const char *const[]){value_chars(value_key_at(records, i), NULL), NULL});
+            operations = value_push_take(operations,
+                                         store_put(parts[part].collection, key, value_ref(value_value_at(records, i))));
+        }
+    }
+    int64_t held = value_weight(state);
+    bool snapshot = weight >= THREAD_SNAPSHOT_MIN && held <= THREAD_SNAPSHOT_MAX;
+    *record = value_set_take(*record, "changed", value_int(snapshot ? 0 : weight));
+    *record = value_set_take(*record, "snapshot", value_int(snapshot ? held : 0));
+    if (!snapshot) return operations;
+    thread_number(digits, (uint32_t)value_count(checkpoints) - 1);
+    thread_key_of(key, thread, (const char *const[]){digits, NULL});
+    tn_value whole = value_set_take(value_object(), "state", value_ref(state));
+    return value_push_take(operations, store_put(STORE_SNAPSHOTS, key, whole));
+}
+
+struct thread_import {
+    const char *id;
+    tn_value file;
+    bool replace;
+};
+
+static int32_t write_import(struct session *session, const struct thread_import *import, tn_value state, int64_t weight,
+                            struct error *error) {
+    tn_value existing = NULL, record = value_ref(value_get(import->file, "record"));
+    int32_t status = thread_records_find(session, import->id, &existing, error);
+    if (status == TN_OK && existing && !import->replace)
+        status =
+            error_set(error, TN_INVALID, "EXISTS",
+                      "the thread `%s` exists already; choose another id, or replace it with --replace", import->id);
+    if (status == TN_OK) {
+        /* The run of an exported thread is in another process or has ended. */
+        if (strcmp(thread_record_text(record, "status"), "running") == 0)
+            record = value_set_take(record, "status", value_text("stopped"));
+        tn_value operations = import_operations(import->file, import->id, state, weight, &record);
+        struct thread_put put = {.id = import->id,
+                                 .record = record,
+                                 .operations = operations,
+                                 .version = thread_record_int(existing, "version", 0),
+                                 .fence = thread_record_int(value_get(existing, "value"), "fence", 0)};
+        status = thread_put(session, &put, error);
+        value_unref(operations);
+    }
+    value_unref(existing);
+    value_unref(record);
+    return status;
+}
+
+static int32_t thread_run_import(struct session *session, void *user, tn_value *result, struct error *error) {
+    const struct thread_import *import = user;
+    tn_value state = NULL;
+    int64_t weight = 0;
+    (void)result;
+    int32_t status = check_record(import->file, error);
+    if (status == TN_OK) status = check_graph_hash(import->file, error);
+    for (size_t i = 0; status == TN_OK && i < PART_COUNT; i++)
+        status = check_keys(value_get(import->file, parts[i].member), parts[i].member, error);
+    if (status == TN_OK) status = check_checkpoints(value_get(import->file, "checkpoints"), &state, &weight, error);
+    if (status == TN_OK) status = write_import(session, import, state, weight, error);
+    value_unref(state);
+    return status;
+}
+
+int32_t thread_import(struct store *store, const char *id, tn_value exported, bool replace, struct error *error) {
+    struct thread_import importing = {id, exported, replace};
+    int32_t status = thread_check_id(id, error);
+    return status == TN_OK ? store_perform_wait(store, thread_run_import, &importing, NULL, error) : status;
+}

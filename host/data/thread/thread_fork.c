@@ -1,0 +1,239 @@
+/*
+ * thread_fork.c - creates a thread from a checkpoint of another thread.
+ *
+ * The first checkpoint of the fork contains the complete state as its change, and the plan of the source checkpoint. It
+ * can therefore be read without the source thread. A fork of the newest checkpoint also copies the results of the
+ * unfinished super-step. This works because interrupt ids do not depend on the thread's id.
+ */
+#include "adl/value/weight.h"
+#include "host/base/time_text.h"
+#include "host/data/store/store.h"
+#include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_admin.h"
+#include "host/data/thread/thread_delta.h"
+#include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_records.h"
+#include <stdio.h>
+#include <string.h>
+
+#define FORK_TRIES 5 /* attempts while the source thread keeps changing */
+
+struct thread_fork {
+    struct session *session;
+    const char *id, *fork;              /* the source thread, the fork */
+    int64_t now_ms;                     /* wall clock, for the new record */
+    int64_t seq;                        /* the source checkpoint; THREAD_HEAD until it is known */
+    tn_value found, loaded, checkpoint; /* owned */
+    bool at_head;
+    tn_value operations; /* owned */
+    /* While records are copied: */
+    const char *collection;
+    size_t prefix;   /* bytes of keys that are the id of the source thread */
+    tn_value scopes; /* owned; scopes of unfinished nested runs; NULL if they are not collected */
+};
+
+/* ---- The source thread ---- */
+
+static int32_t read_source(struct thread_fork *it, struct error *error) {
+    char key[THREAD_KEY_MAX], old[THREAD_KEY_MAX], digits[12];
+    tn_value found = NULL;
+    int32_t status = thread_records_require(it->session, it->id, &it->found, error);
+    if (status != TN_OK) return status;
+    int64_t head = thread_record_int(value_get(it->found, "value"), "head", -1);
+    if (head < 0)
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "the thread `%s` has no checkpoint yet: it is %s", it->id,
+                         thread_record_text(value_get(it->found, "value"), "status"));
+    if (it->seq == THREAD_HEAD) it->seq = head;
+    it->at_head = it->seq == head;
+    status = thread_read(it->session, it->id, it->seq, &it->loaded, error);
+    if (status != TN_OK) return status;
+    thread_key(old, it->id);
+    thread_number(digits, (uint32_t)it->seq);
+    thread_key_of(key, old, (const char *const[]){digits, NULL});
+    status = session_query_take(it->session, store_get(STORE_CHECKPOINTS, key), &found, error);
+    if (status != TN_OK) return status;
+    tn_value checkpoint = value_get(found, "value");
+    if (checkpoint) it->checkpoint = value_ref(checkpoint);
+    value_unref(found);
+    if (checkpoint) return TN_OK;
+    return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
+                     "the thread `%s` has no checkpoint %lld; `tenon thread history` lists its checkpoints", it->id,
+                     (long long)it->seq);
+}
+
+/* ---- The fork ---- */
+
+static void fork_put(struct thread_fork *it, const char *collection, const char *rest, tn_value value) {
+    char key[THREAD_KEY_MAX], fork[THREAD_KEY_MAX];
+    thread_key(fork, it->fork);
+    thread_key_of(key, fork, (const char *const[]){rest, NULL});
+    it->operations = value_push_take(it->operations, store_put(collection, key, value_ref(value)));
+}
+
+/* The complete state as one change. A channel is ephemeral if the checkpoint itself has written it so. */
+static tn_value complete_delta(tn_value state, tn_value checkpoint) {
+    tn_value delta = value_object(), last = value_get(checkpoint, "delta");
+    for (size_t i = 0; value_is(state, TN_OBJECT) && i < value_count(state); i++) {
+        tn_value name = value_key_at(state, i);
+        bool once = value_get(value_get_key(last, name), "once") != NULL;
+        delta = delta_channel_take(delta, name, NULL, value_value_at(state, i), once);
+    }
+    return delta;
+}
+
+static tn_value put_checkpoint(struct thread_fork *it) {
+    static const char *const members[] = {"step",   "plan", "joins", "deferred", "used",
+                                          "before", "uses", "after", "now"};
+    tn_value state = value_get(value_get(it->loaded, "saved"), "state"), made = value_object_reserve(10);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        tn_value member = value_get(it->checkpoint, members[i]);
+        if (member) made = value_set_take(made, members[i], value_ref(member));
+    }
+    made = value_set_take(made, "source", value_text("fork"));
+    made = value_set_take(made, "from", value_text(it->id));
+    made = value_set_take(made, "delta", complete_delta(state, it->checkpoint));
+    fork_put(it, STORE_CHECKPOINTS, "0000000000", made);
+    return made;
+}
+
+static int32_t copy_record(void *user, const char *key, tn_value value, struct error *error) {
+    struct thread_fork *it = user;
+    (void)error;
+    const char *rest = key + it->prefix, *slash = strchr(rest, '/');
+    if (it->scopes && slash)
+        it->scopes = value_set_key_take(it->scopes, value_text_n(rest, (size_t)(slash - rest)), value_null());
+    fork_put(it, it->collection, rest, value);
+    return TN_OK;
+}
+
+static int32_t copy_records(struct thread_fork *it, const char *collection, const char *const *parts,
+                            struct error *error) {
+    char from[THREAD_KEY_MAX], to[THREAD_KEY_MAX], key[THREAD_KEY_MAX];
+    thread_key(key, it->id);
+    thread_key_range(from, to, key, parts);
+    it->prefix = strlen(key) + 1;
+    it->collection = collection;
+    return session_each(it->session, collection, from, to, copy_record, it, error);
+}
+
+/* Copies the results of the unfinished super-step, and the checkpoints of its nested runs. */
+static int32_t copy_unfinished_step(struct thread_fork *it, struct error *error) {
+    char digits[12];
+    thread_number(digits, (uint32_t)thread_record_int(it->checkpoint, "step", 0) + 1);
+    it->scopes = value_object();
+    int32_t status = copy_records(it, STORE_NESTED, (const char *const[]){NULL}, error);
+    tn_value scopes = it->scopes;
+    it->scopes = NULL;
+    if (status == TN_OK) status = copy_records(it, STORE_PENDING, (const char *const[]){NULL}, error);
+    if (status == TN_OK)
+        status = copy_records(it, STORE_JOURNAL, (const char *const[]){THREAD_ROOT, digits, NULL}, error);
+    if (status == TN_OK) status = copy_records(it, STORE_JOURNAL, (const char *const[]){THREAD_ANSWERS, NULL}, error);
+    for (size_t i = 0; status == TN_OK && i < value_count(scopes); i++)
+        status = copy_records(it, STORE_JOURNAL,
+                              (const char *const[]){value_chars(value_key_at(scopes, i), NULL), NULL}, error);
+    value_unref(scopes);
+    return status;
+}
+
+static bool has_next_step(tn_value checkpoint) {
+    return value_count(value_get(checkpoint, "plan")) || value_count(value_get(checkpoint, "deferred"));
+}
+
+static tn_value fork_record(const struct thread_fork *it, tn_value checkpoint) {
+    static const char *const kept[] = {"agent", "graph", "document", "config"};
+    static const char *const kept_at_head[] = {"status", "next", "interrupts", "answers", "error"};
+    tn_value old = value_get(it->found, "value"), record = value_object_reserve(20), next = value_array();
+    for (size_t i = 0; i < value_count(value_get(checkpoint, "plan")) && i < 100; i++) {
+        tn_value entry = value_at(value_get(checkpoint, "plan"), i);
+        tn_value node = value_is(entry, TN_STRING) ? entry : value_get(entry, "node");
+        if (node) next = value_push_take(next, value_ref(node));
+    }
+    record = value_set_take(record, "status", value_text(has_next_step(checkpoint) ? "stopped" : "done"));
+    record = value_set_take(record, "updated_at", time_value(it->now_ms));
+    record = value_set_take(record, "created_at", time_value(it->now_ms));
+    record = value_set_take(record, "step", value_int(thread_record_int(checkpoint, "step", 0)));
+    record = value_set_take(record, "next", next);
+    record = value_set_take(record, "head", value_int(0));
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        tn_value member = value_get(old, kept[i]);
+        if (member) record = value_set_take(record, kept[i], value_ref(member));
+    }
+    bool running = strcmp(thread_record_text(old, "status"), "running") == 0;
+    for (size_t i = running ? 1 : 0; it->at_head && i < sizeof kept_at_head / sizeof *kept_at_head; i++) {
+        tn_value member = value_get(old, kept_at_head[i]);
+        if (member) record = value_set_take(record, kept_at_head[i], value_ref(member));
+    }
+    if (it->at_head && running) record = value_set_take(record, "status", value_text("stopped"));
+    record = value_set_take(record, "changed", value_int(value_weight(value_get(checkpoint, "delta"))));
+    record = value_set_take(record, "snapshot", value_int(0));
+    tn_value parent = value_set_take(value_object(), "thread_id", value_text(it->id));
+    return value_set_take(record, "parent", value_set_take(parent, "seq", value_int(it->seq)));
+}
+
+static tn_value expect_version(const struct thread_fork *it) {
+    char key[THREAD_KEY_MAX];
+    thread_key(key, it->id);
+    tn_value made = value_set_take(value_object(), "op", value_text("expect"));
+    made = value_set_take(made, "collection", value_text(STORE_THREADS));
+    made = value_set_take(made, "key", value_text(key));
+    return store_if_version(made, thread_record_int(it->found, "version", 0));
+}
+
+static int32_t check_fork_is_new(const struct thread_fork *it, struct error *error) {
+    tn_value taken = NULL;
+    int32_t status = thread_records_find(it->session, it->fork, &taken, error);
+    if (status != TN_OK || !taken) return status;
+    value_unref(taken);
+    return error_set(error, TN_INVALID, "EXISTS",
+                     "the thread `%s` exists already; delete it first, or choose another id", it->fork);
+}
+
+static int32_t try_fork(struct thread_fork *it, struct error *error) {
+    it->operations = value_array();
+    int32_t status = read_source(it, error);
+    if (status == TN_OK) status = check_fork_is_new(it, error);
+    if (status != TN_OK) return status;
+    tn_value checkpoint = put_checkpoint(it);
+    if (it->at_head) status = copy_unfinished_step(it, error);
+    tn_value record = fork_record(it, checkpoint);
+    value_unref(checkpoint);
+    if (status == TN_OK) {
+        struct thread_put whole = {.id = it->fork, .record = record, .operations = it->operations};
+        if (it->at_head) whole.expect = expect_version(it);
+        status = thread_put(it->session, &whole, error);
+        value_unref(whole.expect);
+    }
+    value_unref(record);
+    return status;
+}
+
+struct thread_fork_args {
+    const char *id, *fork;
+    int64_t seq, now_ms;
+};
+
+static int32_t thread_run_fork(struct session *session, void *user, tn_value *result, struct error *error) {
+    const struct thread_fork_args *args = user;
+    struct error why = ERROR_INIT;
+    int32_t status = TN_OK;
+    (void)result;
+    for (int i = 0; i < FORK_TRIES; i++) {
+        struct thread_fork it = {
+            .session = session, .id = args->id, .fork = args->fork, .seq = args->seq, .now_ms = args->now_ms};
+        error_finish(&why);
+        status = try_fork(&it, &why);
+        value_unref(it.found);
+        value_unref(it.loaded);
+        value_unref(it.checkpoint);
+        value_unref(it.operations);
+        if (status == TN_OK || !why.code || strcmp(why.code, "CONFLICT") != 0) break;
+    }
+    error_move(error, &why);
+    return status;
+}
+
+int32_t thread_fork(struct store *store, const char *id, int64_t seq, const char *fork, struct error *error) {
+    struct thread_fork_args args = {id, fork, seq, store_wall_ms(store)};
+    int32_t status = thread_check_id(fork, error);
+    return status == TN_OK ? store_perform_wait(store, thread_run_fork, &args, NULL, error) : status;
+}

@@ -1,0 +1,344 @@
+/*
+ * thread_log.c - writes a thread: commits, and between them notes, in as few batches as possible.
+ *
+ * A note is the result of an activation or of a call in the current super-step. Each batch expects the fence of this
+ * writer, so the batches of a writer that was replaced change nothing. Only one batch of notes is written at a time.
+ * Notes and commits that arrive meanwhile wait: the notes are written together, and a commit also writes the notes of a
+ * batch that failed. A commit includes the notes that must be kept, and drops those that its checkpoint replaces.
+ */
+#include "host/data/thread/thread_log.h"
+#include "adl/value/memory.h"
+#include "adl/value/weight.h"
+#include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_delta.h"
+#include "host/data/thread/thread_keys.h"
+#include "host/data/thread/thread_records.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+struct thread_log {
+    struct store *store;
+    char *id;
+    char key[THREAD_KEY_MAX];
+    int64_t version; /* version of the record before the first commit; then -1 */
+    int64_t fence;
+    int64_t changed, snapshot;      /* approximate bytes: of changes since the snapshot, and of the snapshot */
+    tn_value tasks, calls;          /* notes that are not yet written: operations */
+    tn_value writing[2];            /* tasks and calls of the batch that is being written, or NULL */
+    bool notes_held;                /* do not write notes before the next commit */
+    bool pending_left, nested_left; /* the store may have records of the current super-step */
+    bool closed;
+    int32_t failed; /* status of a failed commit: all later commits fail with it */
+    struct error error;
+    uint32_t committing;                           /* commits that have not ended */
+    struct pending_commit *waiting, *last_waiting; /* commits that wait until the current notes are written */
+};
+
+struct pending_commit {
+    struct thread_log *log;
+    struct pending_commit *next;
+    tn_value batch;  /* the commit's operations; NULL after they were submitted */
+    bool step_ended; /* a step of the outermost run ended: its notes about activations are obsolete */
+    store_done *done;
+    void *user;
+};
+
+int32_t thread_check_id(const char *id, struct error *error) {
+    size_t length = strlen(id);
+    if (length > 0 && length <= THREAD_ID_MAX) return TN_OK;
+    return error_set(error, TN_INVALID, "INVALID_INPUT", "the thread id has %zu bytes, expected 1 to %u", length,
+                     THREAD_ID_MAX);
+}
+
+/*
+ * Random, because a thread that is created again after it was deleted must not have a fence that an earlier writer
+ * still holds. The number is exact in a double, for JSON.
+ */
+int64_t thread_first_fence(void) {
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) random = (uint64_t)time(NULL);
+    return (int64_t)(random >> 20);
+}
+
+struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn_value loaded) {
+    struct thread_log *log = mem_zalloc(sizeof *log);
+    tn_value record = value_get(loaded, "record");
+    log->store = store;
+    log->id = mem_text(thread_id);
+    thread_key(log->key, thread_id);
+    log->version = thread_record_int(loaded, "version", 0);
+    log->fence = thread_record_int(record, "fence", log->version ? 0 : thread_first_fence()) + 1;
+    log->changed = thread_record_int(record, "changed", 0);
+    log->snapshot = thread_record_int(record, "snapshot", 0);
+    log->tasks = value_array();
+    tn_value stale = value_get(loaded, "stale");
+    log->calls = stale ? value_ref(stale) : value_array();
+    log->notes_held = true; /* released when the first commit has taken over the thread */
+    /* A previous writer may have left records, unless the thread is done. */
+    log->pending_left = log->nested_left =
+        value_is(record, TN_OBJECT) && !value_text_is(value_get(record, "status"), "done");
+    return log;
+}
+
+static void thread_log_release(struct thread_log *log) {
+    if (!log->closed || log->writing[0] || log->committing) return;
+    value_unref(log->tasks);
+    value_unref(log->calls);
+    error_finish(&log->error);
+    mem_free(log->id);
+    mem_free(log);
+}
+
+void thread_log_free(struct thread_log *log) {
+    if (!log) return;
+    log->closed = true;
+    thread_log_release(log);
+}
+
+/* ---- Notes ---- */
+
+static tn_value expect_fence(const struct thread_log *log) { return thread_expect_fence(log->key, log->fence); }
+
+static void write_notes(struct thread_log *log);
+static void submit_commit(struct pending_commit *commit);
+
+/* Only the record is conditional, so a conflict always means that the fence was lost. */
+static int32_t translate_conflict(const struct thread_log *log, int32_t status, const struct error *error,
+                                  struct error *out) {
+    if (status == TN_OK) return TN_OK;
+    if (error->code && strcmp(error->code, "CONFLICT") == 0)
+        return error_set(
+            out, status, "FENCED",
+            "the thread `%s` was taken over by another run or deleted; this run writes nothing more, but its "
+            "earlier commits are kept",
+            log->id);
+    error_copy(out, error);
+    return status;
+}
+
+/* Adds notes that could not be written to the next commit, which reports the error if it fails, too. */
+static void keep_failed_notes(struct thread_log *log) {
+    struct pending_commit *next = log->waiting;
+    if (next) {
+        next->batch = value_concat_take(next->batch, next->step_ended ? value_array() : value_ref(log->writing[0]));
+        next->batch = value_concat_take(next->batch, value_ref(log->writing[1]));
+        return;
+    }
+    log->tasks = value_concat_take(value_ref(log->writing[0]), log->tasks);
+    log->calls = value_concat_take(value_ref(log->writing[1]), log->calls);
+    log->notes_held = true;
+}
+
+static void on_notes_written(void *user, int32_t status, tn_value result, const struct error *error) {
+    struct thread_log *log = user;
+    (void)result, (void)error;
+    if (status != TN_OK) keep_failed_notes(log);
+    value_unref(log->writing[0]);
+    value_unref(log->writing[1]);
+    log->writing[0] = log->writing[1] = NULL;
+    while (log->waiting) {
+        struct pending_commit *commit = log->waiting;
+        log->waiting = commit->next;
+        submit_commit(commit);
+    }
+    write_notes(log);
+    thread_log_release(log);
+}
+
+static void write_notes(struct thread_log *log) {
+    if (log->writing[0] || log->committing || log->notes_held || log->failed ||
+        (!value_count(log->tasks) && !value_count(log->calls)))
+        return;
+    tn_value batch = value_push_take(value_array(), expect_fence(log));
+    log->pending_left |= value_count(log->tasks) > 0;
+    batch = value_concat_take(batch, value_ref(log->tasks));
+    batch = value_concat_take(batch, value_ref(log->calls));
+    log->writing[0] = log->tasks;
+    log->writing[1] = log->calls;
+    log->tasks = value_array();
+    log->calls = value_array();
+    store_commit_take(log->store, batch, on_notes_written, log);
+}
+
+void thread_log_activation_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index,
+                                tn_value entry) {
+    char key[THREAD_KEY_MAX], at[12], digits[12];
+    thread_number(at, step);
+    snprintf(digits, sizeof digits, "%u", index);
+    thread_key_of(key, log->key, (const char *const[]){scope, at, digits, NULL});
+    log->tasks = value_push_take(log->tasks, store_put(STORE_PENDING, key, entry));
+    write_notes(log);
+}
+
+void thread_log_call_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index, uint32_t round,
+                          const char *path, tn_value entry) {
+    char key[THREAD_KEY_MAX], at[12], digits[12], rounds[12];
+    thread_number(at, step);
+    snprintf(digits, sizeof digits, "%u", index);
+    snprintf(rounds, sizeof rounds, "%u", round);
+    thread_key_of(key, log->key, (const char *const[]){scope, at, digits, rounds, path, NULL});
+    log->calls = value_push_take(log->calls, store_put(STORE_JOURNAL, key, entry));
+    write_notes(log);
+}
+
+void thread_log_outcome_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index, tn_value entry) {
+    char key[THREAD_KEY_MAX], at[12], digits[12];
+    thread_number(at, step);
+    snprintf(digits, sizeof digits, "%u", index);
+    thread_key_of(key, log->key, (const char *const[]){scope, at, digits, THREAD_OUTCOME, NULL});
+    log->calls = value_push_take(log->calls, store_put(STORE_JOURNAL, key, entry));
+}
+
+void thread_log_answer(struct thread_log *log, const char *interrupt_id, tn_value answer) {
+    char key[THREAD_KEY_MAX];
+    thread_key_of(key, log->key, (const char *const[]){THREAD_ANSWERS, interrupt_id, NULL});
+    log->calls = value_push_take(log->calls, store_put(STORE_JOURNAL, key, value_ref(answer)));
+}
+
+/* ---- Commits ---- */
+
+static void on_committed(void *user, int32_t status, tn_value result, const struct error *error) {
+    struct pending_commit *commit = user;
+    struct thread_log *log = commit->log;
+    struct error why = ERROR_INIT;
+    status = translate_conflict(log, status, error, &why);
+    if (status == TN_OK && log->failed) {
+        status = log->failed;
+        error_copy(&why, &log->error);
+    } else if (status != TN_OK && !log->failed) {
+        log->failed = status;
+        error_copy(&log->error, &why);
+    }
+    if (status == TN_OK) {
+        log->version = -1;
+        log->notes_held = false;
+    }
+    commit->done(commit->user, status, result, &why);
+    error_finish(&why);
+    mem_free(commit);
+    log->committing--;
+    write_notes(log);
+    thread_log_release(log);
+}
+
+static tn_value take_over_record(const struct thread_log *log, tn_value patch) {
+    patch = value_set_take(patch, "fence", value_int(log->fence));
+    if (log->version > 0) return store_if_version(store_merge(STORE_THREADS, log->key, patch), log->version);
+    patch = value_set_take(patch, "thread_id", value_text(log->id));
+    return store_if_version(store_put(STORE_THREADS, log->key, patch), 0);
+}
+
+/* Adds a snapshot if the changes since the last one are as large as it. Each byte is then written at most twice. */
+static tn_value add_snapshot_take(struct thread_log *log, tn_value batch, const struct thread_commit *commit,
+                                  const char *seq) {
+    if (log->changed < THREAD_SNAPSHOT_MIN || log->changed < log->snapshot || !commit->state) return batch;
+    tn_value state = commit->state(commit->user);
+    int64_t weight = value_weight(state);
+    log->changed = 0;
+    log->snapshot = weight;
+    if (weight > THREAD_SNAPSHOT_MAX) {
+        value_unref(state);
+        return batch;
+    }
+    char key[THREAD_KEY_MAX];
+    thread_key_of(key, log->key, (const char *const[]){seq, NULL});
+    tn_value snapshot = value_set_take(value_object_reserve(1), "state", state);
+    return value_push_take(batch, store_put(STORE_SNAPSHOTS, key, snapshot));
+}
+
+static tn_value add_tasks_take(const struct thread_log *log, tn_value batch, const struct thread_commit *commit) {
+    for (size_t i = 0; i < value_count(commit->tasks); i++) {
+        char key[THREAD_KEY_MAX];
+        const char *name = value_chars(value_key_at(commit->tasks, i), NULL);
+        thread_key_of(key, log->key, (const char *const[]){commit->scope, name, NULL});
+        batch = value_push_take(batch, store_put(STORE_PENDING, key, value_ref(value_value_at(commit->tasks, i))));
+    }
+    return batch;
+}
+
+static tn_value commit_batch(struct thread_log *log, const struct thread_commit *commit) {
+    bool root = strcmp(commit->scope, THREAD_ROOT) == 0;
+    char key[THREAD_KEY_MAX], end[THREAD_KEY_MAX], seq[12];
+    tn_value batch = value_array_reserve(6), rest = value_array();
+    thread_number(seq, commit->seq);
+    if (commit->checkpoint) {
+        log->changed += value_weight(value_get(commit->checkpoint, "delta"));
+        if (root)
+            thread_key_of(key, log->key, (const char *const[]){seq, NULL});
+        else
+            thread_key_of(key, log->key, (const char *const[]){commit->scope, seq, NULL});
+        rest = value_push_take(rest,
+                               store_put(root ? STORE_CHECKPOINTS : STORE_NESTED, key, value_ref(commit->checkpoint)));
+        if (root) rest = add_snapshot_take(log, rest, commit, seq);
+    }
+    if (root) {
+        tn_value patch = value_set_take(commit->record ? value_ref(commit->record) : value_object(), "changed",
+                                        value_int(log->changed));
+        patch = value_set_take(patch, "snapshot", value_int(log->snapshot));
+        batch = value_push_take(batch, log->version < 0 ? store_if_where(store_merge(STORE_THREADS, log->key, patch),
+                                                                         thread_fence_condition(log->fence))
+                                                        : take_over_record(log, patch));
+    } else {
+        batch = value_push_take(batch, expect_fence(log));
+    }
+    if (commit->fresh && !root) {
+        static const char *const collections[] = {STORE_NESTED, STORE_PENDING, STORE_JOURNAL};
+        thread_key_range(key, end, log->key, (const char *const[]){commit->scope, NULL});
+        for (size_t i = 0; i < 3; i++) batch = value_push_take(batch, store_delete_range(collections[i], key, end));
+    }
+    batch = value_concat_take(batch, rest);
+    batch = value_concat_take(batch, log->calls);
+    if (commit->step_ended && root) {
+        /* Remove notes about its activations, and checkpoints of nested runs. */
+        thread_key_of(key, log->key, (const char *const[]){"", NULL});
+        thread_key_end(end, log->key);
+        if (log->pending_left) batch = value_push_take(batch, store_delete_range(STORE_PENDING, key, end));
+        if (log->nested_left) batch = value_push_take(batch, store_delete_range(STORE_NESTED, key, end));
+        log->pending_left = log->nested_left = false;
+        value_unref(log->tasks);
+    } else {
+        log->pending_left |= value_count(log->tasks) > 0;
+        batch = value_concat_take(batch, log->tasks);
+        if (commit->step_ended && log->pending_left) { /* of a nested run: remove the notes about its activations */
+            thread_key_range(key, end, log->key, (const char *const[]){commit->scope, NULL});
+            batch = value_push_take(batch, store_delete_range(STORE_PENDING, key, end));
+        }
+    }
+    log->nested_left |= !root;
+    log->pending_left |= value_count(commit->tasks) > 0;
+    log->calls = value_array();
+    log->tasks = value_array();
+    return add_tasks_take(log, batch, commit);
+}
+
+static void submit_commit(struct pending_commit *commit) {
+    tn_value batch = commit->batch;
+    commit->batch = NULL;
+    /*
+     * If the log has failed, write nothing: the activation of a nested run would report the failed commit as its own
+     * failure, and that must not be saved.
+     */
+    if (commit->log->failed) {
+        value_unref(batch);
+        batch = value_push_take(value_array(), expect_fence(commit->log));
+    }
+    store_commit_take(commit->log->store, batch, on_committed, commit);
+}
+
+void thread_log_commit(struct thread_log *log, struct thread_commit request, store_done *done, void *user) {
+    struct pending_commit *commit = mem_alloc(sizeof *commit);
+    bool step_ended = request.step_ended && strcmp(request.scope, THREAD_ROOT) == 0;
+    *commit = (struct pending_commit){log, NULL, commit_batch(log, &request), step_ended, done, user};
+    value_unref(request.checkpoint);
+    value_unref(request.record);
+    value_unref(request.tasks);
+    log->committing++;
+    if (!log->writing[0]) {
+        submit_commit(commit);
+        return;
+    }
+    *(log->waiting ? &log->last_waiting->next : &log->waiting) = commit;
+    log->last_waiting = commit;
+}

@@ -1,0 +1,91 @@
+/*
+ * thread_log.h - the log of one saved thread: a run writes it, and a resumed run reads it.
+ *
+ * A thread has a record (status, head, fence), a checkpoint for each super-step (its changes and the next activations),
+ * a snapshot of the state from time to time (so that the cost of reading follows the state, not the history), and the
+ * results of activations in the unfinished super-step. A commit is one batch: all of it is written, or nothing.
+ *
+ * The first commit of a writer increases the fence of the thread. Later commits of the previous writer fail with
+ * FENCED. A thread therefore has one writer, and its history cannot fork by accident.
+ *
+ *     status = thread_read(session, "support-42", THREAD_HEAD, &loaded, &error);
+ *     struct thread_log *log = thread_log_new(store, "support-42", loaded);
+ *     thread_log_commit(log, commit, on_committed, run);
+ *     thread_log_free(log);
+ *
+ * Thread: loop, unless a function says otherwise.
+ */
+#ifndef TENON_HOST_DATA_THREAD_THREAD_LOG_H
+#define TENON_HOST_DATA_THREAD_THREAD_LOG_H
+
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include "host/data/store/store.h"
+
+struct session;
+struct thread_log;
+
+#define THREAD_ID_MAX       200u  /* bytes */
+#define THREAD_HEAD         (-1)  /* the newest checkpoint */
+#define THREAD_SNAPSHOT_MIN 65536 /* bytes of changes before a snapshot is written */
+#define THREAD_SNAPSHOT_MAX                                                                                            \
+    (12 * 1024 * 1024) /* bytes; a larger state has no snapshot and is read from its changes                           \
+                        */
+
+/* INVALID_INPUT if `id` is not a valid thread id. */
+int32_t thread_check_id(const char *id, struct error *error);
+
+/*
+ * Reads a thread at checkpoint `seq`, or THREAD_HEAD: {record, version, saved, nested, stale}; a new reference. If the
+ * thread does not exist, `record` is null. Thread: the store's.
+ */
+int32_t thread_read(struct session *session, const char *thread_id, int64_t seq, tn_value *out, struct error *error);
+
+/*
+ * Reads the complete history: {record, checkpoints: [the first one first], journal: {key without the thread: entry}}; a
+ * new reference. NOT_FOUND. Thread: the store's.
+ */
+int32_t thread_read_history(struct session *session, const char *thread_id, tn_value *out, struct error *error);
+/* The state after checkpoints [0, count), in the form that run_restore accepts; a new reference. */
+int32_t thread_fold(tn_value checkpoints, size_t count, tn_value *out, struct error *error);
+
+/* The number before the first fence of a new thread; random. */
+int64_t thread_first_fence(void);
+
+/* The first commit takes the thread over. `loaded` is the result of thread_read. */
+struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn_value loaded);
+void thread_log_free(struct thread_log *log); /* submitted commits still complete; NULL is allowed */
+
+/* The scope of the outermost run. Other scopes are nested runs. */
+#define THREAD_ROOT "-"
+
+struct thread_commit {
+    const char *scope;
+    uint32_t seq;        /* number of the checkpoint in its scope */
+    tn_value checkpoint; /* taken; NULL if only the record changes */
+    tn_value record;     /* taken; a patch of the record: status, step, …; NULL for nested runs */
+    tn_value tasks;      /* taken; {"STEP/INDEX": entry} of activations of an unfinished super-step; may be NULL */
+    bool fresh;          /* nested run: remove the records that an earlier start of its activation left */
+    bool step_ended;     /* the checkpoint now contains the results of the super-step */
+    tn_value (*state)(void *); /* returns the state (a new reference); called if a snapshot is due */
+    void *user;
+};
+/*
+ * The first commit must have ended before the next one is made; after that, nested runs may commit concurrently. If a
+ * commit fails, all later commits fail with the same error, and nothing more is written.
+ */
+void thread_log_commit(struct thread_log *log, struct thread_commit commit, store_done *done, void *user);
+/* Notes the result of an activation in the current super-step. Several notes become one batch; if that fails, the next
+ * commit writes them. */
+void thread_log_activation_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index,
+                                tn_value entry);
+/* Notes the outcome of an activation that is not deterministic, for replay. The next commit writes it. */
+void thread_log_outcome_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index, tn_value entry);
+/* Notes the answer to an interrupt, for replay. The next commit writes it. */
+void thread_log_answer(struct thread_log *log, const char *interrupt_id, tn_value answer);
+/* Notes the result of a call that an activation made, for resume and replay. `round` counts starts of the activation.
+ */
+void thread_log_call_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index, uint32_t round,
+                          const char *path, tn_value entry);
+
+#endif

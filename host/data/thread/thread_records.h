@@ -1,0 +1,54 @@
+/*
+ * thread_records.h - shared by all files that read or write records of threads: finds records, reads their members, and
+ * writes complete threads.
+ *
+ *     status = thread_records_require(session, "support-42", &found, error);      // {value, version}
+ *     int64_t head = thread_record_int(value_get(found, "value"), "head", -1);
+ */
+#ifndef TENON_HOST_DATA_THREAD_THREAD_RECORDS_H
+#define TENON_HOST_DATA_THREAD_THREAD_RECORDS_H
+
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include "host/data/thread/thread_keys.h"
+#include <stdint.h>
+
+struct session;
+
+/* Reads the record of a thread as {value, version}. *found is NULL if the thread does not exist. Thread: the store's.
+ */
+int32_t thread_records_find(struct session *session, const char *thread_id, tn_value *found, struct error *error);
+/* As thread_records_find, but fails with NOT_FOUND if the thread does not exist. */
+int32_t thread_records_require(struct session *session, const char *thread_id, tn_value *found, struct error *error);
+
+/* The range of all records of a thread in one collection. */
+void thread_records_range(const char *thread_id, char from[THREAD_KEY_MAX], char to[THREAD_KEY_MAX]);
+
+/* Members of a record; `otherwise` is the default. */
+int64_t thread_record_int(tn_value object, const char *key, int64_t otherwise);
+const char *thread_record_text(tn_value object, const char *key); /* "" if it is not a string; borrowed */
+
+#define THREAD_IMPORTING "importing" /* the status while thread_put writes several batches */
+
+struct thread_put {
+    const char *id;
+    tn_value record;     /* borrowed; thread_put adds its fence and thread_id */
+    tn_value operations; /* borrowed; put all other records */
+    tn_value expect;     /* borrowed; one more condition, or NULL */
+    int64_t version;     /* version of the record that it replaces; 0 if the thread must not exist */
+    int64_t fence;       /* fence of that record */
+};
+/*
+ * Writes a complete thread in one batch, or in several if there are more than TN_STORE_BATCH_MAX operations. In that
+ * case its status is THREAD_IMPORTING until the last batch: it cannot be run, but it can be deleted. Removes records
+ * that an earlier thread with this id has left. CONFLICT. Thread: the store's.
+ */
+int32_t thread_put(struct session *session, const struct thread_put *put, struct error *error);
+/* Operations that remove all records of a thread except its main record. */
+tn_value thread_delete_rest(const char *id);
+/* {fence: N}, the condition of each write: the writer still owns the thread. */
+tn_value thread_fence_condition(int64_t fence);
+/* The operation that makes a batch fail if the record `key` has another fence. */
+tn_value thread_expect_fence(const char *key, int64_t fence);
+
+#endif

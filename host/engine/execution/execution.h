@@ -1,0 +1,62 @@
+/*
+ * execution.h - one invocation of what a user named, a graph or any other callable; and batches of them.
+ *
+ *     struct execution *execution = execution_new(engine, callable, &options, my_ended, me);
+ *     if (execution_start(execution, input)) my_ended(execution, me);   // ended at once
+ *     ...
+ *     use(execution_output(execution), execution_error(execution));     // in my_ended
+ *     execution_free(execution);
+ *
+ * A graph becomes a run with its stream modes. Anything else becomes a call whose chunks are `custom` events. All
+ * functions are [loop].
+ */
+#ifndef TENON_HOST_ENGINE_EXECUTION_EXECUTION_H
+#define TENON_HOST_ENGINE_EXECUTION_EXECUTION_H
+
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include "host/engine/graph/run.h"
+
+struct callable;
+struct execution;
+struct engine;
+
+#define BATCH_CONCURRENCY 16u /* default of `concurrency` */
+
+typedef void execution_ended_fn(struct execution *execution, void *user);
+
+/* `options` as for run_new; `options->ended` is not used, and `options->user` is passed to `event`. */
+struct execution *execution_new(struct engine *engine, struct callable *callable, const struct run_options *options,
+                                execution_ended_fn *ended, void *user);
+bool execution_start(struct execution *execution, tn_value input); /* true if it has already ended */
+void execution_cancel(struct execution *execution);
+void execution_free(struct execution *execution);             /* not while running; NULL is allowed */
+struct run *execution_run(const struct execution *execution); /* NULL if the callable is not a graph */
+/* After the end: the output, a new reference; NULL if it failed, was cancelled or is interrupted. */
+tn_value execution_output(const struct execution *execution);
+const struct error *execution_error(const struct execution *execution);
+
+/*
+ * Reads options from an object (the RunnableConfig of the first seed); strings are borrowed from it. `config` may be
+ * NULL. Returns INVALID_INPUT if a key is unknown or has the wrong kind.
+ */
+int32_t run_options_read(struct run_options *options, tn_value config, struct error *error);
+
+/* ---- Batches ---- */
+
+struct batch_options {
+    uint32_t concurrency;       /* 0 means BATCH_CONCURRENCY */
+    struct run_options options; /* options of each execution; `event` is not used */
+    /* Called in the order of the inputs: {output} or {error}, borrowed. May be NULL. */
+    void (*result)(void *user, size_t index, tn_value result);
+    void (*progress)(void *user, size_t ended, size_t total); /* may be NULL */
+    void *user;
+};
+/*
+ * Runs the loop until every input has been run. Returns an array of {output} or {error} in order, a new reference; NULL
+ * if options->result receives them. *cancel is read between completions; `cancel` may be NULL.
+ */
+tn_value batch_run(struct engine *engine, struct callable *callable, tn_value inputs,
+                   const struct batch_options *options, const _Atomic bool *cancel);
+
+#endif

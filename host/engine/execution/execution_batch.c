@@ -1,0 +1,116 @@
+/*
+ * execution_batch.c - one execution for each input, a bounded number at once, results in the order of inputs.
+ */
+#include "adl/value/memory.h"
+#include "host/base/loop.h"
+#include "host/engine/engine.h"
+#include "host/engine/execution/execution.h"
+
+struct batch {
+    struct engine *engine;
+    struct callable *callable;
+    const struct batch_options *options;
+    tn_value inputs;
+    tn_value *results; /* [count]; NULL until the execution has ended */
+    size_t count, next, ended, delivered;
+    uint32_t open;
+    const _Atomic bool *cancel;
+    bool starting, cancelling;
+    struct batch_item {
+        struct batch *batch;
+        struct execution *execution;
+    } * items;
+};
+
+static tn_value batch_result(const struct execution *execution) {
+    tn_value output = execution_output(execution);
+    if (output) return value_set_take(value_object_reserve(1), "output", output);
+    struct run *run = execution_run(execution);
+    const struct error *error = execution_error(execution);
+    if (run && (run_status(run) == RUN_INTERRUPTED || run_status(run) == RUN_STOPPED)) {
+        struct error waits = ERROR_INIT;
+        error_set(&waits, TN_FAILED, "INTERRUPTED", "the run is %s; a batch does not wait for answers",
+                  run_status_name(run_status(run)));
+        tn_value result = value_set_take(value_object_reserve(1), "error", error_to_value(&waits));
+        error_finish(&waits);
+        return result;
+    }
+    return value_set_take(value_object_reserve(1), "error", error_to_value(error));
+}
+
+static void batch_item_finish(struct batch *batch, struct batch_item *item) {
+    size_t index = (size_t)(item - batch->items);
+    batch->results[index] = batch_result(item->execution);
+    execution_free(item->execution);
+    item->execution = NULL;
+    batch->open--;
+    batch->ended++;
+    if (batch->options->progress) batch->options->progress(batch->options->user, batch->ended, batch->count);
+    while (batch->options->result && batch->delivered < batch->count && batch->results[batch->delivered]) {
+        batch->options->result(batch->options->user, batch->delivered, batch->results[batch->delivered]);
+        value_unref(batch->results[batch->delivered]);
+        batch->results[batch->delivered++] = value_null();
+    }
+}
+
+static void batch_start_more(struct batch *batch);
+
+static void batch_on_item_ended(struct execution *execution, void *user) {
+    (void)execution;
+    struct batch_item *item = user;
+    batch_item_finish(item->batch, item);
+    batch_start_more(item->batch);
+}
+
+static void batch_start_more(struct batch *batch) {
+    if (batch->starting) return;
+    batch->starting = true;
+    uint32_t limit = batch->options->concurrency ? batch->options->concurrency : BATCH_CONCURRENCY;
+    while (batch->next < batch->count && batch->open < limit && !(batch->cancel && *batch->cancel)) {
+        struct batch_item *item = &batch->items[batch->next];
+        item->batch = batch;
+        item->execution =
+            execution_new(batch->engine, batch->callable, &batch->options->options, batch_on_item_ended, item);
+        batch->open++;
+        if (execution_start(item->execution, value_at(batch->inputs, batch->next++))) batch_item_finish(batch, item);
+    }
+    batch->starting = false;
+}
+
+static bool batch_has_ended(void *user) {
+    struct batch *batch = user;
+    if (batch->cancel && *batch->cancel && !batch->cancelling) {
+        batch->cancelling = true;
+        for (size_t i = 0; i < batch->next; i++)
+            if (batch->items[i].execution) execution_cancel(batch->items[i].execution);
+    }
+    return batch->open == 0 && (batch->next == batch->count || batch->cancelling);
+}
+
+tn_value batch_run(struct engine *engine, struct callable *callable, tn_value inputs,
+                   const struct batch_options *options, const _Atomic bool *cancel) {
+    struct batch batch = {
+        .engine = engine, .callable = callable, .options = options, .inputs = inputs, .cancel = cancel};
+    batch.count = value_count(inputs);
+    batch.results = mem_zalloc((batch.count + 1) * sizeof *batch.results);
+    batch.items = mem_zalloc((batch.count + 1) * sizeof *batch.items);
+    batch_start_more(&batch);
+    loop_run(engine->loop, batch_has_ended, &batch);
+    tn_value all = options->result ? NULL : value_array_reserve(batch.count);
+    for (size_t i = 0; i < batch.count; i++) {
+        struct error error = ERROR_INIT;
+        error_set(&error, TN_CANCELLED, "CANCELLED", "the batch was cancelled before this input");
+        tn_value result = batch.results[i] ? batch.results[i]
+                                           : value_set_take(value_object_reserve(1), "error", error_to_value(&error));
+        error_finish(&error);
+        if (!options->result) {
+            all = value_push_take(all, result);
+            continue;
+        }
+        if (i >= batch.delivered) options->result(options->user, i, result);
+        value_unref(result);
+    }
+    mem_free(batch.results);
+    mem_free(batch.items);
+    return all;
+}

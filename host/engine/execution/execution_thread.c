@@ -1,0 +1,186 @@
+/*
+ * execution_thread.c - checks a request against the thread and its graph before anything is changed, then starts the
+ * run.
+ */
+#include "host/engine/execution/execution_thread.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/base/config/config.h"
+#include "host/base/loop.h"
+#include "host/data/store/store.h"
+#include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_log.h"
+#include "host/engine/engine.h"
+#include "host/engine/graph/graph.h"
+#include "host/engine/graph/graph_identity.h"
+#include <string.h>
+
+#define DIFFERENCES_MAX 10u /* maximum number of differences in a message */
+
+static bool record_is_done(tn_value record) {
+    tn_value status = value_get(record, "status");
+    return value_text_is(status, "done");
+}
+
+static const char *record_text(tn_value object, const char *key) {
+    tn_value value = value_get(object, key);
+    return value_is(value, TN_STRING) ? value_chars(value, NULL) : "";
+}
+
+const char *thread_expiry_limit(const struct engine *engine, char out[TIME_TEXT]) {
+    int64_t hours = config_limit(engine->config, "interrupt_hours", 0);
+    if (!hours) return NULL;
+    time_text((loop_wall_ms(engine->loop) / 1000 - hours * 3600) * 1000, out);
+    return out;
+}
+
+int32_t thread_check_expiry(const struct engine *engine, tn_value record, struct error *error) {
+    char text[TIME_TEXT];
+    const char *before = thread_expiry_limit(engine, text);
+    if (!before || strcmp(record_text(record, "status"), "interrupted") != 0) return TN_OK;
+    if (strcmp(record_text(record, "updated_at"), before) >= 0) return TN_OK;
+    return error_set(error, TN_INVALID, "EXPIRED",
+                     "the thread `%s` has waited since %s, longer than the %lld hours of limits.interrupt_hours: its "
+                     "interrupts have expired; give it new input with --replace, or remove it",
+                     record_text(record, "thread_id"), record_text(record, "updated_at"),
+                     (long long)config_limit(engine->config, "interrupt_hours", 0));
+}
+
+static int32_t thread_check_status(const struct thread_request *request, tn_value record, struct error *error) {
+    bool known = value_is(record, TN_OBJECT);
+    if (!known && (request->mode == THREAD_RESUME || request->mode == THREAD_UPDATE))
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
+                         "the thread `%s` does not exist; `tenon thread list` lists the threads", request->id);
+    if (!known || request->mode == THREAD_REPLACE) return TN_OK;
+    if (request->mode == THREAD_UPDATE) return TN_OK;
+    if (request->mode == THREAD_RESUME) {
+        if (!record_is_done(record)) return TN_OK;
+        return error_set(error, TN_INVALID, "DONE",
+                         "the thread `%s` is done: there is nothing to resume; give it new input instead", request->id);
+    }
+    if (record_is_done(record)) return TN_OK;
+    const char *status = record_text(record, "status");
+    return error_set(
+        error, TN_INVALID, "UNFINISHED",
+        "the thread `%s` is not done: it is %s%s; use --resume to continue it, or --replace to discard what it was "
+        "doing and start with the new input",
+        request->id, status, strcmp(status, "running") == 0 ? ", or its process was killed" : "");
+}
+
+static int32_t error_set_differences(const struct thread_request *request, tn_value lines, struct error *error) {
+    struct buffer list;
+    buffer_init(&list, 2048);
+    for (size_t i = 0; i < value_count(lines) && i < DIFFERENCES_MAX; i++)
+        buffer_format(&list, "%s%s", i ? "; " : "", value_chars(value_at(lines, i), NULL));
+    if (value_count(lines) > DIFFERENCES_MAX)
+        buffer_format(&list, "; and %zu more", value_count(lines) - DIFFERENCES_MAX);
+    int32_t status =
+        error_set(error, TN_INVALID, "GRAPH_CHANGED",
+                  "the thread `%s` was started with another version of the document: %s; use that version, or "
+                  "accept the changes",
+                  request->id, buffer_cstr(&list));
+    if (error) error->more = value_set_take(value_object(), "detail", value_ref(lines));
+    buffer_finish(&list);
+    return status;
+}
+
+/* A thread belongs to one graph. With accept_changes it may continue with another one, as far as its state fits. */
+static int32_t thread_check_graph(struct store *store, struct graph *graph, const struct thread_request *request,
+                                  tn_value record, struct error *error) {
+    const char *pinned = record_text(record, "graph"), *now = graph_identity(graph);
+    if (!*pinned || strcmp(pinned, now) == 0 || request->accept_changes) return TN_OK;
+    tn_value found = NULL, description = graph_description(graph);
+    int32_t status = store_query_wait(store, store_get(STORE_GRAPHS, pinned), &found, error);
+    if (status == TN_OK) {
+        tn_value before = value_get(found, "value");
+        tn_value lines = before ? graph_differences(before, description) : value_array();
+        if (!value_count(lines)) lines = value_push_take(lines, value_text("the old version is not known any more"));
+        status = error_set_differences(request, lines, error);
+        value_unref(lines);
+    }
+    value_unref(found);
+    value_unref(description);
+    return status;
+}
+
+struct thread_lookup {
+    const char *id;
+};
+
+static int32_t thread_read_head(struct session *session, void *user, tn_value *result, struct error *error) {
+    const struct thread_lookup *lookup = user;
+    return thread_read(session, lookup->id, THREAD_HEAD, result, error);
+}
+
+static void ignore_written(void *user, int32_t status, tn_value result, const struct error *error) {
+    (void)user, (void)status, (void)result, (void)error;
+}
+
+int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
+                            struct run_options *options, struct error *error) {
+    int32_t status = thread_check_id(request->id, error);
+    struct store *store = status == TN_OK ? engine->store(engine->store_user, error) : NULL;
+    if (!store) return status == TN_OK ? TN_NOT_FOUND : status;
+    tn_value loaded = NULL;
+    struct thread_lookup lookup = {request->id};
+    status = store_perform_wait(store, thread_read_head, &lookup, &loaded, error);
+    tn_value record = value_get(loaded, "record");
+    if (status == TN_OK) status = thread_check_status(request, record, error);
+    if (status == TN_OK && request->mode == THREAD_RESUME) status = thread_check_expiry(engine, record, error);
+    if (status == TN_OK) status = thread_check_graph(store, graph, request, record, error);
+    if (status != TN_OK) {
+        value_unref(loaded);
+        return status;
+    }
+    if (strcmp(record_text(record, "graph"), graph_identity(graph)) != 0) {
+        /* Later versions are compared with this description. */
+        tn_value put = store_put(STORE_GRAPHS, graph_identity(graph), graph_description(graph));
+        store_commit_take(store, value_push_take(value_array(), put), ignore_written, NULL);
+    }
+    options->thread_id = request->id;
+    /* A resumed run keeps its id. */
+    if (request->mode == THREAD_RESUME && !options->run_id && *record_text(record, "run_id"))
+        options->run_id = record_text(record, "run_id");
+    if (request->mode == THREAD_RESUME) {
+        tn_value config = value_get(record, "config");
+        if (!options->tags) options->tags = value_get(config, "tags");
+        if (!options->metadata) options->metadata = value_get(config, "metadata");
+        if (!options->configurable) options->configurable = value_get(config, "configurable");
+        if (!options->runner_id && value_get(config, "runner_id"))
+            options->runner_id = record_text(config, "runner_id");
+        int64_t seed;
+        tn_value seeded = value_get(config, "seed");
+        if (!options->seed && seeded && value_as_int(seeded, &seed)) options->seed = (uint64_t)seed;
+    }
+    options->document = request->document;
+    options->durability = request->durability;
+    options->loaded = loaded;
+    options->log = thread_log_new(store, request->id, loaded);
+    return TN_OK;
+}
+
+/* The answers stored in the thread and those of the request, which take precedence. */
+static tn_value thread_answers(tn_value record, tn_value answers) {
+    tn_value given = value_get(record, "answers"), all = value_is(given, TN_OBJECT) ? value_ref(given) : value_object();
+    for (size_t i = 0; value_is(answers, TN_OBJECT) && i < value_count(answers); i++)
+        all = value_set_key_take(all, value_ref(value_key_at(answers, i)), value_ref(value_value_at(answers, i)));
+    return all;
+}
+
+int32_t thread_begin(struct run *run, const struct thread_request *request, tn_value input, bool *ended,
+                     struct error *error) {
+    tn_value loaded = run_loaded(run), saved = value_get(loaded, "saved");
+    if (value_is(saved, TN_OBJECT)) {
+        int32_t status = run_restore(run, saved, error);
+        if (status != TN_OK) return status;
+    }
+    if (request->mode == THREAD_RESUME) {
+        tn_value answers = thread_answers(value_get(loaded, "record"), request->answers);
+        int32_t status = run_resume(run, answers, ended, error);
+        value_unref(answers);
+        return status;
+    }
+    if (request->mode == THREAD_UPDATE) return run_update(run, input, request->as, ended, error);
+    run_discard_plan(run);
+    return run_try_start(run, input, ended, error);
+}

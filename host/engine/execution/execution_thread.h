@@ -1,0 +1,57 @@
+/*
+ * execution_thread.h - a run with a thread: checks the thread, loads it, and starts or resumes the run.
+ *
+ *     struct thread_request request = {.id = "support-42", .mode = THREAD_INPUT};
+ *     status = thread_prepare_wait(engine, graph, &request, &options, &error);   // sets options: log, loaded, ...
+ *     struct run *run = run_new(graph, &options);
+ *     status = thread_begin(run, &request, input, &ended, &error);
+ *     ...
+ *     run_free(run);
+ *     thread_log_free(options.log);
+ *     value_unref(options.loaded);
+ *
+ * Nothing is written before the first commit of the run, so a refused request changes nothing. All functions are
+ * [loop].
+ */
+#ifndef TENON_HOST_ENGINE_EXECUTION_EXECUTION_THREAD_H
+#define TENON_HOST_ENGINE_EXECUTION_EXECUTION_THREAD_H
+
+#include "host/base/time_text.h"
+#include "host/engine/graph/run.h"
+
+struct graph;
+struct engine;
+
+enum thread_mode {
+    THREAD_INPUT,  /* new input for a new thread, or for one that is done; its state stays */
+    THREAD_RESUME, /* continues an unfinished thread, with answers if it waits */
+    THREAD_UPDATE, /* changes its state from outside (run_update); runs no node */
+    THREAD_REPLACE /* as THREAD_INPUT; discards what an unfinished thread was doing */
+};
+
+struct thread_request {
+    const char *id;
+    enum thread_mode mode;
+    tn_value answers;    /* THREAD_RESUME: {interrupt id: answer}, added to those stored in the thread; or NULL */
+    bool accept_changes; /* the document may have changed since the thread began, as far as the state fits */
+    const char *as;      /* THREAD_UPDATE: continue after this node; NULL leaves the plan unchanged */
+    const char *document;
+    enum run_durability durability;
+};
+
+/*
+ * Reads the thread and sets `options`. The caller frees options->log and options->loaded after the run. Returns
+ * NOT_FOUND, UNFINISHED (new input for a thread that is not done), DONE (nothing to resume), GRAPH_CHANGED with the
+ * differences in `detail`, EXPIRED, or an error of the store. Runs the loop.
+ */
+int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
+                            struct run_options *options, struct error *error);
+/* Returns EXPIRED if the thread has waited for an answer longer than limits.interrupt_hours allows. */
+int32_t thread_check_expiry(const struct engine *engine, tn_value record, struct error *error);
+/* Returns `out` with the time since when a thread may wait; longer waits are expired. NULL if there is no limit. */
+const char *thread_expiry_limit(const struct engine *engine, char out[TIME_TEXT]);
+/* Restores the run, then calls run_try_start, run_resume or run_update, and returns what that returns. */
+int32_t thread_begin(struct run *run, const struct thread_request *request, tn_value input, bool *ended,
+                     struct error *error);
+
+#endif

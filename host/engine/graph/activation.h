@@ -1,0 +1,138 @@
+/*
+ * activation.h - one node scheduled in one super-step of a run.
+ *
+ * A run creates its activations when it begins a step, and keeps them until the step has been committed and reported.
+ * An activation makes one call for each attempt. The call is kept after its end because it holds the writes.
+ *
+ *     activation_init(activation, run, index, plan_entry);
+ *     activation_start(activation);                    // it has ended now, or run_advance is called after its end
+ *     activation_each_write(activation, write, user, &error);
+ *     activation_finish(activation);
+ *
+ * The array of activations does not move during a step, because calls point into it. Only the files of this folder use
+ * this header. Thread: the loop's.
+ */
+#ifndef TENON_HOST_ENGINE_GRAPH_ACTIVATION_H
+#define TENON_HOST_ENGINE_GRAPH_ACTIVATION_H
+
+#include "host/base/loop.h"
+#include "host/plugin/call/call.h"
+
+#define NO_INDEX UINT32_MAX
+
+struct run;
+struct usage;
+
+enum activation_state {
+    ACTIVATION_WAITING,  /* not started, or waiting for its next attempt to be started */
+    ACTIVATION_OPEN,     /* its call is open */
+    ACTIVATION_RETRYING, /* its retry timer is running */
+    ACTIVATION_DONE,
+    ACTIVATION_FAILED,
+    ACTIVATION_CANCELLED,
+    ACTIVATION_INTERRUPTED
+};
+
+/* An activation of the next step, as routing plans it. */
+struct plan_entry {
+    uint32_t node;
+    uint32_t edge;     /* the edge that maps over a list; NO_INDEX for a plain edge or a send (an output with `send`) */
+    uint32_t item;     /* index among the items of the map edge, or among the sends of the source */
+    uint32_t source;   /* index of the activation whose end caused this one */
+    uint32_t as_field; /* the state field under which the node reads its item, or NO_INDEX */
+    tn_value input;    /* owned; NULL for a plain edge */
+};
+
+struct activation {
+    struct run *run;
+    struct call *call; /* NULL before the first attempt and between two attempts */
+    struct plan_entry plan;
+    uint32_t index;   /* index in run->activations */
+    uint32_t attempt; /* number of this attempt; the first is 1 */
+    enum activation_state state;
+    bool approved;             /* the node has `interrupt: before`, and a person has answered it */
+    bool resumed;              /* the call starts with `answer` as its input */
+    bool waits_for_child_call; /* a call that it made waits for an answer; then the activation is started again */
+    bool unrepeatable;         /* it has used a tool whose effects must not be repeated by a retry */
+    tn_value answer;           /* owned; {continuation, answer}, if `resumed` */
+    tn_value interrupt_value;  /* owned; the interrupt's value, if the interrupt was restored from a checkpoint */
+    tn_value known_outcome;    /* owned; {writes: [[channel, value]], output?} from the cache or the journal, or NULL */
+    tn_value cache_key;        /* owned; the key under which the outcome is cached, or NULL */
+
+    /* The calls that it made. A new round forgets the calls before it: paths start again at "0". */
+    uint32_t round;        /* how often the node was started again, by a retry or after its own interrupt */
+    tn_value child_calls;  /* owned; {path: entry}, see call_ops.recall; or NULL */
+    tn_value nested_usage; /* owned; {path: USAGE} of nested runs that ended and whose call is not yet recorded */
+
+    /* What it used in total, and what of that is settled: used in earlier rounds. NULL if nothing was used. */
+    struct usage *usage, *usage_settled;   /* usage of models; run_usage.c */
+    tn_value tool_uses, tool_uses_settled; /* owned; {tool: count} for tools with `max_calls`; run_tool_uses.c */
+
+    struct error error; /* ACTIVATION_FAILED */
+    struct loop_timer retry_timer;
+    int64_t started_ms;
+};
+
+extern const struct call_ops activation_call_ops;
+
+/* Takes `plan.input`. */
+void activation_init(struct activation *activation, struct run *run, uint32_t index, struct plan_entry plan);
+void activation_finish(struct activation *activation);
+/* Starts an attempt, or ends the activation at once with an outcome from the cache or the journal. */
+void activation_start(struct activation *activation);
+/* Cancels the activations of the run from index `from` on. Until it returns, run_advance does not complete the step. */
+void activation_cancel_all_from(struct run *run, uint32_t from);
+
+/* A hash of the activations around the run, the step, node, edge, item and source. It is the same in each execution. */
+uint64_t activation_hash(const struct activation *activation);
+/* The id that plugins and events see as `task_id`. */
+char *activation_id(struct activation *activation, char out[40]);
+/* True if its outcome is saved, so that a replay does not repeat it. False if its component declares no effects. */
+bool activation_outcome_is_saved(const struct activation *activation);
+
+/* Calls write(channel, value) for each write of an activation that is done, in order. Stops at the first failure. */
+typedef int32_t activation_write_fn(void *user, struct activation *activation, uint32_t channel, tn_value value,
+                                    struct error *error);
+int32_t activation_each_write(struct activation *activation, activation_write_fn *write, void *user,
+                              struct error *error);
+tn_value activation_output(const struct activation *activation); /* borrowed; NULL without an output */
+/* ACTIVATION_DONE: {writes: [[channel, value]], output?}; a new reference. */
+tn_value activation_outcome(const struct activation *activation);
+/* Of ACTIVATION_INTERRUPTED: {payload, …}, borrowed; NULL if one of its calls is interrupted instead of the node. */
+tn_value activation_interrupt_value(const struct activation *activation);
+
+/* What was saved about the call with this path (call_ops.recall); borrowed, or NULL. */
+tn_value activation_child_entry(const struct activation *activation, const char *path);
+/* A hash that identifies the interrupt of the call with this path, or the nested run that the call started. */
+uint64_t activation_child_hash(const struct activation *activation, const char *path);
+
+/* run_saved.c */
+tn_value activation_save(const struct activation *activation); /* a new reference */
+/* Returns INVALID_STATE if `entry` does not fit the graph. */
+int32_t activation_restore(struct activation *activation, tn_value entry, struct error *error);
+
+/* run_usage.c: what models used. The functions for calls are members of activation_call_ops. */
+int32_t activation_check_budget(struct call *call, struct error *error);
+void activation_add_usage(struct call *call, tn_value output);
+/* A nested run has ended: keeps what it used until activation_take_nested_usage is called for its call. */
+void activation_note_nested_usage(struct activation *activation, const char *path, const struct run *nested);
+tn_value activation_take_nested_usage(struct activation *activation, const char *path); /* a new reference, or NULL */
+/* Adds the usage of a call whose outcome is recalled. `usage` may be NULL. */
+void activation_add_recalled_usage(struct activation *activation, tn_value usage);
+/* Subtracts what the current round used, because the activation is started again and repeats its calls. */
+void activation_reset_usage(struct activation *activation);
+/* Makes the usage of the current round permanent: activation_reset_usage does not subtract it. */
+void activation_settle_usage(struct activation *activation);
+tn_value activation_saved_usage(const struct activation *activation);         /* a new reference, or NULL */
+void activation_restore_usage(struct activation *activation, tn_value usage); /* `usage` may be NULL */
+
+/* run_tool_uses.c: the same for the use of tools with `max_calls`. */
+void activation_count_tool_use(struct call *call, struct callable *callee, tn_value input);
+int64_t activation_tool_use_count(struct call *call, const char *count_name);
+void activation_reset_tool_uses(struct activation *activation);
+void activation_settle_tool_uses(struct activation *activation);
+void activation_clear_tool_uses(struct activation *activation);
+tn_value activation_saved_tool_uses(const struct activation *activation); /* borrowed, or NULL */
+void activation_restore_tool_uses(struct activation *activation, tn_value uses);
+
+#endif

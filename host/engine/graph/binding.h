@@ -1,0 +1,31 @@
+/*
+ * binding.h - resolves what a component may call: other components, models by role, tools, and documents.
+ *
+ * A role of the document (`models:`) names a provider and its options; tenon.yaml may bind the role to another one. The
+ * list `tools:` of a document is an allow-list: other tools cannot be bound.
+ *
+ *     struct callable *model = binding_callee(graph, "model", "writer", NULL, &error);
+ */
+#ifndef TENON_HOST_ENGINE_GRAPH_BINDING_H
+#define TENON_HOST_ENGINE_GRAPH_BINDING_H
+
+#include "adl/value/error.h"
+#include "host/plugin/call/instance.h"
+
+struct callable;
+struct graph;
+struct engine;
+
+#define BINDING_DEPTH_MAX 16u /* tools that call tools that call … */
+
+/* Returns a new reference, or NULL with the error set. `config` may be NULL. */
+struct callable *binding_callee(struct graph *graph, const char *kind, const char *name, tn_value config,
+                                struct error *error);
+
+/*
+ * The scope of a component outside of any graph, such as a tool: models by the roles of tenon.yaml or by provider:name,
+ * tools under the policy of the operator, documents by path. It has no state. `engine` must outlive the instance.
+ */
+struct instance_scope binding_scope_of_host(struct engine *engine, const char *where);
+
+#endif

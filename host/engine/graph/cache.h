@@ -1,0 +1,28 @@
+/*
+ * cache.h - the outcomes of a node for equal inputs, kept for a limited time: `cache: {ttl: …}`.
+ *
+ * The key contains everything that the outcome of a pure component depends on: the channels that it reads and its
+ * input. Its version and configuration are fixed, because the cache belongs to one graph. When the cache is full, the
+ * oldest entry is replaced. Times are those of loop_now_ms. [loop]
+ *
+ *     tn_value known = cache_get(cache, key, loop_now_ms(loop));
+ *     if (!known) cache_put(cache, key, outcome, loop_now_ms(loop));
+ */
+#ifndef TENON_HOST_ENGINE_GRAPH_CACHE_H
+#define TENON_HOST_ENGINE_GRAPH_CACHE_H
+
+#include "adl/value/value.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CACHE_ENTRIES_MAX 1024u /* number of entries of one node */
+
+struct cache;
+
+struct cache *cache_new(int64_t ttl_ms);
+void cache_free(struct cache *cache); /* NULL is allowed */
+/* The result is borrowed until the next call; NULL if no valid entry exists. */
+tn_value cache_get(struct cache *cache, tn_value key, int64_t now_ms);
+void cache_put(struct cache *cache, tn_value key, tn_value result, int64_t now_ms);
+
+#endif

@@ -1,0 +1,339 @@
+/*
+ * graph.c - builds a checked document into a graph: creates the components and lays out the routes by source.
+ *
+ * Each component is created here with its complete config, so every mistake that a create function can find is found
+ * before anything runs. The names that a component binds are resolved through the scope below. Whether a node may be
+ * retried or cached is decided here once, from the effects of its component and of everything that it calls.
+ */
+#include "host/engine/graph/graph.h"
+#include "adl/document/effects.h"
+#include "adl/value/memory.h"
+#include "host/engine/engine.h"
+#include "host/engine/graph/binding.h"
+#include "host/engine/graph/cache.h"
+#include "host/engine/graph/graphs_internal.h"
+#include "host/engine/graph/nested.h"
+#include "host/engine/model/model.h"
+#include "host/engine/tool/tool.h"
+#include "host/engine/tool/tool_policy.h"
+#include "host/engine/tool/tool_set.h"
+#include "host/plugin/call/instance.h"
+#include "host/plugin/registry/registry.h"
+#include <string.h>
+
+/* ---- Routes ---- */
+
+static struct graph_source *graph_source_of(struct graph *graph, int32_t from) {
+    return from == DOCUMENT_START ? &graph->start : &graph->nodes[from].source;
+}
+
+/* Calls place(graph, from, route) for each route, in document order. */
+static void graph_each_route(struct graph *graph, const bool *has_conditional,
+                             void (*place)(struct graph *, int32_t from, struct graph_route route)) {
+    const struct document *document = graph->document;
+    uint32_t member = 0;
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        bool joins = edge->kind == EDGE_STATIC && edge->from_count > 1;
+        for (uint32_t f = 0; f < edge->from_count; f++) {
+            int32_t from = edge->from[f];
+            if (joins) {
+                place(graph, from, (struct graph_route){ROUTE_JOIN, i, DOCUMENT_NOWHERE, member++});
+            } else if (edge->kind == EDGE_CONDITIONAL || edge->kind == EDGE_MAP) {
+                uint32_t kind = edge->kind == EDGE_MAP ? ROUTE_MAP : ROUTE_CONDITIONAL;
+                place(graph, from, (struct graph_route){kind, i, DOCUMENT_NOWHERE, 0});
+            } else if (!has_conditional[from + 1]) {
+                for (uint32_t t = 0; t < edge->to_count; t++)
+                    place(graph, from, (struct graph_route){ROUTE_STATIC, i, edge->to[t], 0});
+            }
+        }
+    }
+}
+
+static void count_route(struct graph *graph, int32_t from, struct graph_route route) {
+    (void)route;
+    graph_source_of(graph, from)->count++;
+}
+
+static void fill_route(struct graph *graph, int32_t from, struct graph_route route) {
+    struct graph_source *source = graph_source_of(graph, from);
+    graph->routes[(uint32_t)(source->routes - graph->routes) + source->count++] = route;
+}
+
+static void source_set_single(struct graph_source *source) {
+    source->single =
+        source->count == 1 && source->routes[0].kind == ROUTE_STATIC ? source->routes[0].target : DOCUMENT_NOWHERE;
+}
+
+static void graph_lay_out_routes(struct graph *graph) {
+    const struct document *document = graph->document;
+    bool *has_conditional = mem_zalloc(document->node_count + 1u); /* [from + 1]: START is -1 */
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        if (edge->kind != EDGE_CONDITIONAL) continue;
+        for (uint32_t f = 0; f < edge->from_count; f++) has_conditional[edge->from[f] + 1] = true;
+    }
+    graph_each_route(graph, has_conditional, count_route);
+    size_t total = graph->start.count;
+    for (uint32_t i = 0; i < document->node_count; i++) total += graph->nodes[i].source.count;
+    graph->routes = mem_array(NULL, total + 1, sizeof *graph->routes);
+    size_t at = 0;
+    for (int64_t i = -1; i < (int64_t)document->node_count; i++) {
+        struct graph_source *source = graph_source_of(graph, (int32_t)i);
+        source->routes = graph->routes + at;
+        at += source->count;
+        source->count = 0;
+    }
+    graph_each_route(graph, has_conditional, fill_route);
+    for (int64_t i = -1; i < (int64_t)document->node_count; i++) source_set_single(graph_source_of(graph, (int32_t)i));
+    mem_free(has_conditional);
+}
+
+static void graph_lay_out_joins(struct graph *graph) {
+    const struct document *document = graph->document;
+    graph->joins = mem_array(NULL, document->edge_count + 1u, sizeof *graph->joins);
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        if (edge->kind != EDGE_STATIC || edge->from_count < 2) continue;
+        graph->joins[graph->join_count++] = (struct graph_join){i, graph->member_count, edge->from_count};
+        graph->member_count += edge->from_count;
+    }
+}
+
+/* ---- Effects ---- */
+
+/* A node has the effects of what it calls: a subgraph with a destructive node must not be repeated either. */
+static void graph_add_callee_effects(struct graph *graph, struct callable *callee) {
+    const struct graph *inner = graph_of_callable(callee);
+    if (model_provider(callee, 0)) { /* fallbacks: any of them may be called */
+        struct callable *provider;
+        for (uint32_t i = 0; (provider = model_provider(callee, i)) != NULL; i++)
+            graph_add_callee_effects(graph, provider);
+        return;
+    }
+    const struct component *component = inner ? NULL : instance_component(callee);
+    graph->callees_repeatable &= inner ? inner->repeatable : component && component_repeatable(component->info);
+    graph->callees_cacheable &= inner ? inner->cacheable : component && component_cacheable(component->info);
+}
+
+/* ---- The scope in which components bind names ---- */
+
+static int32_t scope_field(void *self, const char *name) {
+    const struct graph *graph = self;
+    return document_find_field(graph->document, name, strlen(name));
+}
+
+static int32_t scope_channel(void *self, const char *name) {
+    const struct graph *graph = self;
+    int32_t channel = document_find_channel(graph->document, name, strlen(name));
+    return channel >= 0 && graph->document->channels[channel].implicit ? -1 : channel;
+}
+
+static void scope_each_field(void *self, void (*offer)(void *user, const char *name), void *user) {
+    const struct document *document = ((const struct graph *)self)->document;
+    for (uint32_t i = 0; i < document->channel_count; i++) offer(user, value_chars(document->channels[i].name, NULL));
+    for (uint32_t i = 0; i < document->local_count; i++) offer(user, value_chars(document->locals[i], NULL));
+}
+
+static struct callable *scope_callee(void *self, const char *kind, const char *name, tn_value config,
+                                     struct error *error) {
+    struct callable *callee = binding_callee(self, kind, name, config, error);
+    if (callee) graph_add_callee_effects(self, callee);
+    return callee;
+}
+
+/* A model chooses the tools, so the result depends on more than the input: the node is not cacheable. */
+static int32_t scope_tools(void *self, tn_value names, struct callable **out, struct error *error) {
+    struct graph *graph = self;
+    tn_value entries = tool_entries(graph->document);
+    int32_t status = tool_set_new(graph->engine, entries, names, out, error);
+    value_unref(entries);
+    if (status == TN_OK) graph->callees_cacheable = false;
+    return status;
+}
+
+static struct instance_scope graph_scope(struct graph *graph, const char *where) {
+    return (struct instance_scope){.self = graph,
+                                   .field = scope_field,
+                                   .channel = scope_channel,
+                                   .callee = scope_callee,
+                                   .tools = scope_tools,
+                                   .each_field = scope_each_field,
+                                   .where = where};
+}
+
+/* ---- Building ---- */
+
+/* Prefixes the message of the error with the node. */
+static void error_prefix_node(struct error *error, const struct document_node *def) {
+    if (!error || !error->message) return;
+    struct error inner = ERROR_INIT;
+    error_move(&inner, error);
+    error_set(error, TN_ERROR, inner.code, "node `%s` (%s): %s", value_chars(def->id, NULL),
+              value_chars(def->type, NULL), inner.message);
+    error->more = value_ref(inner.more);
+    error->span = inner.span.end ? inner.span : def->config_span;
+    error_finish(&inner);
+}
+
+static int32_t graph_build_node(struct graph *graph, uint32_t index, struct error *error) {
+    const struct document_node *def = &graph->document->nodes[index];
+    struct graph_node *node = &graph->nodes[index];
+    struct component *component;
+    int32_t status = registry_resolve(graph->engine->registry, "node", value_chars(def->type, NULL), &component, error);
+    if (status != TN_OK) {
+        error_prefix_node(error, def);
+        return status;
+    }
+    tn_value config = document_node_config(graph->document, index, &graph->engine->catalog, error);
+    if (!config) {
+        error_prefix_node(error, def);
+        return TN_INVALID;
+    }
+    tn_value where = value_format("node `%s`", value_chars(def->id, NULL));
+    struct instance_scope scope = graph_scope(graph, value_chars(where, NULL));
+    graph->callees_repeatable = graph->callees_cacheable = true;
+    status = instance_new(component, config, &scope, &node->callable, error);
+    value_unref(config);
+    value_unref(where);
+    if (status != TN_OK) {
+        error_prefix_node(error, def);
+        return status;
+    }
+    node->reads = instance_reads(node->callable, &node->read_count);
+    node->may_cache = component_cacheable(component->info) && graph->callees_cacheable;
+    node->may_retry = component_repeatable(component->info) && graph->callees_repeatable;
+    graph->cacheable &= node->may_cache;
+    graph->repeatable &= node->may_retry;
+    if (def->cache_ttl_ms >= 0 && node->may_cache) node->cache = cache_new(def->cache_ttl_ms);
+    graph->has_deferred |= def->defer;
+    graph->has_interrupts |= def->interrupt_before || def->interrupt_after;
+    return TN_OK;
+}
+
+static int32_t graph_build_reducers(struct graph *graph, struct error *error) {
+    const struct document *document = graph->document;
+    for (uint32_t i = 0; i < document->channel_count; i++) {
+        const struct document_channel *channel = &document->channels[i];
+        graph->has_ephemeral |= channel->type == CHANNEL_EPHEMERAL;
+        if (channel->reducer != REDUCER_COMPONENT) continue;
+        if (!graph->reducers) graph->reducers = mem_zalloc(document->channel_count * sizeof(struct callable *));
+        struct component *component;
+        int32_t status =
+            registry_resolve(graph->engine->registry, "reducer", channel->reducer_component->id, &component, error);
+        if (status != TN_OK) return status;
+        struct instance_scope scope = graph_scope(graph, "a channel's reducer");
+        status = instance_new(component, value_object(), &scope, &graph->reducers[i], error);
+        if (status != TN_OK) return status;
+    }
+    return TN_OK;
+}
+
+static void graph_free(struct callable *callable) {
+    struct graph *graph = (struct graph *)callable;
+    for (struct graph **at = &graph->engine->graphs->open; *at; at = &(*at)->next_open) {
+        if (*at != graph) continue;
+        *at = graph->next_open;
+        break;
+    }
+    for (uint32_t i = 0; graph->nodes && i < graph->document->node_count; i++) {
+        cache_free(graph->nodes[i].cache);
+        callable_unref(graph->nodes[i].callable);
+    }
+    for (uint32_t i = 0; graph->reducers && i < graph->document->channel_count; i++) callable_unref(graph->reducers[i]);
+    mem_free(graph->reducers);
+    mem_free(graph->nodes);
+    mem_free(graph->routes);
+    mem_free(graph->joins);
+    mem_free(graph->spare_activations);
+    graph_unref(graph->newer);
+    mem_free(graph->path);
+    document_unref(graph->document);
+    value_unref(graph->value);
+    tools_sweep(graph->engine->tools, NULL, NULL);
+    if (graph->engine->registry) registry_sweep(graph->engine->registry);
+    mem_free(graph);
+}
+
+static const struct callable_ops graph_callable_ops = {
+    .start = nested_start, .cancel = nested_cancel, .free = graph_free};
+
+struct graphs *graphs_new(void) {
+    return mem_zalloc(sizeof(struct graphs));
+}
+
+void graphs_free(struct graphs *graphs) { mem_free(graphs); }
+
+int32_t graph_build(struct engine *engine, struct document *document, uint32_t depth, struct diagnostics *diagnostics,
+                    struct graph **out, struct error *error) {
+    return graph_build_value(engine, document, NULL, depth, diagnostics, out, error);
+}
+
+int32_t graph_build_value(struct engine *engine, struct document *document, tn_value value, uint32_t depth,
+                          struct diagnostics *diagnostics, struct graph **out, struct error *error) {
+    if (depth > DOCUMENT_SUBGRAPH_DEPTH_MAX)
+        return error_set(error, TN_LIMIT, "INVALID_GRAPH", "subgraphs are nested more than %u deep",
+                         DOCUMENT_SUBGRAPH_DEPTH_MAX);
+    struct graph *graph = mem_zalloc(sizeof *graph);
+    graph->callable = (struct callable){&graph_callable_ops, 1};
+    graph->engine = engine;
+    graph->depth = depth;
+    graph->upgrades = registry_upgrades(engine->registry);
+    graph->document = document_ref(document);
+    graph->value = value_ref(value);
+    graph->around = engine->graphs->building;
+    graph->diagnostics = diagnostics;
+    engine->graphs->building = graph;
+    graph->repeatable = graph->cacheable = true;
+    graph->nodes = mem_zalloc((document->node_count + 1u) * sizeof *graph->nodes);
+    graph_lay_out_joins(graph);
+    graph_lay_out_routes(graph);
+    int32_t status = graph_build_reducers(graph, error);
+    for (uint32_t i = 0; status == TN_OK && i < document->node_count; i++) status = graph_build_node(graph, i, error);
+    engine->graphs->building = graph->around;
+    graph->around = NULL;
+    graph->diagnostics = NULL;
+    if (status != TN_OK) {
+        graph_unref(graph);
+        return status;
+    }
+    *out = graph;
+    return TN_OK;
+}
+
+struct graph *graph_ref(struct graph *graph) {
+    callable_ref(&graph->callable);
+    return graph;
+}
+
+void graph_unref(struct graph *graph) {
+    if (graph) callable_unref(&graph->callable);
+}
+
+struct graph *graph_of_callable(struct callable *callable) {
+    return callable->ops == &graph_callable_ops ? (struct graph *)callable : NULL;
+}
+
+struct graph *graph_inside(const struct graph *graph, uint32_t node, uint32_t index) {
+    struct callable *callee;
+    for (uint32_t i = 0; (callee = instance_callee(graph->nodes[node].callable, i)) != NULL; i++) {
+        struct graph *inside = graph_of_callable(callee);
+        if (inside && index-- == 0) return inside;
+    }
+    return NULL;
+}
+
+const char *graph_node_name(const struct graph *graph, int32_t node) {
+    if (node == DOCUMENT_START) return "START";
+    if (node == DOCUMENT_END) return "END";
+    if (node < 0) return "?";
+    return value_chars(graph->document->nodes[node].id, NULL);
+}
+
+int32_t graph_find_target(const struct graph *graph, const char *name, size_t length) {
+    static const char *const ends[] = {"END", "__end__"};
+    for (size_t i = 0; i < 2; i++)
+        if (strlen(ends[i]) == length && memcmp(ends[i], name, length) == 0) return DOCUMENT_END;
+    int32_t node = document_find_node(graph->document, name, length);
+    return node >= 0 ? node : DOCUMENT_NOWHERE;
+}

@@ -1,0 +1,185 @@
+/*
+ * graph_open.c - opens documents: by path (each is built once per host while it is in use), and documents that
+ * components create.
+ *
+ * The check of a document reports the mistakes of its subgraphs too. Opening a subgraph therefore only returns the
+ * first error; the diagnostics go to the caller's collection, if there is one.
+ */
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/source/source.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/base/log.h"
+#include "host/engine/engine.h"
+#include "host/engine/graph/graph.h"
+#include "host/engine/graph/graphs_internal.h"
+#include "host/plugin/registry/registry.h"
+#include <assert.h>
+#include <string.h>
+
+static struct graph *graphs_lookup(struct engine *engine, const char *path) {
+    for (struct graph *graph = engine->graphs->open; graph; graph = graph->next_open)
+        if (strcmp(graph->path, path) == 0) return graph;
+    return NULL;
+}
+
+int32_t graph_refuse(struct error *error, const char *path, const struct diagnostics *found) {
+    for (size_t i = 0; i < diagnostics_count(found); i++) {
+        const struct diagnostic *diagnostic = diagnostics_at(found, i);
+        if (diagnostic->severity != DIAGNOSTIC_ERROR) continue;
+        const struct diagnostic_info *info = diagnostic_info(diagnostic->code);
+        struct source_place place = {0, 0, 0, 0};
+        if (diagnostic->source) place = source_locate(diagnostic->source, diagnostic->span.start);
+        return error_set(error, TN_INVALID, "INVALID_GRAPH", "%s:%u:%u: %s [%s]",
+                         diagnostic->source ? source_name(diagnostic->source) : path, place.line + 1, place.point + 1,
+                         diagnostic->message, info->code);
+    }
+    return error_set(error, TN_INVALID, "INVALID_GRAPH", "%s: the document has errors", path);
+}
+
+static int32_t graph_read_and_build(struct engine *engine, char *path, tn_value text, uint32_t depth,
+                                    struct diagnostics *diagnostics, struct graph **out, struct error *error) {
+    size_t length;
+    const char *bytes = value_chars(text, &length);
+    struct source *source = source_new(path, bytes, length);
+    struct diagnostics *own = diagnostics ? NULL : diagnostics_new();
+    struct diagnostics *found = own ? own : diagnostics;
+    size_t errors_before = diagnostics_errors(found);
+    struct document *document = document_read(source, &engine->catalog, found);
+    int32_t status = diagnostics_errors(found) > errors_before
+                         ? graph_refuse(error, path, found)
+                         : graph_build(engine, document, depth, diagnostics, out, error);
+    document_unref(document);
+    source_unref(source);
+    diagnostics_free(own);
+    return status;
+}
+
+/* Replaces `old` in the list of open graphs: the next graph_open of the path returns `fresh`. */
+static void graph_replace(struct graph *old, struct graph *fresh) {
+    if (!old->path) return;
+    for (struct graph **at = &old->engine->graphs->open; *at; at = &(*at)->next_open) {
+        if (*at != old) continue;
+        fresh->next_open = old->next_open;
+        *at = fresh;
+        break;
+    }
+    fresh->path = old->path;
+    old->path = NULL;
+    old->next_open = NULL;
+}
+
+struct graph *graph_current(struct graph *graph) {
+    while (graph->newer) graph = graph->newer;
+    struct engine *engine = graph->engine;
+    uint64_t upgrades = registry_upgrades(engine->registry);
+    if (graph->upgrades == upgrades) return graph;
+    struct diagnostics *found = diagnostics_new();
+    struct error error = ERROR_INIT;
+    struct document *document = document_read(graph->document->source, &engine->catalog, found);
+    int32_t status = diagnostics_errors(found)
+                         ? graph_refuse(&error, source_name(document->source), found)
+                         : graph_build(engine, document, graph->depth, NULL, &graph->newer, &error);
+    assert(status != TN_OK || graph->newer);
+    if (status == TN_OK)
+        graph_replace(graph, graph->newer);
+    else
+        log_write(LOG_ERROR, NULL, "cannot build `%s` with the upgraded plugins, continues with the old ones: %s",
+                  source_name(graph->document->source), error.message);
+    graph->upgrades = upgrades;
+    document_unref(document);
+    diagnostics_free(found);
+    error_finish(&error);
+    return graph->newer ? graph->newer : graph;
+}
+
+int32_t graph_open(struct engine *engine, const char *from, const char *path, uint32_t depth,
+                   struct diagnostics *diagnostics, struct graph **out, struct error *error) {
+    if (depth > DOCUMENT_SUBGRAPH_DEPTH_MAX)
+        return error_set(error, TN_LIMIT, "INVALID_GRAPH", "subgraphs are nested more than %u deep at `%s`",
+                         DOCUMENT_SUBGRAPH_DEPTH_MAX, path);
+    char *resolved = NULL;
+    const char *why = "it cannot be read";
+    tn_value text = engine->catalog.read(engine->catalog.self, from, path, &resolved, &why);
+    if (!text) return error_set(error, TN_NOT_FOUND, "INVALID_GRAPH", "cannot read the document `%s`: %s", path, why);
+    struct graph *open = graphs_lookup(engine, resolved);
+    int32_t status = TN_OK;
+    if (open) {
+        *out = graph_ref(graph_current(open));
+    } else {
+        status = graph_read_and_build(engine, resolved, text, depth, diagnostics, out, error);
+        if (status == TN_OK) {
+            (*out)->path = resolved;
+            (*out)->next_open = engine->graphs->open;
+            engine->graphs->open = *out;
+            resolved = NULL;
+        }
+    }
+    value_unref(text);
+    mem_free(resolved);
+    return status;
+}
+
+/* ---- Documents that components create ---- */
+
+static tn_value document_models_value(const struct document *document) {
+    tn_value models = value_object_reserve(document->model_count);
+    for (uint32_t i = 0; i < document->model_count; i++)
+        models =
+            value_set_key_take(models, value_ref(document->models[i].role), value_ref(document->models[i].binding));
+    return models;
+}
+
+static tn_value document_tools_value(const struct document *document) {
+    tn_value tools = value_array_reserve(document->tool_count);
+    for (uint32_t i = 0; i < document->tool_count; i++) {
+        const struct document_tool *tool = &document->tools[i];
+        bool bare = !tool->options || value_count(tool->options) == 0;
+        tn_value entry = value_ref(bare ? tool->pattern : tool->options);
+        tools = value_push_take(tools, bare ? entry : value_set_take(entry, "name", value_ref(tool->pattern)));
+    }
+    return tools;
+}
+
+/* Adds the roles and tools of the document around it, if it has none. */
+static tn_value complete_document(tn_value document, const struct document *around) {
+    tn_value whole = value_ref(document);
+    if (!value_get(document, "models") && around->model_count)
+        whole = value_set_take(whole, "models", document_models_value(around));
+    if (!value_get(document, "tools") && around->tools_given)
+        whole = value_set_take(whole, "tools", document_tools_value(around));
+    return whole;
+}
+
+/* In the folder of the document around it, so that files are found. `#` cannot be the name of a file by mistake. */
+static char *name_in_document(const struct graph *around, const char *name) {
+    const struct source *source = around->document->source;
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    buffer_format(&text, "%s#%s.json", source ? source_name(source) : "", name);
+    return buffer_detach(&text, NULL);
+}
+
+int32_t graph_open_value(struct graph *around, tn_value value, const char *name, struct graph **out,
+                         struct error *error) {
+    struct engine *engine = around->engine;
+    for (const struct graph *graph = engine->graphs->building; graph; graph = graph->around)
+        if (graph->value && value_equal(graph->value, value))
+            return error_set(error, TN_INVALID, "INVALID_GRAPH", "the document `%s` would run inside itself", name);
+    tn_value whole = complete_document(value, around->document);
+    char *text = json_text(whole, JSON_INDENTED), *path = name_in_document(around, name);
+    struct source *source = source_new(path, text, strlen(text));
+    /* The document is not a file of the user: if it has mistakes, the node that made it is refused. */
+    struct diagnostics *found = diagnostics_new();
+    struct document *document = document_read(source, &engine->catalog, found);
+    int32_t status = diagnostics_errors(found)
+                         ? graph_refuse(error, path, found)
+                         : graph_build_value(engine, document, value, around->depth + 1, NULL, out, error);
+    document_unref(document);
+    diagnostics_free(found);
+    source_unref(source);
+    mem_free(path);
+    mem_free(text);
+    value_unref(whole);
+    return status;
+}

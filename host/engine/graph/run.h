@@ -1,0 +1,160 @@
+/*
+ * run.h - one execution of a graph: super-steps over channels, as in Pregel.
+ *
+ * In a step every scheduled node is called with one snapshot of the state, concurrently up to a limit. When all have
+ * ended, their writes are applied together, in a fixed order; then the successors are routed on the new state. The run
+ * ends when no node is scheduled. Its result never depends on which node ends first.
+ *
+ *     struct run *run = run_new(graph, &(struct run_options){.ended = my_ended, .user = me});
+ *     if (run_start(run, input)) my_ended(run, me);     // ended at once: my_ended is not called
+ *     ...
+ *     static void my_ended(struct run *run, void *user) { use(run_status(run), run_result(run)); run_free(run); }
+ *
+ * A run holds a reference to its graph. No function blocks. All functions are [loop].
+ */
+#ifndef TENON_HOST_ENGINE_GRAPH_RUN_H
+#define TENON_HOST_ENGINE_GRAPH_RUN_H
+
+#include "adl/document/document.h"
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+
+struct call;
+struct graph;
+struct run;
+struct replay;
+struct thread_log;
+
+/* A run lets others have a turn after so many activations that ended inside their start, or after so much time. */
+#define RUN_INLINE_MAX    64u
+#define RUN_INLINE_US     1000
+#define RUN_STEPS_DEFAULT 25u      /* recursion_limit */
+#define RUN_TASKS_MAX     1000000u /* activations of one step; bounds what data can cause through map edges and sends */
+
+enum run_status {
+    RUN_NEW,
+    RUN_RUNNING,
+    RUN_DONE,
+    RUN_FAILED,
+    RUN_CANCELLED,
+    RUN_INTERRUPTED, /* waits for answers: run_resume continues */
+    RUN_STOPPED      /* drained, or strategy stop_at_nonlinear: run_resume continues */
+};
+const char *run_status_name(enum run_status status); /* "done", "failed", … */
+
+/* What a subscriber receives. The names are those of LangGraph's stream modes. */
+enum run_mode {
+    RUN_MODE_VALUES = 1 << 0,      /* {type, step, state}: the whole state after each step */
+    RUN_MODE_UPDATES = 1 << 1,     /* {type, step, node, writes}: what each activation wrote, in activation order */
+    RUN_MODE_MESSAGES = 1 << 2,    /* {type, step, node, delta}: tokens as models emit them */
+    RUN_MODE_CUSTOM = 1 << 3,      /* {type, step, node, data}: chunks that nodes emit */
+    RUN_MODE_TASKS = 1 << 4,       /* {type, step, node, event: start|end|retry|reset|cached, …} */
+    RUN_MODE_CHECKPOINTS = 1 << 5, /* {type, step, next, state}: the committed state and the next plan */
+    RUN_MODE_DEBUG = 1 << 6        /* {type, step, event, level?, node?, message?}: routing, joins */
+};
+#define RUN_MODE_ALL 0x7fu
+/* Parses "values,updates" or "all". Returns 0 with an error that suggests the nearest name if one is unknown. */
+unsigned run_modes_parse(const char *text, struct error *error);
+
+enum run_durability {
+    RUN_DURABLE_SYNC, /* each step is written before the next begins */
+    RUN_DURABLE_EXIT  /* only the end is written */
+};
+
+struct run_options {
+    /* Borrowed by run_new, which copies what it needs. NULL and 0 are the defaults. */
+    tn_value tags, metadata, configurable; /* array, object, object */
+    const char *run_id, *thread_id, *runner_id;
+    uint32_t recursion_limit; /* 0 means the document's limit */
+    uint32_t concurrency;     /* 0 means the document's value */
+    int64_t timeout_ms;       /* 0 means the document's value */
+    int strategy;             /* enum run_strategy, or -1 (RUN_OPTIONS_INIT) for the document's */
+    uint64_t seed;            /* determines the `seed` of each activation */
+    unsigned modes;
+    /*
+     * Receives one event at a time, borrowed, in order. It returns false if the reader is full: the run then starts
+     * nothing more and waits for run_continue; events of activations that are already open may still come. It may call
+     * run_cancel.
+     */
+    bool (*event)(void *user, tn_value event);
+    /* Called once for each run_start, run_resume and run_update that has not ended at once. It may free the run. */
+    void (*ended)(struct run *run, void *user);
+    void *user;
+    /* A run with a thread: its log (data/thread/thread_log.h), borrowed until run_free, and what was loaded of it. */
+    struct thread_log *log; /* NULL if nothing is written */
+    tn_value loaded;
+    enum run_durability durability;
+    const char *document;  /* path of the document, stored in the thread; may be NULL */
+    struct replay *replay; /* instead of a log: the recorded thread (run_replay.h); borrowed until run_free */
+};
+#define RUN_OPTIONS_INIT                                                                                               \
+    { .strategy = -1 }
+
+struct run *run_new(struct graph *graph, const struct run_options *options);
+/*
+ * Writes `input` (an object of channels; NULL is {}) and runs. Returns true if the run has ended already. An input that
+ * does not fit ends the run as RUN_FAILED with INVALID_INPUT.
+ */
+bool run_start(struct run *run, tn_value input);
+/*
+ * The same, but returns an error and writes nothing if the input does not fit or no first node can be chosen. The run
+ * must then be freed. *ended receives what run_start would return.
+ */
+int32_t run_try_start(struct run *run, tn_value input, bool *ended, struct error *error);
+/*
+ * Continues a run as a new invocation, with its recursion_limit and timeout from the start. After RUN_INTERRUPTED:
+ * `answers` is {interrupt id: answer} for some or all interrupts. After RUN_STOPPED, or RUN_FAILED by a limit of steps:
+ * NULL. Returns INVALID_INPUT, and leaves the run as it was, if an id is unknown or an answer does not fit. *ended
+ * receives what run_start would return.
+ */
+int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error *error);
+/*
+ * Ends the run soon as RUN_CANCELLED, even if its reader is full. What was committed stays. May be called repeatedly;
+ * does nothing if the run has ended.
+ */
+void run_cancel(struct run *run);
+void run_drain(struct run *run);    /* ends the run after the present step, as RUN_STOPPED */
+void run_continue(struct run *run); /* the reader has room again, after event() returned false */
+void run_free(struct run *run);     /* not while running; NULL is allowed */
+
+enum run_status run_status(const struct run *run);
+const struct error *run_error(const struct run *run); /* RUN_FAILED, RUN_CANCELLED */
+tn_value run_state(const struct run *run);            /* the committed state; a new reference */
+tn_value run_result(struct run *run);                 /* the properties of `output`, or the state; a new reference */
+/* [{id, node, path?, when?, payload?, schema?}], with those of nested runs; a new reference. */
+tn_value run_interrupts(const struct run *run);
+
+/* Everything that another process needs to continue, as one value (see run_saved.c); a new reference. Not while
+ * running. */
+tn_value run_save(struct run *run);
+/*
+ * Puts a new run into the position of the saved one. Continue with run_resume, or with run_start and a new input.
+ * Returns INVALID_STATE if `saved` does not fit the graph.
+ */
+int32_t run_restore(struct run *run, tn_value saved, struct error *error);
+/*
+ * After run_restore: writes channels from outside, as an input does. `as`, a node id, replaces the plan with what
+ * follows that node; NULL keeps the plan. The outcomes of an unfinished step are discarded. Ends as RUN_STOPPED, or as
+ * RUN_DONE if the plan is empty. *ended receives what run_start would return.
+ */
+int32_t run_update(struct run *run, tn_value channels, const char *as, bool *ended, struct error *error);
+/* After run_restore and before run_start: discards the plan and the unfinished step. The state stays. */
+void run_discard_plan(struct run *run);
+tn_value run_loaded(const struct run *run); /* options.loaded; borrowed */
+/*
+ * The nodes whose activation is open, in nested runs too: [{node, component?, plugin?}], where a node of a nested run
+ * is "research/judge"; a new reference.
+ */
+tn_value run_open_nodes(const struct run *run);
+const char *run_id(struct run *run);
+uint32_t run_steps(const struct run *run);
+/* What models used for the run and its nested runs (engine/model/usage.h); a new reference, or NULL if nothing. */
+tn_value run_usage(const struct run *run);
+/*
+ * Before run_start and after run_restore: sets what was used already, as run_usage returned it, instead of what was
+ * saved. The sums continue from there.
+ */
+void run_set_usage(struct run *run, tn_value usage);
+struct graph *run_graph(const struct run *run);
+
+#endif

@@ -1,0 +1,122 @@
+/*
+ * run_input.c - what comes from outside between two steps: the input of an invocation, and updates of the state.
+ */
+#include "adl/schema/schema.h"
+#include "adl/value/memory.h"
+#include "host/engine/graph/durable.h"
+#include "host/engine/graph/run_internal.h"
+#include <string.h>
+
+/* Writes an object of channels and commits them. `input` may be NULL. */
+static int32_t write_channels(struct run *run, tn_value input, struct error *error) {
+    const struct document *document = run->graph->document;
+    for (size_t i = 0, n = input ? value_count(input) : 0; i < n; i++) {
+        size_t length;
+        const char *name = value_chars(value_key_at(input, i), &length);
+        int32_t channel = document_find_channel(document, name, length);
+        if (channel < 0 || document->channels[channel].implicit)
+            return error_set(error, TN_NOT_FOUND, "INVALID_INPUT",
+                             "the input has the key `%s`, which is not a channel of the document%s", name,
+                             document_channel_hint(document, name, length).text);
+        uint64_t origin = value_hash(document->channels[channel].name);
+        /* Each invocation must make different message ids, even if the thread has not taken a step since the last. */
+        uint32_t invocation = run->durable ? durable_seq(run) : run->step;
+        if (invocation) origin = run_mix(origin, invocation);
+        int32_t status = channels_write(&run->channels, (uint32_t)channel, value_value_at(input, i),
+                                        CHANNELS_WRITER_INPUT, origin, NULL, error);
+        if (status != TN_OK) return status;
+    }
+    return channels_commit(&run->channels, error);
+}
+
+static int32_t write_input(struct run *run, tn_value input, struct error *error) {
+    const struct document *document = run->graph->document;
+    if (input && !value_is(input, TN_OBJECT))
+        return error_set(error, TN_TYPE, "INVALID_INPUT", "the input is %s, expected an object of channels",
+                         value_kind_name(value_kind(input)));
+    if (document->input) {
+        struct schema_errors errors = SCHEMA_ERRORS_INIT;
+        int32_t status = schema_validate(document->input, input ? input : value_object(), &errors);
+        if (status != TN_OK)
+            error_set(error, status, "INVALID_INPUT", "the input%s%s does not fit the document's `input`: %s",
+                      errors.count && *errors.items[0].pointer ? " at " : "",
+                      errors.count ? errors.items[0].pointer : "", errors.count ? errors.items[0].message : "");
+        schema_errors_finish(&errors);
+        if (status != TN_OK) return status;
+    }
+    return write_channels(run, input, error);
+}
+
+int32_t run_apply_input(struct run *run, tn_value input, struct error *error) {
+    value_unref(run->input);
+    run->input = input ? value_ref(input) : value_object();
+    if (run->tool_uses) run_clear_tool_uses(run); /* an earlier run of the thread used them */
+    run_start_budget(run);
+    durable_start(run);
+    int32_t status = write_input(run, input, error);
+    if (status == TN_OK) status = route_start(run, error);
+    if (status == TN_OK) {
+        plan_finish(run);
+        return TN_OK;
+    }
+    plan_clear(run);
+    channels_rollback(&run->channels);
+    return status;
+}
+
+/* ---- Updates ---- */
+
+/* Plans the activations of an unfinished step again, as if the step had not begun. */
+static void leave_step(struct run *run) {
+    if (!run_in_step(run)) return;
+    struct plan left = {NULL, 0, 0};
+    left.items = mem_array(NULL, run->activation_count, sizeof *left.items);
+    for (; left.count < run->activation_count; left.count++) {
+        left.items[left.count] = run->activations[left.count].plan;
+        run->activations[left.count].plan.input = NULL;
+    }
+    run_clear_activations(run);
+    for (uint32_t i = 0; i < left.count; i++) {
+        if (left.items[i].input)
+            plan_push_mapped_take(run, left.items[i]);
+        else
+            plan_push_triggered(run, left.items[i].node);
+    }
+    mem_free(left.items);
+    run->step--;
+}
+
+/* Plans what follows the node, as if it had just ended and written the update. */
+static int32_t route_after_node(struct run *run, int32_t node, struct error *error) {
+    struct activation activation;
+    plan_clear(run);
+    activation_init(&activation, run, 0, (struct plan_entry){(uint32_t)node, NO_INDEX, 0, 0, NO_INDEX, NULL});
+    activation.state = ACTIVATION_DONE;
+    activation.known_outcome = value_object();
+    run->step++;
+    int32_t status = route_activation(run, &activation, error);
+    plan_finish(run);
+    activation_finish(&activation);
+    return status;
+}
+
+int32_t run_update(struct run *run, tn_value channels, const char *as, bool *ended, struct error *error) {
+    int32_t node = as ? graph_find_target(run->graph, as, strlen(as)) : 0;
+    if (as && node < 0)
+        return error_set(error, TN_NOT_FOUND, "INVALID_INPUT", "the document has no node `%s`%s", as,
+                         document_node_hint(run->graph->document, as, strlen(as)).text);
+    leave_step(run);
+    durable_start(run);
+    int32_t status = write_channels(run, channels, error);
+    if (status != TN_OK) {
+        channels_rollback(&run->channels);
+        return status;
+    }
+    if (as) status = route_after_node(run, node, error);
+    if (status != TN_OK) return status;
+    run->interrupt_after = false;
+    run_set_state(run, RUN_STATE_STARTING);
+    run_terminate(run, run_has_plan(run) ? RUN_STOPPED : RUN_DONE, "update");
+    *ended = run->state == RUN_STATE_IDLE;
+    return TN_OK;
+}

@@ -1,0 +1,190 @@
+/*
+ * tool.c - the tool kernel: definitions, cached instances, and limits of concurrent use.
+ *
+ * A gate limits the concurrent uses of one tool. It exists while a use is inside it or waits for it. tool_search.c
+ * searches tools.
+ */
+#include "host/engine/tool/tool.h"
+#include "adl/document/catalog.h"
+#include "adl/value/memory.h"
+#include "host/engine/engine.h"
+#include "host/engine/tool/tool_audit.h"
+#include "host/engine/tool/tool_policy.h"
+#include "host/plugin/call/call.h"
+#include "host/plugin/call/instance.h"
+#include "host/plugin/registry/registry.h"
+#include <string.h>
+
+struct tool_instance {
+    struct component *component;
+    struct callable *instance;
+};
+
+struct tool_gate {
+    struct tool_gate *next;
+    char *name;
+    uint32_t inside;
+    bool admitting;
+    struct tool_ticket *first, **last;
+};
+
+struct tools {
+    struct engine *engine;
+    struct tool_instance *instances;
+    size_t instance_count;
+    uint64_t generation; /* generation of the registry when `instances` was last swept */
+    struct tool_gate *gates;
+    struct audit audit;
+};
+
+struct tools *tools_new(struct engine *engine) {
+    struct tools *tools = mem_zalloc(sizeof *tools);
+    tools->engine = engine;
+    tools->audit = (struct audit)AUDIT_INIT;
+    return tools;
+}
+
+void tools_free(struct tools *tools) {
+    if (!tools) return;
+    for (size_t i = 0; i < tools->instance_count; i++) callable_unref(tools->instances[i].instance);
+    mem_free(tools->instances);
+    audit_finish(&tools->audit);
+    mem_free(tools);
+}
+
+struct audit *tools_audit(struct tools *tools) {
+    return &tools->audit;
+}
+
+/* ---- Instances ---- */
+
+void tools_sweep(struct tools *tools, bool (*gone)(void *user, const struct component *component), void *user) {
+    if (!tools) return;
+    size_t left = 0;
+    for (size_t i = 0; i < tools->instance_count; i++) {
+        struct tool_instance entry = tools->instances[i];
+        if (entry.component->removed || (gone && gone(user, entry.component)))
+            callable_unref(entry.instance);
+        else
+            tools->instances[left++] = entry;
+    }
+    tools->instance_count = left;
+}
+
+int32_t tools_instance(struct tools *tools, struct component *component, struct callable **out, struct error *error) {
+    const struct instance_scope scope = tools->engine->scope(tools->engine, "a tool that is called");
+    if (tools->generation != registry_generation(tools->engine->registry)) {
+        tools_sweep(tools, NULL, NULL);
+        tools->generation = registry_generation(tools->engine->registry);
+    }
+    for (size_t i = 0; i < tools->instance_count; i++) {
+        if (tools->instances[i].component != component) continue;
+        *out = tools->instances[i].instance;
+        return TN_OK;
+    }
+    struct callable *instance = NULL;
+    int32_t status = instance_new(component, value_object(), &scope, &instance, error);
+    if (status != TN_OK) return status;
+    MEM_EXTEND(tools->instances, tools->instance_count);
+    tools->instances[tools->instance_count++] = (struct tool_instance){component, instance};
+    *out = instance;
+    return TN_OK;
+}
+
+/* ---- Definitions ---- */
+
+/* The `description` of the definition, for models. */
+static const char *tool_description(const struct component_info *info) {
+    return *info->documentation ? info->documentation : info->title;
+}
+
+static tn_value schema_or_anything(tn_value schema) {
+    if (schema && !value_is(schema, TN_NULL)) return value_ref(schema);
+    return value_set_take(value_object_reserve(1), "type", value_text("object"));
+}
+
+tn_value tool_effects(const struct component_info *info) {
+    if (value_is(info->effects, TN_ARRAY)) return value_ref(info->effects);
+    return value_push_take(value_array(), value_text(TOOL_EFFECT_UNKNOWN));
+}
+
+tn_value tool_definition(const struct component_info *info, const struct tool_policy *policy) {
+    tn_value output = value_get(info->manifest, "output"), definition = value_object_reserve(7);
+    definition = value_set_take(definition, "tool_name", value_text(info->id));
+    definition = value_set_take(definition, "description", value_text(tool_description(info)));
+    definition = value_set_take(definition, "input_schema", schema_or_anything(value_get(info->manifest, "input")));
+    if (output && !value_is(output, TN_NULL))
+        definition = value_set_take(definition, "output_schema", value_ref(output));
+    definition = value_set_take(definition, "effects", tool_effects(info));
+    definition = value_set_take(definition, "implementation_ref", value_format("%s/%s", info->plugin_id, info->id));
+    if (!policy) return definition;
+    return value_set_take(definition, "approval", value_text(tool_approval_name(policy->approval)));
+}
+
+/* ---- Limit of concurrent uses ---- */
+
+static struct tool_gate *gate_find_or_add(struct tools *tools, const char *name) {
+    struct tool_gate *gate = tools->gates;
+    while (gate && strcmp(gate->name, name) != 0) gate = gate->next;
+    if (gate) return gate;
+    gate = mem_zalloc(sizeof *gate);
+    gate->name = mem_text(name);
+    gate->last = &gate->first;
+    gate->next = tools->gates;
+    tools->gates = gate;
+    return gate;
+}
+
+/*
+ * Admits waiting uses in order of arrival, even if a later one has a higher limit. `enter` may leave at once and call
+ * this function again; `admitting` stops the recursion. Frees the gate if it is empty.
+ */
+static void gate_admit(struct tools *tools, struct tool_gate *gate) {
+    struct tool_ticket *ticket;
+    if (gate->admitting) return;
+    gate->admitting = true;
+    while ((ticket = gate->first) != NULL && gate->inside < ticket->limit) {
+        gate->first = ticket->next;
+        if (!gate->first) gate->last = &gate->first;
+        gate->inside++;
+        ticket->inside = true;
+        ticket->enter(ticket);
+    }
+    gate->admitting = false;
+    if (gate->inside || gate->first) return;
+    struct tool_gate **at = &tools->gates;
+    while (*at != gate) at = &(*at)->next;
+    *at = gate->next;
+    mem_free(gate->name);
+    mem_free(gate);
+}
+
+void tools_enter(struct tools *tools, const char *name, struct tool_ticket *ticket) {
+    struct tool_gate *gate = ticket->gate = gate_find_or_add(tools, name);
+    ticket->next = NULL;
+    ticket->inside = false;
+    *gate->last = ticket;
+    gate->last = &ticket->next;
+    gate_admit(tools, gate);
+}
+
+static void gate_remove_waiting(struct tool_gate *gate, struct tool_ticket *ticket) {
+    for (struct tool_ticket **at = &gate->first; *at; at = &(*at)->next) {
+        if (*at != ticket) continue;
+        *at = ticket->next;
+        if (gate->last == &ticket->next) gate->last = at;
+        return;
+    }
+}
+
+void tools_leave(struct tools *tools, struct tool_ticket *ticket) {
+    struct tool_gate *gate = ticket->gate;
+    if (!gate) return;
+    ticket->gate = NULL;
+    if (ticket->inside)
+        gate->inside--;
+    else
+        gate_remove_waiting(gate, ticket);
+    ticket->inside = false;
+    gate_admit(tools, gate);
+}

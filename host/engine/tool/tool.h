@@ -1,0 +1,75 @@
+/*
+ * tool.h - the tool kernel of a host: describes and searches tools, caches instances, limits concurrent use.
+ *
+ * Tools are the registry's components of kind "tool"; the kernel has no separate list. An instance is created when a
+ * tool is first used by name, and cached while the component exists. A limit of concurrent uses applies to all
+ * documents of the host.
+ *
+ *     tool_search(engine, "read file", 10, show, out);              // the best match first
+ *     if (tools_instance(engine->tools, component, &instance, &error) != TN_OK) ...
+ *
+ * A definition is as in tenon/tool.h: {tool_name, description, input_schema, output_schema?, effects,
+ * implementation_ref, approval?}. Thread: loop.
+ */
+#ifndef TENON_HOST_ENGINE_TOOL_TOOL_H
+#define TENON_HOST_ENGINE_TOOL_TOOL_H
+
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct audit;
+struct callable;
+struct component;
+struct component_info;
+struct engine;
+struct tool_policy;
+struct tools;
+
+#define TOOL_QUERY_MAX 1000u /* bytes; the rest of a query is ignored */
+
+/* The host creates one for its engine, and frees it before its registry. NULL is allowed. */
+struct tools *tools_new(struct engine *engine);
+void tools_free(struct tools *tools);
+/*
+ * Releases instances whose component was removed, and those for which `gone` returns true; `gone` may be NULL. Pending
+ * calls keep their instance. NULL `tools` is allowed.
+ */
+void tools_sweep(struct tools *tools, bool (*gone)(void *user, const struct component *component), void *user);
+
+/* The cached instance without a configuration; borrowed until the component is removed. */
+int32_t tools_instance(struct tools *tools, struct component *component, struct callable **out, struct error *error);
+
+/* The definition; a new reference. Without `policy` (NULL) it has no `approval`. */
+tn_value tool_definition(const struct component_info *info, const struct tool_policy *policy);
+/* The declared effects, or ["unknown"] if the manifest declares none; a new reference. */
+tn_value tool_effects(const struct component_info *info);
+
+/*
+ * Visits at most `limit` tools whose name, title or documentation contain all words of `query`, the best match first: a
+ * match in the name ranks above the title, the title above the documentation, a whole word above a part. An empty query
+ * visits all tools by name. `info` is borrowed.
+ */
+void tool_search(struct engine *engine, const char *query, size_t limit,
+                 void (*visit)(void *user, const struct component_info *info), void *user);
+
+/* The audit log of the host. */
+struct audit *tools_audit(struct tools *tools);
+
+/* ---- Limit of concurrent uses ---- */
+
+struct tool_ticket {
+    struct tool_ticket *next;
+    struct tool_gate *gate;
+    uint32_t limit;
+    bool inside;
+    void (*enter)(struct tool_ticket *ticket); /* called once, inside tools_enter or later; never after tools_leave */
+};
+
+/* Requests one of `limit` concurrent uses of the tool `name`. `enter` is called now, or when another use has left. */
+void tools_enter(struct tools *tools, const char *name, struct tool_ticket *ticket);
+/* Ends the use, or stops waiting. Does nothing if tools_enter was not called. */
+void tools_leave(struct tools *tools, struct tool_ticket *ticket);
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * call_child.c - a child call, which is a call made by a task: one record, from call_child until `done` has returned.
+ *
+ * The record keeps a reference to the parent's callable, so an instance lives until the last `done` has returned. The
+ * loop calls `done` in a later turn, also if the callee ended inside its start. If the task was started before,
+ * the owner of the root call may know the result of this call (call_ops.recall). Then the call is not repeated; it ends
+ * with the saved result.
+ */
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/base/container_of.h"
+#include "host/plugin/call/call_internal.h"
+
+struct child_call {
+    struct call *call;
+    struct callable *user_callable; /* the parent's */
+    tn_call_done done;
+    void *user;
+    bool model;
+    struct loop_work work;
+};
+
+static void write_call_path(struct buffer *out, const struct call *call) {
+    if (call->parent->parent) {
+        write_call_path(out, call->parent);
+        buffer_char(out, '.');
+    }
+    buffer_format(out, "%u", call->ordinal);
+}
+
+char *call_path(const struct call *call) {
+    struct buffer path;
+    buffer_init(&path, SIZE_MAX);
+    if (call->parent) write_call_path(&path, call);
+    return buffer_detach(&path, NULL);
+}
+
+/* ---- Saved results ---- */
+
+/* A callable for one call, which ends with the saved result. */
+struct recalled {
+    struct callable callable;
+    tn_value saved;
+};
+
+static int32_t recalled_start(struct callable *callable, struct call *call, tn_value input) {
+    tn_value saved = ((struct recalled *)callable)->saved, output = value_get(saved, "output");
+    tn_value interrupt = value_get(saved, "asked"), failure = value_get(saved, "error");
+    (void)input;
+    if (output) return call_complete(slot_token(call), output);
+    if (interrupt) return call_interrupt_take(slot_token(call), value_ref(interrupt));
+    struct error error = ERROR_INIT;
+    error_from_value(&error, failure);
+    int32_t status = call_fail(slot_token(call), &error);
+    error_finish(&error);
+    return status;
+}
+
+static void recalled_free(struct callable *callable) {
+    value_unref(((struct recalled *)callable)->saved);
+    mem_free(callable);
+}
+
+static struct callable *recalled_new(tn_value saved) {
+    static const struct callable_ops ops = {.start = recalled_start, .free = recalled_free};
+    struct recalled *recalled = mem_zalloc(sizeof *recalled);
+    recalled->callable = (struct callable){&ops, 1};
+    recalled->saved = value_ref(saved);
+    return &recalled->callable;
+}
+
+/* What is saved about the next call that `parent` makes; a new reference, or NULL. */
+static tn_value child_recall(const struct call *parent, struct callable *callee) {
+    struct call *root = call_root(parent);
+    if (!root->ops->recall) return NULL;
+    struct call next = {.parent = (struct call *)(uintptr_t)parent, .ordinal = parent->made};
+    char *path = call_path(&next);
+    tn_value saved = root->ops->recall(root, path, callee);
+    mem_free(path);
+    return saved;
+}
+
+/* True if the call was interrupted and can be answered. */
+static bool child_record(struct call *call) {
+    struct call *root = call_root(call);
+    if (!root->ops->record) return false;
+    char *path = call_path(call);
+    bool waits = root->ops->record(root, path, call);
+    mem_free(path);
+    return waits;
+}
+
+/* The root task's context with a task_id that is unique to this call: it serves as the idempotency key. */
+static tn_value child_context(struct call *call) {
+    struct call *root = call_root(call);
+    tn_value context = call_context(root);
+    struct buffer id;
+    buffer_init(&id, SIZE_MAX);
+    buffer_format(&id, "%s.", value_chars(value_get(context, "task_id"), NULL));
+    write_call_path(&id, call);
+    context = value_set_take(context, "task_id", value_text(buffer_cstr(&id)));
+    buffer_finish(&id);
+    return context;
+}
+
+static tn_value child_run_value(struct call *call) {
+    struct call *root = call_root(call);
+    return root->ops->run_value ? root->ops->run_value(root) : NULL;
+}
+
+/* ---- The end ---- */
+
+static void child_unlink(struct call *call) {
+    struct call *parent = call->parent;
+    *(call->previous ? &call->previous->next : &parent->children) = call->next;
+    if (call->next) call->next->previous = call->previous;
+    if (parent->children) return;
+    /* It was the last child: the parent's end may have waited for it. */
+    slot_lock(parent);
+    if (slot_state(parent) == SLOT_ENDING || slot_state(parent) == SLOT_ABANDONING)
+        call_unlock_and_deliver_soon(parent);
+    else
+        slot_unlock(parent);
+}
+
+static void child_call_report(struct child_call *child) {
+    struct call *call = child->call;
+    struct error unsupported = ERROR_INIT;
+    tn_value error = NULL;
+    bool waits = child_record(call);
+    struct call *root = call_root(call);
+    if (child->model && call_outcome(call) == CALL_COMPLETED && root->ops->add_usage)
+        root->ops->add_usage(root, call_output(call));
+    child_unlink(call);
+    switch (call_outcome(call)) {
+    case CALL_COMPLETED: child->done(child->user, TN_OK, call_output(call) ? call_output(call) : value_null()); break;
+    case CALL_CANCELLED: child->done(child->user, TN_CANCELLED, NULL); break;
+    case CALL_INTERRUPTED:
+        if (waits)
+            error_set(&unsupported, TN_CANCELLED, "INTERRUPTED",
+                      "the call waits for an answer from outside; the task is started again when the answer is there");
+        else
+            error_set(&unsupported, TN_UNSUPPORTED, "UNSUPPORTED",
+                      "the called component requested an answer from outside; only a task of a run can wait for one");
+        error = error_to_value(&unsupported);
+        child->done(child->user, TN_FAILED, error);
+        break;
+    default:
+        error = error_to_value(call_error(call));
+        child->done(child->user, TN_FAILED, error);
+        break;
+    }
+    value_unref(error);
+    error_finish(&unsupported);
+    call_free(call);
+    callable_unref(child->user_callable);
+    mem_free(child);
+}
+
+static void on_child_ended(struct call *call) { child_call_report(call_owner(call)); }
+
+static void on_child_report(struct loop_work *work) { child_call_report(CONTAINER_OF(work, struct child_call, work)); }
+
+/* Wraps a model's deltas in {"messages": …}, so that a run can distinguish them from a node's own chunks. */
+static bool child_forward_chunk(struct call *call, tn_value chunk) {
+    const struct child_call *child = call_owner(call);
+    if (!call_wants_chunks(call->parent)) return true;
+    bool marked = value_is(chunk, TN_OBJECT) && value_count(chunk) == 1 && value_get(chunk, "messages");
+    uint64_t token = slot_token(call->parent);
+    if (!child->model || marked) return call_emit(token, chunk) != TN_AGAIN;
+    tn_value delta = value_set_take(value_object_reserve(1), "messages", value_ref(chunk));
+    int32_t status = call_emit(token, delta);
+    value_unref(delta);
+    return status != TN_AGAIN;
+}
+
+static bool child_wants_chunks(const struct call *call) { return call_wants_chunks(call->parent); }
+
+int32_t call_child(uint64_t token, struct callable *callee, bool model, tn_value input, tn_call_done done, void *user) {
+    return call_child_on(token, callee, model, input, done, user, NULL);
+}
+
+int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_value input, tn_call_done done,
+                      void *user, struct worker *on) {
+    static const struct call_ops ops = {.ended = on_child_ended,
+                                        .chunk = child_forward_chunk,
+                                        .wants_chunks = child_wants_chunks,
+                                        .context = child_context,
+                                        .run_value = child_run_value};
+    struct call *parent = slot_lookup_open(token);
+    if (!parent) {
+        struct call *elsewhere = slot_lookup_lock(token);
+        if (!elsewhere) return TN_STALE;
+        slot_unlock(elsewhere);
+        return TN_WRONG_THREAD;
+    }
+    if (slot_end_requested(parent)) return TN_CANCELLED;
+    if (parent->depth + 1 >= CALL_DEPTH_MAX) return TN_LIMIT;
+    struct child_call *child = mem_zalloc(sizeof *child);
+    child->user_callable = callable_ref(parent->callable);
+    child->done = done;
+    child->user = user;
+    child->model = model;
+    child->work.run = on_child_report;
+    struct call *root = call_root(parent);
+    if (callee->ops->use && root->ops->on_use) root->ops->on_use(root, callee, input);
+    tn_value saved = child_recall(parent, callee), saved_input = value_get(saved, "input");
+    struct callable *recalled = saved && !saved_input ? recalled_new(saved) : NULL;
+    struct call *call = child->call = call_new(parent->loop, recalled ? recalled : callee, &ops, child);
+    callable_unref(recalled);
+    slot_clear_all_later(parent);
+    call->ordinal = parent->made++;
+    call->resumed = saved_input != NULL;
+    slot_clear_all_later(call);
+    call->depth = parent->depth + 1;
+    call->on_worker = on;
+    if (parent->children_ms) call_set_time_limits(call, parent->children_ms, 0);
+    call->parent = parent;
+    call->next = parent->children;
+    if (call->next) call->next->previous = call;
+    parent->children = call;
+    if (call_start(call, saved_input ? saved_input : input)) loop_defer(parent->loop, &child->work);
+    value_unref(saved);
+    return TN_OK;
+}
+
+int32_t call_wrapped(uint64_t token, struct callable *callee, tn_value input, tn_call_done done, void *user) {
+    const struct call *parent = slot_lookup_open(token);
+    return call_child_on(token, callee, false, input, done, user, parent ? parent->on_worker : NULL);
+}
+
+void child_calls_cancel(struct call *parent) {
+    for (struct call *call = parent->children; call; call = call->next) call_cancel(call);
+}
+
+void child_calls_resume(struct call *parent) {
+    for (struct call *call = parent->children; call; call = call->next) call_resume(call);
+}

@@ -1,0 +1,112 @@
+/*
+ * exercise_internal.h - the state of an exercise, shared by exercise.c (the process), exercise_create.c (instances),
+ * exercise_run.c (tasks) and exercise_compare.c (the same run in other circumstances). All of it is in the child.
+ */
+#ifndef TENON_HOST_PLUGIN_CONFORMANCE_EXERCISE_INTERNAL_H
+#define TENON_HOST_PLUGIN_CONFORMANCE_EXERCISE_INTERNAL_H
+
+#include "adl/document/catalog.h"
+#include "host/base/clock.h"
+#include "host/plugin/conformance/exercise.h"
+#include "host/plugin/conformance/exercise_generate.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
+
+#define EXERCISE_ROUNDS      1000 /* instances that are created and destroyed */
+#define EXERCISE_CONFIGS     8    /* configurations for each component, and as many mutants */
+#define EXERCISE_TRIES       64   /* attempts to generate a value that fits the schema */
+#define EXERCISE_FIELDS      16u  /* different values in the channels */
+#define EXERCISE_RUNS        5    /* runs that are not cancelled */
+#define EXERCISE_REPEATS     40   /* repetitions of one run, to measure leaks */
+#define EXERCISE_CANCELS     20   /* runs that are cancelled after a random number of loop turns */
+#define EXERCISE_COMPARED    8    /* runs that are compared */
+#define EXERCISE_TOGETHER    12   /* runs at the same time */
+#define EXERCISE_ALLOCATIONS 64   /* allocations of one run that fail, one after another */
+#define EXERCISE_RUN_MS      100  /* time for one run to end */
+#define EXERCISE_COMPARE_MS  2000 /* the same, if its outcome is compared */
+#define EXERCISE_DEAF_MS     1000 /* time from a cancel to the end of the run */
+
+/* The findings: code, severity. */
+#define EXERCISE_CODES(X)                                                                                              \
+    X(CONTRACT, CONFORMANCE_ERROR) /* a finding of check mode */                                                       \
+    X(LEAK, CONFORMANCE_ERROR)     /* memory or values remain after each instance or failed allocation */              \
+    X(CRASHED, CONFORMANCE_ERROR)  /* the process ended */                                                             \
+    X(HUNG, CONFORMANCE_ERROR)     /* the time is up and a call has not returned */                                    \
+    X(DEAF, CONFORMANCE_WARNING)   /* ignores a cancel */                                                              \
+    X(STDOUT, CONFORMANCE_WARNING) /* wrote to standard output */                                                      \
+    X(CONFIG_REFUSED,                                                                                                  \
+      CONFORMANCE_WARNING) /* create refuses everything that the schema allows; nothing more is tried */               \
+    X(EXAMPLE_REFUSED, CONFORMANCE_ERROR) /* create refuses an example of the manifest */                              \
+    X(EXAMPLE_FAILED, CONFORMANCE_ERROR)  /* the output is not that of the example */                                  \
+    X(IMPURE, CONFORMANCE_ERROR)          /* declares no effects, and returns two outputs for one input */             \
+    X(NOT_THREAD_SAFE, CONFORMANCE_ERROR) /* another output while other tasks run */                                   \
+    X(DIFFERS, CONFORMANCE_ERROR)         /* another outcome when isolated */                                          \
+    X(NOT_COMPARED, CONFORMANCE_NOTE)     /* cannot be isolated */                                                     \
+    X(NOT_TRIED, CONFORMANCE_NOTE)        /* the time was up before everything was tried */
+
+#define EXERCISE_CODE(code, severity) EXERCISE_##code,
+enum exercise_code { EXERCISE_CODES(EXERCISE_CODE) EXERCISE_CODE_COUNT };
+#undef EXERCISE_CODE
+
+struct exercise {
+    const struct exercise_options *options;
+    struct exercise_host *host;
+    struct exercise_host isolated_host; /* isolates the plugin; opened when it is first needed */
+    const char *path;
+    int64_t deadline_ms;           /* deadline of all components */
+    int64_t component_deadline_ms; /* for the current component: nothing more is started afterwards */
+    uint32_t components_left;      /* not tried yet */
+    uint64_t seed;
+    struct generator generator;
+    struct component *component;
+    tn_value configs[EXERCISE_CONFIGS]; /* configurations that create has accepted */
+    uint32_t config_count;
+    tn_value reads[EXERCISE_FIELDS];
+    bool ignores_cancel;   /* a run of the component did not end after a cancel */
+    bool leaked;           /* leaked values were already reported for a component */
+    bool no_isolated_host; /* it cannot be opened */
+};
+
+/* exercise.c */
+static inline bool exercise_has_time(const struct exercise *it) { return clock_now_ms() < it->component_deadline_ms; }
+/* Reports what the plugin has to do next, as an infinitive; it is used in the finding if the process ends. */
+void exercise_report_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void exercise_report(const struct exercise *it, enum exercise_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* exercise_create.c */
+struct callable *exercise_create_instance(struct component *component, tn_value config, struct error *error);
+struct schema;
+tn_value exercise_add_defaults(const struct schema *schema,
+                               tn_value value); /* takes `value`; returns a new reference */
+void exercise_try_configs(struct exercise *it);
+void exercise_try_lifetimes(struct exercise *it);
+struct exercise_usage {
+    int64_t memory;     /* bytes of tn_core_1.alloc */
+    int64_t references; /* number of references to values */
+    int64_t heap;       /* bytes of malloc in the whole process; 0 if unknown */
+};
+struct exercise_usage exercise_measure(const struct exercise *it);
+
+/* exercise_run.c */
+bool exercise_may_run(const struct exercise *it);  /* declares no effects except `clock` and `random` */
+bool exercise_is_pure(const struct exercise *it);  /* declares no effects: the output depends only on the input */
+void exercise_fill_channels(struct exercise *it);  /* generates new values for the channels */
+tn_value exercise_make_input(struct exercise *it); /* a new reference */
+/*
+ * Runs to the end and returns what is visible of it: {outcome, output | error | interrupt, writes, chunks}. Returns
+ * NULL if create fails, or if the time was up.
+ */
+tn_value exercise_record(struct exercise *it, struct exercise_host *host, struct component *component, tn_value config,
+                         tn_value input);
+/* Runs `count` inputs at the same time with one instance: records[i] belongs to inputs[i]. */
+void exercise_record_together(struct exercise *it, struct exercise_host *host, struct component *component,
+                              tn_value config, const tn_value *inputs, tn_value *records, uint32_t count);
+void exercise_run_examples(struct exercise *it);
+void exercise_run_and_cancel(struct exercise *it);
+void exercise_fail_allocations(struct exercise *it);
+
+/* exercise_compare.c */
+void exercise_compare(struct exercise *it);
+
+#endif

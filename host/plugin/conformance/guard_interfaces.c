@@ -1,0 +1,268 @@
+/*
+ * guard_interfaces.c - the host's interfaces as a plugin in check mode gets them: values, memory, tasks, expressions,
+ * HTTP.
+ *
+ * Each wrapped function checks the values that are passed in, counts the references that are returned, and calls the
+ * real function. guard_calls.c has tenon.state and tenon.tool.
+ */
+#include "adl/value/memory.h"
+#include "adl/value/value.h"
+#include "host/plugin/abi/abi.h"
+#include "host/plugin/conformance/guard.h"
+#include "host/plugin/conformance/guard_internal.h"
+#include <assert.h>
+#include <string.h>
+
+#define GUARD_INTERFACES_MAX 32u
+
+/*
+ * The wrapped table. Process-wide because the wrapped functions get no pointer to it; filled by the first call of
+ * guard_table.
+ */
+static struct {
+    const tn_http_draft *http; /* the interface behind the wrapped one */
+    tn_http_draft wrapped_http;
+    tn_value_1 value;
+    tn_task_1 task;
+    tn_eval_draft eval;
+    tn_core_1 core;
+    struct registry_interface rows[GUARD_INTERFACES_MAX];
+} guard_interfaces;
+
+/* ---- tn_value_1 ---- */
+
+static tn_value guard_value_retain(tn_value value) {
+    guard_check_value(value, "retain");
+    return guard_take_reference(interface_value.retain(value));
+}
+
+static void guard_value_release(tn_value value) {
+    guard_check_value(value, "release");
+    guard_drop_reference(value);
+    interface_value.release(value);
+}
+
+#define GUARD_READER(type, name, value_argument, parameters, arguments)                                                \
+    static type guard_value_##name parameters {                                                                        \
+        guard_check_value(value_argument, #name);                                                                      \
+        return interface_value.name arguments;                                                                         \
+    }
+#define GUARD_MAKER(name, parameters, arguments)                                                                       \
+    static tn_value guard_value_##name parameters { return guard_take_reference(interface_value.name arguments); }
+
+GUARD_READER(int32_t, kind, value, (tn_value value), (value))
+GUARD_READER(int32_t, as_bool, value, (tn_value value, int32_t *out), (value, out))
+GUARD_READER(int32_t, as_int, value, (tn_value value, int64_t *out), (value, out))
+GUARD_READER(int32_t, as_double, value, (tn_value value, double *out), (value, out))
+GUARD_READER(const char *, as_text, value, (tn_value value, uint64_t *length), (value, length))
+GUARD_READER(const void *, as_bytes, value, (tn_value value, uint64_t *length), (value, length))
+GUARD_READER(uint64_t, count, value, (tn_value value), (value))
+GUARD_READER(tn_value, at, value, (tn_value value, uint64_t index), (value, index))
+GUARD_READER(tn_value, get, value, (tn_value value, const char *key), (value, key))
+GUARD_READER(int32_t, entry, value, (tn_value value, uint64_t index, tn_value *key, tn_value *out),
+             (value, index, key, out))
+GUARD_READER(int32_t, equal, value, (tn_value value, tn_value other), (value, other))
+GUARD_MAKER(make_int, (int64_t number), (number))
+GUARD_MAKER(make_double, (double number), (number))
+GUARD_MAKER(make_text, (const char *text, uint64_t length), (text, length))
+GUARD_MAKER(make_bytes, (const void *bytes, uint64_t length), (bytes, length))
+GUARD_MAKER(finish, (tn_builder * builder), (builder))
+
+static tn_value guard_value_append(tn_value array, tn_value item) {
+    guard_check_value(array, "append");
+    guard_check_value(item, "append");
+    return guard_take_reference(interface_value.append(array, item));
+}
+
+static tn_value guard_value_set(tn_value object, const char *key, tn_value value) {
+    guard_check_value(object, "set");
+    guard_check_value(value, "set");
+    return guard_take_reference(interface_value.set(object, key, value));
+}
+
+static void guard_value_add(tn_builder *builder, tn_value value) {
+    guard_check_value(value, "add");
+    interface_value.add(builder, value);
+}
+
+static int32_t guard_value_from_json(const char *json, uint64_t length, tn_value *out) {
+    int32_t status = interface_value.from_json(json, length, out);
+    if (status == TN_OK) guard_take_reference(*out);
+    return status;
+}
+
+static tn_value guard_value_to_json(tn_value value) {
+    guard_check_value(value, "to_json");
+    return guard_take_reference(interface_value.to_json(value));
+}
+
+/* ---- tn_core_1 ---- */
+
+static void *guard_core_alloc(const tn_host *host, uint64_t size) {
+    return guard_allocation_fails() ? NULL : interface_core.alloc(host, size);
+}
+
+static void *guard_core_resize(const tn_host *host, void *memory, uint64_t size) {
+    return guard_allocation_fails() ? NULL : interface_core.resize(host, memory, size);
+}
+
+/* ---- tn_task_1 ---- */
+
+static bool guard_task_is_open(tn_task task) { return interface_task.cancelled(task) >= 0; }
+
+static int32_t guard_task_complete(tn_task task, tn_value output) {
+    guard_check_value(output, "complete");
+    return guard_check_end(task, interface_task.complete(task, output), "complete");
+}
+
+static int32_t guard_task_fail(tn_task task, const char *code, const char *message, tn_value more) {
+    guard_check_value(more, "fail");
+    return guard_check_end(task, interface_task.fail(task, code, message, more), "fail");
+}
+
+static int32_t guard_task_interrupt(tn_task task, tn_value payload, tn_value schema, tn_value continuation) {
+    guard_check_value(payload, "interrupt");
+    return guard_check_end(task, interface_task.interrupt(task, payload, schema, continuation), "interrupt");
+}
+
+static int32_t guard_task_emit(tn_task task, tn_value chunk) {
+    guard_check_value(chunk, "emit");
+    return interface_task.emit(task, chunk);
+}
+
+static tn_value guard_task_context(tn_task task) {
+    tn_value context = interface_task.context(task);
+    if (!context && guard_task_is_open(task)) guard_report_wrong_thread("context");
+    return guard_take_reference(context);
+}
+
+static tn_value guard_task_read(tn_task task, uint32_t index) {
+    /* NULL also means an empty channel. Only a missing context shows that this thread has no view of the task. */
+    tn_value value = interface_task.read(task, index);
+    if (!value && guard_task_is_open(task)) {
+        tn_value context = interface_task.context(task);
+        if (!context) guard_report_wrong_thread("read");
+        value_unref(context);
+    }
+    return guard_take_reference(value);
+}
+
+static int32_t guard_task_write(tn_task task, uint32_t index, tn_value value) {
+    guard_check_value(value, "write");
+    return interface_task.write(task, index, value);
+}
+
+static int32_t guard_task_call(tn_task task, uint32_t callee, tn_value input, tn_call_done done, void *user) {
+    guard_check_value(input, "call");
+    void *callback = guard_callback_new(done, user);
+    int32_t status = interface_task.call(task, callee, input, guard_callback_done(done), callback);
+    if (status == TN_WRONG_THREAD) guard_report_wrong_thread("call");
+    if (status != TN_OK) mem_free(callback);
+    return status;
+}
+
+static int32_t guard_task_call_wait(tn_task task, uint32_t callee, tn_value input, tn_value *result) {
+    guard_check_value(input, "call_wait");
+    int32_t status = interface_task.call_wait(task, callee, input, result);
+    if (status == TN_WRONG_THREAD) guard_report_wrong_thread("call_wait");
+    if (result && (status == TN_OK || status == TN_FAILED)) guard_take_reference(*result);
+    return status;
+}
+
+/* ---- tenon.eval ---- */
+
+static int32_t guard_eval_evaluate(tn_task task, uint32_t expression, tn_value item, tn_value *out) {
+    int32_t status = interface_eval.evaluate(task, expression, item, out);
+    if (out && (status == TN_OK || status == TN_FAILED)) guard_take_reference(*out);
+    return status;
+}
+
+static int32_t guard_eval_render(tn_task task, uint32_t text, tn_value variables, tn_value *out) {
+    int32_t status = interface_eval.render(task, text, variables, out);
+    if (out && (status == TN_OK || status == TN_FAILED)) guard_take_reference(*out);
+    return status;
+}
+
+static int32_t guard_eval_validate(tn_task task, uint32_t schema, tn_value instance, tn_value *error) {
+    int32_t status = interface_eval.validate(task, schema, instance, error);
+    if (error && status == TN_FAILED) guard_take_reference(*error);
+    return status;
+}
+
+static int32_t guard_eval_fail_with(tn_task task, tn_value error) {
+    return guard_check_end(task, interface_eval.fail_with(task, error), "fail_with");
+}
+
+/* ---- tenon.http ---- */
+
+static int32_t guard_http_send_wait(const void *self, tn_task task, tn_value request, tn_value *result) {
+    guard_check_value(request, "send_wait");
+    int32_t status = guard_interfaces.http->send_wait(self, task, request, result);
+    if (status == TN_WRONG_THREAD) guard_report_wrong_thread("send_wait");
+    if (result && (status == TN_OK || status == TN_FAILED)) guard_take_reference(*result);
+    return status;
+}
+
+static int32_t guard_http_send(const void *self, tn_value request, tn_http_handler handler, void *user,
+                               uint64_t *exchange) {
+    guard_check_value(request, "send");
+    int32_t status = guard_interfaces.http->send(self, request, handler, user, exchange);
+    if (status == TN_WRONG_THREAD) guard_report_wrong_thread("send");
+    return status;
+}
+
+/* ---- The table ---- */
+
+const struct registry_interface *guard_table(const struct registry_interface *interfaces) {
+    tn_value_1 *value = &guard_interfaces.value;
+    tn_task_1 *task = &guard_interfaces.task;
+    tn_eval_draft *eval = &guard_interfaces.eval;
+    tn_core_1 *core = &guard_interfaces.core;
+    struct registry_interface *rows = guard_interfaces.rows;
+    if (rows[0].id) return rows;
+    *value = interface_value;
+    value->retain = guard_value_retain, value->release = guard_value_release, value->kind = guard_value_kind,
+    value->as_bool = guard_value_as_bool;
+    value->as_int = guard_value_as_int, value->as_double = guard_value_as_double, value->as_text = guard_value_as_text,
+    value->as_bytes = guard_value_as_bytes;
+    value->count = guard_value_count, value->at = guard_value_at, value->get = guard_value_get,
+    value->entry = guard_value_entry, value->equal = guard_value_equal;
+    value->make_int = guard_value_make_int, value->make_double = guard_value_make_double,
+    value->make_text = guard_value_make_text;
+    value->make_bytes = guard_value_make_bytes, value->append = guard_value_append, value->set = guard_value_set,
+    value->add = guard_value_add;
+    value->finish = guard_value_finish, value->from_json = guard_value_from_json, value->to_json = guard_value_to_json;
+    *task = interface_task;
+    task->complete = guard_task_complete, task->fail = guard_task_fail, task->interrupt = guard_task_interrupt,
+    task->emit = guard_task_emit;
+    task->context = guard_task_context, task->read = guard_task_read, task->write = guard_task_write,
+    task->call = guard_task_call;
+    task->call_wait = guard_task_call_wait;
+    *core = interface_core;
+    core->alloc = guard_core_alloc, core->resize = guard_core_resize;
+    *eval = interface_eval;
+    eval->evaluate = guard_eval_evaluate, eval->render = guard_eval_render, eval->validate = guard_eval_validate,
+    eval->fail_with = guard_eval_fail_with;
+    size_t count = 0;
+    for (const struct registry_interface *row = interfaces; row->id; row++, count++) {
+        assert(count + 1 < GUARD_INTERFACES_MAX);
+        rows[count] = *row;
+        if (row->vtable == &interface_value) rows[count].vtable = value;
+        if (row->vtable == &interface_task) rows[count].vtable = task;
+        if (row->vtable == &interface_core) rows[count].vtable = core;
+        if (row->vtable == &interface_eval) rows[count].vtable = eval;
+        if (row->vtable == &interface_tool) rows[count].vtable = &guard_tool;
+        if (strcmp(row->id, TN_STATE_DRAFT) == 0) {
+            guard_wrapped_state = row->vtable;
+            rows[count].vtable = &guard_state;
+        }
+        if (strcmp(row->id, TN_HTTP_DRAFT) == 0) {
+            tn_http_draft *http = &guard_interfaces.wrapped_http;
+            guard_interfaces.http = row->vtable;
+            *http = *guard_interfaces.http;
+            http->send = guard_http_send, http->send_wait = guard_http_send_wait;
+            rows[count].vtable = http;
+        }
+    }
+    return rows;
+}

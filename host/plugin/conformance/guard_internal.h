@@ -1,0 +1,80 @@
+/*
+ * guard_internal.h - shared by the files of check mode: records and findings (guard.c), wrapped interfaces of the host
+ * (guard_interfaces.c, guard_calls.c), wrapped vtables of plugins (guard_plugin.c).
+ *
+ *     struct guarded *before = guard_enter(guarded);                 // the plugin's code runs now
+ *     tn_value copy = guard_lend(config);
+ *     status = guarded->inner_lifecycle->init(self, copy);
+ *     guard_retire_take(copy);
+ *     guard_leave(before);
+ */
+#ifndef TENON_HOST_PLUGIN_CONFORMANCE_GUARD_INTERNAL_H
+#define TENON_HOST_PLUGIN_CONFORMANCE_GUARD_INTERNAL_H
+
+#include "host/plugin/registry/registry.h"
+#include <tenon/http.h>
+#include <tenon/state.h>
+#include <tenon/store.h>
+#include <tenon/tool.h>
+
+/* A plugin in check mode: its wrapped vtables, and the vtables behind them. Never freed. */
+struct guarded {
+    tn_plugin entry;
+    struct guarded *next; /* next in guard.plugins; thread: loop */
+    struct plugin *plugin;
+    const tn_plugin *inner;
+    tn_component_1 components;
+    tn_lifecycle_1 lifecycle;
+    const tn_component_1 *inner_components;
+    const tn_lifecycle_1 *inner_lifecycle;
+    tn_store_draft stores;
+    const tn_store_draft *inner_stores;
+    tn_http_draft http;
+    const tn_http_draft *inner_http;
+    _Atomic int64_t references; /* number of value references that the plugin has taken and not released */
+};
+
+/* ---- guard.c: who runs ---- */
+
+/* The plugin whose code runs on this thread, or, on a plugin's own thread, the plugin that was called last; or NULL. */
+struct guarded *guard_current(void);
+/* The code of `guarded` runs from now on. Returns what guard_leave needs. */
+struct guarded *guard_enter(struct guarded *guarded);
+/* Like guard_enter, but other threads are not attributed to the plugin: for stores, which have threads of the host. */
+struct guarded *guard_enter_thread(struct guarded *guarded);
+void guard_leave(struct guarded *before);
+void guard_add_plugin(struct guarded *guarded);
+
+/* ---- guard.c: findings and records ---- */
+
+void guard_report(const struct guarded *guarded, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void guard_report_wrong_thread(const char *function);
+/* The plugin passes a value to a function: reports a value that was lent for a call that has ended. */
+void guard_check_value(tn_value value, const char *function);
+/* The plugin takes a reference to `value`, which is returned. */
+tn_value guard_take_reference(tn_value value);
+/* The plugin releases a reference. */
+void guard_drop_reference(tn_value value);
+/* Copies a value that a call lends to the plugin, so that it has an identity that no other call uses. */
+tn_value guard_lend(tn_value value);
+/* The call has ended: remembers the copy unless the plugin has retained it. Takes the copy. */
+void guard_retire_take(tn_value copy);
+/* The plugin has ended a task with `function`, with this status, which is returned. */
+int32_t guard_check_end(tn_task task, int32_t status, const char *function);
+/* Counts an allocation; true if it must fail. */
+bool guard_allocation_fails(void);
+
+/* ---- guard_interfaces.c, guard_calls.c ---- */
+
+extern const tn_state_draft *guard_wrapped_state; /* the interface that guard_state calls */
+extern const tn_state_draft guard_state;
+extern const tn_tool_draft guard_tool;
+/*
+ * A callback of the plugin, and the user pointer for it, so that the plugin is the current one during the callback.
+ * guard_callback_done returns NULL for NULL. The user pointer is freed by the callback, or by the caller with mem_free
+ * if the callback will not be called.
+ */
+tn_call_done guard_callback_done(tn_call_done done);
+void *guard_callback_new(tn_call_done done, void *user);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * launch.h - the program, arguments and environment of a plugin's child process.
+ *
+ * The child runs `tenon plugin serve FILE`, which enters the sandbox, and then loads FILE if it is a shared object or
+ * executes it if it is a program. The environment contains only PATH and the secrets that the manifest's effects name
+ * (`secret:NAME`).
+ *
+ *     struct process_options options = {.name = plugin_id(plugin), .message = on_message, .ended = on_ended};
+ *     struct process *process = launch_plugin(services, plugin, &options, &error);
+ */
+#ifndef TENON_HOST_PLUGIN_ISOLATE_LAUNCH_H
+#define TENON_HOST_PLUGIN_ISOLATE_LAUNCH_H
+
+#include "adl/value/error.h"
+
+struct plugin;
+struct process;
+struct process_options;
+struct remote_services;
+
+/*
+ * Starts the process. The caller sets the name and callbacks of `options`; this function sets the rest. Returns NULL
+ * with error. Thread: loop.
+ */
+struct process *launch_plugin(const struct remote_services *host, const struct plugin *plugin,
+                              struct process_options *options, struct error *error);
+
+#endif

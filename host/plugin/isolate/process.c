@@ -1,0 +1,602 @@
+/*
+ * process.c - starts the child, reads and writes its socket, and determines how it ended.
+ *
+ * All descriptors are non-blocking. Messages are queued, and written at the end of the loop's turn or when the socket
+ * accepts more. When the socket is closed or the pidfd becomes readable, the child has ended: its group is killed, the
+ * remaining messages are read, and its exit status is read with waitpid. The states of a process are:
+ *
+ *     running
+ *     dead          the child was killed and reaped; the handles are closing
+ *     end reported  ended() was called, after the last message; skipped if process_free was called before
+ *     memory freed  when process_free was called, all handles are closed, and no callback is running
+ *
+ * Two functions block: process_call_take, with poll, and process_reap, for at most EXIT_WAIT_MS with poll and then with
+ * waitpid until the killed child has ended.
+ */
+#include "host/plugin/isolate/process.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/base/clock.h"
+#include "host/base/container_of.h"
+#include "host/base/log.h"
+#include "host/base/loop.h"
+#include "host/plugin/isolate/frame.h"
+#include "host/plugin/isolate/isolate_protocol.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uv.h>
+
+#define READ_MAX          (256u << 10) /* bytes read from the socket in one turn */
+#define SOCKET_READ_BYTES 65536u       /* bytes of one read */
+#define OUTPUT_MAX        (64u << 10)  /* bytes of output read in one turn */
+#define EXIT_WAIT_MS      50           /* time that a child has to exit after it has closed its socket */
+#define POLL_MAX_MS       1000         /* a longer wait is made in parts, because the timeout of poll is an int */
+
+struct process {
+    struct loop *loop;
+    struct process_options options;
+    char *name;
+    pid_t pid;
+    int socket, output;
+    int pidfd; /* -1 if the kernel does not have pidfds */
+    uv_poll_t socket_poll, output_poll, pidfd_poll;
+    unsigned open_handles;      /* of libuv: the polls that are not closed */
+    unsigned holds;             /* calls of process_hold without their process_unhold */
+    bool polling_writes;        /* socket_poll also waits until the socket accepts bytes */
+    bool output_closed;         /* the child has closed its output */
+    bool dead;                  /* the child has ended, and waitpid has returned its exit status */
+    bool end_reported;          /* ended() was called */
+    bool free_requested;        /* process_free was called */
+    unsigned callbacks_running; /* calls of message() and ended() that have not returned */
+    struct frame_reader reader;
+    struct buffer unsent; /* messages for the child */
+    size_t sent;          /* bytes at the start of `unsent` that were sent */
+    struct loop_work flush, deliver;
+    tn_value *postponed; /* messages that arrived while process_call_take waited for its response */
+    size_t postponed_count, postponed_capacity;
+    size_t postponed_bytes;     /* their size on the wire */
+    int64_t last_id;            /* of the last request */
+    char *lines[PROCESS_LINES]; /* the last lines of output, a ring; NULL where there was no line */
+    size_t line_count;          /* number of lines that were put into the ring */
+    struct buffer line;         /* the line whose end was not read yet */
+    char *kill_reason;          /* NULL if the host has not killed the child */
+    struct error end_error;     /* describes how the child ended */
+};
+
+/* ---- The child's output ---- */
+
+/*
+ * Logs a line of output, and keeps it for the error that reports the child's end. A line of the child's own log begins
+ * with PROTOCOL_LOG_MARK and its level, a digit; all other lines are LOG_INFO.
+ */
+static void process_log_line(struct process *process, const char *text, size_t length) {
+    int32_t level = LOG_INFO;
+    if (length > 2 && text[0] == PROTOCOL_LOG_MARK && text[1] >= '0' + LOG_DEBUG && text[1] <= '0' + LOG_ERROR) {
+        level = text[1] - '0';
+        text += 2;
+        length -= 2;
+    }
+    char *line = mem_text_n(text, length);
+    char *scrubbed = process->options.scrub ? process->options.scrub(process->options.scrub_user, line) : NULL;
+    if (scrubbed) {
+        mem_free(line);
+        line = scrubbed;
+    }
+    log_write(level, process->name, "%s", line);
+    if (level < LOG_INFO) {
+        mem_free(line);
+        return;
+    }
+    char **place = &process->lines[process->line_count++ % PROCESS_LINES];
+    mem_free(*place);
+    *place = line;
+}
+
+/* Splits output into lines, and logs each complete one. */
+static void process_split_output(struct process *process, const char *bytes, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        if (bytes[i] == '\n') {
+            process_log_line(process, buffer_cstr(&process->line), process->line.length);
+            buffer_clear(&process->line);
+        } else {
+            buffer_char(&process->line, bytes[i]); /* drops bytes beyond PROCESS_LINE_MAX */
+        }
+    }
+}
+
+/* Reads the output that is available, but at most OUTPUT_MAX bytes, because the child may print without end. */
+static void process_read_output(struct process *process) {
+    char bytes[4096];
+    ssize_t got = 1;
+    for (size_t total = 0; got > 0 && total < OUTPUT_MAX; total += (size_t)got) {
+        got = read(process->output, bytes, sizeof bytes);
+        if (got > 0) process_split_output(process, bytes, (size_t)got);
+    }
+    if (got == 0) process->output_closed = true; /* the child may still run */
+}
+
+static void process_on_output(uv_poll_t *poll, int status, int events) {
+    struct process *process = poll->data;
+    (void)events;
+    process_read_output(process);
+    if (status < 0 || process->output_closed) uv_poll_stop(poll);
+}
+
+/* The last lines of output, oldest first: an array of strings; a new reference. */
+static tn_value process_lines(const struct process *process) {
+    tn_value lines = value_array();
+    for (size_t i = 0; i < PROCESS_LINES; i++) {
+        const char *line = process->lines[(process->line_count + i) % PROCESS_LINES];
+        if (line) lines = value_push_take(lines, value_string_lossy(line, strlen(line)));
+    }
+    return lines;
+}
+
+/* ---- Ending: kill, reap, report, free ---- */
+
+/* Sets end_error from the status of waitpid. `own_reason` (or NULL) is stated, unless the host killed the child. */
+static void process_describe_end(struct process *process, int status, const char *own_reason) {
+    tn_value lines = process_lines(process), detail = value_object_reserve(3);
+    const char *reason = process->kill_reason ? process->kill_reason : own_reason;
+    char how[160];
+    if (WIFSIGNALED(status)) {
+        snprintf(how, sizeof how, "was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        detail = value_set_take(detail, "signal", value_int(WTERMSIG(status)));
+    } else {
+        snprintf(how, sizeof how, "exited with status %d", WEXITSTATUS(status));
+        detail = value_set_take(detail, "exit", value_int(WEXITSTATUS(status)));
+    }
+    detail = value_set_take(detail, "log", lines);
+    size_t count = value_count(lines);
+    tn_value last = count ? value_at(lines, count - 1) : NULL;
+    error_set(&process->end_error, TN_FAILED, "PLUGIN_CRASHED", "plugin `%s`: its process %s%s%s%s%s", process->name,
+              how, reason ? ": " : "", reason ? reason : "", last ? "; its last line of output was: " : "",
+              last ? value_chars(last, NULL) : "");
+    process->end_error.more = value_set_take(value_object_reserve(1), "detail", detail);
+}
+
+/*
+ * Calls ended() if the child has ended and all messages were delivered. Frees the memory if process_free was called,
+ * all handles are closed, and no callback is running. Otherwise does nothing; it is called again after each such
+ * change. The process may be freed when it returns: call it last.
+ */
+static void process_report_or_free(struct process *process) {
+    if (process->callbacks_running) return;
+    if (process->dead && !process->end_reported && !process->free_requested && !process->postponed_count) {
+        process->end_reported = true;
+        process->callbacks_running++;
+        process->options.ended(process->options.user, &process->end_error);
+        process->callbacks_running--;
+    }
+    if (!process->free_requested || process->open_handles) return;
+    close(process->socket);
+    close(process->output);
+    if (process->pidfd >= 0) close(process->pidfd);
+    if (process->holds) {
+        process->holds = 1; /* nested holds count once in the loop: end them together */
+        process_unhold(process);
+    }
+    loop_undefer(process->loop, &process->flush);
+    loop_undefer(process->loop, &process->deliver);
+    for (size_t i = 0; i < process->postponed_count; i++) value_unref(process->postponed[i]);
+    mem_free((void *)process->postponed);
+    for (size_t i = 0; i < PROCESS_LINES; i++) mem_free(process->lines[i]);
+    frame_reader_finish(&process->reader);
+    buffer_finish(&process->unsent);
+    buffer_finish(&process->line);
+    error_finish(&process->end_error);
+    mem_free(process->kill_reason);
+    mem_free(process->name);
+    mem_free(process);
+}
+
+static void process_on_closed(uv_handle_t *handle) {
+    struct process *process = handle->data;
+    process->open_handles--;
+    process_report_or_free(process);
+}
+
+static void process_close_handles(struct process *process) {
+    uv_close((uv_handle_t *)&process->socket_poll, process_on_closed);
+    uv_close((uv_handle_t *)&process->output_poll, process_on_closed);
+    if (process->pidfd >= 0) uv_close((uv_handle_t *)&process->pidfd_poll, process_on_closed);
+}
+
+/*
+ * A child that has closed its socket usually exits soon. Waits for that, at most EXIT_WAIT_MS, so that its exit status
+ * is not that of being killed. Returns true if it still runs after that, and false if it has exited, or if there is no
+ * pidfd to determine it.
+ */
+static bool process_still_runs(const struct process *process) {
+    struct pollfd exit = {.fd = process->pidfd, .events = POLLIN};
+    return process->pidfd >= 0 && poll(&exit, 1, EXIT_WAIT_MS) != 1;
+}
+
+/* Kills the child and its group, reads its exit status and the rest of its output, and schedules ended(). */
+static void process_reap(struct process *process) {
+    if (process->dead) return;
+    const char *own_reason = NULL;
+    int status = 0;
+    process->dead = true;
+    if (!process->kill_reason && process_still_runs(process)) own_reason = "it closed its socket and did not exit";
+    kill(-process->pid, SIGKILL);
+    kill(process->pid, SIGKILL); /* if it has not called setpgid yet, it is not in the group */
+    while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR) continue;
+    process_read_output(process);
+    if (process->line.length) process_split_output(process, "\n", 1);
+    process_describe_end(process, status, own_reason);
+    process_close_handles(process);
+    /* process_on_deliver reports the end, after the messages that arrived before it. */
+    loop_defer(process->loop, &process->deliver);
+}
+
+void process_kill(struct process *process, const char *why) {
+    if (process->dead) return;
+    if (!process->kill_reason) process->kill_reason = mem_text(why);
+    process_reap(process);
+}
+
+void process_free(struct process *process) {
+    if (!process) return;
+    process->free_requested = true;
+    process_kill(process, "the host stopped it");
+    process_report_or_free(process);
+}
+
+/* ---- The child's socket ---- */
+
+static void process_on_socket(uv_poll_t *poll, int status, int events);
+
+/* Polls for writing only while there is something to write. */
+static void process_update_poll(struct process *process) {
+    bool writes = process->unsent.length > process->sent;
+    if (process->dead || writes == process->polling_writes) return;
+    process->polling_writes = writes;
+    uv_poll_start(&process->socket_poll, UV_READABLE | (writes ? UV_WRITABLE : 0), process_on_socket);
+}
+
+/* Writes as much as the socket accepts. Returns false if the child has closed it. */
+static bool process_write(struct process *process) {
+    while (!process->dead && process->sent < process->unsent.length) {
+        ssize_t wrote = send(process->socket, process->unsent.data + process->sent,
+                             process->unsent.length - process->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+        if (wrote < 0) return false;
+        process->sent += (size_t)wrote;
+    }
+    frame_sent(&process->unsent, &process->sent);
+    return true;
+}
+
+/* Ignores a failure to write: the next read of the socket notices that the child has ended. */
+static void process_on_flush(struct loop_work *work) {
+    struct process *process = CONTAINER_OF(work, struct process, flush);
+    if (process->dead) return;
+    process_write(process);
+    process_update_poll(process);
+}
+
+/* Reads what is available, but not much more than READ_MAX bytes. Returns false if the child has closed the socket. */
+static bool process_read(struct process *process) {
+    static _Thread_local char bytes[SOCKET_READ_BYTES];
+    for (size_t total = 0; total < READ_MAX;) {
+        ssize_t got = recv(process->socket, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+        if (got <= 0) return false;
+        frame_feed(&process->reader, bytes, (size_t)got);
+        total += (size_t)got;
+        if ((size_t)got < sizeof bytes) return true; /* a short read: the socket was empty */
+    }
+    return true;
+}
+
+/*
+ * Sets *message to the next message that was read, a new reference. Returns false if there is none. An invalid one is
+ * logged and kills the child; nothing after it can be read.
+ */
+static bool process_next_message(struct process *process, tn_value *message) {
+    struct error error = ERROR_INIT;
+    if (process->reader.broken) return false;
+    if (frame_next(&process->reader, message, &error) == TN_OK) return *message != NULL;
+    log_write(LOG_ERROR, process->name, "it sent an invalid message: %s", error.message);
+    error_finish(&error);
+    process_kill(process, "it sent an invalid message");
+    return false;
+}
+
+/*
+ * Passes the messages that were read to message(), unless postponed ones must be delivered before them. The process may
+ * be freed when it returns: call it last.
+ */
+static void process_dispatch(struct process *process) {
+    tn_value message;
+    process->callbacks_running++;
+    while (!process->free_requested && !process->postponed_count && process_next_message(process, &message)) {
+        process->options.message(process->options.user, message);
+        value_unref(message);
+    }
+    process->callbacks_running--;
+    process_report_or_free(process);
+}
+
+static void process_on_socket(uv_poll_t *poll, int status, int events) {
+    struct process *process = poll->data;
+    (void)events;
+    if (status >= 0 && process_read(process)) {
+        process_write(process); /* the next read notices a failure */
+        process_update_poll(process);
+    } else {
+        process_reap(process);
+    }
+    process_dispatch(process);
+}
+
+static void process_on_pidfd(uv_poll_t *poll, int status, int events) {
+    struct process *process = poll->data;
+    (void)status, (void)events;
+    if (!process->dead) {
+        kill(-process->pid, SIGKILL); /* the child has exited, but its own children may still hold the socket open */
+        process_read(process);        /* once is enough: READ_MAX is larger than a socket's default buffer */
+    }
+    process_reap(process);
+    process_dispatch(process);
+}
+
+/* Delivers the messages that process_call_take postponed or left unread, then reports the end if the child has ended.
+ */
+static void process_on_deliver(struct loop_work *work) {
+    struct process *process = CONTAINER_OF(work, struct process, deliver);
+    size_t count = process->postponed_count;
+    tn_value *postponed = process->postponed;
+    process->postponed = NULL;
+    process->postponed_count = process->postponed_capacity = process->postponed_bytes = 0;
+    process->callbacks_running++;
+    for (size_t i = 0; i < count; i++) {
+        if (!process->free_requested) process->options.message(process->options.user, postponed[i]);
+        value_unref(postponed[i]);
+    }
+    process->callbacks_running--;
+    mem_free((void *)postponed);
+    process_dispatch(process); /* also frees the memory if process_free was called */
+}
+
+/* ---- Sending notifications ---- */
+
+/* Queues a message, and takes its reference. Returns false if it is longer than FRAME_MESSAGE_MAX. */
+static bool process_send_take(struct process *process, tn_value message) {
+    bool fits = true;
+    if (!process->dead) {
+        fits = frame_write(&process->unsent, message);
+        if (process->unsent.overflow)
+            process_kill(process, "it did not read the messages that the host sent");
+        else
+            loop_defer(process->loop, &process->flush);
+    }
+    value_unref(message);
+    return fits;
+}
+
+bool process_notify_take(struct process *process, const char *method, tn_value params) {
+    tn_value message = value_set_take(value_object_reserve(3), "jsonrpc", value_text("2.0"));
+    message = value_set_take(message, "method", value_text(method));
+    return process_send_take(process, value_set_take(message, "params", params));
+}
+
+/* ---- Requests: waiting for the response ---- */
+
+/* Takes the message's reference. `size`: its bytes on the wire. */
+static void process_postpone_take(struct process *process, tn_value message, size_t size) {
+    process->postponed_bytes += size + sizeof message;
+    if (process->postponed_bytes > PROCESS_POSTPONED_MAX)
+        process_kill(process, "it sent too many messages before its response");
+    if (process->dead) {
+        value_unref(message);
+        return;
+    }
+    MEM_GROW(process->postponed, process->postponed_count, process->postponed_capacity);
+    process->postponed[process->postponed_count++] = message;
+    loop_defer(process->loop, &process->deliver);
+}
+
+static bool is_response_to(tn_value message, int64_t id) {
+    tn_value number = value_get(message, "id");
+    return !value_get(message, "method") && value_is(number, TN_INT) && value_to_int(number) == id;
+}
+
+/*
+ * Sets *response to the response to the request `id`, a new reference, if it was read. Passes the messages before it to
+ * message_now(), or postpones them.
+ */
+static bool process_take_response(struct process *process, int64_t id, tn_value *response) {
+    const struct process_options *options = &process->options;
+    tn_value message;
+    size_t unread_before = frame_unread(&process->reader);
+    while (!process->dead && process_next_message(process, &message)) {
+        size_t unread = frame_unread(&process->reader), size = unread_before - unread;
+        unread_before = unread;
+        if (is_response_to(message, id)) {
+            *response = message;
+            return true;
+        }
+        if (options->message_now && options->message_now(options->user, message))
+            value_unref(message);
+        else
+            process_postpone_take(process, message, size);
+    }
+    return false;
+}
+
+/* Returns what process_call_take returns for this response. */
+static int32_t process_read_response(const struct process *process, const char *method, tn_value response,
+                                     tn_value *result, struct error *error) {
+    tn_value object = value_get(response, "error");
+    if (!object) {
+        *result = value_ref(value_get(response, "result"));
+        return TN_OK;
+    }
+    /* data is a Tenon error object; errors that a JSON-RPC library made have none. */
+    if (value_get(object, "data")) object = value_get(object, "data");
+    if (!error) return TN_FAILED;
+    error_from_value(error, object);
+    if (!*error->message)
+        error_set(error, TN_FAILED, value_get(object, "code") ? error->code : "PLUGIN_INVALID",
+                  "plugin `%s`: the request `%s` failed without an error message", process->name, method);
+    return TN_FAILED;
+}
+
+/*
+ * Blocks until something can be read or written, but not longer than `wait_ms`. Writes, and reads messages and output.
+ * Returns false if the child has exited or closed its socket; what it sent before was read then.
+ */
+static bool process_wait_readable(struct process *process, int64_t wait_ms) {
+    short writes = process->sent < process->unsent.length ? POLLOUT : 0;
+    /* poll ignores a descriptor that is -1. */
+    struct pollfd ready[3] = {{.fd = process->socket, .events = (short)(POLLIN | writes)},
+                              {.fd = process->output_closed ? -1 : process->output, .events = POLLIN},
+                              {.fd = process->pidfd, .events = POLLIN}};
+    poll(ready, 3, wait_ms > POLL_MAX_MS ? POLL_MAX_MS : (int)wait_ms);
+    bool exited = ready[2].revents;
+    if (exited) kill(-process->pid, SIGKILL); /* its own children may still hold the socket open */
+    if (ready[1].revents) process_read_output(process);
+    process_write(process); /* the read notices a failure */
+    return process_read(process) && !exited;
+}
+
+int32_t process_call_take(struct process *process, const char *method, tn_value params, int64_t timeout_ms,
+                          tn_value *result, struct error *error) {
+    int64_t id = ++process->last_id, deadline_ms = clock_now_ms() + timeout_ms;
+    tn_value response, request = value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0"));
+    request = value_set_take(request, "id", value_int(id));
+    request = value_set_take(request, "method", value_text(method));
+    if (!process_send_take(process, value_set_take(request, "params", params)))
+        return error_set(error, TN_LIMIT, "LIMIT", "plugin `%s`: the request `%s` is longer than %u MiB", process->name,
+                         method, FRAME_MESSAGE_MAX >> 20);
+    bool ended = false; /* the child is reaped after the messages that it sent before its end were handled */
+    while (!process->dead) {
+        if (process_take_response(process, id, &response)) {
+            int32_t status = process_read_response(process, method, response, result, error);
+            value_unref(response);
+            process_update_poll(process);
+            /* Messages behind the response were read already: the socket does not report them. */
+            if (frame_unread(&process->reader) > 0) loop_defer(process->loop, &process->deliver);
+            return status;
+        }
+        if (process->dead) break;
+        int64_t left_ms = deadline_ms - clock_now_ms();
+        if (ended) {
+            process_reap(process);
+        } else if (left_ms <= 0) {
+            tn_value why = value_format("it did not answer `%s` within %lld ms", method, (long long)timeout_ms);
+            process_kill(process, value_chars(why, NULL));
+            value_unref(why);
+        } else {
+            ended = !process_wait_readable(process, left_ms);
+        }
+    }
+    error_copy(error, &process->end_error);
+    return TN_ERROR;
+}
+
+/* ---- Starting ---- */
+
+/*
+ * Runs in the forked child. Before execve, it may call only async-signal-safe functions; the report that execve failed
+ * is an exception. Exits with 127 if the program cannot be run, as a shell does, and with 126 after other failures.
+ */
+static _Noreturn void process_exec(const struct process_options *options, int socket, int output, pid_t parent) {
+    static char *const no_environment[] = {NULL};
+    int null_device = open("/dev/null", O_RDONLY);
+    sigset_t no_signals;
+    sigemptyset(&no_signals);
+    sigprocmask(SIG_SETMASK, &no_signals, NULL);
+    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* Moves both descriptors above those that dup2 overwrites. */
+    socket = fcntl(socket, F_DUPFD, 10);
+    output = fcntl(output, F_DUPFD, 10);
+    if (getppid() != parent) _exit(126); /* the host ended before prctl took effect */
+    if (null_device < 0 || socket < 0 || output < 0 || dup2(null_device, 0) < 0 || dup2(output, 1) < 0 ||
+        dup2(output, 2) < 0 || dup2(socket, PROCESS_SOCKET) < 0)
+        _exit(126);
+    close_range(PROCESS_SOCKET + 1, ~0u, 0);
+    execve(options->arguments[0], (char *const *)(uintptr_t)options->arguments,
+           options->environment ? (char *const *)(uintptr_t)options->environment : no_environment);
+    dprintf(2, "cannot run %s: %s\n", options->arguments[0], strerror(errno));
+    _exit(127);
+}
+
+static void process_watch(struct process *process, uv_poll_t *poll, int descriptor, uv_poll_cb callback) {
+    uv_poll_init(loop_uv(process->loop), poll, descriptor);
+    poll->data = process;
+    uv_poll_start(poll, UV_READABLE, callback);
+    uv_unref((uv_handle_t *)poll); /* handles do not keep the loop running; process_hold does */
+    process->open_handles++;
+}
+
+struct process *process_start(struct loop *loop, const struct process_options *options, struct error *error) {
+    int pair[2] = {-1, -1}, output[2] = {-1, -1};
+    pid_t parent = getpid(), pid = -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0 && pipe2(output, O_CLOEXEC) == 0) pid = fork();
+    if (pid == 0) process_exec(options, pair[1], output[1], parent);
+    int failure = errno;
+    if (pair[1] >= 0) close(pair[1]);
+    if (output[1] >= 0) close(output[1]);
+    if (pid < 0) {
+        if (pair[0] >= 0) close(pair[0]);
+        if (output[0] >= 0) close(output[0]);
+        error_set(error, TN_ERROR, "PLUGIN_CRASHED", "plugin `%s`: its process cannot be started: %s", options->name,
+                  strerror(failure));
+        return NULL;
+    }
+    setpgid(pid, pid); /* parent and child both call it, because either may run first */
+    struct process *process = mem_zalloc(sizeof *process);
+    process->loop = loop;
+    process->options = *options;
+    process->options.arguments = process->options.environment = NULL;
+    process->name = mem_text(options->name);
+    process->pid = pid;
+    process->socket = pair[0];
+    process->output = output[0];
+    process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    fcntl(process->socket, F_SETFL, O_NONBLOCK);
+    fcntl(process->output, F_SETFL, O_NONBLOCK);
+    frame_reader_init(&process->reader);
+    buffer_init(&process->unsent, PROCESS_UNSENT_MAX);
+    buffer_init(&process->line, PROCESS_LINE_MAX);
+    process->flush.run = process_on_flush;
+    process->deliver.run = process_on_deliver;
+    process_watch(process, &process->socket_poll, process->socket, process_on_socket);
+    process_watch(process, &process->output_poll, process->output, process_on_output);
+    if (process->pidfd >= 0) process_watch(process, &process->pidfd_poll, process->pidfd, process_on_pidfd);
+    return process;
+}
+
+pid_t process_id(const struct process *process) { return process->pid; }
+
+/* ---- Holding ---- */
+
+void process_hold(struct process *process) {
+    if (process->holds++ > 0) return;
+    loop_hold(process->loop); /* while held, a test's fake clock does not advance: the child works in real time */
+    loop_spin(process->loop, true);
+    if (!process->dead) uv_ref((uv_handle_t *)&process->socket_poll);
+}
+
+void process_unhold(struct process *process) {
+    if (--process->holds > 0) return;
+    loop_release(process->loop);
+    loop_spin(process->loop, false);
+    if (!process->dead) uv_unref((uv_handle_t *)&process->socket_poll);
+}

@@ -1,0 +1,95 @@
+/*
+ * process.h - a child process, and the messages between it and a loop.
+ *
+ * The child has a socket as descriptor PROCESS_SOCKET, /dev/null as standard input, and one pipe as standard output and
+ * standard error. The host logs each line that it prints and keeps the last PROCESS_LINES for the error message. The
+ * child leads its own process group, which is killed when the child ends. The kernel kills the child when this process
+ * ends. Messages that are sent in one turn of the loop are written together.
+ *
+ *     struct process *process = process_start(loop, &options, &error);
+ *     process_notify_take(process, "cancel", params);                        // queued
+ *     process_call_take(process, "create", params, 5000, &result, &error); // waits; postpones other messages
+ *     process_free(process);                                               // kills it
+ *
+ * Thread: all functions and callbacks run on the loop.
+ */
+#ifndef TENON_HOST_PLUGIN_ISOLATE_PROCESS_H
+#define TENON_HOST_PLUGIN_ISOLATE_PROCESS_H
+
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct loop;
+struct process;
+
+#define PROCESS_SOCKET     3            /* the child's descriptor */
+#define PROCESS_LINES      20u          /* number of output lines that are kept */
+#define PROCESS_LINE_MAX   1024u        /* bytes of a line; longer ones are cut */
+#define PROCESS_UNSENT_MAX (256u << 20) /* bytes that the child has not read; if there are more, it is killed */
+/* Bytes of other messages that arrive before a response; if there are more, the child is killed. */
+#define PROCESS_POSTPONED_MAX (16u << 20)
+
+struct process_options {
+    const char *const *arguments;   /* the program first, a path; NULL-terminated */
+    const char *const *environment; /* NAME=value, NULL-terminated; NULL for empty */
+    const char *name;               /* the plugin's id, for messages and the log */
+    /* Receives each message that is not the response to process_call_take; borrowed. */
+    void (*message)(void *user, tn_value message);
+    /*
+     * Receives a message that arrives while process_call_take waits. Return true if it was handled. Otherwise it is
+     * passed to `message` later, in the order of arrival. May be NULL.
+     */
+    bool (*message_now)(void *user, tn_value message);
+    /*
+     * Called once when the child has ended, never from inside another function of this file. `why` (PLUGIN_CRASHED)
+     * describes how it ended. The receiver must call process_free, now or later.
+     */
+    void (*ended)(void *user, const struct error *why);
+    void *user;
+    /*
+     * Removes secrets from a line of output. Returns the new line, which is freed with mem_free, or NULL if the line
+     * contains none. May be NULL.
+     */
+    char *(*scrub)(void *scrub_user, const char *line);
+    void *scrub_user;
+};
+
+/*
+ * Starts the child. Copies the options; `arguments` and `environment` are not used after the call. Returns NULL and
+ * sets `error` on failure.
+ */
+struct process *process_start(struct loop *loop, const struct process_options *options, struct error *error);
+/*
+ * Kills the child and its group if they still run. ended() is not called after that. Can be called from inside
+ * `message` and `ended`. NULL is allowed.
+ */
+void process_free(struct process *process);
+/* Kills the child. ended() is called later; its error message contains `why`. */
+void process_kill(struct process *process, const char *why);
+
+pid_t process_id(const struct process *process);
+/*
+ * Queues the notification {"jsonrpc", "method", "params"}, and takes params. Does nothing if the child has ended.
+ * Returns false if the message is longer than FRAME_MESSAGE_MAX.
+ */
+bool process_notify_take(struct process *process, const char *method, tn_value params);
+/*
+ * Sends a request and blocks until the response arrives; takes params. `error` may be NULL. Returns one of:
+ *   TN_OK      *result is a new reference
+ *   TN_FAILED  the child responded with an error, which is copied with its code
+ *   TN_LIMIT   the request is too long
+ *   TN_ERROR   the child has ended, or was killed because there was no response in time (PLUGIN_CRASHED)
+ */
+int32_t process_call_take(struct process *process, const char *method, tn_value params, int64_t timeout_ms,
+                          tn_value *result, struct error *error);
+/*
+ * While a process is held, it keeps the loop running, so that the loop waits for its messages. Holds nest: each needs a
+ * process_unhold.
+ */
+void process_hold(struct process *process);
+void process_unhold(struct process *process);
+
+#endif

@@ -1,0 +1,338 @@
+/*
+ * serve.c - the child process: receives messages and dispatches them, sends messages, loads the plugin.
+ *
+ * An instance is an instance of the call layer with a scope that accepts every name. The names that a component binds
+ * are recorded and returned to the host when create returns; the host checks them. A task is a call of such an
+ * instance.
+ */
+#include "host/plugin/isolate/serve.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/base/log.h"
+#include "host/base/loop.h"
+#include "host/plugin/abi/abi.h"
+#include "host/plugin/call/instance_internal.h"
+#include "host/plugin/isolate/frame.h"
+#include "host/plugin/isolate/isolate_protocol.h"
+#include "host/plugin/isolate/serve_internal.h"
+#include "host/plugin/registry/manifest.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <uv.h>
+
+struct server server;
+
+/* ---- Sending ---- */
+
+/* Writes what the socket accepts; `wait`: blocks until everything is written. */
+static void serve_write(bool wait) {
+    while (server.sent < server.unsent.length) {
+        ssize_t wrote =
+            send(server.socket, server.unsent.data + server.sent, server.unsent.length - server.sent, MSG_NOSIGNAL);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            if (!wait) break;
+            struct pollfd ready = {.fd = server.socket, .events = POLLOUT};
+            poll(&ready, 1, -1);
+            continue;
+        }
+        if (wrote < 0) _exit(0); /* the host has ended */
+        server.sent += (size_t)wrote;
+    }
+    frame_sent(&server.unsent, &server.sent);
+}
+
+static void serve_on_socket(uv_poll_t *poll, int status, int events);
+
+static void serve_flush_work(struct loop_work *work) {
+    (void)work;
+    serve_write(false);
+    bool writes = server.sent < server.unsent.length;
+    if (writes == server.polling_writes) return;
+    server.polling_writes = writes;
+    uv_poll_start(&server.poll, UV_READABLE | (writes ? UV_WRITABLE : 0), serve_on_socket);
+}
+
+/* Returns false if the message is too long; then it was not sent. */
+static bool serve_send_take(tn_value message) {
+    bool fits = frame_write(&server.unsent, message);
+    value_unref(message);
+    loop_defer(server.loop, &server.flush);
+    return fits;
+}
+
+void serve_set_too_long(struct error *error, const char *what) {
+    error_set(error, TN_LIMIT, "LIMIT", "%s is longer than the 64 MiB that an isolated plugin can send at once", what);
+}
+
+static tn_value serve_message_new(void) {
+    return value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0"));
+}
+
+bool serve_notify_take(const char *method, tn_value params) {
+    tn_value message = value_set_take(serve_message_new(), "method", value_text(method));
+    return serve_send_take(value_set_take(message, "params", params));
+}
+
+void serve_respond_error(tn_value id, const struct error *why) {
+    tn_value failure = value_set_take(value_object_reserve(3), "code", value_int(-32000));
+    failure = value_set_take(failure, "message", value_text(why->message ? why->message : "failed"));
+    failure = value_set_take(failure, "data", error_to_value(why));
+    tn_value message = value_set_take(serve_message_new(), "id", value_ref(id));
+    serve_send_take(value_set_take(message, "error", failure));
+}
+
+void serve_respond_take(tn_value id, tn_value result) {
+    tn_value message = value_set_take(serve_message_new(), "id", value_ref(id));
+    struct error error = ERROR_INIT;
+    if (serve_send_take(value_set_take(message, "result", result))) return;
+    serve_set_too_long(&error, "the response");
+    serve_respond_error(id, &error);
+    error_finish(&error);
+}
+
+/* ---- The plugin ---- */
+
+/* registry_options.config: the section that the host sent. */
+static int32_t serve_plugin_config(void *user, const char *plugin_id, tn_value *out, struct error *error) {
+    (void)user, (void)plugin_id, (void)error;
+    *out = value_ref(server.config);
+    return TN_OK;
+}
+
+static int32_t serve_add_component(const tn_host *host, tn_value component) {
+    struct plugin *plugin = plugin_of(host);
+    struct error error = ERROR_INIT;
+    int32_t status = plugin ? registry_add_component(plugin, component, &error) : TN_INVALID;
+    if (status == TN_OK)
+        serve_notify_take("add", value_set_take(value_object_reserve(1), "component", value_ref(component)));
+    else
+        log_write(LOG_WARN, NULL, "%s", error.message ? error.message : "a component could not be added");
+    error_finish(&error);
+    return status;
+}
+
+static int32_t serve_remove_component(const tn_host *host, const char *kind, const char *id) {
+    struct plugin *plugin = plugin_of(host);
+    int32_t status = plugin && kind && id ? registry_remove_component(plugin, kind, id, NULL) : TN_INVALID;
+    if (status != TN_OK) return status;
+    tn_value params = value_set_take(value_object_reserve(2), "kind", value_text(kind));
+    serve_notify_take("remove", value_set_take(params, "id", value_text(id)));
+    return TN_OK;
+}
+
+static const tn_registry_draft serve_registry = {sizeof(tn_registry_draft), 0, serve_add_component,
+                                                 serve_remove_component};
+
+static int32_t serve_expect_components(const tn_host *host, int32_t more) {
+    if (!plugin_of(host) || (more != 0 && more != 1)) return TN_INVALID;
+    serve_notify_take("expect", value_set_take(value_object_reserve(1), "more", value_bool(more == 1)));
+    return TN_OK;
+}
+
+static const tn_expect_draft serve_expect = {sizeof(tn_expect_draft), 0, serve_expect_components};
+
+/* Copies the host's table, and replaces the interfaces that the host must implement. */
+static const struct registry_interface *serve_interfaces(void) {
+    const struct {
+        const char *id;
+        const void *vtable;
+    } replaced[] = {{TN_REGISTRY_DRAFT, &serve_registry},
+                    {TN_EXPECT_DRAFT, &serve_expect},
+                    {TN_HTTP_DRAFT, &serve_http},
+                    {TN_STATE_DRAFT, &serve_state},
+                    {TN_DOCUMENT_DRAFT, &serve_document}};
+    size_t count = 0;
+    for (const struct registry_interface *row = server.options->interfaces; row->id; row++) {
+        assert(count + 1 < SERVE_INTERFACES_MAX);
+        server.interfaces[count] = *row;
+        for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
+            if (strcmp(row->id, replaced[i].id) == 0) server.interfaces[count].vtable = replaced[i].vtable;
+        count++;
+    }
+    return server.interfaces;
+}
+
+static void serve_initialize(tn_value id, tn_value params) {
+    struct error error = ERROR_INIT;
+    tn_value level = value_get(params, "log");
+    if (level) log_set_level(NULL, (int32_t)value_to_int(level));
+    server.config = value_ref(value_get(params, "config"));
+    server.registry =
+        registry_new(&(struct registry_options){.interfaces = serve_interfaces(),
+                                                .allow_drafts = value_to_bool(value_get(params, "drafts")),
+                                                .config = serve_plugin_config,
+                                                .loop = server.loop});
+    int32_t status = registry_add_file(server.registry, server.path, "host", &error);
+    const char *name = value_chars(value_get(params, "plugin"), NULL);
+    server.plugin = status == TN_OK ? registry_plugin(server.registry, name ? name : "") : NULL;
+    if (status == TN_OK && !server.plugin)
+        status = error_set(&error, TN_NOT_FOUND, "PLUGIN_REFUSED", "%s is not the plugin `%s`", server.path, name);
+    if (status == TN_OK) status = plugin_load(server.plugin, &error);
+    if (status == TN_OK) {
+        tn_value result = value_set_take(value_object_reserve(3), "protocol", value_text(PROTOCOL_VERSION));
+        result = value_set_take(result, "plugin", value_text(plugin_id(server.plugin)));
+        serve_respond_take(id, value_set_take(result, "version", value_text(plugin_version(server.plugin))));
+    } else {
+        serve_respond_error(id, &error);
+    }
+    error_finish(&error);
+}
+
+static void serve_shut_down(tn_value id) {
+    while (server.instances) served_instance_free(server.instances);
+    registry_free(server.registry);
+    server.registry = NULL;
+    serve_discard_exchanges();
+    serve_respond_take(id, value_null());
+}
+
+/* ---- Messages ---- */
+
+static void serve_handle_message(tn_value message) {
+    tn_value name = value_get(message, "method"), id = value_get(message, "id"), params = value_get(message, "params");
+    const char *method = name ? value_chars(name, NULL) : "";
+    if (!params || !value_is(params, TN_OBJECT)) params = NULL;
+    if (strcmp(method, "start") == 0) {
+        serve_start_task(params);
+    } else if (strcmp(method, "cancel") == 0) {
+        serve_cancel_task(params);
+    } else if (strcmp(method, "credit") == 0) {
+        serve_credit_task(params);
+    } else if (strcmp(method, "called") == 0) {
+        serve_on_called(params);
+    } else if (strcmp(method, "http") == 0) {
+        serve_on_http_event(params);
+    } else if (strcmp(method, "create") == 0) {
+        serve_create(id, params);
+    } else if (strcmp(method, "reduce") == 0) {
+        serve_reduce(id, params);
+    } else if (strcmp(method, "destroy") == 0) {
+        serve_destroy(params);
+    } else if (strcmp(method, "initialize") == 0) {
+        serve_initialize(id, params);
+    } else if (strcmp(method, "shutdown") == 0) {
+        serve_shut_down(id);
+    } else if (strcmp(method, "exit") == 0) {
+        server.exiting = true;
+    } else if (id) {
+        struct error error = ERROR_INIT;
+        error_set(&error, TN_UNSUPPORTED, "UNSUPPORTED", "the method `%s` does not exist", method);
+        serve_respond_error(id, &error);
+        error_finish(&error);
+    }
+}
+
+static void serve_on_socket(uv_poll_t *poll, int status, int events) {
+    static char chunk[65536];
+    tn_value message;
+    struct error error = ERROR_INIT;
+    (void)poll, (void)events;
+    ssize_t got = status < 0 ? 0 : recv(server.socket, chunk, sizeof chunk, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)) _exit(0);
+    if (got > 0) frame_feed(&server.reader, chunk, (size_t)got);
+    while (!server.exiting && frame_next(&server.reader, &message, &error) == TN_OK && message) {
+        serve_handle_message(message);
+        value_unref(message);
+    }
+    if (error.code) {
+        fprintf(stderr, "%s\n", error.message);
+        _exit(1);
+    }
+    serve_flush_work(NULL);
+}
+
+static bool serve_is_exiting(void *user) {
+    (void)user;
+    return server.exiting;
+}
+
+/* Signal handler: the host has ended. Kills everything that the plugin has started. */
+static void serve_on_host_end(int number) {
+    (void)number;
+    kill(0, SIGKILL);
+    kill(getpid(), SIGKILL); /* the sandbox always allows this signal */
+}
+
+static void serve_write_log(void *user, int32_t level, const char *who, const char *line) {
+    (void)user, (void)who;
+    char text[LOG_LINE_MAX + 8];
+    int length = snprintf(text, sizeof text, "%c%d%s\n", PROTOCOL_LOG_MARK, (int)level, line);
+    if (length > 0 && write(STDERR_FILENO, text, (size_t)length) < 0) return;
+}
+
+/*
+ * Enters the sandbox. Prints the error and returns false on failure. After this call nothing in this process is
+ * trusted.
+ */
+static bool serve_confine_process(const char *path, bool *program, const struct serve_options *options) {
+    struct error error = ERROR_INIT;
+    struct manifest manifest;
+    int32_t status = manifest_read(path, &manifest, &error);
+    if (status == TN_OK) {
+        *program = manifest.program;
+        status = options->confine(options->confine_user, manifest.value, path, manifest.program, &error);
+        manifest_finish(&manifest);
+    }
+    if (status != TN_OK) fprintf(stderr, "%s\n", error.message);
+    error_finish(&error);
+    return status == TN_OK;
+}
+
+static int serve_execute(int socket, const char *path) {
+    char *name = mem_text(path), serve_text[] = "serve", *const arguments[] = {name, serve_text, name, NULL};
+    fcntl(socket, F_SETFD, 0);
+    signal(SIGTERM, SIG_DFL);
+    execv(path, arguments);
+    fprintf(stderr, "%s cannot be executed: %s\n", path, strerror(errno));
+    return 1;
+}
+
+int serve(const struct serve_options *options) {
+    const char *path = options->path;
+    int socket = options->socket;
+    struct error error = ERROR_INIT;
+    bool program = false;
+    int type;
+    socklen_t size = sizeof type;
+    if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0) {
+        fprintf(stderr, "tenon: only a host runs this command; it needs a socket as descriptor %d\n", socket);
+        return 2;
+    }
+    signal(SIGTERM, serve_on_host_end);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    log_set_sink(NULL, serve_write_log, NULL);
+    if (!serve_confine_process(path, &program, options)) return 1;
+    if (program) return serve_execute(socket, path);
+    server.options = options;
+    server.socket = socket;
+    server.path = path;
+    server.loop = loop_new(&error);
+    if (!server.loop) {
+        fprintf(stderr, "%s\n", error.message);
+        return 1;
+    }
+    loop_enter(server.loop);
+    frame_reader_init(&server.reader);
+    buffer_init(&server.unsent, SIZE_MAX);
+    server.flush.run = serve_flush_work;
+    loop_spin(server.loop, true);
+    uv_poll_init(loop_uv(server.loop), &server.poll, socket);
+    uv_poll_start(&server.poll, UV_READABLE, serve_on_socket);
+    loop_run(server.loop, serve_is_exiting, NULL);
+    serve_write(true);
+    fflush(stdout);
+    _exit(0); /* does not run exit hooks of the plugin, nor wait for its threads */
+}

@@ -1,0 +1,194 @@
+/*
+ * serve_instance.c - instances in a child process, and the host's components that their tasks call.
+ *
+ * The scope of an instance accepts every name that the component binds; the host checks the names. A call of the host
+ * gets a number here, and ends when the host sends `called` with that number.
+ */
+#include "adl/value/memory.h"
+#include "host/plugin/call/instance_internal.h"
+#include "host/plugin/isolate/serve_internal.h"
+#include "host/plugin/registry/registry.h"
+#include <string.h>
+
+struct served_instance *served_instance_lookup(int64_t number) {
+    struct served_instance *instance = server.instances;
+    while (instance && instance->number != number) instance = instance->next;
+    return instance;
+}
+
+/* ---- Calls of the host ---- */
+
+int32_t serve_call_host_take(struct call *call, const char *key, tn_value target, tn_value input) {
+    const struct served_task *task = call_owner(call_parent(call));
+    tn_value params = value_set_take(served_task_params(task, 3), "call", value_int(++server.last_call));
+    params = value_set_take(params, key, target);
+    if (input) params = value_set_take(params, "input", value_ref(input));
+    if (!serve_notify_take("call", params)) {
+        serve_fail_too_long(call, "the input of a call");
+        return TN_OK;
+    }
+    struct served_call *pending = mem_zalloc(sizeof *pending);
+    pending->number = server.last_call;
+    pending->token = call_token(call);
+    pending->next = server.calls;
+    server.calls = pending;
+    return TN_OK;
+}
+
+static int32_t served_callee_start(struct callable *callable, struct call *call, tn_value input) {
+    const struct served_callee *callee = (const struct served_callee *)callable;
+    return callee->operation ? serve_call_host_take(call, "operation", value_text(callee->operation), input)
+                             : serve_call_host_take(call, "callee", value_int(callee->index), input);
+}
+
+static void served_callee_free(struct callable *callable) {
+    struct served_callee *callee = (struct served_callee *)callable;
+    mem_free(callee->kind);
+    mem_free(callee->name);
+    mem_free(callee->operation);
+    value_unref(callee->config);
+    mem_free(callee);
+}
+
+static const struct callable_ops served_callee_ops = {.start = served_callee_start, .free = served_callee_free};
+
+struct callable *serve_operation(const char *operation) {
+    struct served_callee *callee = mem_zalloc(sizeof *callee);
+    callee->callable = (struct callable){&served_callee_ops, 1};
+    callee->operation = mem_text(operation);
+    return &callee->callable;
+}
+
+void serve_on_called(tn_value params) {
+    int64_t number = value_to_int(value_get(params, "call"));
+    struct served_call **at = &server.calls;
+    while (*at && (*at)->number != number) at = &(*at)->next;
+    struct served_call *pending = *at;
+    if (!pending) return;
+    *at = pending->next;
+    tn_value failure = value_get(params, "error");
+    if (failure) {
+        struct error error = ERROR_INIT;
+        error_from_value(&error, failure);
+        call_fail(pending->token, &error);
+        error_finish(&error);
+    } else {
+        call_complete(pending->token, value_get(params, "output"));
+    }
+    mem_free(pending);
+}
+
+/* ---- Instances ---- */
+
+/* Returns the index of `name`, which is appended if it is new. */
+static uint32_t record_name(char ***names, uint32_t *count, const char *name) {
+    for (uint32_t i = 0; i < *count; i++)
+        if (strcmp((*names)[i], name) == 0) return i;
+    MEM_EXTEND(*names, *count);
+    (*names)[*count] = mem_text(name);
+    return (*count)++;
+}
+
+static int32_t served_scope_field(void *self, const char *name) {
+    struct served_instance *instance = self;
+    return (int32_t)record_name(&instance->reads, &instance->read_count, name);
+}
+
+static const char *served_scope_field_name(void *self, uint32_t field) {
+    const struct served_instance *instance = self;
+    return field < instance->read_count ? instance->reads[field] : "";
+}
+
+static int32_t served_scope_channel(void *self, const char *name) {
+    struct served_instance *instance = self;
+    return (int32_t)record_name(&instance->writes, &instance->write_count, name);
+}
+
+static struct callable *served_scope_callee(void *self, const char *kind, const char *name, tn_value config,
+                                            struct error *error) {
+    struct served_instance *instance = self;
+    struct served_callee *callee = mem_zalloc(sizeof *callee), **last = &instance->callees;
+    (void)error;
+    callee->callable = (struct callable){&served_callee_ops, 1};
+    callee->kind = mem_text(kind);
+    callee->name = mem_text(name);
+    callee->config = value_ref(config);
+    callee->index = instance->callee_count++;
+    while (*last) last = &(*last)->next;
+    *last = callee;
+    return &callee->callable;
+}
+
+void served_instance_free(struct served_instance *instance) {
+    struct served_instance **at = &server.instances;
+    while (*at != instance) at = &(*at)->next;
+    *at = instance->next;
+    callable_unref(instance->callable);
+    for (uint32_t i = 0; i < instance->read_count; i++) {
+        mem_free(instance->reads[i]);
+        if (instance->last_reads) value_unref(instance->last_reads[i]);
+    }
+    for (uint32_t i = 0; i < instance->write_count; i++) mem_free(instance->writes[i]);
+    mem_free((void *)instance->reads);
+    mem_free((void *)instance->writes);
+    mem_free((void *)instance->last_reads);
+    mem_free(instance);
+}
+
+static tn_value name_array(char **names, uint32_t count) {
+    tn_value list = value_array();
+    for (uint32_t i = 0; i < count; i++) list = value_push_take(list, value_text(names[i]));
+    return list;
+}
+
+/* Returns what the instance has bound: {reads, writes, calls, tools?, run}. */
+static tn_value served_instance_bindings(const struct served_instance *instance) {
+    const struct bindings *bindings = &((const struct instance *)instance->callable)->bindings;
+    tn_value calls = value_array();
+    for (const struct served_callee *callee = instance->callees; callee; callee = callee->next) {
+        tn_value row = value_set_take(value_object_reserve(3), "kind", value_text(callee->kind));
+        row = value_set_take(row, "name", value_text(callee->name));
+        if (callee->config) row = value_set_take(row, "config", value_ref(callee->config));
+        calls = value_push_take(calls, row);
+    }
+    tn_value result =
+        value_set_take(value_object_reserve(4), "reads", name_array(instance->reads, instance->read_count));
+    result = value_set_take(result, "writes", name_array(instance->writes, instance->write_count));
+    result = value_set_take(result, "calls", calls);
+    if (instance->sets) result = value_set_take(result, "tools", served_sets_names(instance));
+    return value_set_take(result, "run", value_bool(bindings->uses_run));
+}
+
+void serve_create(tn_value id, tn_value params) {
+    struct error error = ERROR_INIT;
+    struct component *component = NULL;
+    struct served_instance *instance = mem_zalloc(sizeof *instance);
+    const char *kind = value_chars(value_get(params, "kind"), NULL),
+               *name = value_chars(value_get(params, "component"), NULL);
+    instance->number = value_to_int(value_get(params, "instance"));
+    instance->next = server.instances;
+    server.instances = instance;
+    const struct instance_scope scope = {.self = instance,
+                                         .field = served_scope_field,
+                                         .channel = served_scope_channel,
+                                         .callee = served_scope_callee,
+                                         .tools = serve_scope_tools,
+                                         .field_name = served_scope_field_name,
+                                         .where = name};
+    int32_t status = registry_resolve(server.registry, kind, name, &component, &error);
+    if (status == TN_OK)
+        status = instance_new(component, value_get(params, "config"), &scope, &instance->callable, &error);
+    if (status == TN_OK) {
+        instance->last_reads = mem_zalloc((instance->read_count + 1) * sizeof *instance->last_reads);
+        serve_respond_take(id, served_instance_bindings(instance));
+    } else {
+        serve_respond_error(id, &error);
+        served_instance_free(instance);
+    }
+    error_finish(&error);
+}
+
+void serve_destroy(tn_value params) {
+    struct served_instance *instance = served_instance_lookup(value_to_int(value_get(params, "instance")));
+    if (instance) served_instance_free(instance);
+}

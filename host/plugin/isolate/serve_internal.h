@@ -1,0 +1,154 @@
+/*
+ * serve_internal.h - shared by the files of the child's side: the process and its messages (serve.c), tasks
+ * (serve_task.c), instances and the host's components that they call (serve_instance.c), tool sets (serve_tool.c),
+ * HTTP exchanges (serve_http.c), and operations of the host (serve_operation.c).
+ *
+ * Numbers of instances and tasks are assigned by the host; numbers of calls and exchanges are assigned here. Thread:
+ * the loop of this process.
+ */
+#ifndef TENON_HOST_PLUGIN_ISOLATE_SERVE_INTERNAL_H
+#define TENON_HOST_PLUGIN_ISOLATE_SERVE_INTERNAL_H
+
+#include "adl/value/buffer.h"
+#include "adl/value/error.h"
+#include "host/base/loop.h"
+#include "host/plugin/call/call.h"
+#include "host/plugin/isolate/frame.h"
+#include "host/plugin/isolate/isolate_protocol.h"
+#include "host/plugin/registry/registry.h"
+#include <tenon/document.h>
+#include <tenon/http.h>
+#include <tenon/state.h>
+#include <uv.h>
+
+/* An instance that the host created in this process. */
+struct served_instance {
+    struct served_instance *next;
+    int64_t number;
+    struct callable *callable;
+    char **reads, **writes; /* names of the channels that it reads and writes, in the order bound */
+    uint32_t read_count, write_count;
+    struct served_callee *callees;
+    uint32_t callee_count;
+    struct served_set *sets; /* tool sets in the order bound; NULL if none */
+    tn_value *last_reads;    /* [channel read]: its array at the last start, which the host may extend */
+};
+
+/* A component of the host that an instance has bound. */
+struct served_callee {
+    struct callable callable;
+    struct served_callee *next;
+    char *kind, *name;
+    tn_value config;
+    uint32_t index;
+    char *operation; /* name of an operation of the host, or NULL; if set, the fields above are unused */
+};
+
+struct served_task {
+    struct served_task *next;
+    int64_t number;
+    struct served_instance *instance;
+    struct call *call;
+    tn_value *reads; /* [channel read]: its value */
+    tn_value context, run;
+    int64_t credit;  /* chunks that the host accepts */
+    bool chunk_lost; /* a chunk was too long to be sent */
+};
+
+/* A call of the host that a task made and that has not ended. */
+struct served_call {
+    struct served_call *next;
+    int64_t number;
+    uint64_t token;
+};
+
+struct served_exchange;
+struct serve_options;
+
+#define SERVE_INTERFACES_MAX 32u
+
+/*
+ * The whole state of the child's side. It is process-wide because a child process serves exactly one plugin, and
+ * because functions of tn_http_draft and of the registry's interfaces get no pointer to it.
+ */
+struct server {
+    const struct serve_options *options;
+    const char *path; /* the plugin's file */
+    struct loop *loop;
+    struct registry *registry;
+    struct registry_interface interfaces[SERVE_INTERFACES_MAX]; /* the host's table, with some rows replaced */
+    struct plugin *plugin;
+    tn_value config;
+    /* The connection to the host. */
+    int socket;
+    uv_poll_t poll;
+    bool polling_writes;
+    bool exiting; /* the host has sent `exit` */
+    struct frame_reader reader;
+    struct buffer unsent;
+    size_t sent; /* bytes at the start of `unsent` that were sent */
+    struct loop_work flush;
+    /* What the host and the plugin have open. */
+    struct served_instance *instances;
+    struct served_task *tasks[TASK_BUCKETS];
+    struct served_call *calls;
+    int64_t last_call; /* the highest number of a call */
+    struct served_exchange *exchanges[TASK_BUCKETS];
+    int64_t last_exchange; /* the highest number of an exchange; a number is never reused */
+    uint32_t exchange_count;
+};
+
+extern struct server server;
+
+/* ---- serve.c: messages to the host ---- */
+
+/* Each takes the references of its values. Returns false if the message is too long; then it was not sent. */
+bool serve_notify_take(const char *method, tn_value params);
+/* Responds to request `id`. If the result is too long, responds with an error. */
+void serve_respond_take(tn_value id, tn_value result);
+void serve_respond_error(tn_value id, const struct error *why);
+/* Sets the error for `what`, a message that is longer than the protocol allows. */
+void serve_set_too_long(struct error *error, const char *what);
+
+/* ---- serve_task.c: messages about tasks ---- */
+
+void serve_start_task(tn_value params);
+void serve_cancel_task(tn_value params);
+void serve_credit_task(tn_value params);
+void serve_reduce(tn_value id, tn_value params);
+/* Returns {task: number}, with space for `more` members. */
+tn_value served_task_params(const struct served_task *task, uint32_t more);
+void serve_fail_too_long(const struct call *call, const char *what);
+
+/* ---- serve_instance.c ---- */
+
+struct served_instance *served_instance_lookup(int64_t number); /* NULL if there is no such instance */
+void served_instance_free(struct served_instance *instance);
+void serve_create(tn_value id, tn_value params);
+void serve_destroy(tn_value params);
+/* Sends a call to the host: `key` and `target` say what is called, e.g. "callee" and its index. Takes `target`. */
+int32_t serve_call_host_take(struct call *call, const char *key, tn_value target, tn_value input);
+/* The result of a call of the host. */
+void serve_on_called(tn_value params);
+/* A callable for an operation of the host by name: of tenon.state or tenon.document, or PROTOCOL_HTTP_SEND. */
+struct callable *serve_operation(const char *operation);
+
+/* ---- serve_tool.c ---- */
+
+/* Implements instance_scope.tools; `self` is the instance. */
+int32_t serve_scope_tools(void *self, tn_value names, struct callable **out, struct error *error);
+tn_value served_sets_names(const struct served_instance *instance); /* [names or null]; a new reference */
+/* Stores the descriptions that came with the start of a task: {index: definitions}; NULL if none has changed. */
+void served_sets_update(struct served_instance *instance, tn_value tools);
+
+/* ---- serve_http.c, serve_operation.c: interfaces that the host implements ---- */
+
+extern const tn_http_draft serve_http;
+extern const tn_state_draft serve_state;
+extern const tn_document_draft serve_document;
+/* An event of an exchange. */
+void serve_on_http_event(tn_value params);
+/* Discards all exchanges without further events, because the plugin has been shut down. */
+void serve_discard_exchanges(void);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * pack_files.c - reads files in a pack's folder.
+ */
+#include "host/plugin/pack/pack_files.h"
+#include "adl/value/memory.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int pack_file_open(const char *folder, int descriptor, const char *path, uint64_t *size, struct error *error) {
+    struct stat attributes;
+    int file = openat(descriptor, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) {
+        error_set(error, errno == ENOENT ? TN_NOT_FOUND : TN_ERROR, "IO", "%s/%s: %s", folder, path,
+                  errno == ELOOP ? "it is a symbolic link; a pack contains only regular files" : strerror(errno));
+        return -1;
+    }
+    if (fstat(file, &attributes) != 0 || !S_ISREG(attributes.st_mode)) {
+        error_set(error, TN_INVALID, "PACK_INVALID", "%s/%s is not a regular file", folder, path);
+    } else if ((uint64_t)attributes.st_size > PACK_FILE_MAX) {
+        error_set(error, TN_LIMIT, "LIMIT", "%s/%s is larger than %u MiB", folder, path,
+                  (unsigned)(PACK_FILE_MAX >> 20));
+    } else {
+        *size = (uint64_t)attributes.st_size;
+        return file;
+    }
+    close(file);
+    return -1;
+}
+
+/* read() that continues after a signal. */
+static ssize_t pack_read_retry(int file, void *bytes, size_t size) {
+    ssize_t got;
+    do got = read(file, bytes, size);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+int32_t pack_file_hash(const char *folder, int descriptor, const char *path, char hash[TN_SHA256_TEXT],
+                       struct error *error) {
+    char chunk[65536];
+    struct tn_sha256 state;
+    uint64_t length;
+    ssize_t got;
+    int file = pack_file_open(folder, descriptor, path, &length, error);
+    if (file < 0) return TN_ERROR;
+    tn_sha256_init(&state);
+    while ((got = pack_read_retry(file, chunk, sizeof chunk)) > 0) tn_sha256_update(&state, chunk, (size_t)got);
+    int failure = errno;
+    close(file);
+    if (got < 0) return error_set(error, TN_ERROR, "IO", "%s/%s: %s", folder, path, strerror(failure));
+    tn_sha256_finish_text(&state, hash);
+    return TN_OK;
+}
+
+int32_t pack_file_text(const char *folder, int descriptor, const char *path, uint32_t most, char **text, size_t *length,
+                       struct error *error) {
+    uint64_t size;
+    int file = pack_file_open(folder, descriptor, path, &size, error);
+    if (file < 0) return TN_ERROR;
+    if (size > most) {
+        close(file);
+        return error_set(error, TN_LIMIT, "LIMIT", "%s/%s is larger than %u KiB", folder, path, most >> 10);
+    }
+    char *all = mem_alloc((size_t)size + 1);
+    size_t done = 0;
+    ssize_t got = 1;
+    while (done < size && (got = pack_read_retry(file, all + done, (size_t)size - done)) > 0) done += (size_t)got;
+    int failure = errno;
+    close(file);
+    if (got < 0) {
+        mem_free(all);
+        return error_set(error, TN_ERROR, "IO", "%s/%s: %s", folder, path, strerror(failure));
+    }
+    all[done] = 0;
+    *text = all;
+    *length = done;
+    return TN_OK;
+}

@@ -1,0 +1,16 @@
+# Writes OUTPUT, a C file with the bytes of the file INPUT: `const char NAME_text[]` (NUL-terminated) and
+# `const unsigned NAME_length`. It writes bytes, which avoids escapes and the limit on the length of literals.
+cmake_minimum_required(VERSION 3.25)
+file(READ ${INPUT} hex HEX)
+string(LENGTH "${hex}" digits)
+math(EXPR size "${digits} / 2")
+string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+string(REPEAT "0x[0-9a-f][0-9a-f]," 20 line)
+string(REGEX REPLACE "(${line})" "\\1\n    " bytes "${bytes}")
+file(WRITE ${OUTPUT} "/* Generated from ${INPUT}. */
+extern const char ${NAME}_text[];
+extern const unsigned ${NAME}_length;
+const char ${NAME}_text[] = {
+    ${bytes}0};
+const unsigned ${NAME}_length = ${size};
+")

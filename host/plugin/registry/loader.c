@@ -1,0 +1,341 @@
+/*
+ * loader.c - loads a plugin: check the file, open it, call its entry, compare it with the manifest, initialise it.
+ *
+ * Everything that can be checked without running the plugin's code is checked first (dlopen runs constructors). The
+ * object is opened with RTLD_LOCAL, so symbols of plugins do not collide, and is never unmapped, because thread-local
+ * destructors of a plugin's threads may still run. An object has one set of static variables, which belongs to one
+ * host; a second host of the process that loads the same file gets a private copy of it.
+ */
+#include "host/plugin/registry/loader.h"
+#include "adl/document/version.h"
+#include "adl/schema/schema.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "adl/value/nearest.h"
+#include "host/base/log.h"
+#include "host/plugin/registry/elf_note.h"
+#include "host/plugin/registry/manifest.h"
+#include "host/plugin/registry/plugin_internal.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ENTRY      "tn_plugin_entry_1"
+#define REASON_MAX 512 /* bytes of the last message that a plugin logged before it failed */
+
+/* ---- Before loading ---- */
+
+/* "tenon.value/2 (this host offers tenon.value/1)". */
+static void describe_missing_interface(struct buffer *out, const struct plugin *plugin, const char *id) {
+    const struct registry_interface *row = plugin->registry->options.interfaces;
+    size_t name = strcspn(id, "/");
+    struct nearest near;
+    bool same = false;
+    buffer_format(out, "%s`%s`", out->length ? ", " : "", id);
+    nearest_init(&near, id, strlen(id));
+    for (; row && row->id; row++) {
+        if (strcmp(row->id, id) == 0) {
+            buffer_text(out, " (a draft: allow it with --allow-drafts)");
+            return;
+        }
+        if (strncmp(row->id, id, name) == 0 && row->id[name] == '/') {
+            buffer_format(out, "%s`%s`", same ? ", " : " (this host offers ", row->id);
+            same = true;
+        } else {
+            nearest_add_candidate(&near, row->id, strlen(row->id));
+        }
+    }
+    if (same)
+        buffer_char(out, ')');
+    else if (nearest_result(&near))
+        buffer_format(out, " (did it mean `%s`?)", nearest_result(&near));
+}
+
+static int32_t loader_check_interfaces(const struct plugin *plugin, struct error *error) {
+    tn_value required = value_get(manifest_plugin(plugin->manifest), "requires");
+    struct buffer missing;
+    size_t count = 0;
+    int32_t status = TN_OK;
+    buffer_init(&missing, ERROR_MESSAGE_MAX);
+    for (size_t i = 0; i < value_count(required); i++) {
+        const char *id = value_chars(value_at(required, i), NULL);
+        if (plugin_interface_row(plugin, id)) continue;
+        describe_missing_interface(&missing, plugin, id);
+        count++;
+    }
+    if (count > 0)
+        status = error_set(error, TN_UNSUPPORTED, "INTERFACE_MISSING",
+                           "%s: plugin `%s` %s needs %s that this host (Tenon %s) does not offer: %s", plugin->path,
+                           plugin->id, plugin->version, count == 1 ? "an interface" : "interfaces", TENON_VERSION,
+                           buffer_cstr(&missing));
+    buffer_finish(&missing);
+    return status;
+}
+
+int32_t loader_preflight(const struct plugin *plugin, struct error *error) {
+    const char *constraint = manifest_text(manifest_plugin(plugin->manifest), "tenon");
+    struct version here;
+    size_t at;
+    if (*constraint && version_parse(TENON_VERSION, strlen(TENON_VERSION), &here) &&
+        constraint_holds(constraint, strlen(constraint), &here, &at) != 1)
+        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
+                         "%s: plugin `%s` %s is for Tenon %s, but this is Tenon %s; update one of them", plugin->path,
+                         plugin->id, plugin->version, constraint, TENON_VERSION);
+    return loader_check_interfaces(plugin, error);
+}
+
+/* Checks, just before loading, that the file is the one whose manifest was read, and is safe to map. */
+static int32_t loader_check_object(const struct plugin *plugin, struct error *error) {
+    struct elf_file *file;
+    struct elf_symbols symbols = ELF_SYMBOLS_INIT;
+    int32_t status = elf_open(plugin->path, &file, error);
+    if (status != TN_OK) return status;
+    if (elf_device(file) != plugin->device || elf_inode(file) != plugin->inode)
+        status = error_set(error, TN_INVALID, "PLUGIN_REFUSED",
+                           "%s: the file was replaced after its manifest was read; restart to use the new one",
+                           plugin->path);
+    if (status == TN_OK) status = elf_symbols(file, &symbols, error);
+    if (status == TN_OK) {
+        bool entry = false;
+        for (size_t i = 0; i < symbols.defined_count; i++) entry |= strcmp(symbols.defined[i], ENTRY) == 0;
+        if (!entry)
+            status = error_set(error, TN_INVALID, "PLUGIN_INVALID",
+                               "%s: plugin `%s` does not export " ENTRY " (%zu other symbols); give it TN_EXPORT",
+                               plugin->path, plugin->id, symbols.defined_count);
+        else if (symbols.unique_count > 0)
+            status = error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
+                               "%s: plugin `%s` exports unique symbols (`%s`%s), which all objects of a process would "
+                               "share; build it with -fno-gnu-unique and a version script",
+                               plugin->path, plugin->id, symbols.unique[0], symbols.unique_count > 1 ? ", …" : "");
+        elf_symbols_finish(&symbols);
+    }
+    elf_close(file);
+    return status;
+}
+
+/* ---- Objects in use in this process ---- */
+
+/* One shared object that a plugin of this process has opened by its path. */
+struct loaded_object {
+    uint64_t device, inode;
+    const struct plugin *user; /* NULL if its plugin has ended but a thread still hangs in it */
+    struct loaded_object *next;
+};
+
+/* Process-wide, because dlopen is: two hosts that open one file would share its variables. */
+static struct {
+    pthread_mutex_t mutex; /* guards the list */
+    struct loaded_object *first;
+} loaded_objects = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* Takes the object for this plugin. Returns false if another plugin uses it. */
+static bool object_take(struct plugin *plugin) {
+    struct loaded_object *object;
+    pthread_mutex_lock(&loaded_objects.mutex);
+    for (object = loaded_objects.first; object; object = object->next)
+        if (object->device == plugin->device && object->inode == plugin->inode) break;
+    bool taken = object == NULL;
+    if (taken) {
+        object = mem_alloc(sizeof *object);
+        *object = (struct loaded_object){plugin->device, plugin->inode, plugin, loaded_objects.first};
+        loaded_objects.first = object;
+        plugin->counted = true;
+    }
+    pthread_mutex_unlock(&loaded_objects.mutex);
+    return taken;
+}
+
+void loader_release_object(struct plugin *plugin) {
+    if (!plugin->counted) return;
+    plugin->counted = false;
+    pthread_mutex_lock(&loaded_objects.mutex);
+    for (struct loaded_object **at = &loaded_objects.first; *at; at = &(*at)->next) {
+        if ((*at)->user != plugin) continue;
+        struct loaded_object *object = *at;
+        /* A thread that hangs in the object uses its variables forever: never hand out the object again. */
+        object->user = NULL;
+        if (plugin_tasks(plugin) > 0) break;
+        *at = object->next;
+        mem_free(object);
+        break;
+    }
+    pthread_mutex_unlock(&loaded_objects.mutex);
+}
+
+/* Opens an anonymous copy of the file. Libraries found through $ORIGIN are still those of the original. */
+static void *loader_open_copy(const char *path, struct error *error) {
+    int from = open(path, O_RDONLY | O_CLOEXEC), to = memfd_create("tenon-plugin", MFD_CLOEXEC);
+    struct stat status;
+    void *handle = NULL;
+    bool copied = from >= 0 && to >= 0 && fstat(from, &status) == 0;
+    off_t left = copied ? status.st_size : 0;
+    while (copied && left > 0) {
+        ssize_t sent = sendfile(to, from, NULL, (size_t)left);
+        if (sent < 0 && errno == EINTR) continue;
+        copied = sent > 0;
+        left -= sent > 0 ? sent : 0;
+    }
+    if (copied) {
+        char name[64];
+        snprintf(name, sizeof name, "/proc/self/fd/%d", to);
+        handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        if (!handle) error_set(error, TN_INVALID, "PLUGIN_REFUSED", "%s: cannot be loaded: %s", path, dlerror());
+        /* Keep the descriptor open: dlopen identifies a copy by its name, so no other copy may get the same one. */
+    } else {
+        error_set(error, TN_ERROR, "IO", "%s: cannot copy the file for a second host in this process: %s", path,
+                  strerror(errno));
+    }
+    if (!handle && to >= 0) close(to);
+    if (from >= 0) close(from);
+    return handle;
+}
+
+/* ---- Loading ---- */
+
+static int32_t loader_open_object(struct plugin *plugin, struct error *error) {
+    void *handle;
+    if (!plugin->copied && object_take(plugin)) {
+        (void)dlerror();
+        handle = dlopen(plugin->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        if (!handle)
+            error_set(error, TN_INVALID, "PLUGIN_REFUSED", "%s: cannot be loaded: %s", plugin->path, dlerror());
+    } else {
+        handle = loader_open_copy(plugin->path, error);
+    }
+    if (!handle) return TN_INVALID;
+    void *symbol = dlsym(handle, ENTRY);
+    const tn_plugin *(*entry)(const tn_host *);
+    _Static_assert(sizeof entry == sizeof symbol, "POSIX: a function's address fits a pointer");
+    memcpy(&entry, &symbol, sizeof entry);
+    if (!symbol)
+        return error_set(error, TN_INVALID, "PLUGIN_INVALID", "%s: plugin `%s` does not export " ENTRY, plugin->path,
+                         plugin->id);
+    char reason[REASON_MAX];
+    struct log_text before = log_remember((struct log_text){reason, sizeof reason});
+    plugin->plugin = entry(&plugin->host);
+    (void)log_remember(before);
+    if (!plugin->plugin)
+        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "%s: plugin `%s` %s declined to be loaded%s%s",
+                         plugin->path, plugin->id, plugin->version, *reason ? ": " : ", and reported no reason",
+                         reason);
+    plugin->entered = plugin->plugin;
+    if (plugin->registry->options.wrap) plugin->plugin = plugin->registry->options.wrap(plugin, plugin->plugin);
+    return TN_OK;
+}
+
+/* Starts no code here: the plugin's own process loads it. */
+static int32_t loader_open_remote(struct plugin *plugin, struct error *error) {
+    const struct registry_options *options = &plugin->registry->options;
+    if (value_count(value_get(manifest_plugin(plugin->manifest), "provides")) > 0)
+        return error_set(
+            error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
+            "%s: plugin `%s` provides interfaces to the host; such a plugin cannot run in a separate process",
+            plugin->path, plugin->id);
+    if (!options->isolation)
+        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
+                         "%s: plugin `%s` must run in a separate process, but this host cannot isolate plugins",
+                         plugin->path, plugin->id);
+    plugin->plugin = options->isolation->open(options->user, plugin);
+    return TN_OK;
+}
+
+static int32_t loader_check_size(const struct plugin *plugin, const char *what, uint32_t found, size_t expected,
+                                 struct error *error) {
+    if (found == expected) return TN_OK;
+    return error_set(error, TN_INVALID, "PLUGIN_INVALID",
+                     "%s: plugin `%s`: its %s has %u bytes, this host's %zu: they were built from different headers; "
+                     "build the plugin against a released tenon.h",
+                     plugin->path, plugin->id, what, found, expected);
+}
+
+/* Checks that the code offers what the manifest promises. */
+static int32_t loader_check_vtables(struct plugin *plugin, struct error *error) {
+    int32_t status = loader_check_size(plugin, "tn_plugin", plugin->plugin->size, sizeof(tn_plugin), error);
+    if (status != TN_OK) return status;
+    if (!plugin->plugin->get)
+        return error_set(error, TN_INVALID, "PLUGIN_INVALID", "%s: plugin `%s`: tn_plugin.get is NULL", plugin->path,
+                         plugin->id);
+    void *self = plugin->plugin->self;
+    const tn_component_1 *components = plugin->plugin->get(self, TN_COMPONENT_1);
+    const tn_lifecycle_1 *lifecycle = plugin->plugin->get(self, TN_LIFECYCLE_1);
+    tn_value provides = value_get(manifest_plugin(plugin->manifest), "provides");
+    bool promised = value_count(manifest_components(plugin->manifest)) > 0 ||
+                    value_count(value_get(manifest_plugin(plugin->manifest), "dynamic")) > 0;
+    if (promised && !components)
+        return error_set(error, TN_INVALID, "PLUGIN_INVALID",
+                         "%s: plugin `%s`: its manifest has components, but its code does not offer " TN_COMPONENT_1,
+                         plugin->path, plugin->id);
+    if (components) status = loader_check_size(plugin, "tn_component_1", components->size, sizeof *components, error);
+    if (status == TN_OK && components && (!components->create || !components->start || !components->destroy))
+        return error_set(error, TN_INVALID, "PLUGIN_INVALID", "%s: plugin `%s`: tn_component_1.%s is NULL",
+                         plugin->path, plugin->id,
+                         !components->create  ? "create"
+                         : !components->start ? "start"
+                                              : "destroy");
+    if (status == TN_OK && lifecycle)
+        status = loader_check_size(plugin, "tn_lifecycle_1", lifecycle->size, sizeof *lifecycle, error);
+    for (size_t i = 0; status == TN_OK && i < value_count(provides); i++)
+        if (!plugin->plugin->get(self, value_chars(value_at(provides, i), NULL)))
+            status = error_set(error, TN_INVALID, "PLUGIN_INVALID",
+                               "%s: plugin `%s`: its manifest provides `%s`, but its code does not offer it",
+                               plugin->path, plugin->id, value_chars(value_at(provides, i), NULL));
+    plugin->components = components;
+    plugin->lifecycle = lifecycle;
+    return status;
+}
+
+static int32_t loader_initialise(struct plugin *plugin, struct error *error) {
+    tn_value section = NULL;
+    int32_t status = plugin_section(plugin, &section, error);
+    if (status != TN_OK) return status;
+    if (plugin->isolated) {
+        status = plugin->registry->options.isolation->start(plugin->plugin, section, error);
+    } else if (plugin->lifecycle && plugin->lifecycle->init) {
+        char reason[REASON_MAX];
+        struct log_text before = log_remember((struct log_text){reason, sizeof reason});
+        status = plugin->lifecycle->init(plugin->plugin->self, section);
+        (void)log_remember(before);
+        if (status != TN_OK)
+            error_set(error, status, "PLUGIN_REFUSED", "%s: plugin `%s` %s could not initialise itself (status %d)%s%s",
+                      plugin->path, plugin->id, plugin->version, status, *reason ? ": " : ", and reported no reason",
+                      reason);
+    }
+    value_unref(section);
+    return status;
+}
+
+int32_t plugin_load(struct plugin *plugin, struct error *error) {
+    if (plugin->state == PLUGIN_LOADED) return TN_OK;
+    if (plugin->state == PLUGIN_REFUSED) {
+        error_copy(error, &plugin->refusal);
+        return TN_UNSUPPORTED;
+    }
+    if (plugin->state != PLUGIN_KNOWN)
+        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "plugin `%s` (%s) is %s; load it again to use it",
+                         plugin->id, plugin->path, plugin_state_name(plugin->state));
+    struct error why = ERROR_INIT;
+    int32_t status = loader_preflight(plugin, &why);
+    if (status == TN_OK && !plugin->native && !plugin->program) status = loader_check_object(plugin, &why);
+    if (status == TN_OK && !plugin->native)
+        status = plugin->isolated ? loader_open_remote(plugin, &why) : loader_open_object(plugin, &why);
+    if (status == TN_OK) status = loader_check_vtables(plugin, &why);
+    if (status == TN_OK) status = loader_initialise(plugin, &why);
+    if (status == TN_OK) {
+        plugin->state = PLUGIN_LOADED;
+        plugin->loaded_as = ++plugin->registry->loads;
+    } else {
+        loader_release_object(plugin);
+        if (plugin->isolated && plugin->plugin) plugin->registry->options.isolation->close(plugin->plugin);
+        plugin_refuse(plugin, status, &why);
+        error_copy(error, &why);
+    }
+    error_finish(&why);
+    return status;
+}

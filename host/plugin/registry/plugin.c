@@ -1,0 +1,128 @@
+/*
+ * plugin.c - struct plugin: accessors, counters, its tn_host, and its end.
+ *
+ * A plugin reaches the host only through plugin->host.get. That function reads the table of interfaces, which does not
+ * change, so any thread may call it. loader.c loads the code.
+ */
+#include "adl/value/memory.h"
+#include "host/plugin/registry/manifest.h"
+#include "host/plugin/registry/plugin_internal.h"
+#include <string.h>
+
+const struct registry_interface *plugin_interface_row(const struct plugin *plugin, const char *id) {
+    const struct registry_options *options = &plugin->registry->options;
+    for (const struct registry_interface *row = options->interfaces; row && row->id; row++)
+        if (strcmp(row->id, id) == 0) return row->draft && !plugin->bundled && !options->allow_drafts ? NULL : row;
+    return NULL;
+}
+
+static const void *plugin_host_get(void *self, const char *interface_id) {
+    const struct registry_interface *row = interface_id ? plugin_interface_row(self, interface_id) : NULL;
+    return row ? row->vtable : NULL;
+}
+
+struct plugin *plugin_of(const tn_host *host) {
+    return host && host->get == plugin_host_get ? host->self : NULL;
+}
+
+struct plugin *plugin_new_take(struct registry *registry, tn_value manifest, const char *path, const char *source) {
+    static _Atomic uint32_t numbers; /* process-wide: the owner of a token is unique in the process */
+    struct plugin *plugin = mem_zalloc(sizeof *plugin);
+    plugin->host = (tn_host){sizeof(tn_host), 0, plugin, plugin_host_get};
+    plugin->registry = registry;
+    plugin->path = mem_text(path);
+    plugin->source = mem_text(source);
+    plugin->manifest = manifest;
+    plugin->id = manifest_text(manifest_plugin(manifest), "id");
+    plugin->version = manifest_text(manifest_plugin(manifest), "version");
+    plugin->title = manifest_text(manifest_plugin(manifest), "title");
+    plugin->number = atomic_fetch_add(&numbers, 1) + 1;
+    return plugin;
+}
+
+void plugin_free(struct plugin *plugin) {
+    if (!plugin) return;
+    mem_free(plugin->path);
+    mem_free(plugin->source);
+    value_unref(plugin->manifest);
+    error_finish(&plugin->refusal);
+    value_unref(plugin->grants);
+    mem_free(plugin);
+}
+
+static void plugin_notify_ended(struct plugin *plugin) {
+    for (const struct registry_interface *row = plugin->registry->options.interfaces; row && row->id; row++)
+        if (row->ended) row->ended(plugin);
+}
+
+int32_t plugin_refuse(struct plugin *plugin, int32_t status, struct error *error) {
+    plugin->state = PLUGIN_REFUSED;
+    error_finish(&plugin->refusal);
+    error_copy(&plugin->refusal, error);
+    plugin_notify_ended(plugin);
+    return status;
+}
+
+void plugin_quiesce(struct plugin *plugin) {
+    if (plugin->state != PLUGIN_LOADED) return;
+    plugin->state = PLUGIN_QUIESCED;
+    if (plugin->lifecycle && plugin->lifecycle->quiesce) plugin->lifecycle->quiesce(plugin->plugin->self);
+}
+
+void plugin_end(struct plugin *plugin) {
+    plugin_quiesce(plugin);
+    if (plugin->state == PLUGIN_QUIESCED && plugin->lifecycle && plugin->lifecycle->deinit)
+        plugin->lifecycle->deinit(plugin->plugin->self);
+    plugin_notify_ended(plugin);
+    if (plugin->state != PLUGIN_REFUSED) plugin->state = PLUGIN_UNLOADED;
+    loader_release_object(plugin);
+}
+
+const char *plugin_id(const struct plugin *plugin) { return plugin->id; }
+const char *plugin_version(const struct plugin *plugin) { return plugin->version; }
+const char *plugin_title(const struct plugin *plugin) { return plugin->title; }
+const char *plugin_path(const struct plugin *plugin) { return plugin->path; }
+const char *plugin_source(const struct plugin *plugin) { return plugin->source; }
+bool plugin_bundled(const struct plugin *plugin) { return plugin->bundled; }
+bool plugin_isolated(const struct plugin *plugin) { return plugin->isolated; }
+tn_value plugin_manifest(const struct plugin *plugin) { return plugin->manifest; }
+enum plugin_state plugin_state(const struct plugin *plugin) { return plugin->state; }
+struct registry *plugin_registry(const struct plugin *plugin) {
+    return plugin->registry;
+}
+tn_value plugin_grants(const struct plugin *plugin) { return plugin->grants; }
+uint32_t plugin_number(const struct plugin *plugin) { return plugin->number; }
+const tn_host *plugin_host(const struct plugin *plugin) { return &plugin->host; }
+
+const char *plugin_state_name(enum plugin_state state) {
+    static const char *const names[] = {[PLUGIN_KNOWN] = "known",
+                                        [PLUGIN_LOADED] = "loaded",
+                                        [PLUGIN_QUIESCED] = "quiesced",
+                                        [PLUGIN_UNLOADED] = "unloaded",
+                                        [PLUGIN_REFUSED] = "refused"};
+    return names[state];
+}
+
+const struct error *plugin_refusal(const struct plugin *plugin) {
+    return plugin->state == PLUGIN_REFUSED ? &plugin->refusal : NULL;
+}
+
+const void *plugin_interface(const struct plugin *plugin, const char *interface_id) {
+    return plugin->state == PLUGIN_LOADED ? plugin->plugin->get(plugin->plugin->self, interface_id) : NULL;
+}
+
+void *plugin_self(const struct plugin *plugin) { return plugin->plugin->self; }
+
+void plugin_ref(struct plugin *plugin) { atomic_fetch_add_explicit(&plugin->refs, 1, memory_order_relaxed); }
+void plugin_unref(struct plugin *plugin) { atomic_fetch_sub_explicit(&plugin->refs, 1, memory_order_release); }
+void plugin_task_begin(struct plugin *plugin) { atomic_fetch_add_explicit(&plugin->tasks, 1, memory_order_relaxed); }
+void plugin_task_end(struct plugin *plugin) { atomic_fetch_sub_explicit(&plugin->tasks, 1, memory_order_release); }
+
+uint64_t plugin_refs(const struct plugin *plugin) { return atomic_load_explicit(&plugin->refs, memory_order_acquire); }
+uint64_t plugin_tasks(const struct plugin *plugin) {
+    return atomic_load_explicit(&plugin->tasks, memory_order_acquire);
+}
+_Atomic uint64_t *plugin_memory(struct plugin *plugin) { return &plugin->memory; }
+struct poll_watches **plugin_watches(struct plugin *plugin) {
+    return &plugin->watches;
+}

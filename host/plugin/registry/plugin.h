@@ -1,0 +1,86 @@
+/*
+ * plugin.h - one plugin: its manifest, its origin, and, after loading, its code.
+ *
+ * States only move forwards: known (manifest read), loaded (entry called, lifecycle initialised), quiesced, unloaded. A
+ * plugin that cannot be used is refused, with an error. Loaded code stays mapped until the process ends. A struct
+ * plugin lives as long as its registry; its number is never reused in the process.
+ *
+ *     if (plugin_load(plugin, &error) != TN_OK) return report(&error);
+ *     plugin_ref(plugin);                   // an instance exists
+ *     ...
+ *     plugin_unref(plugin);
+ */
+#ifndef TENON_HOST_PLUGIN_REGISTRY_PLUGIN_H
+#define TENON_HOST_PLUGIN_REGISTRY_PLUGIN_H
+
+#include "adl/value/error.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <tenon.h>
+
+struct plugin;
+struct registry;
+
+#define PLUGIN_GRANTS_MAX 200u /* effects granted in a section; further ones are ignored */
+
+enum plugin_state {
+    PLUGIN_KNOWN,    /* manifest read, no code loaded */
+    PLUGIN_LOADED,   /* can create instances */
+    PLUGIN_QUIESCED, /* creates no more instances */
+    PLUGIN_UNLOADED,
+    PLUGIN_REFUSED /* plugin_refusal has the error */
+};
+
+/* Results are borrowed from the plugin. Thread: [any] unless stated. */
+const char *plugin_id(const struct plugin *plugin);
+const char *plugin_version(const struct plugin *plugin);
+const char *plugin_title(const struct plugin *plugin);
+const char *plugin_path(const struct plugin *plugin);            /* "" if it is part of the process */
+const char *plugin_source(const struct plugin *plugin);          /* its origin: "--plugins", "TENON_PLUGIN_PATH", … */
+bool plugin_bundled(const struct plugin *plugin);                /* came with the host */
+bool plugin_isolated(const struct plugin *plugin);               /* runs in a separate process */
+tn_value plugin_manifest(const struct plugin *plugin);           /* {"plugin": {…}, "components": […]} */
+enum plugin_state plugin_state(const struct plugin *plugin);     /* [loop] */
+const char *plugin_state_name(enum plugin_state state);          /* "known", "loaded", … */
+const struct error *plugin_refusal(const struct plugin *plugin); /* [loop] NULL unless refused */
+/* Effects that the operator grants in addition to the manifest's (`x-tenon: effect` and `file` in its section). May be
+ * NULL. */
+tn_value plugin_grants(const struct plugin *plugin);
+struct registry *plugin_registry(const struct plugin *plugin);
+/* At least 1 and unique in the process. Tokens contain it to identify their owner. */
+uint32_t plugin_number(const struct plugin *plugin);
+const tn_host *plugin_host(const struct plugin *plugin);
+/* The plugin that this tn_host belongs to; NULL if `host` is NULL or not one of ours. */
+struct plugin *plugin_of(const tn_host *host);
+
+/* [loop] Loads and initialises the code; does nothing if it is loaded. A failure refuses the plugin for good. */
+int32_t plugin_load(struct plugin *plugin, struct error *error);
+/*
+ * [loop] Validates its section of the configuration like plugin_load, and checks that the programs it names exist.
+ * Secrets are fetched, but no code of the plugin runs. Returns TN_OK, or the first error.
+ */
+int32_t plugin_check_section(struct plugin *plugin, struct error *error);
+/* [loop] An interface that the loaded plugin provides, or NULL. Call it once and keep the result. */
+const void *plugin_interface(const struct plugin *plugin, const char *interface_id);
+/* [loop] The loaded plugin's `self`, the first argument of functions that it provides. */
+void *plugin_self(const struct plugin *plugin);
+
+/* [loop] Calls the lifecycle's quiesce, once: the plugin creates no more instances. */
+void plugin_quiesce(struct plugin *plugin);
+
+/* [any] Counts instances, and anything else that must prevent unloading the plugin. */
+void plugin_ref(struct plugin *plugin);
+void plugin_unref(struct plugin *plugin);
+/* [any] Counts open tasks. */
+void plugin_task_begin(struct plugin *plugin);
+void plugin_task_end(struct plugin *plugin);
+uint64_t plugin_refs(const struct plugin *plugin);
+uint64_t plugin_tasks(const struct plugin *plugin);
+/* [any] Bytes that it has allocated with tn_core_1.alloc. */
+_Atomic uint64_t *plugin_memory(struct plugin *plugin);
+/* [loop] The descriptors that it watches, for abi_poll.c; NULL at first. */
+struct poll_watches;
+struct poll_watches **plugin_watches(struct plugin *plugin);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * plugin_internal.h - the structs of this folder: a plugin, a row of the table of components, the registry.
+ *
+ * Only files of this folder include it. Everything belongs to the loop, except the atomic counters.
+ *
+ *     struct row *row = row_find(registry, "node", id, strlen(id));
+ *     if (row && !row->rival) status = plugin_load(row->component.plugin, error);
+ */
+#ifndef TENON_HOST_PLUGIN_REGISTRY_PLUGIN_INTERNAL_H
+#define TENON_HOST_PLUGIN_REGISTRY_PLUGIN_INTERNAL_H
+
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
+
+struct plugin {
+    tn_host host; /* passed to its entry; host.self is this plugin */
+    struct registry *registry;
+    char *path, *source;
+    bool bundled, native; /* native: part of the process */
+    bool copied;          /* always opened as a private copy of the file */
+    bool replaced;        /* a newer build has replaced it (plugin_upgrade.c); only its instances still use it */
+    bool program;         /* a program instead of a shared object */
+    bool isolated;        /* runs in a separate process; every program does */
+    bool counted;         /* it is in the loader's list of loaded objects */
+    bool expecting;       /* it has announced components (tenon.expect), or needs time before it ends */
+    bool expects;         /* it has ever done so */
+    tn_value manifest;    /* one reference; id, version and title point into it */
+    const char *id, *version, *title;
+    uint64_t device, inode;
+    uint32_t number;
+    uint32_t loaded_as; /* order of loading; plugins end in reverse order */
+    enum plugin_state state;
+    struct error refusal;
+    tn_value grants;                  /* effects that the operator grants in its section; an array, or NULL */
+    const tn_plugin *entered;         /* what its entry returned */
+    const tn_plugin *plugin;          /* the same, or its wrapper in check mode */
+    const tn_component_1 *components; /* NULL if it has none */
+    const tn_lifecycle_1 *lifecycle;
+    _Atomic uint64_t refs, tasks, memory;
+    struct poll_watches *watches;
+};
+
+/* One component; registry_resolve returns `component`. Freed with the registry. */
+struct row {
+    struct component component;
+    struct component_info info;
+    struct row *next;  /* next in the same bucket */
+    struct row *rival; /* another plugin's row of the same kind and id: neither is usable; else NULL */
+    struct schema *config, *input, *output;
+    bool compiled;
+    struct error broken; /* the error of a schema that does not compile */
+};
+
+struct registry {
+    struct registry_options options;
+    struct plugin **plugins; /* in the order in which they were found */
+    size_t plugin_count;
+    struct row **rows; /* all rows; in order of id and kind if `sorted` */
+    size_t row_count;
+    size_t removed; /* rows that are removed */
+    bool sorted;
+    struct row **buckets;
+    size_t bucket_count; /* a power of two */
+    struct problem *problems;
+    size_t problem_count, problems_dropped;
+    struct schema *nothing, *anything; /* schemas that accept only {}, and anything; compiled on first use */
+    uint64_t generation, upgrades;
+    uint32_t loads;
+};
+
+/* plugin.c. Takes the manifest; copies the other arguments. */
+struct plugin *plugin_new_take(struct registry *registry, tn_value manifest, const char *path, const char *source);
+void plugin_free(struct plugin *plugin);
+/* Sets the state and keeps a copy of the error. Returns status. */
+int32_t plugin_refuse(struct plugin *plugin, int32_t status, struct error *error);
+/* The interface of an id, or NULL if this plugin may not use it. */
+const struct registry_interface *plugin_interface_row(const struct plugin *plugin, const char *id);
+/* Calls deinit; the state becomes unloaded. The plugin must have no instances or tasks. */
+void plugin_end(struct plugin *plugin);
+
+/* registry.c: takes the plugin and decides whether it is isolated. */
+void registry_add_plugin(struct registry *registry, struct plugin *plugin);
+
+/*
+ * plugin_section.c: the plugin's section of the configuration, validated, with defaults and absolute paths. *out is an
+ * object, a new reference.
+ */
+int32_t plugin_section(struct plugin *plugin, tn_value *out, struct error *error);
+
+/* loader.c: the plugin no longer uses its shared object. */
+void loader_release_object(struct plugin *plugin);
+
+/* registry_dynamic.c */
+bool plugin_is_dynamic(const struct plugin *plugin, const char *kind); /* its manifest declares the kind as dynamic */
+/*
+ * row_find, but also loads plugins that add components of the kind at run time. `only_safe`: only those whose code may
+ * run during a check (bundled or isolated).
+ */
+struct row *row_search(struct registry *registry, const char *kind, const char *id, size_t length, bool only_safe);
+
+/* registry_rows.c: the table of components. A removed row is not found. */
+struct row *row_find(const struct registry *registry, const char *kind, const char *id, size_t length);
+/* Adds a row for a component. TN_LIMIT after REGISTRY_COMPONENTS_MAX. */
+int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, struct error *error);
+/* Compiles its schemas, once. TN_INVALID if one does not compile: the component cannot be used. */
+int32_t row_check(struct row *row, struct error *error);
+void row_remove(struct registry *registry, struct row *row);
+/* Adds a removed row again. No other row may have its kind and id. */
+void row_restore(struct registry *registry, struct row *row);
+void rows_free(struct registry *registry);
+/* Sets the error for two rows that claim the same id; it names both files. Returns its status. */
+int32_t row_conflict(const struct row *row, const struct row *rival, struct error *error);
+
+#endif

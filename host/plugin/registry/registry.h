@@ -1,0 +1,205 @@
+/*
+ * registry.h - all known plugins, and their components by kind and id.
+ *
+ * A plugin's code is loaded and initialised only when one of its components is resolved; until then the registry knows
+ * only its manifest. Schemas are compiled on first use. If two plugins claim the same component, or two files the same
+ * plugin id, neither can be used: resolving fails with an error that names both files. Rows are not freed before the
+ * registry, so borrowed results stay valid for the registry's life.
+ *
+ *     struct registry *registry = registry_new(&(struct registry_options){.interfaces = table, .user = host});
+ *     registry_scan(registry, &search, &error);                       // manifests only
+ *     if (registry_resolve(registry, "node", "acme.judge", &component, &error) != TN_OK) return report(&error);
+ *     component->vtable->create(component->self, component->info->id, config, binder, &instance);
+ *     registry_free(registry);                                        // deinit of every loaded plugin
+ *
+ * Thread: every function is [loop] unless it says otherwise.
+ */
+#ifndef TENON_HOST_PLUGIN_REGISTRY_REGISTRY_H
+#define TENON_HOST_PLUGIN_REGISTRY_REGISTRY_H
+
+#include "adl/document/catalog.h"
+#include "adl/value/error.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <tenon/expect.h>
+#include <tenon/registry.h>
+
+struct loop;
+struct plugin; /* plugin.h */
+struct registry;
+struct search;
+struct secrets;
+
+#define REGISTRY_PLUGINS_MAX    1000u   /* plugins of one registry, including refused ones */
+#define REGISTRY_COMPONENTS_MAX 100000u /* components of one registry, including removed ones */
+#define REGISTRY_EXPECT_MS      60000   /* longest wait for components that a plugin has announced (tenon.expect) */
+#define REGISTRY_PROBLEMS_MAX   200u    /* problems stored; further ones are only counted */
+
+/* An interface that plugins may request. A table of them ends with a row whose id is NULL. */
+struct registry_interface {
+    const char *id;
+    const void *vtable; /* valid for the registry's life */
+    bool draft;         /* offered only to bundled plugins, unless drafts are allowed */
+    /* [loop] The plugin has ended, or was refused: release what it left behind. Repeatable. May be NULL. */
+    void (*ended)(struct plugin *plugin);
+};
+
+/* How isolated plugins run: implemented by plugin/isolate/remote.h. */
+struct isolation {
+    bool (*wanted)(void *user, const struct plugin *plugin); /* called once, after its manifest has been read */
+    const tn_plugin *(*open)(void *user, struct plugin *plugin);
+    int32_t (*start)(const tn_plugin *end, tn_value config, struct error *error);
+    void (*close)(const tn_plugin *end); /* called for a refused plugin; deinit closes the others */
+};
+
+/* Check mode (plugin/conformance/guard.h): called around every callback into a plugin: a post, a descriptor, HTTP. */
+struct registry_watch {
+    void *(*enter)(const struct plugin *plugin);
+    void (*leave)(void *before); /* what enter returned */
+};
+
+struct registry_options {
+    const struct registry_interface *interfaces; /* borrowed for the registry's life; may be NULL */
+    bool allow_drafts;
+    /*
+     * Returns the plugin's section of the configuration: *out is an object, a new reference, or NULL if it has none. On
+     * failure the plugin is refused with the error. Exception: if secrets could not be fetched, *out may be the section
+     * with {secret: NAME} left in place; then only the items with these are omitted, if they are optional
+     * (plugin_section.c). May be NULL.
+     */
+    int32_t (*config)(void *user, const char *plugin_id, tn_value *out, struct error *error);
+    /* Wraps the vtable of a plugin of this process: check mode (plugin/conformance/guard.h). May be NULL. */
+    const tn_plugin *(*wrap)(struct plugin *plugin, const tn_plugin *end);
+    const struct registry_watch *watch; /* borrowed for the registry's life; NULL if callbacks are not watched */
+    /* The folder against which file names in that section are resolved. If it, or its result, is NULL, names stay
+     * unchanged. */
+    const char *(*folder)(void *user, const char *plugin_id);
+    const struct isolation *isolation; /* NULL if every plugin runs in this process */
+    /*
+     * Runs the loop until done(of) is true, and returns true; or returns false after REGISTRY_EXPECT_MS. If it is NULL,
+     * the registry does not wait for announced components.
+     */
+    bool (*wait)(void *user, bool (*done)(void *of), void *of);
+    /*
+     * For `plugin check`, which runs plugins in a forked child; each may be NULL. The child calls `forked` first.
+     * `settle` runs the loop until done(of) is true or a time limit has passed.
+     */
+    void (*forked)(void *user);
+    void (*settle)(void *user, bool (*done)(void *of), void *of);
+    struct loop *loop;       /* the loop of the interfaces; if NULL, they fail */
+    struct secrets *secrets; /* removed from what plugins log; may be NULL */
+    /* Returns the object that the interface of this id works on (registry_owner). May be NULL. */
+    void *(*owner)(void *user, const char *interface_id);
+    void *user; /* the first argument of the callbacks above */
+};
+
+/* A resolved component: its plugin's code is loaded. */
+struct component {
+    const struct component_info *info;
+    struct plugin *plugin; /* never NULL; native components have a plugin without a file */
+    const tn_component_1 *vtable;
+    void *self; /* create's first argument */
+    bool blocking, reentrant;
+    bool removed; /* removed at run time; existing instances continue */
+};
+
+struct registry *registry_new(const struct registry_options *options); /* options are copied; NULL means all empty */
+/* Ends every plugin (quiesce, deinit). It must have no tasks or instances. NULL is allowed. */
+void registry_free(struct registry *registry);
+struct loop *registry_loop(const struct registry *registry);       /* [any] may be NULL */
+struct secrets *registry_secrets(const struct registry *registry); /* [any] may be NULL */
+/* [any] The object that the interface `id` works on, in a type that the interface defines; or NULL. */
+void *registry_owner(const struct registry *registry, const char *id);
+/* [any] options.watch; may be NULL. */
+const struct registry_watch *registry_watch(const struct registry *registry);
+
+/* ---- Finding plugins ---- */
+
+/*
+ * Reads the manifest of every plugin that `search` lists. A bad plugin becomes a problem (registry_problem_at) and does
+ * not affect the others. Returns TN_OK, or the first failure of a path that the user typed.
+ */
+int32_t registry_scan(struct registry *registry, const struct search *search, struct error *error);
+/* Adds one file at run time. `source` names its origin in messages: "--plugins", "tenon/plugin/load". */
+int32_t registry_add_file(struct registry *registry, const char *path, const char *source, struct error *error);
+
+/*
+ * Adds components of the process itself. `manifest` is a complete manifest: {"plugin": {id, version, title},
+ * "components": […]}. `plugin` is what a plugin's entry would return, with TN_COMPONENT_1 and TN_LIFECYCLE_1; it must
+ * outlive the registry. `source` is copied; it names the origin in messages. To get its tn_host, call plugin_host with
+ * registry_plugin.
+ */
+int32_t registry_add_native(struct registry *registry, tn_value manifest, const tn_plugin *plugin, const char *source,
+                            struct error *error);
+
+struct problem {
+    const char *path; /* "" if the problem is not in a file */
+    const char *code; /* "PLUGIN_INVALID", "MANIFEST_INVALID", "PLUGIN_DUPLICATE", … */
+    const char *message;
+};
+/* Problems of plugins, in the order found. Borrowed. */
+size_t registry_problems(const struct registry *registry);
+const struct problem *registry_problem_at(const struct registry *registry, size_t index);
+
+struct plugin *registry_plugin(struct registry *registry, const char *plugin_id); /* NULL if unknown */
+/* In order of id, including refused plugins. */
+void registry_each_plugin(struct registry *registry, void (*visit)(void *user, struct plugin *plugin), void *user);
+
+/* ---- Components ---- */
+
+/*
+ * Resolves a component, and loads its plugin if necessary. If no manifest has the component, plugins that add
+ * components of this kind at run time are loaded too. *out is borrowed from the registry. Fails with TN_NOT_FOUND (code
+ * NOT_FOUND or TOOL_NOT_FOUND; the message suggests the nearest name), or as plugin_load does.
+ */
+int32_t registry_resolve(struct registry *registry, const char *kind, const char *id, struct component **out,
+                         struct error *error);
+/*
+ * catalog.find that also loads plugins: if no manifest has the name, it loads the plugins that add components of the
+ * kind at run time, but only those whose code is safe to run during a check (bundled or isolated).
+ */
+const struct component_info *registry_find(void *registry, const char *kind, const char *id, size_t length);
+/* True if every component of the kind is known: each plugin that adds such components at run time is loaded. */
+bool registry_knows_all(const struct registry *registry, const char *kind);
+/* Loads the plugins that add components of the kind at run time. Failures are logged. */
+void registry_load_dynamic(struct registry *registry, const char *kind);
+/* What the registry knows about a component without loading a plugin; NULL if it is unknown. */
+const struct component_info *registry_known(const struct registry *registry, const char *kind, const char *id);
+/* Sets find, each, usable, plugin_version, each_plugin and self (the registry) of a catalog. */
+void registry_catalog(struct registry *registry, struct catalog *catalog);
+
+/* ---- At run time (tenon/registry.h) ---- */
+
+/* The vtables of the drafts, for the table of interfaces. */
+extern const tn_registry_draft registry_draft;
+extern const tn_expect_draft registry_expect_draft;
+/* Adds a component of a kind that the plugin's manifest declares as dynamic. Fails with TN_INVALID or TN_LIMIT. */
+int32_t registry_add_component(struct plugin *plugin, tn_value component, struct error *error);
+int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error);
+/* The plugin announces that it will add components soon (`more`), or that it has added all (tenon.expect). */
+void registry_expect(struct plugin *plugin, bool more);
+/* Before the host ends: quiesces plugins that have used tenon.expect, and waits until they need no more time. */
+void registry_take_leave(struct registry *registry);
+/* Increments whenever a component or plugin is added or removed: data derived from the catalog is then stale. */
+uint64_t registry_generation(const struct registry *registry);
+
+/*
+ * Replaces the plugin of the same id by the build at `path`: new instances are created by the new build, and existing
+ * ones finish with the old. If the new build is refused, nothing changes.
+ */
+int32_t registry_upgrade(struct registry *registry, const char *path, const char *source, struct error *error);
+/* Ends replaced plugins that have no instances left. */
+void registry_sweep(struct registry *registry);
+uint64_t registry_upgrades(const struct registry *registry); /* number of upgrades so far */
+
+/*
+ * Calls quiesce and deinit, and removes the plugin's components. The code stays mapped. Returns TN_AGAIN (PLUGIN_BUSY)
+ * while the plugin has instances or open tasks; it is then quiesced, and unloading can be retried. `live` adds their
+ * names to the message; it may be NULL.
+ */
+struct buffer;
+int32_t registry_unload(struct registry *registry, const char *plugin_id,
+                        void (*live)(void *user, const struct plugin *plugin, struct buffer *which), void *user,
+                        struct error *error);
+
+#endif

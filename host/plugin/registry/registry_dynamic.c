@@ -1,0 +1,183 @@
+/*
+ * registry_dynamic.c - components that a plugin adds and removes at run time (tenon/registry.h, tenon/expect.h).
+ *
+ * A dynamic component follows the rules of a manifest. In addition, the manifest must declare its kind as dynamic, so
+ * that a reader of manifests knows that there may be more components. The plugin gets a status; the reason is logged.
+ *
+ * A name that no manifest has may belong to such a component. To find it, the plugins of its kind are loaded, and those
+ * that have announced components (tenon.expect) are waited for, at most REGISTRY_EXPECT_MS.
+ */
+#include "adl/value/memory.h"
+#include "host/base/log.h"
+#include "host/plugin/registry/manifest.h"
+#include "host/plugin/registry/plugin_internal.h"
+#include <string.h>
+
+static const char *plugin_display_name(const struct plugin *plugin) {
+    return *plugin->path ? plugin->path : plugin->id;
+}
+
+bool plugin_is_dynamic(const struct plugin *plugin, const char *kind) {
+    tn_value dynamic = value_get(manifest_plugin(plugin->manifest), "dynamic");
+    for (size_t i = 0; i < value_count(dynamic); i++)
+        if (value_text_is(value_at(dynamic, i), kind)) return true;
+    return false;
+}
+
+int32_t registry_add_component(struct plugin *plugin, tn_value component, struct error *error) {
+    int32_t status = manifest_check_component(plugin_display_name(plugin), component, error);
+    if (status != TN_OK) return status;
+    const char *kind = manifest_text(component, "kind"), *id = manifest_text(component, "id");
+    if (plugin->replaced || plugin->state == PLUGIN_QUIESCED || plugin->state == PLUGIN_UNLOADED)
+        return error_set(error, TN_INVALID, "PLUGIN_REFUSED",
+                         "plugin `%s`, version %s, is about to end: it cannot add the %s `%s` any more", plugin->id,
+                         plugin->version, kind, id);
+    if (!plugin_is_dynamic(plugin, kind))
+        return error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                         "%s: plugin `%s` adds the %s `%s` at run time, but its manifest lacks \"dynamic\": "
+                         "[\"%s\"]",
+                         plugin_display_name(plugin), plugin->id, kind, id, kind);
+    struct row *there = row_find(plugin->registry, kind, id, strlen(id));
+    if (there && there->component.plugin == plugin)
+        return error_set(error, TN_INVALID, "PLUGIN_DUPLICATE", "plugin `%s` already has the %s `%s`; remove it first",
+                         plugin->id, kind, id);
+    if (there) {
+        struct row claim = {.component = {.plugin = plugin}};
+        return row_conflict(there, &claim, error);
+    }
+    /* Compile its schemas now: no author has checked them, unlike those of a manifest. */
+    struct row *row = NULL;
+    status = row_add(plugin, component, &row, error);
+    if (status == TN_OK && (status = row_check(row, error)) != TN_OK) row_remove(plugin->registry, row);
+    return status;
+}
+
+int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error) {
+    struct row *row = row_find(plugin->registry, kind, id, strlen(id));
+    if (!row || row->component.plugin != plugin)
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "plugin `%s` has no %s `%s` to remove", plugin->id, kind,
+                         id);
+    row_remove(plugin->registry, row);
+    return TN_OK;
+}
+
+void registry_expect(struct plugin *plugin, bool more) {
+    plugin->expecting = more;
+    plugin->expects |= more;
+}
+
+/* ---- Loading plugins, and waiting for what they add ---- */
+
+/* True if the plugin has announced components that may be of this kind (NULL means any kind). */
+static bool plugin_is_expecting(const struct plugin *plugin, const char *kind) {
+    bool running = plugin->state == PLUGIN_LOADED || plugin->state == PLUGIN_QUIESCED;
+    return plugin->expecting && running && !plugin->replaced && (!kind || plugin_is_dynamic(plugin, kind));
+}
+
+/* True if any plugin has announced components of the kind (NULL means any kind). */
+static bool registry_expecting(const struct registry *registry, const char *kind) {
+    for (size_t i = 0; i < registry->plugin_count; i++)
+        if (plugin_is_expecting(registry->plugins[i], kind)) return true;
+    return false;
+}
+
+/* Wait condition of registry_await. */
+struct registry_wait {
+    const struct registry *registry;
+    const char *kind; /* NULL means any kind */
+    const char *id;   /* NULL to wait until all are added */
+    size_t length;
+};
+
+static bool registry_wait_is_done(void *of) {
+    const struct registry_wait *wait = of;
+    if (wait->id && row_find(wait->registry, wait->kind, wait->id, wait->length)) return true;
+    return !registry_expecting(wait->registry, wait->kind);
+}
+
+static void registry_await(const struct registry *registry, struct registry_wait wait) {
+    if (!registry->options.wait || registry_wait_is_done(&wait)) return;
+    if (registry->options.wait(registry->options.user, registry_wait_is_done, &wait)) return;
+    for (size_t i = 0; i < registry->plugin_count; i++)
+        if (plugin_is_expecting(registry->plugins[i], wait.kind))
+            log_write(LOG_WARN, registry->plugins[i]->id, "it announced components, but did not add them within %d s",
+                      REGISTRY_EXPECT_MS / 1000);
+}
+
+void registry_take_leave(struct registry *registry) {
+    for (size_t i = 0; i < registry->plugin_count; i++)
+        if (registry->plugins[i]->expects) plugin_quiesce(registry->plugins[i]);
+    registry_await(registry, (struct registry_wait){.registry = registry});
+}
+
+/*
+ * Loads every plugin that adds components of the kind at run time, then waits for `id`, or, if it is NULL, for all
+ * announced components. `only_safe`: only plugins whose code may run during a check (bundled or isolated); log
+ * failures.
+ */
+static void registry_load_kind(struct registry *registry, const char *kind, const char *id, size_t length,
+                               bool only_safe) {
+    for (size_t i = 0; i < registry->plugin_count; i++) {
+        struct plugin *plugin = registry->plugins[i];
+        bool safe = !only_safe || plugin->isolated || plugin->bundled;
+        struct error error = ERROR_INIT;
+        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !safe || !plugin_is_dynamic(plugin, kind)) continue;
+        /* If !only_safe, row_not_found reports the failure. */
+        if (plugin_load(plugin, &error) != TN_OK && only_safe) log_write(LOG_ERROR, NULL, "%s", error.message);
+        error_finish(&error);
+    }
+    registry_await(registry, (struct registry_wait){registry, kind, id, length});
+}
+
+bool registry_knows_all(const struct registry *registry, const char *kind) {
+    for (size_t i = 0; i < registry->plugin_count; i++) {
+        const struct plugin *plugin = registry->plugins[i];
+        if (!plugin->replaced && plugin->state != PLUGIN_LOADED && plugin_is_dynamic(plugin, kind)) return false;
+    }
+    return !registry_expecting(registry, kind);
+}
+
+void registry_load_dynamic(struct registry *registry, const char *kind) {
+    registry_load_kind(registry, kind, NULL, 0, true);  /* logs failures */
+    registry_load_kind(registry, kind, NULL, 0, false); /* the caller is going to use them */
+}
+
+struct row *row_search(struct registry *registry, const char *kind, const char *id, size_t length, bool only_safe) {
+    struct row *row = row_find(registry, kind, id, length);
+    if (row) return row;
+    registry_load_kind(registry, kind, id, length, only_safe);
+    return row_find(registry, kind, id, length);
+}
+
+/* ---- The drafts ---- */
+
+static void dynamic_log_error(struct plugin *plugin, const struct error *error) {
+    const struct registry_interface *row = plugin_interface_row(plugin, TN_CORE_1);
+    const tn_core_1 *core = row ? row->vtable : NULL;
+    if (core && error->message) core->log(&plugin->host, TN_LOG_ERROR, error->message);
+}
+
+static int32_t registry_draft_add(const tn_host *host, tn_value component) {
+    struct plugin *plugin = plugin_of(host);
+    struct error error = ERROR_INIT;
+    if (!plugin || !component) return TN_INVALID;
+    int32_t status = registry_add_component(plugin, component, &error);
+    dynamic_log_error(plugin, &error);
+    error_finish(&error);
+    return status;
+}
+
+static int32_t registry_draft_remove(const tn_host *host, const char *kind, const char *id) {
+    struct plugin *plugin = plugin_of(host);
+    return plugin && kind && id ? registry_remove_component(plugin, kind, id, NULL) : TN_INVALID;
+}
+
+static int32_t expect_draft_expect(const tn_host *host, int32_t more) {
+    struct plugin *plugin = plugin_of(host);
+    if (!plugin || (more != 0 && more != 1)) return TN_INVALID;
+    registry_expect(plugin, more == 1);
+    return TN_OK;
+}
+
+const tn_expect_draft registry_expect_draft = {sizeof(tn_expect_draft), 0, expect_draft_expect};
+const tn_registry_draft registry_draft = {sizeof(tn_registry_draft), 0, registry_draft_add, registry_draft_remove};

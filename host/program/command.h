@@ -1,0 +1,217 @@
+/*
+ * command.h - what the commands of the tenon program share: the table of commands, parsed arguments, opening a host,
+ * printing and signals.
+ *
+ * The help, the reference, the manual page and the shell completions are generated from the table (command_reference.c,
+ * manual.c, completion.c). To add a command, add a row and a function. Commands write only results to standard output;
+ * everything else goes to standard error.
+ *
+ *     int command_example(const struct arguments *arguments) {
+ *         struct host *host = command_host(arguments);
+ *         if (!host) return COMMAND_PLUGIN_PROBLEM;
+ *         command_print(result);
+ *         host_free(host);
+ *         return COMMAND_OK;
+ *     }
+ */
+#ifndef TENON_HOST_PROGRAM_COMMAND_H
+#define TENON_HOST_PROGRAM_COMMAND_H
+
+#include "adl/value/buffer.h"
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Exit codes, the same for every command. */
+#define COMMAND_OK             0
+#define COMMAND_RUN_FAILED     1
+#define COMMAND_USAGE          2
+#define COMMAND_INVALID        3 /* a document has errors */
+#define COMMAND_PLUGIN_PROBLEM 4
+#define COMMAND_WAITING        5 /* a run waits for an answer */
+#define COMMAND_CANCELLED      130
+
+struct diagnostics;
+struct host;
+struct source;
+
+struct command_option {
+    const char *name;     /* "input": --input; NULL ends a table */
+    const char *argument; /* the name of its argument, "JSON"; NULL for a flag */
+    char letter;          /* short form: 'i' for -i; 0 if there is none */
+    const char *help;
+    const char *choices; /* "text|json": one of these words; "values,tasks": any of them; NULL allows any value */
+};
+
+/* An environment variable that the program reads. */
+struct environment_variable {
+    const char *name, *meaning;
+};
+
+struct exit_code {
+    int code;
+    const char *name, *meaning; /* "run failed"; a sentence */
+};
+
+/* Parsed options and operands. All texts are borrowed from argv. */
+struct arguments;
+
+struct command {
+    const char *name;                     /* "run", or "plugin list" for a subcommand */
+    const char *operands;                 /* "FILE", "FILE…", "[EXPR]" */
+    const char *summary;                  /* one line */
+    const char *details;                  /* one or more paragraphs, Markdown */
+    const char *example;                  /* a terminal session; each command line begins with "$ " */
+    const struct command_option *options; /* NULL if there are none */
+    uint32_t operands_min, operands_max;  /* the fewest and the most operands; UINT32_MAX: any number */
+    int (*run)(const struct arguments *arguments);
+    bool hidden; /* not listed */
+};
+
+/* The table, in the order of the help, and the options that every command accepts. */
+extern const struct command commands[];
+extern const size_t command_count;
+extern const struct command_option global_options[];
+extern const struct exit_code exit_codes[];
+extern const size_t exit_code_count;
+extern const struct environment_variable environment_variables[];
+extern const size_t environment_variable_count;
+
+/* Installs handlers that print a message if the process crashes in any thread (crash.c). */
+void command_report_crashes(void);
+
+/* Each returns the exit code. */
+int command_run(const struct arguments *arguments);
+int command_chat(const struct arguments *arguments);
+int command_replay(const struct arguments *arguments);
+int command_test(const struct arguments *arguments);
+int command_thread_list(const struct arguments *arguments);
+int command_thread_show(const struct arguments *arguments);
+int command_thread_history(const struct arguments *arguments);
+int command_thread_state(const struct arguments *arguments);
+int command_thread_fork(const struct arguments *arguments);
+int command_thread_answer(const struct arguments *arguments);
+int command_thread_update(const struct arguments *arguments);
+int command_thread_delete(const struct arguments *arguments);
+int command_thread_export(const struct arguments *arguments);
+int command_thread_import(const struct arguments *arguments);
+int command_thread_gc(const struct arguments *arguments);
+int command_check(const struct arguments *arguments);
+int command_graph(const struct arguments *arguments);
+int command_fmt(const struct arguments *arguments);
+int command_schema(const struct arguments *arguments);
+int command_eval(const struct arguments *arguments);
+int command_task_create(const struct arguments *arguments);
+int command_task_list(const struct arguments *arguments);
+int command_task_show(const struct arguments *arguments);
+int command_task_update(const struct arguments *arguments);
+int command_task_claim(const struct arguments *arguments);
+int command_task_renew(const struct arguments *arguments);
+int command_task_complete(const struct arguments *arguments);
+int command_task_fail(const struct arguments *arguments);
+int command_artifact_write(const struct arguments *arguments);
+int command_artifact_read(const struct arguments *arguments);
+int command_artifact_list(const struct arguments *arguments);
+int command_artifact_search(const struct arguments *arguments);
+int command_memory_put(const struct arguments *arguments);
+int command_memory_get(const struct arguments *arguments);
+int command_memory_search(const struct arguments *arguments);
+int command_memory_delete(const struct arguments *arguments);
+int command_model_list(const struct arguments *arguments);
+int command_model_test(const struct arguments *arguments);
+int command_tool_list(const struct arguments *arguments);
+int command_tool_show(const struct arguments *arguments);
+int command_tool_search(const struct arguments *arguments);
+int command_tool_call(const struct arguments *arguments);
+int command_plugin_list(const struct arguments *arguments);
+int command_plugin_show(const struct arguments *arguments);
+int command_plugin_new(const struct arguments *arguments);
+int command_plugin_check(const struct arguments *arguments);
+int command_plugin_upgrade(const struct arguments *arguments);
+int command_plugin_serve(const struct arguments *arguments);
+int command_pack_build(const struct arguments *arguments);
+int command_pack_keygen(const struct arguments *arguments);
+int command_pack_sign(const struct arguments *arguments);
+int command_pack_verify(const struct arguments *arguments);
+int command_pack_install(const struct arguments *arguments);
+int command_pack_list(const struct arguments *arguments);
+int command_pack_remove(const struct arguments *arguments);
+int command_doctor(const struct arguments *arguments);
+int command_reference(const struct arguments *arguments);
+
+/* ---- Arguments ---- */
+
+bool argument_given(const struct arguments *arguments, const char *option);
+/* The value of the option's last occurrence, or NULL if the option was not given. */
+const char *argument_text(const struct arguments *arguments, const char *option);
+size_t argument_count(const struct arguments *arguments, const char *option);
+const char *argument_at(const struct arguments *arguments, const char *option, size_t index);
+size_t operand_count(const struct arguments *arguments);
+const char *operand_at(const struct arguments *arguments, size_t index);
+/*
+ * Stores an option's number, or `otherwise` if the option was not given. If the value is not a number from `min` to
+ * `max`, prints an error and returns false.
+ */
+bool argument_number(const struct arguments *arguments, const char *option, int64_t min, int64_t max, int64_t otherwise,
+                     int64_t *out);
+
+/* Parses argv[1…] and runs the command; returns the exit code. */
+int command_main(int argc, char **argv);
+
+/* ---- What commands share ---- */
+
+/* Prints one line on standard error, "tenon: …", and returns `code`. Control characters are replaced. */
+int command_report(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for an error, which the caller still owns. */
+int command_report_error(int code, const struct error *error);
+/* The same two without an exit code, for messages that do not end the command. */
+void command_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void command_warn_error(const struct error *error);
+/* Prints formatted text. Control characters except line ends are replaced, so the text cannot control the terminal. */
+void command_printf(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Opens a host with the global options. Returns NULL and sets `error` on failure. */
+struct host *command_open(const struct arguments *arguments, struct error *error);
+/* The same, but prints the error on failure. */
+struct host *command_host(const struct arguments *arguments);
+/* Reads JSON, "@file" or "-". Returns NULL and sets `error` on failure. `what` names the option in messages. */
+tn_value command_json(const char *text, const char *what, struct error *error);
+/*
+ * Reads a whole file, or standard input for "-", of at most COMMAND_FILE_MAX bytes. Returns false and sets `error` on
+ * failure. Free *text with mem_free.
+ */
+#define COMMAND_FILE_MAX (64u << 20)
+bool command_read_file(const char *path, char **text, size_t *length, struct error *error);
+/* Sets `error` to a message of json_read about one line of a file, with the position in the file. */
+int32_t command_line_error(const char *path, size_t line, const char *message, struct error *error);
+/* Reads a document; "-" is standard input, read as YAML. Returns NULL and sets `error` on failure. */
+struct source *command_source(const char *path, struct error *error);
+/* Prints a value as JSON and a line end on standard output: indented on a terminal, otherwise compact. */
+void command_print(tn_value value);
+/* Returns a member's text, borrowed; `otherwise` if the member is missing or is not a string. */
+const char *command_text(tn_value object, const char *key, const char *otherwise);
+/* Flushes standard output. Returns false if any output has been lost. */
+bool command_flush(void);
+/*
+ * Every command ends with it: flushes standard output and returns the exit code. If output was lost, prints an error
+ * and turns COMMAND_OK into COMMAND_RUN_FAILED.
+ */
+int command_close(int code);
+bool command_colour(const struct arguments *arguments, int descriptor);
+/* Prints diagnostics on standard error in the style of compilers, or as JSON on standard output if `json` is true. */
+void command_print_diagnostics(const struct arguments *arguments, struct diagnostics *found, bool json);
+/* True after the first SIGINT (Ctrl-C). A second one ends the process. */
+bool command_got_sigint(void);
+/* True after the first SIGTERM: end at the next convenient point. A second SIGTERM counts as SIGINT. */
+bool command_got_sigterm(void);
+/* Makes command_got_sigint false again: the next Ctrl-C counts as the first one. */
+void command_reset_sigint(void);
+/* Waits until input is available on a terminal. Returns false if a watched signal arrives first. */
+bool command_wait_line(int descriptor);
+/* Handles SIGINT and SIGTERM as above and wakes the host's loop. Ignores SIGPIPE. */
+void command_watch_signals(struct host *host);
+/* The same; also sets *flag when the first signal arrives. */
+void command_watch_signals_flag(struct host *host, _Atomic bool *flag);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * command_chat_show.h - prints a run of a conversation: the answer on standard output as it is streamed, tool calls on
+ * standard error.
+ *
+ *     chat_show_init(&show, colour, true);
+ *     chat_show_event(&show, event);          // events of CHAT_MODES
+ *     chat_show_rest(&show, messages, from);  // answers that were not streamed
+ *     chat_show_finish(&show);
+ */
+#ifndef TENON_HOST_PROGRAM_COMMAND_CHAT_SHOW_H
+#define TENON_HOST_PROGRAM_COMMAND_CHAT_SHOW_H
+
+#include "adl/value/buffer.h"
+#include "adl/value/value.h"
+#include "host/engine/graph/run.h"
+#include <stdbool.h>
+
+#define CHAT_MODES ((unsigned)(RUN_MODE_MESSAGES | RUN_MODE_UPDATES | RUN_MODE_TASKS))
+
+struct chat_show {
+    bool colour, streams;
+    bool line_open;        /* the last line on standard output has no line end yet */
+    struct buffer answer;  /* the text since the end of the last answer */
+    tn_value last;         /* the last complete text that was streamed; owned, or NULL */
+    tn_value shown;        /* keys of calls and results that have been printed; owned */
+    tn_value nested_paths; /* {path: true}: nested graphs that have reported events; owned */
+};
+
+/*
+ * If `streams` is true, text is printed as it arrives. Otherwise (for a pipe) it is printed when the answer is
+ * complete, because a model's answer can restart until then.
+ */
+void chat_show_init(struct chat_show *show, bool colour, bool streams);
+void chat_show_finish(struct chat_show *show);
+void chat_show_event(struct chat_show *show, tn_value event);
+/*
+ * Prints the tool calls that a thread waits for, which another process has reported. `interrupts` is what
+ * run_interrupts returns, or NULL.
+ */
+void chat_show_waiting(struct chat_show *show, tn_value interrupts);
+/* Prints the answers among messages[from…] that were not streamed, for example because a node composed them. */
+void chat_show_rest(struct chat_show *show, tn_value messages, size_t from);
+/* Ends the open line, if there is one. */
+void chat_show_line(struct chat_show *show);
+/* Prints the conversation so far. */
+void chat_show_history(tn_value messages);
+
+#endif

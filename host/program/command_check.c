@@ -1,0 +1,159 @@
+/*
+ * command_check.c - `tenon check`, `tenon fmt` and `tenon schema`: commands for documents that run nothing.
+ */
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/document/document.h"
+#include "adl/document/graph_schema.h"
+#include "adl/format/format.h"
+#include "adl/source/source.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/assembly/config_lint.h"
+#include "host/assembly/host.h"
+#include "host/base/config/config.h"
+#include "host/program/command.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void warn(void *user, const char *message) {
+    command_warn("warning: %s", message);
+    ++*(size_t *)user;
+}
+
+int command_check(const struct arguments *arguments) {
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    struct diagnostics *found = diagnostics_new();
+    struct error error = ERROR_INIT;
+    int code = COMMAND_OK;
+    size_t unpriced = 0;
+    for (size_t i = 0; i < operand_count(arguments); i++) {
+        struct source *source = command_source(operand_at(arguments, i), &error);
+        if (!source) {
+            code = command_report_error(COMMAND_USAGE, &error);
+            continue;
+        }
+        struct document *document = document_read(source, host_catalog(host), found);
+        if (document && value_get(document->budget, "cost") && !value_count(config_prices(host_config(host))))
+            warn(&unpriced, "budget.cost has no effect: tenon.yaml has no `prices`, from which costs are computed");
+        bool last = i + 1 == operand_count(arguments); /* a role can be declared by any of the documents */
+        if (last && config_lint_role(host, document, &error) != TN_OK)
+            code = command_report_error(COMMAND_USAGE, &error);
+        document_unref(document);
+        source_unref(source);
+    }
+    bool json = argument_given(arguments, "json");
+    command_print_diagnostics(arguments, found, json);
+    size_t errors = diagnostics_errors(found), warnings = diagnostics_warnings(found) + unpriced;
+    config_lint_providers(host, warn, &warnings);
+    config_lint_tools(host, warn, &warnings);
+    if (!json && !argument_given(arguments, "quiet")) {
+        if (errors || warnings)
+            fprintf(stderr, "%zu error%s, %zu warning%s\n", errors, errors == 1 ? "" : "s", warnings,
+                    warnings == 1 ? "" : "s");
+        else if (code == COMMAND_OK)
+            fprintf(stderr, "no problems found\n");
+    }
+    if (code == COMMAND_OK && (errors || (warnings && argument_given(arguments, "strict")))) code = COMMAND_INVALID;
+    diagnostics_free(found);
+    error_finish(&error);
+    host_free(host);
+    return code;
+}
+
+/* ---- fmt ---- */
+
+/* Replaces the file atomically: on a full disk the old file stays. A symbolic link is kept, and its target replaced. */
+static bool fmt_replace_file(const char *given, const char *text, size_t length, struct error *error) {
+    char path[PATH_MAX];
+    struct stat status;
+    if (stat(given, &status) != 0 || !S_ISREG(status.st_mode) || !realpath(given, path)) {
+        error_set(error, TN_ERROR, "IO",
+                  "%s is not a regular file and cannot be replaced; print the result with --stdout", given);
+        return false;
+    }
+    tn_value name = value_format("%s.tenon-fmt-%ld", path, (long)getpid());
+    const char *temporary = value_chars(name, NULL);
+    mode_t mode = status.st_mode & 07777;
+    int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    bool good = descriptor >= 0;
+    for (size_t done = 0; good && done < length;) {
+        ssize_t written = write(descriptor, text + done, length - done);
+        if (written < 0 && errno != EINTR) good = false;
+        if (written > 0) done += (size_t)written;
+    }
+    if (good && fchown(descriptor, status.st_uid, status.st_gid) != 0)
+        mode &= 0777; /* the new file then has another owner */
+    if (good) good = fchmod(descriptor, mode) == 0 && fsync(descriptor) == 0;
+    int failure = errno;
+    if (descriptor >= 0 && close(descriptor) != 0 && good) {
+        good = false;
+        failure = errno;
+    }
+    if (good && rename(temporary, path) != 0) {
+        good = false;
+        failure = errno;
+    }
+    if (!good) {
+        if (descriptor >= 0) unlink(temporary);
+        error_set(error, TN_ERROR, "IO", "cannot write %s: %s; the file is unchanged", given, strerror(failure));
+    }
+    value_unref(name);
+    return good;
+}
+
+static int format_one(const struct arguments *arguments, const char *path, struct diagnostics *found) {
+    struct error error = ERROR_INIT;
+    struct source *source = command_source(path, &error);
+    int code = COMMAND_OK;
+    char *text = NULL;
+    size_t length = 0;
+    if (!source) {
+        code = command_report_error(COMMAND_USAGE, &error);
+    } else if (format_source(source, found, &text, &length) != TN_OK) {
+        code = COMMAND_INVALID;
+    } else {
+        bool same = length == source_length(source) && memcmp(text, source_text(source), length) == 0;
+        if (argument_given(arguments, "check")) {
+            if (!same) code = command_report(COMMAND_RUN_FAILED, "%s is not formatted", source_name(source));
+        } else if (strcmp(path, "-") == 0 || argument_given(arguments, "stdout")) {
+            fwrite(text, 1, length, stdout);
+        } else if (!same && !fmt_replace_file(path, text, length, &error)) {
+            code = command_report_error(COMMAND_RUN_FAILED, &error);
+        }
+    }
+    mem_free(text);
+    source_unref(source);
+    error_finish(&error);
+    return code;
+}
+
+int command_fmt(const struct arguments *arguments) {
+    struct diagnostics *found = diagnostics_new();
+    int code = COMMAND_OK;
+    for (size_t i = 0; i < operand_count(arguments); i++) {
+        int one = format_one(arguments, operand_at(arguments, i), found);
+        if (one > code) code = one;
+    }
+    if (diagnostics_count(found)) command_print_diagnostics(arguments, found, false);
+    diagnostics_free(found);
+    return code;
+}
+
+int command_schema(const struct arguments *arguments) {
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    tn_value schema = document_json_schema(host_catalog(host));
+    char *text = json_text(schema, JSON_INDENTED);
+    puts(text);
+    mem_free(text);
+    value_unref(schema);
+    host_free(host);
+    return COMMAND_OK;
+}

@@ -1,0 +1,309 @@
+/*
+ * command_model.c - `tenon model list` and `tenon model test`: lists providers and roles, and sends a prompt to a
+ * model.
+ *
+ * A test is one call of the model without a document. It shows the answer that a node would receive, and the time.
+ */
+#include "adl/schema/schema.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "adl/value/nearest.h"
+#include "host/assembly/host.h"
+#include "host/base/config/config.h"
+#include "host/base/loop.h"
+#include "host/engine/model/model.h"
+#include "host/plugin/call/call.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
+#include "host/program/command.h"
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define TEST_PROMPT     "Answer with the one word OK."
+#define TEST_TIMEOUT_MS 60000
+
+/* ---- list ---- */
+
+static bool add_provider(void *user, const struct component_info *info) {
+    tn_value *list = user, row = value_set_take(value_object_reserve(3), "provider", value_text(info->id));
+    row = value_set_take(row, "title", value_text(info->title));
+    row = value_set_take(row, "plugin", value_text(info->plugin_id));
+    *list = value_push_take(*list, row);
+    return true;
+}
+
+/* True if members of this name usually contain secrets: "api_key", "authorization". */
+static bool is_secret_name(const char *name) {
+    static const char *const ends[] = {"key", "token", "secret", "password", "authorization", "credentials", "cookie"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (length >= strlen(ends[i]) && strcasecmp(name + length - strlen(ends[i]), ends[i]) == 0) return true;
+    return false;
+}
+
+static bool is_secret_schema(tn_value schema) {
+    return schema && value_is(schema, TN_OBJECT) &&
+           (value_get(schema, "writeOnly") == value_bool(true) ||
+            value_text_is(value_get(schema, "x-tenon"), "secret"));
+}
+
+/* A copy of an option for display: texts in the place of secrets are hidden; {secret: NAME} is kept. */
+static tn_value redact_option(tn_value value, tn_value schema, bool secret) {
+    tn_value properties = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "properties") : NULL, out;
+    if (value_is(value, TN_STRING)) return secret ? value_text("(hidden)") : value_ref(value);
+    if (value_is(value, TN_ARRAY)) {
+        out = value_array();
+        for (size_t i = 0; i < value_count(value); i++)
+            out = value_push_take(out, redact_option(value_at(value, i), NULL, secret));
+        return out;
+    }
+    if (!value_is(value, TN_OBJECT) || (value_count(value) == 1 && value_is(value_get(value, "secret"), TN_STRING)))
+        return value_ref(value);
+    out = value_object();
+    for (size_t i = 0; i < value_count(value); i++) {
+        tn_value key = value_key_at(value, i), inside = properties ? value_get_key(properties, key) : NULL;
+        bool hidden = secret || is_secret_name(value_chars(key, NULL)) || is_secret_schema(inside);
+        out = value_set_key_take(out, value_ref(key), redact_option(value_value_at(value, i), inside, hidden));
+    }
+    return out;
+}
+
+/* A copy of a binding, or of a list of bindings, without secrets; a new reference. */
+static tn_value redact_binding(const struct host *host, tn_value binding) {
+    if (value_is(binding, TN_ARRAY)) {
+        tn_value list = value_array();
+        for (size_t i = 0; i < value_count(binding); i++)
+            list = value_push_take(list, redact_binding(host, value_at(binding, i)));
+        return list;
+    }
+    size_t length = 0;
+    tn_value named = value_is(binding, TN_OBJECT) ? value_get(binding, "provider") : NULL;
+    const char *id = named && value_is(named, TN_STRING) ? value_chars(named, &length) : "";
+    const struct component_info *info = host_catalog(host)->find(host_catalog(host)->self, "model", id, length);
+    return redact_option(binding, info && info->config ? schema_document(info->config) : NULL, false);
+}
+
+static tn_value redact_roles(const struct host *host) {
+    tn_value roles = config_models(host_config(host)), out = value_object();
+    for (size_t i = 0; roles && i < value_count(roles); i++)
+        out =
+            value_set_key_take(out, value_ref(value_key_at(roles, i)), redact_binding(host, value_value_at(roles, i)));
+    return out;
+}
+
+/* "openai:gpt-4o, else anthropic:…", or JSON for a binding with options. Free it with mem_free. */
+static char *binding_text(tn_value binding) {
+    if (value_is(binding, TN_STRING)) return mem_text(value_chars(binding, NULL));
+    if (!value_is(binding, TN_ARRAY)) return json_text(binding, JSON_COMPACT);
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    for (size_t i = 0; i < value_count(binding); i++) {
+        char *one = binding_text(value_at(binding, i));
+        buffer_format(&text, "%s%s", i ? ", else " : "", one);
+        mem_free(one);
+    }
+    return buffer_detach(&text, NULL);
+}
+
+static void print_roles(tn_value roles) {
+    for (size_t i = 0; roles && i < value_count(roles); i++) {
+        char *text = binding_text(value_value_at(roles, i));
+        command_printf(stdout, "  %-16s %s\n", value_chars(value_key_at(roles, i), NULL), text);
+        mem_free(text);
+    }
+}
+
+static void print_providers(tn_value providers) {
+    for (size_t i = 0; i < value_count(providers); i++) {
+        tn_value row = value_at(providers, i);
+        command_printf(stdout, "  %-16s %s\n", value_chars(value_get(row, "provider"), NULL),
+                       value_chars(value_get(row, "title"), NULL));
+    }
+}
+
+int command_model_list(const struct arguments *arguments) {
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    tn_value providers = value_array(), roles = redact_roles(host);
+    host_catalog(host)->each(host_catalog(host)->self, "model", add_provider, &providers);
+    if (argument_given(arguments, "json")) {
+        tn_value all = value_set_take(value_object_reserve(2), "providers", value_ref(providers));
+        all = value_set_take(all, "roles", value_ref(roles));
+        command_print(all);
+        value_unref(all);
+    } else {
+        if (value_count(providers)) puts("providers:");
+        print_providers(providers);
+        if (value_count(roles)) puts("roles, bound by tenon.yaml and --model:");
+        print_roles(roles);
+        if (!value_count(providers)) command_warn("no plugin provides a model; `tenon doctor` shows the search path");
+    }
+    value_unref(providers);
+    value_unref(roles);
+    host_free(host);
+    return COMMAND_OK;
+}
+
+/* ---- test ---- */
+
+struct model_test {
+    struct host *host;
+    int64_t started_us, first_us; /* first: of the first delta, or 0 before it */
+    bool ended;
+    bool streaming; /* the answer is printed as it comes */
+};
+
+static bool model_test_on_chunk(struct call *call, tn_value chunk) {
+    struct model_test *test = call_owner(call);
+    tn_value content = value_get(chunk, "content");
+    if (!test->first_us) test->first_us = loop_clock_us(host_loop(test->host));
+    if (test->streaming && value_is(content, TN_STRING)) {
+        command_printf(stdout, "%s", value_chars(content, NULL));
+        fflush(stdout);
+    }
+    return true;
+}
+
+static void model_test_on_ended(struct call *call) {
+    struct model_test *test = call_owner(call);
+    test->ended = true;
+    loop_wake(host_loop(test->host));
+}
+
+static bool model_test_has_ended(void *user) { return ((const struct model_test *)user)->ended; }
+
+/* True after Ctrl-C or SIGTERM: the call is then cancelled. */
+static bool stop_requested(void) { return command_got_sigint() || command_got_sigterm(); }
+
+static bool model_test_is_done(void *user) { return model_test_has_ended(user) || stop_requested(); }
+
+static tn_value model_test_input(const char *prompt) {
+    tn_value message = value_set_take(value_object_reserve(2), "type", value_text("user"));
+    message = value_set_take(message, "content", value_text(prompt));
+    return value_set_take(value_object_reserve(1), "messages", value_push_take(value_array(), message));
+}
+
+static tn_value model_test_report(const struct model_test *test, tn_value output, int64_t ended_us) {
+    /* If the answer does not have the shape of tenon/message.h, some of these are missing. */
+    static const char *const members[] = {"model", "message", "embeddings", "finish_reason", "usage"};
+    tn_value report = value_object_reserve(8);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        tn_value member = value_get(output, members[i]);
+        if (member) report = value_set_take(report, members[i], value_ref(member));
+    }
+    if (test->first_us)
+        report = value_set_take(report, "first_ms", value_double((double)(test->first_us - test->started_us) / 1000));
+    return value_set_take(report, "total_ms", value_double((double)(ended_us - test->started_us) / 1000));
+}
+
+static long long model_test_tokens(tn_value usage, const char *key) {
+    tn_value value = value_get(usage, key);
+    return value && value_is(value, TN_INT) ? (long long)value_to_int(value) : 0;
+}
+
+/* Ends the answer on standard output before the report is written to standard error. */
+static void end_answer(void) {
+    putchar('\n');
+    fflush(stdout);
+}
+
+static void print_report(const struct model_test *test, tn_value report) {
+    tn_value message = value_get(report, "message"), content = value_get(message, "content");
+    tn_value model = value_get(report, "model");
+    tn_value usage = value_get(report, "usage"), cost = value_get(usage, "cost"), first = value_get(report, "first_ms");
+    if (!test->streaming || !test->first_us) {
+        char *text = value_is(content, TN_STRING) ? mem_text(value_chars(content, NULL))
+                                                  : json_text(content ? content : report, JSON_COMPACT);
+        command_printf(stdout, "%s", text);
+        mem_free(text);
+    }
+    end_answer();
+    if (value_is(model, TN_STRING)) command_printf(stderr, "%s: ", value_chars(model, NULL));
+    if (first) command_printf(stderr, "first text after %.0f ms, ", value_to_double(first));
+    command_printf(stderr, "%.0f ms in total, %lld tokens in, %lld out", value_to_double(value_get(report, "total_ms")),
+                   model_test_tokens(usage, "input_tokens"), model_test_tokens(usage, "output_tokens"));
+    if (cost) command_printf(stderr, ", cost %.6g", value_to_double(cost));
+    command_printf(stderr, "\n");
+}
+
+static int model_test_run(struct model_test *test, struct callable *model, const struct arguments *arguments) {
+    static const struct call_ops ops = {.ended = model_test_on_ended, .chunk = model_test_on_chunk};
+    const char *prompt = argument_text(arguments, "prompt");
+    bool json = argument_given(arguments, "json");
+    struct call *call = call_new(host_loop(test->host), model, &ops, test);
+    tn_value input = model_test_input(prompt ? prompt : TEST_PROMPT);
+    int code = COMMAND_OK;
+    test->streaming = !json;
+    call_set_time_limits(call, TEST_TIMEOUT_MS, 0);
+    test->started_us = loop_clock_us(host_loop(test->host));
+    if (call_start(call, input)) test->ended = true;
+    if (!test->ended && loop_run(host_loop(test->host), model_test_is_done, test) && !test->ended) {
+        call_cancel(call);
+        loop_run(host_loop(test->host), model_test_has_ended, test);
+    }
+    if (!test->ended) {
+        code = command_report(stop_requested() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, "the model did not answer");
+        value_unref(input);
+        return code; /* the loop still owns the call and frees it with the host */
+    }
+    if (call_outcome(call) == CALL_COMPLETED) {
+        tn_value report = model_test_report(test, call_output(call), loop_clock_us(host_loop(test->host)));
+        if (json)
+            command_print(report);
+        else
+            print_report(test, report);
+        value_unref(report);
+    } else {
+        if (test->streaming && test->first_us) end_answer();
+        code = command_report_error(stop_requested() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
+    }
+    value_unref(input);
+    call_free(call);
+    return code;
+}
+
+/* If NAME is neither a role nor a provider, suggests a similar role. */
+static void suggest_role(const struct host *host, const char *name, struct error *error) {
+    tn_value roles = config_models(host_config(host));
+    struct nearest near;
+    nearest_init(&near, name, strlen(name));
+    for (size_t i = 0; roles && i < value_count(roles); i++) {
+        size_t length;
+        const char *role = value_chars(value_key_at(roles, i), &length);
+        nearest_add_candidate(&near, role, length);
+    }
+    if (nearest_result(&near))
+        error_set(error, TN_NOT_FOUND, "NOT_FOUND", "tenon.yaml has no role `%s`; did you mean `%s`? (%s)", name,
+                  nearest_result(&near), error->message);
+}
+
+int command_model_test(const struct arguments *arguments) {
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    const char *name = operand_count(arguments) ? operand_at(arguments, 0) : "default";
+    tn_value role = config_model(host_config(host), name), binding = role ? value_ref(role) : NULL;
+    struct error error = ERROR_INIT;
+    struct callable *model = NULL;
+    bool json = !role && (*name == '{' || *name == '[');
+    int code;
+    command_watch_signals(host);
+    if (!role && !operand_count(arguments)) {
+        code = command_report(COMMAND_USAGE,
+                              "tenon.yaml has no role `default`; name a role of tenon.yaml or PROVIDER:NAME "
+                              "(`tenon model list` lists the providers)");
+    } else if (!role && model_binding_read(name, "the model", "", &binding, &error) != TN_OK) {
+        code = command_report_error(COMMAND_USAGE, &error);
+    } else if (model_new(host_engine(host), json ? "MODEL" : name, binding, NULL, &model, &error) != TN_OK) {
+        if (!role && error.code && strcmp(error.code, "NOT_FOUND") == 0) suggest_role(host, name, &error);
+        code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
+    } else {
+        struct model_test test = {.host = host};
+        code = model_test_run(&test, model, arguments);
+    }
+    error_finish(&error);
+    callable_unref(model);
+    value_unref(binding);
+    host_free(host);
+    return code;
+}

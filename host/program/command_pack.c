@@ -1,0 +1,269 @@
+/*
+ * command_pack.c - `tenon pack`: builds, signs, verifies, installs, lists and removes packs.
+ *
+ * check_signature decides what a signature means. An invalid signature is always an error. A missing signature, or one
+ * of a key that is not trusted, is an error for `verify` and a warning for `install`.
+ */
+#include "adl/value/memory.h"
+#include "host/base/config/config.h"
+#include "host/plugin/pack/pack.h"
+#include "host/plugin/pack/pack_build.h"
+#include "host/plugin/pack/pack_install.h"
+#include "host/plugin/pack/pack_installed.h"
+#include "host/plugin/pack/pack_sign.h"
+#include "host/program/command.h"
+#include <stdio.h>
+#include <string.h>
+
+static int pack_command_fail(struct error *error) {
+    /* A file that cannot be opened is an error of the command line. */
+    bool usage = strcmp(error->code, "IO") == 0;
+    int code = command_report_error(usage ? COMMAND_USAGE : COMMAND_PLUGIN_PROBLEM, error);
+    error_finish(error);
+    return code;
+}
+
+/* On failure, prints an error and returns NULL. */
+static struct config *pack_load_config(const struct arguments *arguments) {
+    struct config *config = NULL;
+    struct error error = ERROR_INIT;
+    if (argument_given(arguments, "no-config")) return config_empty();
+    if (config_load(argument_text(arguments, "config"), &config, &error) != TN_OK) pack_command_fail(&error);
+    return config;
+}
+
+/* Warns if a file of packs.trust cannot be read. Otherwise its key would silently count as not trusted. */
+static void warn_about_trust(const struct config *config) {
+    struct error why = ERROR_INIT;
+    config_trusts(config, NULL, &why);
+    if (why.code) command_warn("warning: packs.trust: %s", why.message);
+    error_finish(&why);
+}
+
+/* ---- build, sign, keygen ---- */
+
+int command_pack_build(const struct arguments *arguments) {
+    struct error error = ERROR_INIT;
+    char *path = NULL;
+    if (pack_build(operand_at(arguments, 0), argument_text(arguments, "output"), argument_given(arguments, "force"),
+                   &path, &error) != TN_OK)
+        return pack_command_fail(&error);
+    command_printf(stdout, "%s\n", path);
+    mem_free(path);
+    return command_close(COMMAND_OK);
+}
+
+int command_pack_sign(const struct arguments *arguments) {
+    struct error error = ERROR_INIT;
+    const char *file = operand_at(arguments, 0), *key_file = argument_text(arguments, "key");
+    char key[CONFIG_KEY_TEXT];
+    if (!key_file)
+        return command_report(COMMAND_USAGE,
+                              "--key is missing: name the secret key, NAME.key from `tenon pack keygen`");
+    if (sign_pack(file, key_file, key, &error) != TN_OK) return pack_command_fail(&error);
+    command_printf(stderr, "%s: signed with the key %s\n", file, key);
+    return COMMAND_OK;
+}
+
+int command_pack_keygen(const struct arguments *arguments) {
+    struct error error = ERROR_INIT;
+    const char *name = operand_at(arguments, 0);
+    char key[CONFIG_KEY_TEXT];
+    if (sign_keygen(name, key, &error) != TN_OK) return pack_command_fail(&error);
+    command_printf(stderr,
+                   "created %s.key, which is secret, and %s.pub. To trust packs signed with it, add to tenon.yaml:\n\n",
+                   name, name);
+    command_printf(stdout, "packs: {trust: [\"%s\"]}\n", key);
+    return command_close(COMMAND_OK);
+}
+
+/* ---- verify, install ---- */
+
+struct pack_signature {
+    bool is_signed, trusted;
+    char key[CONFIG_KEY_TEXT];
+    struct config *config; /* the configuration that was consulted, or NULL. Free it with config_free */
+};
+
+/* `required` is a key, or a file with one, that replaces the keys that the configuration trusts; NULL if not given. */
+static int32_t check_signature(const struct arguments *arguments, const struct pack *pack, const char *required,
+                               struct pack_signature *out, struct error *error) {
+    char key[CONFIG_KEY_TEXT];
+    int32_t status = sign_check(pack, &out->is_signed, out->key, error);
+    if (status != TN_OK) return status;
+    if (required) {
+        if (config_is_public_key(required))
+            memcpy(key, required, CONFIG_KEY_TEXT);
+        else if ((status = config_read_public_key(required, key, error)) != TN_OK)
+            return status;
+        out->trusted = out->is_signed && strcmp(out->key, key) == 0;
+        return TN_OK;
+    }
+    out->config = pack_load_config(arguments);
+    if (!out->config) return error_set(error, TN_INVALID, "INVALID_CONFIG", "the configuration cannot be used");
+    warn_about_trust(out->config);
+    out->trusted = out->is_signed && config_trusts(out->config, out->key, NULL);
+    return TN_OK;
+}
+
+static int verify_pack(const struct arguments *arguments, struct pack *pack) {
+    const char *required = argument_text(arguments, "key");
+    struct error error = ERROR_INIT;
+    struct pack_signature signature = {0};
+    int32_t status = check_signature(arguments, pack, required, &signature, &error);
+    config_free(signature.config);
+    if (status != TN_OK || pack_read_files(pack, NULL, &error) != TN_OK) return pack_command_fail(&error);
+    const struct pack_manifest *manifest = pack_manifest(pack);
+    command_printf(stdout, "%s: %s %s, %zu file%s, %s%s%s\n", pack_file(pack), manifest->name, manifest->version,
+                   value_count(manifest->files), value_count(manifest->files) == 1 ? "" : "s",
+                   signature.is_signed ? "signed by " : "not signed", signature.key,
+                   signature.trusted ? ", which is trusted" : "");
+    if (signature.trusted) return command_close(COMMAND_OK);
+    command_flush();
+    if (!signature.is_signed)
+        return command_report(COMMAND_PLUGIN_PROBLEM, "%s: the pack is complete, but it is not signed",
+                              pack_file(pack));
+    return command_report(COMMAND_PLUGIN_PROBLEM, "%s: the pack is complete, but it is not signed by %s",
+                          pack_file(pack), required ? required : "a key that tenon.yaml trusts (packs.trust)");
+}
+
+#define WHICH_IS_USED "the newest trusted version of a pack is used, or the newest if none is trusted"
+
+static void warn_about_version(void *user, const struct installed_pack *pack) {
+    const struct pack_manifest *manifest = user;
+    if (pack->version_in_use && strcmp(pack->name, manifest->name) == 0 &&
+        strcmp(pack->version, manifest->version) == 0)
+        command_warn("warning: %s %s is not used, because %s is installed: " WHICH_IS_USED, pack->name, pack->version,
+                     pack->version_in_use);
+}
+
+static int install_pack(const struct arguments *arguments, struct pack *pack) {
+    const struct pack_manifest *manifest = pack_manifest(pack);
+    struct error error = ERROR_INIT;
+    struct pack_signature signature = {0};
+    enum pack_installed outcome = PACK_NEW;
+    int32_t status = check_signature(arguments, pack, NULL, &signature, &error);
+    if (status == TN_OK) status = packs_install(pack, signature.is_signed ? signature.key : NULL, &outcome, &error);
+    if (status != TN_OK) {
+        config_free(signature.config);
+        return pack_command_fail(&error);
+    }
+    if (!signature.trusted)
+        command_warn("warning: %s %s is %s%s%s: its plugins run in separate processes%s", manifest->name,
+                     manifest->version, signature.is_signed ? "signed by " : "not signed", signature.key,
+                     signature.is_signed ? ", which tenon.yaml does not trust" : "",
+                     signature.is_signed ? "; to trust it, add the key to packs.trust" : "");
+    command_printf(stderr, "%s %s %s\n", manifest->name, manifest->version,
+                   outcome == PACK_NEW ? "installed" : "was already installed");
+    packs_each(signature.config, warn_about_version, (void *)(uintptr_t)manifest);
+    config_free(signature.config);
+    return COMMAND_OK;
+}
+
+static int with_pack(const struct arguments *arguments,
+                     int (*act)(const struct arguments *arguments, struct pack *pack)) {
+    struct error error = ERROR_INIT;
+    struct pack *pack;
+    if (pack_open(operand_at(arguments, 0), &pack, &error) != TN_OK) return pack_command_fail(&error);
+    int code = act(arguments, pack);
+    pack_close(pack);
+    return code;
+}
+
+int command_pack_verify(const struct arguments *arguments) { return with_pack(arguments, verify_pack); }
+
+int command_pack_install(const struct arguments *arguments) {
+    int code = with_pack(arguments, install_pack);
+    if (code != COMMAND_OK) fprintf(stderr, "nothing was installed\n");
+    return code;
+}
+
+/* ---- list, remove ---- */
+
+struct pack_list {
+    tn_value all; /* with --json: the rows; otherwise NULL */
+    size_t count, faults;
+};
+
+static const char *pack_trust_text(const struct installed_pack *pack) {
+    if (!pack->key) return "not signed";
+    return pack->trusted ? "trusted" : "not trusted";
+}
+
+static void pack_list_json(struct pack_list *listing, const struct installed_pack *pack) {
+    tn_value row = value_set_take(value_object(), "name", value_text(pack->name));
+    row = value_set_take(row, "version", value_text(pack->version));
+    row = value_set_take(row, "folder", value_string_lossy(pack->folder, strlen(pack->folder)));
+    row = value_set_take(row, "in_use", value_bool(!pack->version_in_use));
+    if (pack->fault.code) {
+        row = value_set_take(row, "error", error_to_value(&pack->fault));
+    } else {
+        row = value_set_take(row, "title", value_text(pack->manifest.title));
+        row = value_set_take(row, "key", pack->key ? value_text(pack->key) : value_null());
+        row = value_set_take(row, "trusted", value_bool(pack->trusted));
+        for (const char *const *key = pack_lists; *key; key++) {
+            tn_value list = value_get(pack->manifest.value, *key);
+            row = value_set_take(row, *key, list ? value_ref(list) : value_array());
+        }
+    }
+    listing->all = value_push_take(listing->all, row);
+}
+
+static void pack_list_text(const struct pack_list *listing, const struct installed_pack *pack) {
+    if (listing->count > 1) putchar('\n');
+    command_printf(stdout, "%s %s  %s\n    %s\n", pack->name, pack->version,
+                   pack->fault.code ? "cannot be used" : pack->manifest.title, pack->folder);
+    if (pack->fault.code) {
+        command_printf(stdout, "    %s [%s]\n", pack->fault.message, pack->fault.code);
+        return;
+    }
+    command_printf(stdout, "    %s%s%s\n", pack_trust_text(pack), pack->key ? ", signed by " : "",
+                   pack->key ? pack->key : "");
+    if (pack->version_in_use)
+        command_printf(stdout, "    not in use, because %s is installed: " WHICH_IS_USED "\n", pack->version_in_use);
+    for (const char *const *key = pack_lists; *key; key++) {
+        tn_value list = value_get(pack->manifest.value, *key);
+        for (size_t i = 0; i < value_count(list); i++)
+            command_printf(stdout, "    %-10s %s\n", i == 0 ? *key : "", value_chars(value_at(list, i), NULL));
+    }
+}
+
+static void pack_list_add(void *user, const struct installed_pack *found) {
+    struct pack_list *listing = user;
+    struct installed_pack pack = *found; /* a copy: `fault` can receive a fault of one of its files */
+    if (!pack.fault.code) pack_verify_all(found, &pack.fault);
+    listing->count++;
+    listing->faults += pack.fault.code != NULL;
+    if (listing->all)
+        pack_list_json(listing, &pack);
+    else
+        pack_list_text(listing, &pack);
+    if (!found->fault.code) error_finish(&pack.fault);
+}
+
+int command_pack_list(const struct arguments *arguments) {
+    struct config *config = pack_load_config(arguments);
+    if (!config) return COMMAND_PLUGIN_PROBLEM;
+    warn_about_trust(config);
+    struct pack_list listing = {.all = argument_given(arguments, "json") ? value_array() : NULL};
+    packs_each(config, pack_list_add, &listing);
+    if (listing.all) {
+        tn_value result = value_set_take(value_object(), "packs", listing.all);
+        command_print(result);
+        value_unref(result);
+    } else if (listing.count == 0) {
+        fprintf(stderr, "no packs are installed\n");
+    }
+    config_free(config);
+    return command_close(listing.faults ? COMMAND_PLUGIN_PROBLEM : COMMAND_OK);
+}
+
+int command_pack_remove(const struct arguments *arguments) {
+    const char *name = operand_at(arguments, 0);
+    const char *version = operand_count(arguments) > 1 ? operand_at(arguments, 1) : NULL;
+    struct error error = ERROR_INIT;
+    uint32_t count;
+    if (packs_remove(name, version, &count, &error) != TN_OK) return pack_command_fail(&error);
+    fprintf(stderr, "%s: %u version%s removed\n", name, count, count == 1 ? "" : "s");
+    return COMMAND_OK;
+}

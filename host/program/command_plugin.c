@@ -1,0 +1,357 @@
+/*
+ * command_plugin.c - `tenon plugin list`, `show`, `check` and `serve`.
+ *
+ * `list` and `show` read manifests and run no plugin code. `check` runs the plugin in a child process. `serve` is that
+ * child, and the one of an isolated plugin.
+ */
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/assembly/abi_table.h"
+#include "host/assembly/exercise_host.h"
+#include "host/assembly/host.h"
+#include "host/data/kernel/kernel.h"
+#include "host/plugin/conformance/conformance.h"
+#include "host/plugin/conformance/exercise.h"
+#include "host/plugin/isolate/process.h"
+#include "host/plugin/isolate/serve.h"
+#include "host/plugin/registry/manifest.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
+#include "host/plugin/sandbox/sandbox.h"
+#include "host/program/command.h"
+#include "host/program/command_schema.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- list ---- */
+
+static void plugin_print_component(tn_value component, const char *note) {
+    command_printf(stdout, "    %-8s %-28s %s%s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
+                   manifest_text(component, "title"), note);
+}
+
+struct plugin_list {
+    const struct host *host;
+    size_t count;
+    tn_value reported; /* [message]: the reasons why plugins were refused */
+};
+
+static bool is_reported(tn_value reported, const char *message) {
+    for (size_t i = 0; i < value_count(reported); i++)
+        if (value_text_is(value_at(reported, i), message)) return true;
+    return false;
+}
+
+static void plugin_list_print(void *user, struct plugin *plugin) {
+    struct plugin_list *listing = user;
+    const struct error *refusal = plugin_refusal(plugin);
+    tn_value components = manifest_components(plugin_manifest(plugin));
+    if (listing->count++) putchar('\n');
+    command_printf(stdout, "%s %s  %s\n", plugin_id(plugin), plugin_version(plugin), plugin_title(plugin));
+    command_printf(stdout, "    %s (%s)\n", plugin_path(plugin), plugin_source(plugin));
+    if (plugin_isolated(plugin))
+        command_printf(stdout, "    in a separate process: %s\n", host_isolation_reason(listing->host, plugin));
+    if (refusal) {
+        command_printf(stdout, "    refused: %s [%s]\n", refusal->message, refusal->code);
+        listing->reported = value_push_take(listing->reported, value_text(refusal->message));
+    }
+    for (size_t i = 0; components && i < value_count(components); i++)
+        plugin_print_component(value_at(components, i), refusal ? "  (refused)" : "");
+}
+
+struct json_listing {
+    const struct host *host;
+    tn_value list;
+};
+
+/* {id, version, title, file, source, state, isolated?, components: [{kind, id, title}], error?}, appended. */
+static void plugin_list_json(void *user, struct plugin *plugin) {
+    struct json_listing *listing = user;
+    tn_value components = manifest_components(plugin_manifest(plugin)), rows = value_array();
+    for (size_t i = 0; components && i < value_count(components); i++) {
+        tn_value component = value_at(components, i), row = value_object_reserve(3);
+        row = value_set_take(row, "kind", value_text(manifest_text(component, "kind")));
+        row = value_set_take(row, "id", value_text(manifest_text(component, "id")));
+        row = value_set_take(row, "title", value_text(manifest_text(component, "title")));
+        rows = value_push_take(rows, row);
+    }
+    tn_value row = value_set_take(value_object_reserve(8), "id", value_text(plugin_id(plugin)));
+    row = value_set_take(row, "version", value_text(plugin_version(plugin)));
+    row = value_set_take(row, "title", value_text(plugin_title(plugin)));
+    row = value_set_take(row, "file", value_text(plugin_path(plugin)));
+    row = value_set_take(row, "source", value_text(plugin_source(plugin)));
+    row = value_set_take(row, "state", value_text(plugin_state_name(plugin_state(plugin))));
+    if (plugin_isolated(plugin))
+        row = value_set_take(row, "isolated", value_text(host_isolation_reason(listing->host, plugin)));
+    row = value_set_take(row, "components", rows);
+    if (plugin_refusal(plugin)) row = value_set_take(row, "error", error_to_value(plugin_refusal(plugin)));
+    listing->list = value_push_take(listing->list, row);
+}
+
+static tn_value problems_value(const struct registry *registry) {
+    tn_value problems = value_array();
+    for (size_t i = 0; i < registry_problems(registry); i++) {
+        const struct problem *problem = registry_problem_at(registry, i);
+        tn_value row = value_set_take(value_object_reserve(3), "file", value_text(problem->path));
+        row = value_set_take(row, "code", value_text(problem->code));
+        row = value_set_take(row, "message", value_text(problem->message));
+        problems = value_push_take(problems, row);
+    }
+    return problems;
+}
+
+int command_plugin_list(const struct arguments *arguments) {
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    if (argument_given(arguments, "json")) {
+        struct json_listing listing = {host, value_array()};
+        registry_each_plugin(host_registry(host), plugin_list_json, &listing);
+        tn_value all = value_set_take(value_object_reserve(2), "plugins", listing.list);
+        all = value_set_take(all, "problems", problems_value(host_registry(host)));
+        command_print(all);
+        value_unref(all);
+    } else {
+        struct plugin_list listing = {host, 0, value_array()};
+        registry_each_plugin(host_registry(host), plugin_list_print, &listing);
+        for (size_t i = 0; i < registry_problems(host_registry(host)); i++) {
+            const struct problem *problem = registry_problem_at(host_registry(host), i);
+            if (!is_reported(listing.reported, problem->message))
+                command_warn("%s [%s]", problem->message, problem->code);
+        }
+        value_unref(listing.reported);
+        if (!listing.count) command_warn("no plugins found; `tenon doctor` shows the search path");
+    }
+    host_free(host);
+    return COMMAND_OK;
+}
+
+/* ---- show ---- */
+
+static bool is_file_name(const char *text) {
+    size_t length = strlen(text);
+    return strchr(text, '/') || (length > 3 && strcmp(text + length - 3, ".so") == 0);
+}
+
+/*
+ * The manifest of a file, or of the plugin with that id; a new reference. On failure, prints an error, sets *code to
+ * the exit code and returns NULL.
+ */
+static tn_value plugin_find_manifest(const struct arguments *arguments, const char *name, int *code) {
+    struct error error = ERROR_INIT;
+    struct manifest manifest;
+    tn_value found = NULL;
+    if (is_file_name(name)) {
+        if (manifest_read(name, &manifest, &error) == TN_OK) {
+            found = value_ref(manifest.value);
+            manifest_finish(&manifest);
+        } else {
+            *code =
+                command_report_error(strcmp(error.code, "IO") == 0 ? COMMAND_USAGE : COMMAND_PLUGIN_PROBLEM, &error);
+        }
+        error_finish(&error);
+        return found;
+    }
+    struct host *host = command_host(arguments);
+    if (!host) return NULL;
+    struct plugin *plugin = registry_plugin(host_registry(host), name);
+    if (plugin)
+        found = value_ref(plugin_manifest(plugin));
+    else
+        *code = command_report(COMMAND_PLUGIN_PROBLEM,
+                               "there is no plugin `%s`; `tenon plugin list` lists the installed ones. To name a file, "
+                               "write it with its folder, as in ./acme.so",
+                               name);
+    host_free(host);
+    return found;
+}
+
+static void manifest_show_set(const char *label, tn_value set) {
+    size_t count = set && value_is(set, TN_ARRAY) ? value_count(set) : 0;
+    if (!count) return;
+    command_printf(stdout, "  %-10s", label);
+    for (size_t i = 0; i < count; i++) {
+        tn_value item = value_at(set, i);
+        char *text = value_is(item, TN_STRING) ? mem_text(value_chars(item, NULL)) : json_text(item, JSON_COMPACT);
+        command_printf(stdout, "%s %s", i ? "," : "", text);
+        mem_free(text);
+    }
+    putchar('\n');
+}
+
+static void manifest_show_text(const char *label, const char *text) {
+    if (*text) command_printf(stdout, "  %-10s %s\n", label, text);
+}
+
+static void manifest_show_component(tn_value component) {
+    tn_value effects = value_get(component, "effects");
+    command_printf(stdout, "\n  %s %s  %s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
+                   manifest_text(component, "title"));
+    if (*manifest_text(component, "documentation"))
+        command_printf(stdout, "      %-8s %s\n", "about", manifest_text(component, "documentation"));
+    command_printf(stdout, "      %-8s %s\n", "style", manifest_text(component, "style"));
+    if (!effects) {
+        command_printf(stdout, "      %-8s not declared: the most restricted policy applies\n", "effects");
+    } else {
+        char *text = json_text(effects, JSON_COMPACT);
+        command_printf(stdout, "      %-8s %s\n", "effects", value_count(effects) ? text : "none");
+        mem_free(text);
+    }
+    command_schema_members("config", value_get(component, "config"));
+    command_schema_members("input", value_get(component, "input"));
+    command_schema_members("output", value_get(component, "output"));
+}
+
+static void manifest_show(tn_value manifest) {
+    tn_value plugin = manifest_plugin(manifest), components = manifest_components(manifest);
+    command_printf(stdout, "%s %s  %s\n", manifest_text(plugin, "id"), manifest_text(plugin, "version"),
+                   manifest_text(plugin, "title"));
+    manifest_show_text("about", manifest_text(plugin, "description"));
+    manifest_show_text("licence", manifest_text(plugin, "licence"));
+    manifest_show_text("homepage", manifest_text(plugin, "homepage"));
+    manifest_show_set("authors", value_get(plugin, "authors"));
+    manifest_show_text("tenon", manifest_text(plugin, "tenon"));
+    manifest_show_set("requires", value_get(plugin, "requires"));
+    manifest_show_set("optional", value_get(plugin, "optional"));
+    manifest_show_set("provides", value_get(plugin, "provides"));
+    manifest_show_set("dynamic", value_get(plugin, "dynamic"));
+    manifest_show_text("isolation", manifest_text(plugin, "isolation"));
+    command_schema_members("config", value_get(plugin, "config"));
+    for (size_t i = 0; components && i < value_count(components); i++) manifest_show_component(value_at(components, i));
+}
+
+static void print_manifest_mistake(void *user, const char *message) {
+    (void)user;
+    command_warn("%s", message);
+}
+
+int command_plugin_show(const struct arguments *arguments) {
+    const char *name = operand_at(arguments, 0);
+    int code = COMMAND_PLUGIN_PROBLEM;
+    tn_value manifest = plugin_find_manifest(arguments, name, &code);
+    if (!manifest) return code;
+    code = COMMAND_OK;
+    if (argument_given(arguments, "validate")) {
+        if (manifest_validate(name, manifest, print_manifest_mistake, NULL)) code = COMMAND_PLUGIN_PROBLEM;
+    } else if (argument_given(arguments, "json")) {
+        command_print(manifest);
+    } else {
+        manifest_show(manifest);
+    }
+    value_unref(manifest);
+    return code;
+}
+
+/* ---- check ---- */
+
+/* Prints one line per finding. Messages begin with the file's real path; the name that the user gave replaces it. */
+static void print_findings(const char *name, const char *path, const struct conformance *check) {
+    size_t length = strlen(path), counts[CONFORMANCE_ERROR + 1] = {0};
+    for (size_t i = 0; i < check->count; i++) {
+        const struct conformance_finding *finding = &check->items[i];
+        const char *message = finding->message;
+        if (strncmp(message, path, length) == 0 && strncmp(message + length, ": ", 2) == 0) message += length + 2;
+        command_printf(stderr, "%s: %s[%s]: %s\n", name, conformance_severity_name(finding->severity), finding->code,
+                       message);
+        counts[finding->severity]++;
+    }
+    if (check->dropped) fprintf(stderr, "and %zu more\n", check->dropped);
+    if (counts[CONFORMANCE_ERROR] || counts[CONFORMANCE_WARNING])
+        fprintf(stderr, "%zu error%s, %zu warning%s\n", counts[CONFORMANCE_ERROR],
+                counts[CONFORMANCE_ERROR] == 1 ? "" : "s", counts[CONFORMANCE_WARNING],
+                counts[CONFORMANCE_WARNING] == 1 ? "" : "s");
+    else
+        fprintf(stderr, "no problems found\n");
+}
+
+struct bundled_search {
+    const char *path;
+    bool bundled;
+};
+
+static void find_bundled(void *user, struct plugin *plugin) {
+    struct bundled_search *search = user;
+    if (plugin_bundled(plugin) && strcmp(plugin_path(plugin), search->path) == 0) search->bundled = true;
+}
+
+int command_plugin_check(const struct arguments *arguments) {
+    const char *name = operand_at(arguments, 0);
+    char path[PATH_MAX];
+    if (!realpath(name, path)) return command_report(COMMAND_USAGE, "cannot open %s: %s", name, strerror(errno));
+    struct host *host = command_host(arguments);
+    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    struct registry_options options;
+    struct bundled_search search = {.path = path};
+    registry_each_plugin(host_registry(host), find_bundled, &search);
+    if (search.bundled) host_allow_drafts(host);
+    host_registry_options(host, &options);
+    struct conformance check = CONFORMANCE_INIT;
+    int64_t seed, timeout;
+    if (!argument_number(arguments, "seed", 0, INT64_MAX, (int64_t)time(NULL), &seed) ||
+        !argument_number(arguments, "timeout", 2, 3600, EXERCISE_TIMEOUT_MS / 1000, &timeout)) {
+        host_free(host);
+        return COMMAND_USAGE;
+    }
+    conformance_check(path, &options, 0, &check);
+    if (conformance_worst(&check) != CONFORMANCE_ERROR) {
+        struct exercise_options exercised = {.open = exercise_host_open,
+                                             .close = exercise_host_close,
+                                             .seed = (uint64_t)seed,
+                                             .allow_drafts = host_allows_drafts(host),
+                                             .timeout_ms = (int)timeout * 1000};
+        exercise(path, &exercised, &check);
+    }
+    if (argument_given(arguments, "json")) {
+        tn_value all = value_set_take(value_object_reserve(2), "file", value_text(path));
+        all = value_set_take(all, "findings", conformance_to_value(&check));
+        all = value_set_take(all, "seed", value_int(seed));
+        command_print(all);
+        value_unref(all);
+    } else {
+        print_findings(name, path, &check);
+    }
+    int code = conformance_worst(&check) == CONFORMANCE_ERROR ? COMMAND_PLUGIN_PROBLEM : COMMAND_OK;
+    conformance_finish(&check);
+    host_free(host);
+    return code;
+}
+
+/* ---- serve ---- */
+
+struct serve_sandbox {
+    tn_value grants; /* effects that the operator grants in addition to those of the manifest */
+    bool require_filter;
+};
+
+/* serve_confine: enters the sandbox. The additional effects are added to the manifest as one more component. */
+static int32_t serve_enter_sandbox(void *user, tn_value manifest, const char *path, bool program, struct error *error) {
+    const struct serve_sandbox *sandbox = user;
+    struct sandbox_plan plan;
+    tn_value granted = value_set_take(value_object_reserve(1), "effects", value_ref(sandbox->grants));
+    tn_value components = manifest_components(manifest);
+    tn_value all = value_push_take(components ? value_ref(components) : value_array(), granted);
+    tn_value whole = value_set_take(value_ref(manifest), "components", all);
+    sandbox_plan_init(&plan, whole, path, program);
+    int32_t status = sandbox_enter(&plan, sandbox->require_filter, error);
+    sandbox_plan_finish(&plan);
+    value_unref(whole);
+    return status;
+}
+
+static bool is_operation(const char *name) { return kernel_find_operation(name) != NULL; }
+
+int command_plugin_serve(const struct arguments *arguments) {
+    struct serve_sandbox sandbox = {.grants = value_array(),
+                                    .require_filter = argument_given(arguments, "require-filter")};
+    for (size_t i = 1; i < operand_count(arguments); i++)
+        sandbox.grants = value_push_take(sandbox.grants, value_text(operand_at(arguments, i)));
+    return serve(&(struct serve_options){.socket = PROCESS_SOCKET,
+                                         .path = operand_at(arguments, 0),
+                                         .confine = serve_enter_sandbox,
+                                         .confine_user = &sandbox,
+                                         .interfaces = interface_table,
+                                         .is_operation = is_operation});
+}

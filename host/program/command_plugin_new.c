@@ -1,0 +1,188 @@
+/*
+ * command_plugin_new.c - `tenon plugin new`: copies the SDK's project template and inserts the plugin's names.
+ *
+ * The template is installed in share/tenon/template. In its texts, @NAME@ is the project's name ("acme-text") and @ID@
+ * the plugin's id ("acme.text"). The new folder must not exist. If copying fails, the folder is removed.
+ */
+#include "adl/value/memory.h"
+#include "host/plugin/registry/manifest.h"
+#include "host/program/command.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef TENON_DATADIR
+#define TENON_DATADIR "share" /* relative to the prefix, as the build installs */
+#endif
+
+#define DEPTH_MAX 8 /* folders within folders of a template */
+
+struct project {
+    char name[MANIFEST_ID_MAX + 1], id[MANIFEST_ID_MAX + 1];
+};
+
+/* Derives both names from "acme-text" or "acme.text". A single word is used as vendor and as name. */
+static bool plugin_new_read_name(const char *given, struct project *project) {
+    size_t length = strlen(given);
+    if (!length || 2 * length + 1 > MANIFEST_ID_MAX || given[0] < 'a' || given[0] > 'z') return false;
+    const char *last = given;
+    for (const char *at = given; *at; at++) {
+        bool mark = *at == '-' || *at == '.' || *at == '_';
+        if (!mark && !(*at >= 'a' && *at <= 'z') && !(*at >= '0' && *at <= '9')) return false;
+        if (mark && (*last == '-' || *last == '.' || *last == '_' || !at[1])) return false;
+        last = at;
+    }
+    snprintf(project->name, sizeof project->name, "%s", given);
+    for (char *at = project->name; *at; at++)
+        if (*at == '.') *at = '-';
+    if (strchr(given, '.')) {
+        snprintf(project->id, sizeof project->id, "%s", given);
+    } else {
+        const char *dash = strchr(given, '-');
+        if (dash)
+            snprintf(project->id, sizeof project->id, "%.*s.%s", (int)(dash - given), given, dash + 1);
+        else
+            snprintf(project->id, sizeof project->id, "%s.%s", given, given);
+    }
+    return true;
+}
+
+static void substitute(struct buffer *out, const char *text, const struct project *project) {
+    while (*text) {
+        size_t plain = strcspn(text, "@");
+        buffer_append(out, text, plain);
+        text += plain;
+        if (strncmp(text, "@NAME@", 6) == 0) {
+            buffer_text(out, project->name);
+            text += 6;
+        } else if (strncmp(text, "@ID@", 4) == 0) {
+            buffer_text(out, project->id);
+            text += 4;
+        } else if (*text) {
+            buffer_append(out, text++, 1);
+        }
+    }
+}
+
+static bool template_write_file(const char *path, const struct buffer *text, mode_t mode, struct error *error) {
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    bool good = descriptor >= 0;
+    for (size_t done = 0; good && done < text->length;) {
+        ssize_t written = write(descriptor, text->data + done, text->length - done);
+        if (written < 0 && errno != EINTR) good = false;
+        if (written > 0) done += (size_t)written;
+    }
+    int failure = errno;
+    if (descriptor >= 0 && close(descriptor) != 0 && good) {
+        good = false;
+        failure = errno;
+    }
+    if (!good) error_set(error, TN_ERROR, "IO", "cannot write %s: %s", path, strerror(failure));
+    return good;
+}
+
+static bool copy_file(const char *from, const char *to, mode_t mode, const struct project *project,
+                      struct error *error) {
+    char *text;
+    size_t length;
+    if (!command_read_file(from, &text, &length, error)) return false;
+    struct buffer out;
+    buffer_init(&out, COMMAND_FILE_MAX);
+    substitute(&out, text, project);
+    bool good = template_write_file(to, &out, mode, error);
+    buffer_finish(&out);
+    mem_free(text);
+    return good;
+}
+
+static bool copy_folder(const char *from, const char *to, int depth, const struct project *project,
+                        struct error *error) {
+    DIR *folder = opendir(from);
+    if (!folder || (mkdir(to, 0777) != 0)) {
+        error_set(error, TN_ERROR, "IO", "cannot %s %s: %s", folder ? "make" : "read", folder ? to : from,
+                  strerror(errno));
+        if (folder) closedir(folder);
+        return false;
+    }
+    bool good = true;
+    for (struct dirent *item; good && (item = readdir(folder));) {
+        if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0) continue;
+        tn_value source = value_format("%s/%s", from, item->d_name), target = value_format("%s/%s", to, item->d_name);
+        const char *source_path = value_chars(source, NULL), *target_path = value_chars(target, NULL);
+        struct stat status;
+        if (stat(source_path, &status) != 0) {
+            error_set(error, TN_ERROR, "IO", "cannot read %s: %s", source_path, strerror(errno));
+            good = false;
+        } else if (S_ISDIR(status.st_mode)) {
+            good = depth < DEPTH_MAX && copy_folder(source_path, target_path, depth + 1, project, error);
+        } else {
+            good = copy_file(source_path, target_path, status.st_mode & 0777, project, error);
+        }
+        value_unref(source);
+        value_unref(target);
+    }
+    closedir(folder);
+    return good;
+}
+
+/* The template's folder, found from the running program. Returns NULL and sets `error` on failure. Free with mem_free.
+ */
+static char *template_folder(struct error *error) {
+    char program[PATH_MAX], resolved[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash = NULL;
+    if (length > 0) {
+        program[length] = 0;
+        slash = strrchr(program, '/');
+    }
+    if (slash) *slash = 0;
+    tn_value path = value_format("%s/../" TENON_DATADIR "/tenon/template", slash ? program : ".");
+    bool found = realpath(value_chars(path, NULL), resolved) != NULL;
+    if (!found)
+        error_set(error, TN_NOT_FOUND, "NOT_FOUND",
+                  "%s does not exist: this installation has no SDK; install Tenon completely", value_chars(path, NULL));
+    value_unref(path);
+    return found ? mem_text(resolved) : NULL;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk) {
+    (void)status, (void)type, (void)walk;
+    return remove(path);
+}
+
+int command_plugin_new(const struct arguments *arguments) {
+    struct project project;
+    const char *given = operand_at(arguments, 0), *target = argument_text(arguments, "directory");
+    if (!plugin_new_read_name(given, &project))
+        return command_report(COMMAND_USAGE,
+                              "found the name `%s`, expected lower-case letters and digits, with - or . between words: "
+                              "the vendor, then the plugin, as in acme-text",
+                              given);
+    if (!target) target = project.name;
+    struct stat status;
+    if (lstat(target, &status) == 0)
+        return command_report(COMMAND_USAGE,
+                              "%s already exists; nothing was changed. Name another folder with --directory", target);
+    struct error error = ERROR_INIT;
+    int code = COMMAND_OK;
+    char *template = template_folder(&error);
+    if (!template || !copy_folder(template, target, 0, &project, &error)) {
+        if (template) nftw(target, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        code = command_report_error(COMMAND_RUN_FAILED, &error);
+    } else {
+        fprintf(stderr,
+                "created %s, the plugin %s. Build and test it:\n\n  cd %s\n  cmake -B build\n  cmake --build build\n"
+                "  ctest --test-dir build --output-on-failure\n",
+                target, project.id, target);
+    }
+    mem_free(template);
+    error_finish(&error);
+    return code;
+}

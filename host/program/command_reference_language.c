@@ -1,0 +1,282 @@
+/*
+ * command_reference_language.c - the topics adl, expressions and config of the reference.
+ *
+ * Keys, operators, functions, kinds and limits come from the tables and constants that the readers use. This file only
+ * adds the text between them.
+ */
+#include "adl/document/document.h"
+#include "adl/document/keys.h"
+#include "adl/expr/expr.h"
+#include "adl/template/template.h"
+#include "adl/tree/tree.h"
+#include "adl/value/buffer.h"
+#include "adl/value/codes.h"
+#include "host/base/config/config.h"
+#include "host/program/command_reference.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Prints 1000000 as 1,000,000. */
+static void print_number(uint64_t number) {
+    if (number >= 1000) {
+        print_number(number / 1000);
+        printf(",%03" PRIu64, number % 1000);
+    } else {
+        printf("%" PRIu64, number);
+    }
+}
+
+struct reference_limit {
+    const char *subject;
+    uint64_t most;
+};
+
+static void print_limits(const struct reference_limit *limits, size_t count) {
+    fputs("\n| What | At most |\n|---|---:|\n", stdout);
+    for (size_t i = 0; i < count; i++) {
+        printf("| %s | ", limits[i].subject);
+        print_number(limits[i].most);
+        puts(" |");
+    }
+}
+
+/* ---- ADL ---- */
+
+/* Appends the forms of a list's items, or of a mapping's values. */
+static void add_items(struct buffer *out, const struct document_key *key) {
+    if (key->forms & KEY_TEXTS) buffer_text(out, " of texts");
+    if (key->forms & KEY_MAPPINGS)
+        buffer_format(out, "%s, each %s", key->forms & KEY_TEXTS ? " or of mappings" : " of mappings",
+                      document_mapping(key->of)->name);
+}
+
+static void add_form(struct buffer *out, const char *form) {
+    buffer_format(out, "%s%s", out->length ? ", or " : "", form);
+}
+
+static void print_forms(const struct document_key *key) {
+    static const struct {
+        uint32_t form;
+        const char *name;
+    } plain[] = {{KEY_TEXT, "a text"},         {KEY_INTEGER, "a whole number"},
+                 {KEY_NUMBER, "a number"},     {KEY_BOOL, "`true` or `false`"},
+                 {KEY_DURATION, "a duration"}, {KEY_ANY, "any value"},
+                 {KEY_SCHEMA, "a JSON Schema"}};
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (key->forms & plain[i].form) add_form(&out, plain[i].name);
+    if (key->forms & KEY_MAPPING) add_form(&out, "a mapping");
+    if (key->forms & KEY_MAPPING && key->of) buffer_format(&out, " (see %s)", document_mapping(key->of)->name);
+    if (key->forms & KEY_LIST) add_form(&out, "a list");
+    if (key->forms & KEY_LIST) add_items(&out, key);
+    printf("%s%s", key->forms & KEY_NAMES ? "a mapping of names, each to " : "", buffer_cstr(&out));
+    if (key->forms & KEY_POSITIVE) fputs("; more than 0", stdout);
+    if (key->forms & KEY_AT_LEAST_ONE) fputs("; at least 1", stdout);
+    for (size_t i = 0; key->words && key->words[i]; i++)
+        printf("%s`%s`", i ? ", " : key->words[1] ? "; one of " : ": ", key->words[i]);
+    buffer_finish(&out);
+}
+
+/* Prints which errors of a model select the next entry of a binding, from the table that error_retryable uses. */
+static void print_fallback(void) {
+    fputs("\nIf an entry of a list fails with a retryable error, the next entry is called. The provider can say "
+          "whether an\n"
+          "error is retryable; if it does not, errors with these codes are:\n",
+          stdout);
+    const char *before = "";
+    for (size_t i = 0; i < error_code_count(); i++) {
+        if (!error_code_at(i)->retryable) continue;
+        printf("%s`%s`", before, error_code_at(i)->code);
+        before = ", ";
+    }
+    fputs(".\nAll other errors fail the call at once, for example: ", stdout);
+    before = "";
+    for (size_t i = 0; i < error_code_count(); i++) {
+        if (error_code_at(i)->retryable || strncmp(error_code_at(i)->family, "Model::", 7) != 0) continue;
+        printf("%s`%s`", before, error_code_at(i)->code);
+        before = ", ";
+    }
+    fputs(".\nIf all entries fail, the call fails with the last error. An entry whose provider is not installed is "
+          "skipped\n"
+          "with a warning.\n",
+          stdout);
+}
+
+static void print_key(void *user, const struct document_mapping *mapping, const struct document_key *key) {
+    const struct document_mapping **last = user;
+    if (*last != mapping) {
+        printf("\n## %s\n\n%s%s\n", mapping->name, mapping->documentation,
+               mapping->open ? " Other keys are allowed and not interpreted." : "");
+        *last = mapping;
+    }
+    printf("\n### %s\n\n%s\n\n- %s\n- ", key->name, key->documentation, key->required ? "Required." : "Optional.");
+    print_forms(key);
+    printf("\n\n```yaml\n%s: %s\n```\n", key->name, key->example);
+    if (key == document_key(KEY_MODELS)) print_fallback();
+}
+
+void reference_adl(void) {
+    static const struct reference_limit limits[] = {
+        {"bytes of a document", TREE_SIZE_MAX},
+        {"bytes of one key or text", TREE_SCALAR_MAX},
+        {"levels of nested lists and mappings", TREE_DEPTH_MAX},
+        {"items of one list or mapping", TREE_ITEMS_MAX},
+        {"values of a document, counted once per alias", TREE_NODES_MAX},
+        {"anchors", TREE_ANCHORS_MAX},
+        {"nodes", DOCUMENT_NODES_MAX},
+        {"channels", DOCUMENT_CHANNELS_MAX},
+        {"edges", DOCUMENT_EDGES_MAX},
+        {"conditions of one edge", DOCUMENT_CONDITIONS_MAX},
+        {"roles of models", DOCUMENT_MODELS_MAX},
+        {"tools", DOCUMENT_TOOLS_MAX},
+        {"requirements", DOCUMENT_REQUIREMENTS_MAX},
+        {"documents that a document refers to, directly or indirectly", DOCUMENT_SUBGRAPHS_MAX},
+        {"levels of nested documents", DOCUMENT_SUBGRAPH_DEPTH_MAX},
+        {"bytes of a name", DOCUMENT_NAME_MAX},
+    };
+    const struct document_mapping *last = NULL;
+    fputs("# ADL\n\n"
+          "A document describes one agent: the channels of its state, its nodes, and the edges between them. It is\n"
+          "written in YAML 1.2, or in JSON if the file's name ends in `.json`. Unknown keys are errors, except keys "
+          "that\n"
+          "begin with `x-`, which are ignored. A duration is a number with a unit (`ms`, `s`, `m`, `h`, `d`), or a "
+          "number\n"
+          "of seconds. `tenon schema` prints this reference as a JSON Schema for editors. `tenon plugin show` prints "
+          "the\n"
+          "configuration of node types.\n\n"
+          "```yaml\n"
+          "version: \"1.0\"\n"
+          "channels:\n"
+          "  - {name: name, type: last_value, default: world}\n"
+          "  - {name: greeting, type: last_value}\n"
+          "nodes:\n"
+          "  - {id: greet, type: prompt, config: {template: \"Hello, {name}!\", output_key: greeting}}\n"
+          "edges:\n"
+          "  - {from: START, to: greet}\n"
+          "  - {from: greet, to: END}\n"
+          "```\n",
+          stdout);
+    document_each_key(print_key, (void *)&last);
+    fputs("\n## Limits\n", stdout);
+    print_limits(limits, sizeof limits / sizeof *limits);
+}
+
+/* ---- Expressions ---- */
+
+static void print_kinds(uint32_t kinds) {
+    char text[160];
+    fputs(expr_kinds_text(kinds, text, sizeof text), stdout);
+}
+
+static void print_operator(const struct expr_operator *operator) {
+    uint32_t left, right, result;
+    printf("\n### `%s`\n\n%s\n\n- `%s` returns `%s`\n", operator->form, operator->documentation, operator->example,
+                                                                                                 operator->result);
+    for (size_t i = 0; operator->binding && expr_operator_overload(operator, i, &left, &right, &result); i++) {
+        fputs("- ", stdout);
+        print_kinds(left);
+        fputs(" with ", stdout);
+        print_kinds(right);
+        fputs(": ", stdout);
+        print_kinds(result);
+        putchar('\n');
+    }
+}
+
+static void print_functions(bool macros) {
+    for (size_t i = 0; i < expr_function_count(); i++) {
+        const struct expr_function *row = expr_function_at(i);
+        if (row->macro == macros) printf("\n### `%s`\n\n%s\n", row->signature, row->documentation);
+    }
+}
+
+void reference_expressions(void) {
+    static const struct reference_limit limits[] = {
+        {"bytes of an expression", EXPR_TEXT_MAX},
+        {"levels of nested brackets", EXPR_DEPTH},
+        {"operations of one evaluation", EXPR_OPERATIONS},
+        {"bytes of a computed string", EXPR_STRING_LENGTH},
+        {"items of a computed list or map", EXPR_LIST_LENGTH},
+        {"bytes that one evaluation allocates", EXPR_MEMORY},
+        {"bytes of a pattern of `matches`", EXPR_PATTERN_LENGTH},
+        {"steps to match a pattern", EXPR_MATCH_STEPS},
+        {"bytes of a template", TEMPLATE_TEXT_MAX},
+        {"holes of a template", TEMPLATE_HOLES_MAX},
+        {"bytes of a template's result", TEMPLATE_OUTPUT},
+    };
+    fputs(
+        "# Expressions\n\n"
+        "Conditions, `over` of map edges and the holes of templates are expressions in CEL, the Common Expression\n"
+        "Language. An expression has no side effects, and its evaluation is limited; it returns a value or an error.\n"
+        "Try expressions with `tenon eval`. Extensions of CEL: `default` is true, int and double can be mixed in\n"
+        "arithmetic, and `len` is a synonym of `size`.\n\n"
+        "## Names\n\n"
+        "- `state`: the channels, for example `state.score`\n"
+        "- `input`: the run's input; in a node's configuration, the task's input\n"
+        "- `run`: `run.run_id`, `run.thread_id`, `run.step`, `run.now` (milliseconds since 1970), `run.tags`, "
+        "`run.metadata`, `run.configurable`\n"
+        "- `item`: in a node's configuration, the item of a map edge\n"
+        "- `config`: in a node's configuration, the configuration itself\n\n"
+        "## Literals\n\n"
+        "- `1`, `-1`, `0x1f`: int; `1u`: uint; `1.0`, `1e9`: double\n"
+        "- `\"text\"`, `'text'`, `\"\"\"text of lines\"\"\"`: string, with escapes as `\\n` and `\\u00e9`; "
+        "`r\"\\d\"`: without escapes\n"
+        "- `b\"bytes\"`: bytes; `true`, `false`: bool; `null`\n"
+        "- `[1, 2]`: list; `{\"key\": 1}`: map, with keys that are strings, ints, uints or bools\n\n"
+        "## Templates\n\n"
+        "`Tell {name} about {state.topic}.` A hole contains an expression; a channel can be written as its name.\n"
+        "Strings are inserted unchanged, other values as JSON. `{{` and `}}` are literal braces.\n\n"
+        "## Operators\n\n"
+        "In order of precedence, highest first. Binary operators have three levels: `*` `/` `%`, then `+` `-`, then\n"
+        "comparisons and `in`.\n",
+        stdout);
+    for (size_t i = 0; i < expr_operator_count(); i++) print_operator(expr_operator_at(i));
+    fputs("\n## Macros\n", stdout);
+    print_functions(true);
+    fputs("\n## Functions\n", stdout);
+    print_functions(false);
+    fputs("\n## Limits\n", stdout);
+    print_limits(limits, sizeof limits / sizeof *limits);
+}
+
+/* ---- tenon.yaml ---- */
+
+/* Prints a key, its form and an example. */
+static void print_config_key(const struct config_key *key) {
+    printf("\n## %s%s%s\n\n%s\n\n- %s\n\n```yaml\n", key->section, *key->section ? "." : "", key->name,
+           key->documentation, key->form);
+    if (*key->section) printf("%s:\n  ", key->section);
+    printf("%s: %s\n```\n", key->name, key->example);
+    if (!*key->section && strcmp(key->name, "models") == 0) print_fallback();
+}
+
+static void print_config_limit(const char *name, uint64_t least, uint64_t most, const char *documentation) {
+    printf("| `%s` | ", name);
+    print_number(least);
+    fputs(" | ", stdout);
+    print_number(most);
+    printf(" | %s |\n", documentation);
+}
+
+static void print_config_limits(void) {
+    fputs("\n| Limit | Least | Most | |\n|---|---:|---:|---|\n", stdout);
+#define CONFIG_LIMIT(name, least, most, documentation) print_config_limit(#name, least, most, documentation);
+    CONFIG_LIMITS(CONFIG_LIMIT)
+#undef CONFIG_LIMIT
+}
+
+void reference_config(void) {
+    fputs("# tenon.yaml\n\n"
+          "The operator's configuration. Every key is optional. The project's file is the nearest `tenon.yaml` in the\n"
+          "working directory or above it, or the one given with `--config`. The user's file is\n"
+          "`~/.config/tenon/tenon.yaml`. Both are read; a key of the project's file overrides the same key of the "
+          "user's\n"
+          "file. With `--no-config`, neither is read. Unknown keys are errors.\n",
+          stdout);
+    for (size_t i = 0; i < config_key_count(); i++) {
+        print_config_key(config_key_at(i));
+        if (!*config_key_at(i)->section && strcmp(config_key_at(i)->name, "limits") == 0) print_config_limits();
+    }
+}

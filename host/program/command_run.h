@@ -1,0 +1,25 @@
+/*
+ * command_run.h - what `tenon run` shares between command_run.c (the document, batches), command_run_single.c (one run)
+ * and other commands that open documents or print events.
+ */
+#ifndef TENON_HOST_PROGRAM_COMMAND_RUN_H
+#define TENON_HOST_PROGRAM_COMMAND_RUN_H
+
+#include "host/engine/graph/run.h"
+#include "host/program/command.h"
+
+struct graph;
+struct host;
+
+/* Runs the graph once, with the options of the command line added to `options`. Returns the exit code. */
+int run_single(const struct arguments *arguments, struct host *host, struct graph *graph,
+               const struct run_options *options);
+/*
+ * Builds a graph from the document that the first operand names. On failure, prints an error, sets *code to the exit
+ * code and returns NULL.
+ */
+struct graph *command_open_graph(const struct arguments *arguments, struct host *host, int *code);
+/* Prints a value as compact JSON and a line end on standard output. */
+void run_print_line(tn_value value);
+
+#endif

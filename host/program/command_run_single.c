@@ -1,0 +1,449 @@
+/*
+ * command_run_single.c - `tenon run` without --batch: one run, its events, its approvals, and its thread.
+ *
+ *     run_single                      reads the options
+ *         single_run_until_answered   resumes the thread as long as a person approves tool calls at the terminal
+ *             single_execute          one execution: prepares the thread, if there is one, and frees all of it
+ *                 single_start        starts the run, or resumes the thread
+ *                 single_await        until the end, for the exit code
+ *                     single_drive    runs the loop until the run ends or waits
+ *                     single_report   prints the outcome
+ *
+ * If the run has a thread, SIGTERM drains the run: it stops after the current super-step, so that it can be resumed.
+ * The run is cancelled instead if the super-step takes longer than DRAIN_MS, or at a second SIGTERM or Ctrl-C. A run
+ * without a thread cannot be resumed, so SIGTERM cancels it at once. Super-steps that a thread has committed are never
+ * lost.
+ */
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/assembly/host.h"
+#include "host/base/container_of.h"
+#include "host/base/loop.h"
+#include "host/data/thread/thread_log.h"
+#include "host/engine/execution/execution.h"
+#include "host/engine/execution/execution_thread.h"
+#include "host/engine/graph/graph.h"
+#include "host/program/approve.h"
+#include "host/program/command_input.h"
+#include "host/program/command_run.h"
+#include "host/program/live.h"
+#include "host/program/questions.h"
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DRAIN_MS    10000 /* time from SIGTERM until the run is cancelled */
+#define STALL_MS    5000  /* time after which a warning is printed if no event is pending */
+#define STALL_NODES 3u    /* nodes named in the warning */
+
+struct single_run {
+    struct host *host;
+    struct execution *execution;
+    struct live *live;          /* NULL if standard error is not a terminal */
+    bool json;                  /* --json */
+    bool show_warnings;         /* not --quiet */
+    bool ended;                 /* the execution has ended; run_resume sets it to false again */
+    bool draining;              /* SIGTERM has arrived: the run stops after the current super-step */
+    bool cancelled;             /* the cancellation was requested */
+    unsigned shown_modes;       /* the events to print: the modes of --stream, or the default of --json */
+    uint32_t stall_step;        /* the last step for which single_on_stall printed a warning */
+    struct loop_timer deadline; /* cancels the run if draining takes longer than DRAIN_MS */
+    const char *thread;         /* the id of the thread, or NULL */
+    struct approver approver;   /* asks approval questions at the terminal */
+    tn_value approvals;         /* {interrupt id: answer} with which the thread must be resumed, or NULL */
+    const char *document;       /* the path of the document */
+};
+
+/* ---- Events ---- */
+
+void run_print_line(tn_value value) {
+    char *text = json_text(value, JSON_COMPACT);
+    puts(text);
+    mem_free(text);
+}
+
+/* Prints a debug event of level "warning", which reports a probable mistake in the document. */
+static void single_print_warning(struct single_run *single, tn_value event) {
+    tn_value node = value_get(event, "node");
+    live_clear(single->live);
+    command_warn("warning: %s%s%s", node ? value_chars(node, NULL) : "", node ? ": " : "",
+                 value_chars(value_get(event, "message"), NULL));
+}
+
+/*
+ * With --json, the chosen events are lines on standard output. Otherwise they are lines on standard error, unless
+ * there is a live view, which shows the progress instead. Warnings are printed unless they are among the chosen events.
+ */
+static bool single_on_event(void *user, tn_value event) {
+    struct single_run *single = user;
+    const char *type = value_chars(value_get(event, "type"), NULL);
+    unsigned mode = run_modes_parse(type, NULL); /* the type of an event is the name of its mode */
+    if (single->live && mode & LIVE_MODES) live_event(single->live, event);
+    if (!(mode & single->shown_modes)) {
+        if (single->show_warnings && value_text_is(value_get(event, "level"), "warning"))
+            single_print_warning(single, event);
+        return true;
+    }
+    if (single->json) {
+        run_print_line(event);
+        (void)command_flush();  /* single_poll notices a closed pipe */
+    } else if (!single->live) { /* the live view replaces the lines of --stream */
+        char *text = json_text(event, JSON_COMPACT);
+        fprintf(stderr, "%s\n", text);
+        mem_free(text);
+    }
+    return true;
+}
+
+/* The run seems to be stalled. This only warns, because an OS thread of a plugin can still end the task. */
+static void single_on_stall(void *user) {
+    struct single_run *single = user;
+    const struct run *run = execution_run(single->execution);
+    if (single->stall_step == run_steps(run)) return;
+    single->stall_step = run_steps(run);
+    tn_value open = run_open_nodes(run);
+    live_clear(single->live);
+    for (size_t i = 0; i < value_count(open) && i < STALL_NODES; i++) {
+        tn_value entry = value_at(open, i), component = value_get(entry, "component");
+        command_warn(
+            "warning: node `%s`%s%s%s%s%s has not ended, and no event is pending in the host that could end it. "
+            "The run waits until an OS thread of the plugin ends it. Set a `timeout` on the node to limit the wait",
+            value_chars(value_get(entry, "node"), NULL), component ? " (" : "",
+            component ? value_chars(component, NULL) : "", component ? ", of plugin " : "",
+            component ? value_chars(value_get(entry, "plugin"), NULL) : "", component ? ")" : "");
+    }
+    if (value_count(open) > STALL_NODES)
+        command_warn("warning: %zu more nodes wait in the same way", value_count(open) - STALL_NODES);
+    value_unref(open);
+}
+
+static void single_on_ended(struct execution *execution, void *user) {
+    (void)execution;
+    ((struct single_run *)user)->ended = true;
+}
+
+static void single_on_deadline(struct loop_timer *timer) {
+    struct single_run *single = CONTAINER_OF(timer, struct single_run, deadline);
+    execution_cancel(single->execution);
+}
+
+static void single_cancel(struct single_run *single) {
+    single->cancelled = true;
+    execution_cancel(single->execution);
+}
+
+/*
+ * Called before each turn of the loop: reacts to signals and to a closed pipe. Returns true if the execution has ended.
+ */
+static bool single_poll(void *user) {
+    struct single_run *single = user;
+    bool can_drain = single->thread != NULL; /* a run without a thread cannot be resumed */
+    if (command_got_sigterm() && can_drain && !single->draining) {
+        single->draining = true;
+        run_drain(execution_run(single->execution));
+        loop_timer_start(host_loop(single->host), &single->deadline, DRAIN_MS, single_on_deadline);
+    }
+    bool stop = command_got_sigint() || (command_got_sigterm() && !can_drain);
+    if (stop && !single->cancelled) {
+        if (isatty(STDERR_FILENO)) fputs("\ncancelling the run; press Ctrl-C again to exit at once\n", stderr);
+        single_cancel(single);
+    }
+    if (single->json && !single->cancelled && !command_flush())
+        single_cancel(single); /* the reader of the events closed the pipe */
+    return single->ended;
+}
+
+/* ---- The outcome ---- */
+
+static int exit_code_of_status(enum run_status status) {
+    switch (status) {
+    case RUN_DONE:
+    case RUN_STOPPED: /* drained, or by the document's strategy; --resume continues it */ return COMMAND_OK;
+    case RUN_INTERRUPTED: return COMMAND_WAITING;
+    case RUN_CANCELLED:
+        /* Without a signal, the run was cancelled because output was lost: the reader of the events closed the pipe. */
+        return command_got_sigint() || command_got_sigterm() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED;
+    default: return COMMAND_RUN_FAILED;
+    }
+}
+
+/* Prints the last line of --json: {"type":"result","status":…,"state":…}. */
+static void print_result_event(struct run *run) {
+    enum run_status status = run_status(run);
+    tn_value event = value_set_take(value_object_reserve(6), "type", value_text("result"));
+    event = value_set_take(event, "status", value_text(run_status_name(status)));
+    event = value_set_take(event, "run_id", value_text(run_id(run)));
+    event = value_set_take(event, "steps", value_int(run_steps(run)));
+    tn_value used = run_usage(run);
+    if (used) event = value_set_take(event, "usage", used);
+    event = value_set_take(event, "state", status == RUN_DONE ? run_result(run) : run_state(run));
+    if (status == RUN_FAILED || status == RUN_CANCELLED)
+        event = value_set_take(event, "error", error_to_value(run_error(run)));
+    if (status == RUN_INTERRUPTED) event = value_set_take(event, "interrupts", run_interrupts(run));
+    run_print_line(event);
+    value_unref(event);
+}
+
+/* Prints the questions that the run waits for, and how to answer them. */
+static void single_print_questions(const struct single_run *single) {
+    tn_value questions = run_interrupts(execution_run(single->execution));
+    command_warn("the run waits for answers:");
+    if (!single->json) questions_print(stderr, questions, NULL, single->thread ? "--answer " : NULL);
+    if (single->thread)
+        command_warn("answer with: tenon run %s --thread %s --resume --answer ID=VALUE", single->document,
+                     single->thread);
+    else
+        command_warn("a run without a thread is not saved and cannot be answered later. Run it with `tenon run %s "
+                     "--thread THREAD`, answer with `tenon thread answer THREAD ID=VALUE` and continue with `tenon "
+                     "run %s --thread THREAD --resume`",
+                     single->document, single->document);
+    value_unref(questions);
+}
+
+static void single_print_outcome(const struct single_run *single) {
+    struct run *run = execution_run(single->execution);
+    enum run_status status = run_status(run);
+    if (single->json) {
+        print_result_event(run);
+    } else if (status == RUN_DONE || status == RUN_STOPPED || status == RUN_INTERRUPTED) {
+        tn_value result = status == RUN_DONE ? run_result(run) : run_state(run);
+        command_print(result);
+        value_unref(result);
+    }
+    if (single->json && !command_flush()) return;
+    if (status == RUN_FAILED || status == RUN_CANCELLED) command_warn_error(run_error(run));
+    if (status == RUN_STOPPED && single->draining)
+        command_warn("the run stopped after step %u, as requested; continue it with --resume", run_steps(run));
+    else if (status == RUN_STOPPED)
+        command_warn(
+            "the run stopped because a node has several successors and the document's strategy is stop_at_nonlinear");
+    if (status == RUN_INTERRUPTED) single_print_questions(single);
+}
+
+/* ---- Options ---- */
+
+/* Called without --thread. Prints an error and returns true if an option was given that needs it. */
+static bool report_missing_thread(const struct arguments *arguments) {
+    static const char *const names[] = {"resume", "replace", "answer", "accept-changes", "durability"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!argument_given(arguments, names[i])) continue;
+        command_warn("--%s needs --thread ID", names[i]);
+        return true;
+    }
+    return false;
+}
+
+/* Reads the thread options into `request`, whose answers the caller unrefs. On failure, prints an error. */
+static bool read_thread_request(const struct arguments *arguments, struct thread_request *request) {
+    const char *durability = argument_text(arguments, "durability");
+    struct error error = ERROR_INIT;
+    bool resume = argument_given(arguments, "resume"), replace = argument_given(arguments, "replace");
+    if (resume && (replace || argument_given(arguments, "input") || argument_given(arguments, "set"))) {
+        command_warn("--resume continues the thread's run: it cannot be used with --input, --set or --replace");
+        return false;
+    }
+    if (!resume && argument_given(arguments, "answer")) {
+        command_warn("--answer needs --resume");
+        return false;
+    }
+    request->mode = resume ? THREAD_RESUME : replace ? THREAD_REPLACE : THREAD_INPUT;
+    request->accept_changes = argument_given(arguments, "accept-changes");
+    request->durability = durability && strcmp(durability, "exit") == 0 ? RUN_DURABLE_EXIT : RUN_DURABLE_SYNC;
+    request->document = operand_at(arguments, 0);
+    request->answers = command_read_answer_options(arguments, &error);
+    if (!request->answers) command_warn_error(&error);
+    error_finish(&error);
+    return request->answers != NULL;
+}
+
+/* ---- Start ---- */
+
+/*
+ * Returns true if a run was resumed that waits for answers, and there are none. That is not an error: the run is
+ * treated as if it had just been interrupted, so its questions are asked or printed.
+ */
+static bool run_lacks_answers(const struct run *run, const struct thread_request *request) {
+    if (request->mode != THREAD_RESUME || run_status(run) != RUN_INTERRUPTED) return false;
+    /* {record: {answers}, …}: the answers that `tenon thread answer` saved */
+    tn_value saved = value_get(value_get(run_loaded(run), "record"), "answers");
+    return value_count(request->answers) == 0 && value_count(saved) == 0;
+}
+
+/* Starts the run, or resumes the thread. Returns false and sets `error` on failure. */
+static bool single_start(struct single_run *single, const struct thread_request *request, tn_value input,
+                         struct error *error) {
+    if (!request->id) {
+        single->ended = execution_start(single->execution, input);
+        return true;
+    }
+    struct run *run = execution_run(single->execution);
+    if (thread_begin(run, request, input, &single->ended, error) == TN_OK) return true;
+    if (strcmp(error->code, "INVALID_INPUT") != 0 || !run_lacks_answers(run, request)) return false;
+    error_finish(error);
+    single->ended = true; /* as if it had just been interrupted */
+    return true;
+}
+
+/* ---- The loop ---- */
+
+/* Asks the approval questions of the run at the terminal. Returns {interrupt id: answer}, or NULL if there are none. */
+static tn_value single_request_approvals(struct single_run *single) {
+    struct run *run = execution_run(single->execution);
+    if (single->json || run_status(run) != RUN_INTERRUPTED) return NULL;
+    tn_value interrupts = run_interrupts(run), questions = approval_questions(interrupts), approvals = NULL;
+    if (value_count(questions)) {
+        live_clear(single->live);
+        approvals = approver_prompt(&single->approver, questions);
+    }
+    value_unref(questions);
+    value_unref(interrupts);
+    return approvals;
+}
+
+/*
+ * Runs the loop until the run has ended, or waits for answers that only another command can give. Approvals are
+ * requested here. A run without a thread is resumed with them at once. If there is a thread, they are stored in
+ * single->approvals, and the caller resumes the thread in another execution. Sets `error` if the run does not accept
+ * the approvals. Returns false only if the loop stopped before the run has ended.
+ */
+static bool single_drive(struct single_run *single, struct error *error) {
+    for (;;) {
+        bool loop_stopped = !single->ended && !loop_run(host_loop(single->host), single_poll, single);
+        if (loop_stopped) return false;
+        tn_value approvals = single_request_approvals(single);
+        if (!approvals) return true;
+        if (single->thread) {
+            single->approvals = approvals;
+            return true;
+        }
+        int32_t status = run_resume(execution_run(single->execution), approvals, &single->ended, error);
+        value_unref(approvals);
+        if (status != TN_OK) return true;
+    }
+}
+
+static bool single_has_ended(void *user) { return ((const struct single_run *)user)->ended; }
+
+/*
+ * The loop stopped although the run has not ended, which is a defect of the host. The run cannot be freed before it
+ * ends, and it borrows its log and `single`. So it is cancelled: run_cancel ends it even if the tasks of plugins do not
+ * end, because their calls are abandoned CALL_GRACE_MS after they were cancelled.
+ */
+static int single_fail_stalled(struct single_run *single) {
+    execution_cancel(single->execution);
+    if (!single->ended) loop_run(host_loop(single->host), single_has_ended, single);
+    return command_report(COMMAND_RUN_FAILED, "the run has not ended, and no event is pending that could end it");
+}
+
+/* Prints the outcome, unless another execution follows, and returns the exit code. */
+static int single_report(struct single_run *single, struct error *error) {
+    if (error->code) command_warn_error(error);
+    if (!single->approvals) single_print_outcome(single);
+    return exit_code_of_status(run_status(execution_run(single->execution)));
+}
+
+static int single_report_error(int code, struct error *error) {
+    command_warn_error(error);
+    error_finish(error);
+    return code;
+}
+
+/* Drives an execution that was started. Returns the exit code. */
+static int single_await(struct single_run *single) {
+    struct loop *loop = host_loop(single->host);
+    struct error error = ERROR_INIT;
+    if (single->show_warnings) loop_on_stall(loop, STALL_MS, single_on_stall, single);
+    bool ended = single_drive(single, &error);
+    loop_on_stall(loop, 0, NULL, NULL);
+    loop_timer_stop(loop, &single->deadline);
+    live_end(single->live, execution_run(single->execution));
+    single->live = NULL;
+    int code = ended ? single_report(single, &error) : single_fail_stalled(single);
+    error_finish(&error);
+    return code;
+}
+
+/* ---- One execution, and those that resume its thread ---- */
+
+/* Runs the graph, or resumes the thread, until the run ends or waits. Returns the exit code. */
+static int single_execute(const struct arguments *arguments, struct single_run *single, struct graph *graph,
+                          const struct run_options *base, const struct thread_request *request, tn_value input) {
+    struct error error = ERROR_INIT;
+    /* thread_prepare_wait sets options.log and .loaded. The run borrows them, so they are freed after it. */
+    struct run_options options = *base;
+    struct host *host = single->host;
+    if (request->id && thread_prepare_wait(host_engine(host), graph, request, &options, &error) != TN_OK)
+        return single_report_error(COMMAND_RUN_FAILED, &error);
+    if (single->show_warnings && !single->json && isatty(STDERR_FILENO))
+        single->live = live_new(graph, command_colour(arguments, STDERR_FILENO));
+    options.modes = single->shown_modes;
+    if (single->live) options.modes |= LIVE_MODES;
+    if (single->show_warnings) options.modes |= RUN_MODE_DEBUG; /* warnings are debug events */
+    options.event = options.modes ? single_on_event : NULL;
+    options.user = single;
+    command_watch_signals(host);
+    single->ended = false;
+    single->execution = execution_new(host_engine(host), &graph->callable, &options, single_on_ended, single);
+    int code;
+    if (single_start(single, request, input, &error)) {
+        code = single_await(single);
+    } else {
+        code = single_report_error(COMMAND_RUN_FAILED, &error);
+        live_end(single->live, execution_run(single->execution));
+    }
+    execution_free(single->execution); /* before the log, which the run borrows */
+    thread_log_free(options.log);
+    value_unref(options.loaded);
+    return code;
+}
+
+/*
+ * Runs the graph, then resumes the thread as long as a person approves tool calls at the terminal. Returns the exit
+ * code of the last execution.
+ */
+static int single_run_until_answered(const struct arguments *arguments, struct single_run *single, struct graph *graph,
+                                     const struct run_options *options, struct thread_request *request,
+                                     tn_value input) {
+    int code = single_execute(arguments, single, graph, options, request, input);
+    while (single->approvals) {
+        value_unref(request->answers);
+        request->answers = single->approvals;
+        request->mode = THREAD_RESUME;
+        single->approvals = NULL;
+        code = single_execute(arguments, single, graph, options, request, NULL);
+    }
+    return code;
+}
+
+int run_single(const struct arguments *arguments, struct host *host, struct graph *graph,
+               const struct run_options *options) {
+    struct error error = ERROR_INIT;
+    struct single_run single = {.host = host,
+                                .json = argument_given(arguments, "json"),
+                                .show_warnings = !argument_given(arguments, "quiet"),
+                                .thread = argument_text(arguments, "thread"),
+                                .document = operand_at(arguments, 0)};
+    struct thread_request request = {.id = single.thread};
+    const char *modes = argument_text(arguments, "stream");
+    if (modes) {
+        single.shown_modes = run_modes_parse(modes, &error);
+        if (!single.shown_modes) return single_report_error(COMMAND_USAGE, &error);
+    } else if (single.json) {
+        single.shown_modes = RUN_MODE_UPDATES | RUN_MODE_CUSTOM | RUN_MODE_MESSAGES | RUN_MODE_TASKS;
+    }
+    if (!request.id && report_missing_thread(arguments)) return COMMAND_USAGE;
+    if (request.id && !read_thread_request(arguments, &request)) return COMMAND_USAGE;
+    tn_value input = command_read_input(arguments, &error);
+    int code;
+    if (input) {
+        approver_init(&single.approver);
+        code = single_run_until_answered(arguments, &single, graph, options, &request, input);
+        approver_finish(&single.approver);
+    } else {
+        code = single_report_error(COMMAND_USAGE, &error);
+    }
+    value_unref(request.answers);
+    value_unref(input);
+    return code;
+}

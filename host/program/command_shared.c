@@ -1,0 +1,290 @@
+/*
+ * command_shared.c - what commands share: errors, opening a host, reading files, printing and signals.
+ */
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/diagnostic/print.h"
+#include "adl/source/source.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/assembly/host.h"
+#include "host/base/loop.h"
+#include "host/program/command.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Errors and text ---- */
+
+__attribute__((format(printf, 1, 0))) static void command_vwarn(const char *format, va_list args) {
+    struct buffer text, safe;
+    buffer_init(&text, COMMAND_FILE_MAX);
+    buffer_init(&safe, SIZE_MAX);
+    buffer_vformat(&text, format, args);
+    diagnostic_text(&safe, buffer_cstr(&text));
+    fprintf(stderr, "tenon: %s\n", buffer_cstr(&safe));
+    buffer_finish(&text);
+    buffer_finish(&safe);
+}
+
+void command_warn(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    command_vwarn(format, args);
+    va_end(args);
+}
+
+int command_report(int code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    command_vwarn(format, args);
+    va_end(args);
+    return code;
+}
+
+void command_printf(FILE *out, const char *format, ...) {
+    struct buffer text, safe;
+    va_list args;
+    buffer_init(&text, COMMAND_FILE_MAX);
+    buffer_init(&safe, SIZE_MAX);
+    va_start(args, format);
+    buffer_vformat(&text, format, args);
+    va_end(args);
+    for (char *line = text.data, *end; line; line = end ? end + 1 : NULL) {
+        if ((end = strchr(line, '\n'))) *end = 0;
+        diagnostic_text(&safe, line);
+        if (end) buffer_char(&safe, '\n');
+    }
+    fputs(buffer_cstr(&safe), out);
+    buffer_finish(&text);
+    buffer_finish(&safe);
+}
+
+void command_warn_error(const struct error *error) {
+    command_warn("%s%s%s%s", error->message ? error->message : "failed", error->code ? " [" : "",
+                 error->code ? error->code : "", error->code ? "]" : "");
+}
+
+int command_report_error(int code, const struct error *error) {
+    command_warn_error(error);
+    return code;
+}
+
+/* Returns all values of a repeated option, terminated by NULL. Free it with mem_free. */
+static const char **option_values(const struct arguments *arguments, const char *option) {
+    size_t count = argument_count(arguments, option);
+    const char **all = mem_zalloc((count + 1) * sizeof *all);
+    for (size_t i = 0; i < count; i++) all[i] = argument_at(arguments, option, i);
+    return all;
+}
+
+struct host *command_open(const struct arguments *arguments, struct error *error) {
+    const char **paths = option_values(arguments, "plugins"), **isolate = option_values(arguments, "isolate");
+    const char **models = option_values(arguments, "model");
+    struct host_options options = {.plugin_paths = paths,
+                                   .isolate = isolate,
+                                   .models = models,
+                                   .config_file = argument_text(arguments, "config"),
+                                   .no_config = argument_given(arguments, "no-config"),
+                                   .check_plugins = argument_given(arguments, "check-plugins"),
+                                   .allow_drafts = argument_given(arguments, "allow-drafts"),
+                                   .record_dir = argument_text(arguments, "record"),
+                                   .replay_dir = argument_text(arguments, "replay")};
+    struct host *host = host_new(&options, error);
+    mem_free((void *)paths);
+    mem_free((void *)isolate);
+    mem_free((void *)models);
+    return host;
+}
+
+struct host *command_host(const struct arguments *arguments) {
+    struct error error = ERROR_INIT;
+    struct host *host = command_open(arguments, &error);
+    if (!host) command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
+    error_finish(&error);
+    return host;
+}
+
+/* ---- Reading ---- */
+
+struct source *command_source(const char *path, struct error *error) {
+    char *text;
+    size_t length;
+    if (!command_read_file(path, &text, &length, error)) return NULL;
+    struct source *source = source_new(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length);
+    mem_free(text);
+    return source;
+}
+
+bool command_read_file(const char *path, char **text, size_t *length, struct error *error) {
+    bool standard = strcmp(path, "-") == 0;
+    int descriptor = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        error_set(error, TN_NOT_FOUND, "IO", "cannot open %s: %s", path, strerror(errno));
+        return false;
+    }
+    struct buffer buffer;
+    buffer_init(&buffer, COMMAND_FILE_MAX);
+    char chunk[65536];
+    ssize_t got;
+    while ((got = read(descriptor, chunk, sizeof chunk)) != 0) {
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) break;
+        buffer_append(&buffer, chunk, (size_t)got);
+        if (buffer.overflow) break;
+    }
+    int failure = errno;
+    if (!standard) close(descriptor);
+    if (got < 0 || buffer.overflow) {
+        if (buffer.overflow)
+            error_set(error, TN_LIMIT, "LIMIT", "%s is larger than %u MiB", standard ? "standard input" : path,
+                      COMMAND_FILE_MAX >> 20);
+        else
+            error_set(error, TN_ERROR, "IO", "cannot read %s: %s", standard ? "standard input" : path,
+                      strerror(failure));
+        buffer_finish(&buffer);
+        return false;
+    }
+    *text = buffer_detach(&buffer, length);
+    return true;
+}
+
+tn_value command_json(const char *text, const char *what, struct error *error) {
+    char *read = NULL;
+    size_t length = strlen(text);
+    const char *where = what;
+    if (text[0] == '@' || strcmp(text, "-") == 0) {
+        where = text[0] == '@' ? text + 1 : "standard input";
+        if (!command_read_file(text[0] == '@' ? text + 1 : "-", &read, &length, error)) return NULL;
+    }
+    tn_value value = NULL;
+    struct error inner = ERROR_INIT;
+    if (json_read(read ? read : text, length, NULL, &value, &inner) != TN_OK)
+        error_set(error, TN_INVALID, "INVALID_INPUT", "%s: %s", where, inner.message);
+    error_finish(&inner);
+    mem_free(read);
+    return value;
+}
+
+int32_t command_line_error(const char *path, size_t line, const char *message, struct error *error) {
+    static const char place[] = ", at line 1, column ";
+    const char *at = strstr(message, place);
+    return error_set(error, TN_INVALID, "INVALID_INPUT", "%s:%zu%s%s: %.*s", path, line, at ? ":" : "",
+                     at ? at + sizeof place - 1 : "", at ? (int)(at - message) : INT_MAX, message);
+}
+
+/* ---- Printing ---- */
+
+void command_print(tn_value value) {
+    char *text = json_text(value, isatty(STDOUT_FILENO) ? JSON_INDENTED : JSON_COMPACT);
+    puts(text);
+    mem_free(text);
+}
+
+const char *command_text(tn_value object, const char *key, const char *otherwise) {
+    tn_value value = value_get(object, key);
+    return value && value_is(value, TN_STRING) ? value_chars(value, NULL) : otherwise;
+}
+
+static int write_failure; /* errno of the first failed write to standard output */
+
+bool command_flush(void) {
+    if ((fflush(stdout) != 0 || ferror(stdout)) && !write_failure) write_failure = errno ? errno : EIO;
+    return write_failure == 0;
+}
+
+int command_close(int code) {
+    if (command_flush()) return code;
+    command_warn("cannot write to standard output: %s", strerror(write_failure));
+    return code ? code : COMMAND_RUN_FAILED;
+}
+
+bool command_colour(const struct arguments *arguments, int descriptor) {
+    const char *wanted = argument_text(arguments, "color");
+    if (wanted && strcmp(wanted, "always") == 0) return true;
+    if (wanted && strcmp(wanted, "never") == 0) return false;
+    const char *terminal = getenv("TERM"), *none = getenv("NO_COLOR");
+    return isatty(descriptor) && !(none && *none) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+void command_print_diagnostics(const struct arguments *arguments, struct diagnostics *found, bool json) {
+    diagnostics_sort(found);
+    if (json) {
+        tn_value value = value_set_take(value_object_reserve(1), "diagnostics", diagnostics_to_value(found));
+        char *text = json_text(value, JSON_COMPACT);
+        puts(text);
+        mem_free(text);
+        value_unref(value);
+        return;
+    }
+    struct buffer out;
+    buffer_init(&out, COMMAND_FILE_MAX);
+    diagnostics_print(&out, found, &(struct diagnostic_style){.colour = command_colour(arguments, STDERR_FILENO)});
+    fputs(buffer_cstr(&out), stderr);
+    buffer_finish(&out);
+}
+
+/* ---- Signals ---- */
+
+static volatile sig_atomic_t sigints;
+static volatile sig_atomic_t sigterms;
+static struct host *watched;
+static _Atomic bool *watched_flag;
+
+static void on_sigint(int number) {
+    if (sigints++) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    if (watched_flag) *watched_flag = true;
+    if (watched) loop_wake(host_loop(watched)); /* uv_async_send is safe in a signal handler */
+}
+
+bool command_got_sigint(void) { return sigints > 0; }
+void command_reset_sigint(void) { sigints = 0; }
+
+/* The first SIGTERM requests an orderly end; the second one acts like Ctrl-C. */
+static void on_sigterm(int number) {
+    if (sigterms++)
+        on_sigint(number);
+    else if (watched)
+        loop_wake(host_loop(watched));
+}
+
+bool command_got_sigterm(void) { return sigterms > 0; }
+
+/*
+ * Signals are blocked between the check of the flags and ppoll. Otherwise a signal that arrives in between would be
+ * noticed only after the next line of input.
+ */
+bool command_wait_line(int descriptor) {
+    struct pollfd line = {.fd = descriptor, .events = POLLIN};
+    sigset_t ours, before;
+    int ready = 0;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ours, &before);
+    while (!sigints && !sigterms && (ready = ppoll(&line, 1, NULL, &before)) < 0 && errno == EINTR) continue;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return ready != 0 && !sigints && !sigterms;
+}
+
+void command_watch_signals(struct host *host) {
+    struct sigaction action = {.sa_handler = on_sigint};
+    watched = host;
+    sigaction(SIGINT, &action, NULL);
+    if (!watched_flag) action.sa_handler = on_sigterm;
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+void command_watch_signals_flag(struct host *host, _Atomic bool *flag) {
+    watched_flag = flag;
+    command_watch_signals(host);
+}

@@ -1,0 +1,649 @@
+/*
+ * command_table.c - the table of commands, in the order of the help, and the options of each.
+ *
+ * The help, the reference, the manual page and the shell completions are generated from these tables. A row of
+ * `commands` begins with name, operands, summary, details and example; a row of options with the name and, unless it is
+ * a flag, the argument. The other members are named. command.h describes them.
+ *
+ * A number in a help text is the default of an option, which the code of the command defines; a comment beside the row
+ * names the constant. Words that other code defines are macros below.
+ */
+#include "host/plugin/registry/plugin.h"
+#include "host/program/command.h"
+
+#define NO_MAXIMUM UINT32_MAX /* of operands */
+
+/* The text of a macro's value. */
+#define TEXT_OF(macro)       TEXT_OF_VALUE(macro)
+#define TEXT_OF_VALUE(value) #value
+
+/* ---- Words that other code defines ---- */
+
+#define THREAD_STATUSES "running|interrupted|stopped|failed|cancelled|done"          /* enum run_status */
+#define STREAM_MODES    "values,updates,messages,custom,tasks,checkpoints,debug,all" /* run_modes_parse */
+#define TASK_STATES     "queued|running|done|failed"                                 /* kernel_task.c */
+#define GRAPH_FORMATS   "mermaid|dot|json|text"                                      /* command_draw.c */
+#define SHELLS          "bash|zsh|fish"                                              /* completion_print */
+
+/* ---- Options that several commands have ---- */
+
+#define OPTIONS_END                                                                                                    \
+    { .name = NULL }
+#define JSON_OPTION                                                                                                    \
+    { "json", .help = "print JSON on standard output" }
+#define FILTER_OPTION                                                                                                  \
+    { "filter", "JSON", .letter = 'f', .help = "conditions that members must meet: {\"payload.size\": {\"gt\": 9}}" }
+#define LIMIT_OPTION                                                                                                   \
+    { "limit", "N", .letter = 'n', .help = "list at most N (default: 100)" } /* the schemas of the state's tools */
+#define AFTER_OPTION                                                                                                   \
+    { "after", "ID", .help = "list those after this one" }
+#define ARTIFACT_OPTION                                                                                                \
+    { "artifact", "ID", .letter = 'a', .help = "an Artifact that belongs to the Task; may be repeated" }
+
+const struct command_option global_options[] = {
+    {"plugins", "PATH", .letter = 'P',
+     .help = "search this folder, or load this .so file, before all others; may be repeated"},
+    {"config", "FILE", .letter = 'c', .help = "use this configuration instead of the nearest tenon.yaml"},
+    {"no-config", .help = "read no configuration"},
+    {"allow-drafts", .help = "let plugins that are not bundled use draft interfaces"},
+    {"isolate", "ID", .help = "run this plugin in a separate process; may be repeated"},
+    {"model", "[ROLE=]MODEL", .letter = 'M',
+     .help = "bind a role (default: `default`) to PROVIDER:NAME or to a JSON binding; may be repeated"},
+    {"record", "DIR", .help = "write every HTTP request and response into this folder, without secrets"},
+    {"replay", "DIR", .help = "answer HTTP requests from a folder that --record wrote, without network"},
+    {"check-plugins", .help = "check every call to and from plugins; fail if a plugin violates the rules of tenon.h"},
+    {"color", "WHEN", .help = "when to use colours", .choices = "auto|always|never"},
+    {"help", .letter = 'h', .help = "show the help of a command, with an example"},
+    OPTIONS_END,
+};
+
+/* For commands without other options. */
+static const struct command_option json_options[] = {JSON_OPTION, OPTIONS_END};
+
+/* ---- Options: Running ---- */
+
+static const struct command_option run_options[] = {
+    {"input", "JSON", .letter = 'i', .help = "the run's input: JSON, @FILE, or - for standard input"},
+    {"set", "PATH=VALUE", .letter = 's', .help = "set a part of the input: user.name=Ada, tags=[1,2]; may be repeated"},
+    {"run-config", "JSON",
+     .help = "an object with tags, metadata, configurable, recursion_limit, run_id, …: JSON or @FILE"},
+    {"stream", "MODES", .help = "show the events of these modes", .choices = STREAM_MODES},
+    {"json",
+     .help =
+         "print events as JSON lines, ending with {\"type\":\"result\", …}; for a batch, one result per line of input"},
+    {"batch", "FILE", .letter = 'b',
+     .help = "run each non-blank line of FILE as a JSON input; print the results in the same order"},
+    {"concurrency", "N", .letter = 'j',
+     .help = "number of runs of a batch at the same time, not of activations (default: 16)"}, /* BATCH_CONCURRENCY */
+    {"thread", "ID", .letter = 't', .help = "save the run in this thread; continue from its state if it exists"},
+    {"resume", .letter = 'r', .help = "resume the thread where it stopped"},
+    {"answer", "ID=VALUE", .help = "with --resume: answer an interrupt of the thread; may be repeated"},
+    {"replace", .help = "discard the thread's unfinished run, and start a new run with the thread's state"},
+    {"accept-changes", .help = "resume even if the document has changed since the thread started"},
+    {"durability", "WHEN",
+     .help = "when to save the run: after each step, before the next one (sync), or only at its end (exit)",
+     .choices = "sync|exit"},
+    {"quiet", .letter = 'q', .help = "show no live view and no warnings"},
+    OPTIONS_END,
+};
+
+static const struct command_option chat_options[] = {
+    {"thread", "ID", .letter = 't', .help = "save the conversation in this thread; continue it if it exists"},
+    {"channel", "NAME", .help = "the channel of the messages (default: messages)"},
+    {"input", "JSON", .letter = 'i', .help = "the values of other channels before the first message: JSON or @FILE"},
+    {"set", "PATH=VALUE", .letter = 's', .help = "set a part of that input, as for `tenon run`; may be repeated"},
+    {"json", .help = "print events as JSON lines, and {\"type\":\"turn\", …} after each turn"},
+    {"quiet", .letter = 'q', .help = "show no warnings"},
+    OPTIONS_END,
+};
+
+static const struct command_option replay_options[] = {
+    {"document", "FILE", .letter = 'd',
+     .help = "use this document instead of the one that the thread was started with"},
+    {"from", "N", .help = "with --fork: the checkpoint from which the new thread runs"},
+    {"fork", "NEW", .help = "with --from: the id of the new thread"},
+    JSON_OPTION,
+    OPTIONS_END,
+};
+
+static const struct command_option test_options[] = {
+    {"document", "FILE", .letter = 'd',
+     .help = "use this document instead of the one that each thread was started with"},
+    {"json", .help = "print one line of JSON per file"},
+    OPTIONS_END,
+};
+
+/* ---- Options: Threads ---- */
+
+static const struct command_option thread_list_options[] = {
+    {"status", "STATUS", .help = "only threads with this status", .choices = THREAD_STATUSES},
+    {"agent", "NAME", .help = "only threads of documents with this agent name"},
+    {"limit", "N", .help = "list at most N threads (default: 50)"}, /* LIST_DEFAULT */
+    {"after", "THREAD", .help = "list the threads after this one"},
+    {"older-than", "DAYS", .help = "only threads that have not changed for this many days"},
+    {"newer-than", "DAYS", .help = "only threads that have changed within this many days"},
+    {"json", .help = "print one line of JSON per thread"},
+    OPTIONS_END,
+};
+
+static const struct command_option thread_history_options[] = {
+    {"limit", "N", .help = "list at most N checkpoints (default: 20)"}, /* HISTORY_DEFAULT */
+    {"json", .help = "print one line of JSON per checkpoint"},
+    OPTIONS_END,
+};
+
+static const struct command_option thread_at_options[] = {
+    {"at", "N", .help = "the number of a checkpoint, from `thread history` (default: the newest)"},
+    OPTIONS_END,
+};
+
+static const struct command_option thread_update_options[] = {
+    {"input", "JSON", .letter = 'i', .help = "channels and their values: JSON, @FILE, or - for standard input"},
+    {"set", "PATH=VALUE", .letter = 's', .help = "set a channel, as for `tenon run`; may be repeated"},
+    {"as", "NODE", .help = "continue as if this node had written the values"},
+    {"accept-changes", .help = "update even if the document has changed since the thread started"},
+    OPTIONS_END,
+};
+
+static const struct command_option thread_import_options[] = {
+    {"replace", .help = "replace an existing thread that has the same id"},
+    OPTIONS_END,
+};
+
+static const struct command_option thread_gc_options[] = {
+    {"older-than", "DAYS", .help = "days since the last change (default: limits.thread_days of tenon.yaml)"},
+    {"keep", "N", .help = "keep the newest N threads of each agent"},
+    {"status", "STATUS", .help = "only threads with this status (default: done)", .choices = THREAD_STATUSES},
+    {"dry-run", .help = "report how many would be removed, and remove nothing"},
+    OPTIONS_END,
+};
+
+/* ---- Options: Documents ---- */
+
+static const struct command_option check_options[] = {
+    {"json", .help = "print {\"diagnostics\": […]} on standard output; positions count from 0, as in LSP"},
+    {"strict", .help = "treat warnings as errors"},
+    {"quiet", .letter = 'q', .help = "print no summary"},
+    OPTIONS_END,
+};
+
+static const struct command_option graph_options[] = {
+    {"format", "FORMAT", .letter = 'f', .help = "output format (default: text)", .choices = GRAPH_FORMATS},
+    {"inside", .letter = 'i', .help = "also draw subgraphs and agents inside nodes; this loads their plugins"},
+    OPTIONS_END,
+};
+
+static const struct command_option fmt_options[] = {
+    {"check", .help = "change nothing; fail if a file is not formatted"},
+    {"stdout", .help = "print the formatted text instead of changing the file"},
+    OPTIONS_END,
+};
+
+static const struct command_option eval_options[] = {
+    {"input", "JSON", .letter = 'i',
+     .help = "the value of `state` and of `input`; each of its members is a name, too: JSON, @FILE or -"},
+    {"raw", .letter = 'r', .help = "print a string result without quotes"},
+    {"lines", .help = "read lines of {\"expr\": …, \"bindings\": {…}}; print {\"value\"} or {\"error\"} for each"},
+    OPTIONS_END,
+};
+
+/* ---- Options: Tasks ---- */
+
+static const struct command_option task_create_options[] = {
+    {"payload", "JSON", .letter = 'p', .help = "the Task's payload, an object: JSON, @FILE, or - for standard input"},
+    ARTIFACT_OPTION,
+    {"key", "TEXT", .letter = 'k', .help = "idempotency key: if a Task has this key, return that Task"},
+    JSON_OPTION,
+    OPTIONS_END,
+};
+
+static const struct command_option task_list_options[] = {
+    {"type", "TYPE", .letter = 't', .help = "only Tasks of this type; may be repeated"},
+    {"state", "STATE", .letter = 's', .help = "only Tasks in this state; may be repeated", .choices = TASK_STATES},
+    FILTER_OPTION,
+    {"order", "MEMBER", .letter = 'o',
+     .help = "sort by this member, for example updated_at; may be repeated (default: oldest first)"},
+    {"reverse", .letter = 'r', .help = "reverse the order"},
+    LIMIT_OPTION,
+    AFTER_OPTION,
+    JSON_OPTION,
+    OPTIONS_END,
+};
+
+static const struct command_option task_update_options[] = {
+    {"token", "TOKEN", .help = "update only if the claim with this token is still valid"},
+    JSON_OPTION,
+    OPTIONS_END,
+};
+
+static const struct command_option task_claim_options[] = {
+    {"type", "TYPE", .letter = 't', .help = "only Tasks of this type; may be repeated, in order of preference"},
+    FILTER_OPTION,
+    {"as", "NAME", .help = "the name of the claimant (default: this machine and shell)"},
+    {"ttl", "SECONDS", .help = "how long the claim is valid (default: 300)"}, /* DEFAULT_TTL_SECONDS */
+    JSON_OPTION,
+    OPTIONS_END,
+};
+
+static const struct command_option task_renew_options[] = {
+    {"ttl", "SECONDS", .help = "how long the claim is valid from now (default: 300)"}, /* DEFAULT_TTL_SECONDS */
+    JSON_OPTION,
+    OPTIONS_END,
+};
+
+static const struct command_option task_complete_options[] = {
+    ARTIFACT_OPTION,
+    JSON_OPTION,
+    OPTIONS_END,
+};
+
+static const struct command_option task_fail_options[] = {
+    {"code", "CODE", .help = "the error's code (default: FAILED)"},
+    ARTIFACT_OPTION,
+    JSON_OPTION,
+    OPTIONS_END,
+};
+
+/* ---- Options: Artifacts ---- */
+
+static const struct command_option artifact_write_options[] = {
+    {"type", "TYPE", .letter = 't', .help = "the media type (default: from the file's name)"},
+    {"metadata", "JSON", .letter = 'm', .help = "metadata that can be searched, an object: JSON, @FILE or -"},
+    {"key", "TEXT", .letter = 'k', .help = "idempotency key: if an Artifact has this key, return that Artifact"},
+    JSON_OPTION,
+    OPTIONS_END,
+};
+
+static const struct command_option artifact_read_options[] = {
+    {"output", "FILE", .letter = 'o', .help = "write the body to this file instead of standard output"},
+    {"offset", "N", .help = "start at this byte"},
+    {"length", "N", .help = "read this many bytes"},
+    {"json", .help = "print the Artifact, with its body, as JSON"},
+    OPTIONS_END,
+};
+
+static const struct command_option artifact_list_options[] = {
+    FILTER_OPTION, LIMIT_OPTION, AFTER_OPTION, JSON_OPTION, OPTIONS_END,
+};
+
+/* ---- Options: Memory ---- */
+
+static const struct command_option memory_put_options[] = {
+    {"ttl", "SECONDS", .help = "delete the memory after this time"},
+    {"text", "TEXT", .help = "the text to search (default: every string in the value)"},
+    JSON_OPTION,
+    OPTIONS_END,
+};
+
+static const struct command_option memory_search_options[] = {
+    {"query", "WORDS", .help = "only memories that contain all of these words, best match first"},
+    {"filter", "JSON", .letter = 'f', .help = "conditions that members of the value must meet: {\"likes\": \"pizza\"}"},
+    LIMIT_OPTION,
+    JSON_OPTION,
+    OPTIONS_END,
+};
+
+/* ---- Options: Models ---- */
+
+static const struct command_option model_test_options[] = {
+    {"prompt", "TEXT", .letter = 'p', .help = "the prompt (default: a request to answer OK)"},
+    {"json", .help = "print the message, its usage and the times as JSON"},
+    OPTIONS_END,
+};
+
+/* ---- Options: Tools ---- */
+
+static const struct command_option tool_call_options[] = {
+    {"set", "PATH=VALUE", .letter = 's', .help = "set an argument, as for `tenon run`; may be repeated"},
+    {"yes", .letter = 'y', .help = "approve the call in advance; a denied tool stays denied"},
+    {"json", .help = "print a text result as JSON, too"},
+    OPTIONS_END,
+};
+
+/* ---- Options: Plugins ---- */
+
+static const struct command_option plugin_show_options[] = {
+    {"json", .help = "print the whole manifest as JSON"},
+    {"validate", .help = "print nothing; fail if the manifest is invalid (for build systems)"},
+    OPTIONS_END,
+};
+
+static const struct command_option plugin_new_options[] = {
+    {"directory", "DIR", .letter = 'd', .help = "the folder to create (default: the plugin's name)"},
+    OPTIONS_END,
+};
+
+static const struct command_option plugin_check_options[] = {
+    JSON_OPTION,
+    {"seed", "N", .help = "repeat an earlier check that printed this seed, with the same random choices"},
+    {"timeout", "SECONDS",
+     .help = "time limit of the check; half of it is shared by the components (default: 20)"}, /* EXERCISE_TIMEOUT_MS */
+    OPTIONS_END,
+};
+
+static const struct command_option plugin_serve_options[] = {
+    {"require-filter", .help = "fail if this system cannot filter the plugin's system calls"},
+    OPTIONS_END,
+};
+
+/* ---- Options: Packs ---- */
+
+static const struct command_option pack_build_options[] = {
+    {"output", "FILE", .letter = 'o', .help = "the file to write (default: NAME-VERSION.tenonpack)"},
+    {"force", .letter = 'f', .help = "replace an existing file, even if it is signed"},
+    OPTIONS_END,
+};
+
+static const struct command_option pack_sign_options[] = {
+    {"key", "FILE", .letter = 'k', .help = "the secret key: NAME.key from `pack keygen`"},
+    OPTIONS_END,
+};
+
+static const struct command_option pack_verify_options[] = {
+    {"key", "KEY", .letter = 'k',
+     .help = "require a signature of this public key or key file (default: the keys in tenon.yaml)"},
+    OPTIONS_END,
+};
+
+/* ---- Options: The installation ---- */
+
+static const struct command_option reference_options[] = {
+    {"man", .help = "print the manual page, as troff"},
+    {"completion", "SHELL", .help = "print completions for a shell", .choices = SHELLS},
+    OPTIONS_END,
+};
+
+/* ---- Commands ---- */
+
+const struct command commands[] = {
+    /* ---- Running ---- */
+    {"run", "FILE", "run a document",
+     "Builds the graph that FILE describes and runs it once, or once for each line of a batch. Prints the result as\n"
+     "one JSON object on standard output. On a terminal, standard error shows the run live. Ctrl-C cancels the run.\n"
+     "\n"
+     "The PATH of --set is a channel, then keys of objects, separated by dots. Missing objects are created. A name\n"
+     "cannot contain a dot or `=`; a list can only be set as a whole. VALUE is everything after the first `=`. If\n"
+     "it is valid JSON, it is read as JSON, otherwise as text: n=3 is a number, n='\"3\"' is the text 3, name=Ada is\n"
+     "the text Ada. --input is applied first, then each --set in order.\n"
+     "\n"
+     "A batch prints {\"output\": …} or {\"error\": …} for each line. The command fails if a line failed.",
+     "$ tenon run samples/hello/hello.yaml --set name=Ada\n{\"name\":\"Ada\",\"greeting\":\"Hello, Ada!\"}\n",
+     .options = run_options, .operands_min = 1, .operands_max = 1, .run = command_run},
+    {"chat", "FILE", "chat with a document",
+     "Each line is a user message in the channel `messages` and starts one run. The answer is printed as it\n"
+     "arrives; tool calls are shown on standard error. Approvals are requested at the terminal. Ctrl-C cancels the\n"
+     "answer. Lines from a pipe are answered in order.",
+     "$ tenon chat assistant.yaml --thread ada\n", .options = chat_options, .operands_min = 1, .operands_max = 1,
+     .run = command_chat},
+    {"replay", "THREAD", "run a thread again from its journal, and compare",
+     "Calls nothing outside the process: tools, models and other components with effects return what the journal\n"
+     "contains, and so do the clock, the answers and the inputs. Nodes without effects compute their results\n"
+     "again. Each step must make the same changes as before. If a step differs, it is shown, and the command\n"
+     "fails. The thread itself is not changed.\n"
+     "\n"
+     "With --from and --fork, a new thread continues from a checkpoint and calls the outside world.",
+     "$ tenon replay support-42\n", .options = replay_options, .operands_min = 1, .operands_max = 1,
+     .run = command_replay},
+    {"test", "FILE…", "run exported threads as tests",
+     "Each FILE is the output of `tenon thread export`: the name of a document, the inputs, the recorded results of\n"
+     "components with effects, and the outcome. The thread is replayed with the current document, which is looked up\n"
+     "in the current folder and beside FILE. The test fails if the outcome differs.",
+     "$ tenon test tests/support-42.json\n", .options = test_options, .operands_min = 1, .operands_max = NO_MAXIMUM,
+     .run = command_test},
+
+    /* ---- Threads ---- */
+    {"thread list", "", "list threads", "The most recently changed thread is first.",
+     "$ tenon thread list --status interrupted\n", .options = thread_list_options, .run = command_thread_list},
+    {"thread show", "THREAD", "show a thread's status and its open questions", "", "$ tenon thread show support-42\n",
+     .options = json_options, .operands_min = 1, .operands_max = 1, .run = command_thread_show},
+    {"thread history", "THREAD", "list a thread's checkpoints",
+     "The newest is first. Shows the number and step of each, the nodes that ran, and the nodes that are next.",
+     "$ tenon thread history support-42\n", .options = thread_history_options, .operands_min = 1, .operands_max = 1,
+     .run = command_thread_history},
+    {"thread state", "THREAD", "print a thread's state, now or at a checkpoint", "",
+     "$ tenon thread state support-42 --at 3\n", .options = thread_at_options, .operands_min = 1, .operands_max = 1,
+     .run = command_thread_state},
+    {"thread fork", "THREAD NEW", "start a new thread from a checkpoint of another thread",
+     "A fork of the newest checkpoint keeps the results of the nodes that have ended in the unfinished step. Continue\n"
+     "the new thread with `tenon run --thread NEW --resume`.",
+     "$ tenon thread fork support-42 what-if --at 3\n", .options = thread_at_options, .operands_min = 2,
+     .operands_max = 2, .run = command_thread_fork},
+    {"thread answer", "THREAD ID=VALUE…", "answer a thread's interrupts without running it",
+     "The answers are saved until `tenon run --thread THREAD --resume`. Each is checked against the question's schema.",
+     "$ tenon thread answer support-42 a9e95ec1da120bfe=yes\n", .operands_min = 2, .operands_max = NO_MAXIMUM,
+     .run = command_thread_answer},
+    {"thread update", "THREAD FILE", "write channels of a thread's state",
+     "Writes the values like an input, with the merge rules of the document FILE. With --as, the nodes after NODE are\n"
+     "next; without it, the next nodes do not change. Results of nodes in the unfinished step are discarded.",
+     "$ tenon thread update support-42 support.yaml --set approved=true --as review\n",
+     .options = thread_update_options, .operands_min = 2, .operands_max = 2, .run = command_thread_update},
+    {"thread delete", "THREAD…", "delete threads", "", "$ tenon thread delete support-42\n", .operands_min = 1,
+     .operands_max = NO_MAXIMUM, .run = command_thread_delete},
+    {"thread export", "THREAD", "print a whole thread as one JSON object",
+     "Includes its checkpoints and its journal. `tenon test` runs it as a test; `tenon thread import` copies it into\n"
+     "another store.",
+     "$ tenon thread export support-42 > support-42.json\n", .operands_min = 1, .operands_max = 1,
+     .run = command_thread_export},
+    {"thread import", "FILE [THREAD]", "create a thread from an exported one", "`-` reads standard input.",
+     "$ tenon thread import support-42.json again\n", .options = thread_import_options, .operands_min = 1,
+     .operands_max = 2, .run = command_thread_import},
+    {"thread gc", "", "delete old threads, and records that nothing refers to",
+     "Deletes threads that are done, or that have the given --status, if both --older-than and --keep allow it. Also\n"
+     "deletes threads that have waited for an answer longer than `limits.interrupt_hours` of tenon.yaml.",
+     "$ tenon thread gc --older-than 30\n", .options = thread_gc_options, .run = command_thread_gc},
+
+    /* ---- Documents ---- */
+    {"check", "FILE…", "find mistakes in documents without running them",
+     "Reports every mistake with its position, what was expected, and what to do.", "$ tenon check triage.yaml\n",
+     .options = check_options, .operands_min = 1, .operands_max = NO_MAXIMUM, .run = command_check},
+    {"graph", "FILE", "draw a document", "As text for a terminal, Mermaid, Graphviz dot, or JSON.",
+     "$ tenon graph triage.yaml --format mermaid\n", .options = graph_options, .operands_min = 1, .operands_max = 1,
+     .run = command_graph},
+    {"fmt", "FILE…", "format documents in place",
+     "Keeps comments and blank lines. Formatting a formatted file changes nothing. `-` formats standard input.",
+     "$ tenon fmt triage.yaml\n", .options = fmt_options, .operands_min = 1, .operands_max = NO_MAXIMUM,
+     .run = command_fmt},
+    {"schema", "", "print a JSON Schema of ADL, including the installed plugins",
+     "YAML editors use it to complete and document fields.", "$ tenon schema > adl.schema.json\n",
+     .run = command_schema},
+    {"eval", "[EXPR]", "evaluate an expression",
+     "The language is CEL. `state` and `input` are the value of --input. With --lines, the operand is a file of\n"
+     "requests.",
+     "$ tenon eval 'state.score > 80' --input '{\"score\": 93}'\ntrue\n", .options = eval_options, .operands_max = 1,
+     .run = command_eval},
+
+    /* ---- Tasks ---- */
+    {"task create", "TYPE", "add a Task to the queue",
+     "The next claimant of this TYPE receives it. A `notification` has the payload {message, severity?,\n"
+     "related_task_id?, artifact_refs?}. Prints the new Task's id.",
+     "$ tenon task create work --payload '{\"goal\": \"Summarise the report\"}'\n"
+     "019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n",
+     .options = task_create_options, .operands_min = 1, .operands_max = 1, .run = command_task_create},
+    {"task list", "", "list Tasks", "The oldest is first.", "$ tenon task list --state queued --type work\n",
+     .options = task_list_options, .run = command_task_list},
+    {"task show", "ID", "show a Task", "", "$ tenon task show 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n",
+     .options = json_options, .operands_min = 1, .operands_max = 1, .run = command_task_show},
+    {"task update", "ID PATCH", "change a Task",
+     "PATCH is a JSON Merge Patch of `payload`, `artifact_refs` and `state`: JSON, @FILE or -. A failed Task can\n"
+     "be set to the state `queued`, and so can a claimed one with its --token.",
+     "$ tenon task update 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d '{\"state\": \"queued\"}'\n",
+     .options = task_update_options, .operands_min = 2, .operands_max = 2, .run = command_task_update},
+    {"task claim", "", "claim a Task",
+     "Claims a queued Task, or one whose claim has expired. Other claimants do not receive it until the claim\n"
+     "expires. Prints the Task with its `claim_token`, which renew, complete and fail require. Fails if there is no\n"
+     "such Task.",
+     "$ tenon task claim --type work --as worker-1 --ttl 60 --json\n", .options = task_claim_options,
+     .run = command_task_claim},
+    {"task renew", "ID CLAIM_TOKEN", "extend the claim of a Task", "Fails if the claim has expired.",
+     "$ tenon task renew 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d $token --ttl 60\n", .options = task_renew_options,
+     .operands_min = 2, .operands_max = 2, .run = command_task_renew},
+    {"task complete", "ID CLAIM_TOKEN", "mark a claimed Task as done",
+     "Fails if the claim has expired or another claimant has the Task.",
+     "$ tenon task complete 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d $token\n", .options = task_complete_options,
+     .operands_min = 2, .operands_max = 2, .run = command_task_complete},
+    {"task fail", "ID CLAIM_TOKEN MESSAGE", "mark a claimed Task as failed", "The Task keeps the error.",
+     "$ tenon task fail 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d $token 'no steps are left' --code BUDGET_EXCEEDED\n",
+     .options = task_fail_options, .operands_min = 3, .operands_max = 3, .run = command_task_fail},
+
+    /* ---- Artifacts ---- */
+    {"artifact write", "FILE", "store a file as an Artifact",
+     "The file can have any size; `-` reads standard input. Prints the new Artifact's id.",
+     "$ tenon artifact write report.md --metadata '{\"project\": \"apollo\"}'\n"
+     "019b2d05-7a22-7f01-8c4e-51b2c7d9e0fa\n",
+     .options = artifact_write_options, .operands_min = 1, .operands_max = 1, .run = command_artifact_write},
+    {"artifact read", "ID", "print an Artifact's body", "Prints all bytes unchanged, or a range of them.",
+     "$ tenon artifact read 019b2d05-7a22-7f01-8c4e-51b2c7d9e0fa --output report.md\n",
+     .options = artifact_read_options, .operands_min = 1, .operands_max = 1, .run = command_artifact_read},
+    {"artifact list", "", "list Artifacts", "The newest is first.",
+     "$ tenon artifact list --filter '{\"metadata.project\": \"apollo\"}'\n", .options = artifact_list_options,
+     .run = command_artifact_list},
+    {"artifact search", "WORDS", "search Artifacts",
+     "Lists the Artifacts that contain all words in body or metadata, best match first.",
+     "$ tenon artifact search 'quarterly report'\n", .options = artifact_list_options, .operands_min = 1,
+     .operands_max = 1, .run = command_artifact_search},
+
+    /* ---- Memory ---- */
+    {"memory put", "NAMESPACE KEY VALUE", "store a memory",
+     "NAMESPACE is one or more names separated by slashes. VALUE is JSON if it is valid JSON, otherwise text; or\n"
+     "@FILE, or -.",
+     "$ tenon memory put users/ada food '{\"likes\": \"pizza\"}'\n", .options = memory_put_options, .operands_min = 3,
+     .operands_max = 3, .run = command_memory_put},
+    {"memory get", "NAMESPACE KEY", "print a memory", "Prints its value; with --json, also its times.",
+     "$ tenon memory get users/ada food\n{\"likes\":\"pizza\"}\n", .options = json_options, .operands_min = 2,
+     .operands_max = 2, .run = command_memory_get},
+    {"memory search", "[NAMESPACE]", "search memories",
+     "Searches a namespace and all namespaces below it, or all namespaces.",
+     "$ tenon memory search users --query pizza\n", .options = memory_search_options, .operands_max = 1,
+     .run = command_memory_search},
+    {"memory delete", "NAMESPACE KEY", "delete a memory", "Succeeds if the memory does not exist.",
+     "$ tenon memory delete users/ada food\n", .operands_min = 2, .operands_max = 2, .run = command_memory_delete},
+
+    /* ---- Models ---- */
+    {"model list", "", "list model providers, and the roles that are bound to them",
+     "A role is bound by tenon.yaml or --model; if neither binds it, the document's own binding is used.",
+     "$ tenon model list\n", .options = json_options, .run = command_model_list},
+    {"model test", "[MODEL]", "send a prompt to a model, to see if it answers",
+     "MODEL is a role of tenon.yaml (default: `default`), PROVIDER:NAME, or a JSON binding, as for --model. Prints\n"
+     "the answer as it arrives, then the time it took and its usage. Nothing is retried.",
+     "$ tenon model test openai:gpt-4o-mini\n", .options = model_test_options, .operands_max = 1,
+     .run = command_model_test},
+
+    /* ---- Tools ---- */
+    {"tool list", "", "list the tools that models and documents can use",
+     "Shows the policy of each tool when a model calls it: run at once (`auto`), ask for approval (`ask`) or never\n"
+     "run (`deny`). The policy follows from tenon.yaml and from the tool's declared effects. A document can be\n"
+     "stricter.",
+     "$ tenon tool list\n", .options = json_options, .run = command_tool_list},
+    {"tool show", "NAME", "show a tool's arguments, result and effects",
+     "With --json, prints its definition as models receive it.", "$ tenon tool show artifact.search\n",
+     .options = json_options, .operands_min = 1, .operands_max = 1, .run = command_tool_show},
+    {"tool search", "WORDS", "search tools",
+     "Lists the tools that contain all words in name, title or documentation, best match first.",
+     "$ tenon tool search 'remember something'\n", .options = json_options, .operands_min = 1, .operands_max = 1,
+     .run = command_tool_search},
+    {"tool call", "NAME [JSON]", "call a tool",
+     "JSON is the tool's arguments, an object: JSON, @FILE, or - for standard input. The call is validated,\n"
+     "checked against tenon.yaml and logged exactly as a call from a model. Approvals and the tool's own questions\n"
+     "are asked at the terminal; without a terminal, the command ends with the exit code for waiting. Prints the\n"
+     "result; text is printed without quotes.",
+     "$ tenon tool call task.list --set limit=3\n", .options = tool_call_options, .operands_min = 1, .operands_max = 2,
+     .run = command_tool_call},
+
+    /* ---- Plugins ---- */
+    {"plugin list", "", "list plugins and the components they register",
+     "Reads only manifests: no plugin code runs. Shows the file that each component comes from.",
+     "$ tenon plugin list\n", .options = json_options, .run = command_plugin_list},
+    {"plugin show", "FILE", "show a plugin's manifest without running any of its code",
+     "FILE is a shared object, or the id of an installed plugin.", "$ tenon plugin show ./acme.so\n",
+     .options = plugin_show_options, .operands_min = 1, .operands_max = 1, .run = command_plugin_show},
+    {"plugin new", "NAME", "create a project for a new plugin",
+     "Creates a folder that builds with CMake against the installed SDK and contains a test.",
+     "$ tenon plugin new acme-text\n", .options = plugin_new_options, .operands_min = 1, .operands_max = 1,
+     .run = command_plugin_new},
+    {"plugin check", "FILE", "check a plugin: its entry, symbols, manifest and behaviour",
+     "Loads the plugin in a child process and exercises it as a host would: with configurations generated from its\n"
+     "schemas, cancelled runs and failing allocations. Fails if a defect is found.",
+     "$ tenon plugin check ./acme.so\n", .options = plugin_check_options, .operands_min = 1, .operands_max = 1,
+     .run = command_plugin_check},
+    {"plugin upgrade", "FILE", "replace an installed plugin with a new build",
+     "FILE is checked first and must have the id of an installed plugin. The file is replaced atomically: running\n"
+     "work continues with the old build, new work uses the new one.",
+     "$ tenon plugin upgrade build/acme-text.so\n", .operands_min = 1, .operands_max = 1,
+     .run = command_plugin_upgrade},
+    {"plugin serve", "FILE [EFFECT…]", "run a plugin in this process for a host (used internally)",
+     "A host starts this command for each plugin that it isolates. They exchange messages on file descriptor 3. The\n"
+     "sandbox allows the effects that the manifest declares, and each EFFECT.",
+     "", .options = plugin_serve_options, .operands_min = 1, .operands_max = 1 + PLUGIN_GRANTS_MAX,
+     .run = command_plugin_serve, .hidden = true},
+
+    /* ---- Packs ---- */
+    {"pack build", "DIR", "build a pack from a folder",
+     "DIR/pack.json contains its name, version and title, and lists its plugins and documents. The pack is one file\n"
+     "with a hash of every file in the folder; the same folder always produces the same bytes. Prints the path of the\n"
+     "pack. An existing file is replaced only with --force.",
+     "$ tenon pack build acme-text\nacme-text-1.0.0.tenonpack\n", .options = pack_build_options, .operands_min = 1,
+     .operands_max = 1, .run = command_pack_build},
+    {"pack keygen", "NAME", "generate a pair of keys for signing packs",
+     "NAME.key is secret; keep it where packs are built. Give NAME.pub to the users who trust your packs. Prints the\n"
+     "line for their tenon.yaml.",
+     "$ tenon pack keygen acme\npacks: {trust: [\"…\"]}\n", .operands_min = 1, .operands_max = 1,
+     .run = command_pack_keygen},
+    {"pack sign", "FILE", "sign a pack", "Writes a signature into FILE. An existing signature is replaced.",
+     "$ tenon pack sign acme-text-1.0.0.tenonpack --key acme.key\n", .options = pack_sign_options, .operands_min = 1,
+     .operands_max = 1, .run = command_pack_sign},
+    {"pack verify", "FILE", "check that a pack is complete and signed by a trusted key",
+     "Fails if a byte differs, if the pack is unsigned, or if another key signed it.",
+     "$ tenon pack verify acme-text-1.0.0.tenonpack --key acme.pub\n", .options = pack_verify_options,
+     .operands_min = 1, .operands_max = 1, .run = command_pack_verify},
+    {"pack install", "FILE", "install a pack for this user",
+     "Installs the whole pack or nothing. If no key in `packs.trust` has signed the pack, its plugins run in separate\n"
+     "processes. If several versions are installed, the newest trusted one is used, or the newest if none is trusted.",
+     "$ tenon pack install acme-text-1.0.0.tenonpack\n", .operands_min = 1, .operands_max = 1,
+     .run = command_pack_install},
+    {"pack list", "", "list installed packs",
+     "Shows their folders, their signers and their contents, and the files that were changed after the installation.",
+     "$ tenon pack list\n", .options = json_options, .run = command_pack_list},
+    {"pack remove", "NAME [VERSION]", "remove a pack", "Removes all versions, or only VERSION.",
+     "$ tenon pack remove acme-text\n", .operands_min = 1, .operands_max = 2, .run = command_pack_remove},
+
+    /* ---- The installation ---- */
+    {"doctor", "", "show this installation, and report its problems",
+     "Shows versions, search paths, the configuration, and plugins that cannot be used and why. Validates the\n"
+     "sections of tenon.yaml for plugins and models against their schemas, looks for the files and programs that\n"
+     "it names, and fetches its secrets. Starts no server. The exit code is " TEXT_OF(
+         COMMAND_PLUGIN_PROBLEM) " if there is a problem.",
+     "$ tenon doctor\n", .options = json_options, .run = command_doctor},
+    {"reference", "[TOPIC]", "print the reference, as Markdown",
+     "Topics: commands, diagnostics, adl, expressions, errors, config; or a code, for example ADL-E021. The reference\n"
+     "is generated from the tables that the program uses.",
+     "$ tenon reference diagnostics\n", .options = reference_options, .operands_max = 1, .run = command_reference},
+};
+const size_t command_count = sizeof commands / sizeof *commands;
+
+const struct exit_code exit_codes[] = {
+    {COMMAND_OK, "done", "Success. For `check`: no errors were found."},
+    {COMMAND_RUN_FAILED, "run failed", "The run or the evaluation failed. For `fmt --check`: a file is not formatted."},
+    {COMMAND_USAGE, "usage", "The command line is wrong, or a file that it names cannot be read."},
+    {COMMAND_INVALID, "document invalid", "A document has errors."},
+    {COMMAND_PLUGIN_PROBLEM, "plugin problem", "A plugin or the configuration cannot be used."},
+    {COMMAND_WAITING, "waiting for an answer", "The run was interrupted and waits for an answer."},
+    {COMMAND_CANCELLED, "cancelled by Ctrl-C", "The run was cancelled, by Ctrl-C or SIGTERM."},
+};
+const size_t exit_code_count = sizeof exit_codes / sizeof *exit_codes;
+
+const struct environment_variable environment_variables[] = {
+    {"TENON_PLUGIN_PATH", "Folders to search for plugins, separated by colons."},
+    {"TENON_HTTP_RECORD", "The folder for `--record`, if neither `--record` nor `--replay` is given."},
+    {"TENON_HTTP_REPLAY", "The folder for `--replay`, if neither `--record` nor `--replay` is given."},
+    {"TENON_PROGRAM", "The program that runs isolated plugins (default: this one)."},
+    {"XDG_CONFIG_HOME",
+     "The folder that contains `tenon/tenon.yaml`, the user's configuration (default: `~/.config`)."},
+    {"XDG_DATA_HOME",
+     "The folder that contains the user's `tenon/plugins` and `tenon/packs` (default: `~/.local/share`)."},
+    {"HOME", "The folder that `~/` in tenon.yaml stands for."},
+    {"PATH", "Where to look up programs that tenon.yaml names without a folder, for example an MCP server."},
+    {"TZDIR", "The folder of the time zones for expressions (default: `/usr/share/zoneinfo`)."},
+    {"NO_COLOR", "If set to any value: no colours, unless `--color always` is given."},
+    {"TERM", "If `dumb` or not set: no colours."},
+};
+const size_t environment_variable_count = sizeof environment_variables / sizeof *environment_variables;

@@ -1,0 +1,23 @@
+/*
+ * questions.h - prints the interrupts that a run or a thread waits for: one block per question, with its id and with
+ * the option that answers it.
+ *
+ *     questions_print(stderr, interrupts, answers, "--answer ");
+ *
+ *     1f0c…  node tools: may shop.order be called? tenon.yaml sets `ask` for `shop.*`
+ *         arguments {"item":"tea"}
+ *         answer    --answer 1f0c…=yes, or =no, or ='{"approved": false, "reason": "…"}'
+ */
+#ifndef TENON_HOST_PROGRAM_QUESTIONS_H
+#define TENON_HOST_PROGRAM_QUESTIONS_H
+
+#include "adl/value/value.h"
+#include <stdio.h>
+
+/*
+ * `interrupts` is what run_interrupts returns. `answers` is {id: answer}, the answers that are already saved, or NULL.
+ * `how` is printed before ID=VALUE; if NULL, no way to answer is printed.
+ */
+void questions_print(FILE *out, tn_value interrupts, tn_value answers, const char *how);
+
+#endif

@@ -1,0 +1,60 @@
+# On a terminal: commands, history, Ctrl-C, and a turn that fails.
+command -v python3 >/dev/null || skips "python3 is not installed"
+terminal "$TENON" chat echo.yaml <<'T'
+wait > 
+send /history
+wait there are no messages yet
+wait > 
+send hey
+wait you said hey, calm
+wait > 
+send /history
+wait ai     you said hey
+wait > 
+send /usage
+wait no model has been called
+send /help
+wait /history   show the messages
+wait /quit
+wait > 
+send /what
+wait unknown command /what
+wait /history   show the messages
+send /exit
+end
+T
+expect_code 0
+terminal "$TENON" chat fails.yaml <<'T'
+wait > 
+send bad
+wait tenon:
+wait > 
+send good
+wait n1
+wait > 
+send /history
+wait user   good
+wait > 
+send /exit
+end
+T
+expect_code 0 && expect_not_in out "user   bad"
+# Ctrl-C cancels an answer; the conversation continues.
+sed 's/replies:/delay_ms: 2000\n    chunk: 1\n    replies:/' auto.yaml >slow.yaml
+terminal "$TENON" chat slow.yaml <<'T'
+wait > 
+send which?
+wait L
+key C-c
+wait (cancelled
+wait > 
+key C-d
+end
+T
+expect_code 0
+terminal "$TENON" chat slow.yaml <<'T'
+wait > 
+key C-c
+end
+T
+expect_code 130

@@ -1,0 +1,32 @@
+# With --thread: another process continues the conversation.
+if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
+    echo '{}' >tenon.yaml
+    said='a\n'
+    run talk echo.yaml --thread ada
+    expect_code 0 && expect_out "you said a, calm"
+    said='b\n'
+    run talk echo.yaml --thread ada --json
+    expect_in out '"messages":[{"type":"user","content":"b"'
+    run tenon thread state ada
+    expect_in out '"content":"a"' && expect_in out '"you said b, calm"'
+    said='which?\n'
+    run talk agent.yaml --thread bob
+    expect_code 5 && expect_in err "tenon thread answer bob ID=VALUE" && expect_not_in err "not sent"
+    said='which, then?\n'
+    run talk agent.yaml --thread bob
+    expect_code 5 && expect_in err "tenon thread answer bob ID=VALUE" && expect_in err "1 more line was not sent"
+    id=$("$TENON" thread show bob --json | sed -n 's/.*"interrupts":\[{"id":"\([0-9a-f]*\)".*/\1/p')
+    # Arguments that the tool would reject are an error for the user, not for the model.
+    run tenon thread answer bob "$id={\"approved\": true, \"arguments\": {\"from\": \"x\", \"what\": \"linkz\"}}"
+    expect_code 1 && expect_in err "at /arguments/what" && expect_in err "INVALID_INPUT"
+    run tenon run agent.yaml --thread bob --resume --answer "$id={\"approved\": true, \"arguments\": {\"what\": \"links\"}}"
+    expect_code 1 && expect_in err 'missing property `from`'
+    run tenon thread answer bob "$id={\"approved\": false, \"reason\": \"no links\"}"
+    expect_code 0
+    said=''
+    run talk agent.yaml --thread bob
+    expect_code 0 && expect_in out "One link." && expect_in err "✗ extract" && expect_in err "no links"
+    [ "$(cut -c 1-5 "$work/err" | tr '\n' ' ')" = "→ e ✗ e " ] || fails "expected the call, and then its result"
+    run talk agent.yaml --thread bob
+    expect_code 0 && expect_out "" && expect_not_in err "extract"
+fi

@@ -1,0 +1,3 @@
+# Authorization with OAuth.
+needs_http
+script authorization

@@ -1,0 +1,2 @@
+# Servers that break the protocol.
+script hostile

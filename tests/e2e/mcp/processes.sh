@@ -1,0 +1,35 @@
+# Servers that are processes: killed with the host, silent, slow, or echoing.
+# A server that ignores SIGTERM, and its children, end when the host is killed.
+cat >tenon.yaml <<'Y'
+plugins: {config: {tenon.mcp: {servers: {s: {command: [sh, -c, "trap '' TERM; sleep 100 & sleep 0.3; echo $$ $! >pids; sleep 100"]}}}}}
+Y
+expect_children_killed pids "$TENON" tool list
+rm tenon.yaml
+
+# A silent server does not delay the tools of another one, nor any command for longer than its timeout. The timeout of the
+# first is longer than that of the test.
+sed -n '/^```python/,/^```/p' "$SOURCE/plugins/mcp/README.md" | sed '1d;$d' >dice.py
+cat >tenon.yaml <<'Y'
+plugins: {config: {tenon.mcp: {servers: {hang: {command: [sleep, "3600"], connect_timeout_ms: 600000}, dice: {command: [python3, dice.py]}}}}}
+Y
+run timeout 50 "$TENON" tool call dice.roll --set sides=1
+expect_code 0 && expect_out 1
+run timeout 50 "$TENON" check "$SOURCE/samples/hello/hello.yaml"
+expect_code 0
+cat >tenon.yaml <<'Y'
+plugins: {config: {tenon.mcp: {servers: {hang: {command: [sleep, "3600"], connect_timeout_ms: 1000}}}}}
+Y
+run tenon tool list
+expect_code 0 && expect_in err 'server `hang`: it refused `initialize`: no answer'
+python3 - "$work/err" <<'P' || fails "tenon waited longer than the timeout"
+import re, sys
+sys.exit(int(re.search(r"within (\d+) ms", open(sys.argv[1]).read())[1]) > 500)
+P
+echo 'plugins: {config: {tenon.mcp: {servers: {echoes: {command: [cat]}}}}}' >tenon.yaml
+run tenon tool list
+expect_code 0 && expect_in err 'server `echoes`: it returned our `server/discover` and is not an MCP server'
+sed -i 's/\[cat\]/[cat], era: "2025-06-18"/' tenon.yaml
+run tenon tool list
+expect_code 0 && expect_in err 'it returned our `initialize`'
+rm tenon.yaml dice.py
+

@@ -1,0 +1,2 @@
+# The protocol through pipes.
+script protocol

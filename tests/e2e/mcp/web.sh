@@ -1,0 +1,3 @@
+# The protocol over HTTP.
+needs_http
+script web

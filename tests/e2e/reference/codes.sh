@@ -1,0 +1,37 @@
+# The topics diagnostics and errors: a section and a page for every code in the sources.
+topic diagnostics
+topic errors
+rows=$(of 's/^DIAGNOSTIC_CODE\(([EWH][0-9]{3}), .*/\1/p' "$SOURCE/adl/diagnostic/codes.def")
+for row in $rows; do
+    grep -q "^## ADL-$row: " diagnostics.md || fails "the topic diagnostics lacks the section ADL-$row"
+    run tenon reference "ADL-$row"
+    expect_code 0 && head -n 1 "$work/out" | grep -q "^## ADL-$row: " || fails "cannot print the page ADL-$row"
+    [ "$(grep -c '^## ' "$work/out")" = 1 ] && [ "$(wc -w <"$work/out")" -gt 15 ] || fails "the page ADL-$row must be one section of more than 15 words"
+    [ "$(section diagnostics.md "$(sed -n '1s/^## //p' "$work/out")" | tr -d '\n')" = "$(tail -n +2 "$work/out" | tr -d '\n')" ] ||
+        fails "the page ADL-$row differs from its section in the topic"
+done
+rows=$(of 's/^ *CODE\(([A-Z_]+), (true|false), .*/\1/p' "$SOURCE/adl/value/codes.h")
+for row in $rows; do
+    [ -n "$(section errors.md "$row")" ] || fails "the topic errors lacks the section $row"
+    run tenon reference "$row"
+    expect_code 0 && expect_in out "## $row" && expect_in out "Retryable: "
+done
+
+# The table has every code that the sources use. These words in upper case are not codes:
+cat >words <<'W'
+ABORTED ALREADY_EXISTS DATA_LOSS DEADLINE_EXCEEDED FAILED_PRECONDITION INVALID_ARGUMENT OUT_OF_RANGE RESOURCE_EXHAUSTED
+UNAUTHENTICATED UNAVAILABLE UNIMPLEMENTED UNKNOWN
+ANY AUTO NONE HIGH LOW MEDIUM MINIMAL BLOCKLIST MAX_TOKENS MODEL_ARMOR PROHIBITED_CONTENT RECITATION SAFETY SPII STOP
+IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION IMAGE_SAFETY MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL
+URL_RETRIEVAL_STATUS_SUCCESS RESTARTED
+ANTHROPIC_API_KEY CLOUDSDK_CONFIG GCE_METADATA_HOST GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_APPLICATION_CREDENTIALS HOME
+LANG LC_ALL OPENAI_API_KEY PATH TMPDIR TZ VERTEX_LOCATION VERTEX_PROJECT_ID XDG_STATE_HOME
+BEGIN COMMIT ROLLBACK DELETE GET HEAD OPTIONS PATCH POST PUT TRACE
+API_KEY_ EC END FALSE JWT NULL TRUE WAVE WEBP
+W
+{ of 's/^ *CODE\(([A-Z_]+), .*/\1/p' "$SOURCE/adl/value/codes.h"; tr ' ' '\n' <words; } | sort -u >known
+{ grep -rhoE --include=*.c --include=*.h '"[A-Z]{2}[A-Z_]*"' "$SOURCE/plugins"
+  find "$SOURCE/host" "$SOURCE/adl" -name '*.c' -exec cat {} + | tr -d '\n' | grep -oE 'error_set\([^;"]*"[A-Z]{2}[A-Z_]*"' |
+      grep -oE '"[A-Z_]+"'; } | tr -d '"' | sort -u >given
+[ "$(wc -l <given)" -gt 100 ] || fails "expected more than 100 codes in the sources"
+[ -z "$(comm -23 given known)" ] || fails "the table of codes (adl/value/codes.h) lacks" $(comm -23 given known)

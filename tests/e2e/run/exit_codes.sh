@@ -1,0 +1,31 @@
+# Exit codes, and what is written to standard output and to standard error.
+run tenon run boom.yaml
+expect_code 1 && expect_out "" && once 'node `only`: nothing left [SOLD_OUT]'
+graph waits test.ask '{out: a}'
+run tenon run waits.yaml --plugins "$TEST_NODES"
+expect_code 5 && expect_out '{"a":null,"b":null}' && expect_in err "waits for answers" && expect_in err "may I?"
+# The commands that the message names work.
+expect_in err 'a run without a thread is not saved and cannot be answered later. Run it with `tenon run waits.yaml --thread THREAD`'
+grep -o '`tenon [^`]*`' "$work/err" | tr -d '`' >said
+[ "$(wc -l <said)" = 3 ] || fails "expected three commands to be named"
+while read -r _ line; do
+    id=$(tenon thread show asked --json 2>"$work/err" | grep -o '"id":"[0-9a-f]*"' | cut -d'"' -f4 || true)
+    line=${line//THREAD/asked}
+    # shellcheck disable=SC2086
+    run tenon ${line//ID=VALUE/$id=fine} --plugins "$TEST_NODES"
+done <said
+expect_code 0 && expect_out '{"a":"fine","b":null}'
+run tenon run
+expect_code 2
+run tenon run "$hello" "$hello"
+expect_code 2
+graph aborts test.aborts '{}'
+run tenon run aborts.yaml --no-such-option
+expect_code 2
+graph declines test.declines '{}'
+run tenon run declines.yaml --plugins "$TEST_PLUGINS/declines"
+expect_code 4 && once "declines.so" && expect_in err "[PLUGIN_REFUSED]" && expect_out ""
+# A component's text cannot control the terminal.
+run tenon run rude.yaml
+expect_code 1 && once "<U+001B>[31mred second<U+000D>line"
+! LC_ALL=C grep -q "$(printf '[\001-\011\013-\037]')" "$work/err" || fails "standard error contains control characters"

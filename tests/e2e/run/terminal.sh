@@ -1,0 +1,18 @@
+# On a terminal: the live view.
+command -v script >"$work/which" || skips "script(1) is not installed"
+# on_terminal COMMAND: standard input, output and error are a terminal
+on_terminal() { run env TERM=xterm timeout 60 script -qec "$1" /dev/null; tr -d '\r' <"$work/out" >seen && cp seen "$work/out"; }
+on_terminal "'$TENON' run '$hello' --set name=Ada"
+expect_code 0 && expect_in out ": 1 node" && expect_in out "✓" && expect_in out "   1  greet  " && expect_in out " after 1 step, "
+expect_in out '  "greeting": "Hello, Ada!"' # indented
+expect_in out "$(printf '\033[')"
+for plain in "NO_COLOR=1" "TERM=dumb"; do
+    on_terminal "$plain '$TENON' run '$hello' --set name=Ada --color auto"
+    grep -q "$(printf '\033\\[[0-9;]*m')" "$work/out" && fails "found colors with $plain"
+done
+on_terminal "'$TENON' run '$hello' --quiet"
+expect_not_in out "after 1 step"
+on_terminal "'$TENON' run rude.yaml"
+expect_code 1 && expect_in out "✗" && expect_not_in out "$(printf '\033]0')"
+on_terminal "'$TENON' run '$hello' --batch many.jsonl >/dev/null"
+expect_in out "500 of 500"

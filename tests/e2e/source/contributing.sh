@@ -1,0 +1,59 @@
+# The recipes of CONTRIBUTING.md work: their blocks are applied to a copy of the tree, which is built and tried.
+[ -z "$SANITIZE" ] || skips "a sanitizer does not change what this tests"
+command -v python3 >/dev/null || skips "python3 is not installed"
+mkdir tree
+(cd "$SOURCE" && tests/tools/sources . | grep -v '^tests/' | tar cf - -T -) | tar xf - -C tree
+
+# A block begins with "```c new PATH" (a new file) or "```c in PATH before TEXT" (lines before the first line that
+# begins with TEXT).
+python3 - "$SOURCE/CONTRIBUTING.md" tree <<'PYTHON' || fails "a block of CONTRIBUTING.md cannot be applied"
+import re
+import sys
+
+text, applied = open(sys.argv[1], encoding="utf-8").read(), 0
+for how, path, before, block in re.findall(r"^```c (new|in) (\S+)(?: before ([^\n]*))?\n(.*?)^```$", text, re.M | re.S):
+    path = sys.argv[2] + "/" + path
+    if how == "new":
+        open(path, "x", encoding="utf-8").write(block)
+    else:
+        lines = open(path, encoding="utf-8").read().splitlines(keepends=True)
+        places = [i for i, line in enumerate(lines) if line.startswith(before)]
+        if not places:
+            sys.exit("%s has no line that begins with: %s" % (path, before))
+        lines[places[0] : places[0]] = [block]
+        open(path, "w", encoding="utf-8").write("".join(lines))
+    applied += 1
+sys.exit(applied < 7 and "found only %d blocks" % applied)
+PYTHON
+
+last="build of the copy"
+cmake -S tree -B built -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DCMAKE_C_COMPILER="$CC" -DTENON_TESTS=OFF \
+    -DTENON_WERROR=ON >log 2>&1 && cmake --build built --target tenon core >>log 2>&1 || { tail -n 40 log >&2; fails "the copy does not build"; }
+TENON=$PWD/built/bin/tenon
+
+# The node type.
+cat >shout.yaml <<'YAML'
+version: "1.0"
+channels: [{name: a, type: last_value, default: quiet}, {name: b, type: last_value}]
+nodes: [{id: Loud, type: shout, config: {input_key: a, output_key: b}}]
+edges: [{from: START, to: Loud}, {from: Loud, to: END}]
+YAML
+run tenon run shout.yaml
+expect_code 0 && expect_out '{"a":"quiet","b":"QUIET"}'
+run tenon plugin list
+expect_in out "    node     shout  "
+# The diagnostic.
+run tenon check shout.yaml
+expect_code 0 && expect_in err "warning[ADL-W190]: the id \`Loud\` begins with an upper-case letter"
+run tenon reference ADL-W190
+expect_code 0 && expect_in out "upper-case node id"
+# The command.
+run tenon hello Ada
+expect_code 0 && expect_out "Hello, Ada!"
+run tenon hello
+expect_code 2
+run tenon help
+expect_in out "greet someone"
+# The error code.
+run tenon reference OUT_OF_INK
+expect_code 0 && expect_in out "Retryable: yes"
