@@ -230,7 +230,7 @@ void exercise_try_lifetimes(struct exercise *it) {
             "each of %lld instances leaves %.2g values behind; release in destroy what create has retained, made "
             "or received",
             (long long)counted, references);
-        it->leaked = true;
+        it->leaks_explained = true;
     }
     if (2 * (after.memory - before.memory) <= counted && references <= 0.05 && heap >= 16)
         exercise_report(it, EXERCISE_LEAK,

@@ -24,7 +24,7 @@
 #define EXERCISE_ALLOCATIONS 64   /* allocations of one run that fail, one after another */
 #define EXERCISE_RUN_MS      100  /* time for one run to end */
 #define EXERCISE_COMPARE_MS  2000 /* the same, if its outcome is compared */
-#define EXERCISE_DEAF_MS     1000 /* time from a cancel to the end of the run */
+#define EXERCISE_DEAF_MS     1000 /* time for a task to end after it was cancelled */
 
 /* The findings: code, severity. */
 #define EXERCISE_CODES(X)                                                                                              \
@@ -62,8 +62,8 @@ struct exercise {
     tn_value configs[EXERCISE_CONFIGS]; /* configurations that create has accepted */
     uint32_t config_count;
     tn_value reads[EXERCISE_FIELDS];
-    bool ignores_cancel;   /* a run of the component did not end after a cancel */
-    bool leaked;           /* leaked values were already reported for a component */
+    bool ignores_cancel;   /* a task of the component continued for EXERCISE_DEAF_MS after its end was requested */
+    bool leaks_explained;  /* a component's leak was reported, or a task did not end: what remains is no new finding */
     bool no_isolated_host; /* it cannot be opened */
 };
 
