@@ -40,7 +40,7 @@
 struct single_run {
     struct host *host;
     struct execution *execution;
-    struct live *live;          /* NULL if standard error is not a terminal */
+    struct live *live;          /* the live view, or NULL; see single_shows_live */
     bool json;                  /* --json */
     bool show_warnings;         /* not --quiet */
     bool ended;                 /* the execution has ended; run_resume sets it to false again */
@@ -71,9 +71,14 @@ static void single_print_warning(struct single_run *single, tn_value event) {
                  value_chars(value_get(event, "message"), NULL));
 }
 
+/* The live view is for a terminal on which no events are printed. */
+static bool single_shows_live(const struct single_run *single) {
+    return single->show_warnings && !single->shown_modes && isatty(STDERR_FILENO);
+}
+
 /*
- * With --json, the chosen events are lines on standard output. Otherwise they are lines on standard error, unless
- * there is a live view, which shows the progress instead. Warnings are printed unless they are among the chosen events.
+ * With --json, the chosen events are lines on standard output, otherwise on standard error. Warnings are printed unless
+ * they are among the chosen events.
  */
 static bool single_on_event(void *user, tn_value event) {
     struct single_run *single = user;
@@ -87,8 +92,8 @@ static bool single_on_event(void *user, tn_value event) {
     }
     if (single->json) {
         run_print_line(event);
-        (void)command_flush();  /* single_poll notices a closed pipe */
-    } else if (!single->live) { /* the live view replaces the lines of --stream */
+        (void)command_flush(); /* single_poll notices a closed pipe */
+    } else {
         char *text = json_text(event, JSON_COMPACT);
         fprintf(stderr, "%s\n", text);
         mem_free(text);
@@ -375,8 +380,7 @@ static int single_execute(const struct arguments *arguments, struct single_run *
     struct host *host = single->host;
     if (request->id && thread_prepare_wait(host_engine(host), graph, request, &options, &error) != TN_OK)
         return single_report_error(COMMAND_RUN_FAILED, &error);
-    if (single->show_warnings && !single->json && isatty(STDERR_FILENO))
-        single->live = live_new(graph, command_colour(arguments, STDERR_FILENO));
+    if (single_shows_live(single)) single->live = live_new(graph, command_colour(arguments, STDERR_FILENO));
     options.modes = single->shown_modes;
     if (single->live) options.modes |= LIVE_MODES;
     if (single->show_warnings) options.modes |= RUN_MODE_DEBUG; /* warnings are debug events */

@@ -67,7 +67,7 @@ static const struct command_option run_options[] = {
     {"set", "PATH=VALUE", .letter = 's', .help = "set a part of the input: user.name=Ada, tags=[1,2]; may be repeated"},
     {"run-config", "JSON",
      .help = "an object with tags, metadata, configurable, recursion_limit, run_id, …: JSON or @FILE"},
-    {"stream", "MODES", .help = "show the events of these modes", .choices = STREAM_MODES},
+    {"stream", "MODES", .help = "show the events of these modes, no live view", .choices = STREAM_MODES},
     {"json",
      .help =
          "print events as JSON lines, ending with {\"type\":\"result\", …}; for a batch, one result per line of input"},

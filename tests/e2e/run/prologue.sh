@@ -29,4 +29,13 @@ edges:
     type: conditional
     conditions: [{expression: state.n < 100000000, to: a}, {expression: default, to: END}]
 YAML
+cat >empty.yaml <<'YAML'
+version: "1.0"
+channels: [{name: list, type: last_value, default: []}, {name: out, type: append}]
+nodes: [{id: plan, type: passthrough}, {id: work, type: set, config: {values: {out: item}}}]
+edges:
+  - {from: START, to: plan}
+  - {from: plan, type: map, over: state.list, as: it, to: work}
+  - {from: work, to: END}
+YAML
 for i in $(seq 500); do echo "{\"name\":$i}"; done >many.jsonl

@@ -1,13 +1,4 @@
 # Warnings: shown with every output format, except with --quiet.
-cat >empty.yaml <<'YAML'
-version: "1.0"
-channels: [{name: list, type: last_value, default: []}, {name: out, type: append}]
-nodes: [{id: plan, type: passthrough}, {id: work, type: set, config: {values: {out: item}}}]
-edges:
-  - {from: START, to: plan}
-  - {from: plan, type: map, over: state.list, as: it, to: work}
-  - {from: work, to: END}
-YAML
 run tenon run empty.yaml
 expect_code 0 && once 'warning: plan: the list of its map edge is empty' && expect_in err 'with `empty`'
 run tenon run empty.yaml --json
