@@ -163,7 +163,8 @@ tn_value approval_questions(tn_value interrupts) {
 
 tn_value approver_prompt(struct approver *approver, tn_value interrupts) {
     tn_value answers = value_object();
-    if (!approver->from) return value_unref(answers), NULL;
+    bool stop = command_got_sigint() || command_got_sigterm(); /* `always` must not continue the run either */
+    if (!approver->from || stop) return value_unref(answers), NULL;
     for (size_t i = 0; i < value_count(interrupts); i++) {
         tn_value interrupt = value_at(interrupts, i), id = value_get(interrupt, "id");
         tn_value answer = is_approval(interrupt) ? ask_approval(approver, interrupt) : ask_answer(approver, interrupt);

@@ -44,7 +44,7 @@ struct single_run {
     bool json;                  /* --json */
     bool show_warnings;         /* not --quiet */
     bool ended;                 /* the execution has ended; run_resume sets it to false again */
-    bool draining;              /* SIGTERM has arrived: the run stops after the current super-step */
+    bool draining;              /* SIGTERM has arrived: the run stops after this super-step and is not resumed */
     bool cancelled;             /* the cancellation was requested */
     unsigned shown_modes;       /* the events to print: the modes of --stream, or the default of --json */
     uint32_t stall_step;        /* the last step for which single_on_stall printed a warning */

@@ -72,3 +72,18 @@ expect_in err "      answer    --answer $id=yes, or =no, or =" && expect_not_in 
 [ "$(sed -n '/waits for answers/,$p' "$work/err" | wc -l)" = 10 ] || fails "expected two blocks of four lines between two lines"
 run python3 terminal.py 'y|y' "$TENON" run ask.yaml --thread waits --resume "${plugin[@]}"
 expect_code 0 && expect_in out "approve the call of t.delete?" && expect_in out "deleted x" && expect_in out "deleted y"
+# After SIGTERM, no question is answered from an earlier `always`, so the run does not continue. `stop` sends the signal.
+cat >stop.yaml <<'Y'
+version: "1.0"
+channels: [{name: t, type: append}]
+nodes:
+  - {id: a, type: test.calls, config: {calls: [{name: t.delete, arguments: {path: x}}], out: t}}
+  - {id: b, type: test.calls, config: {calls: [{name: t.delete, arguments: {path: y}}], out: t}}
+  - {id: s, type: test.calls, config: {calls: [{name: stop}], out: t}}
+edges: [{from: START, to: a}, {from: a, to: [b, s]}, {from: [b, s], to: END}]
+Y
+cat >tenon.yaml <<'Y'
+plugins: {config: {tenon.define: {tools: [{name: stop, description: Stops., command: [sh, -c, "kill -TERM $PPID"], effects: []}]}}}
+Y
+run python3 terminal.py 'a' "$TENON" run stop.yaml --thread stopped "${plugin[@]}"
+expect_code 5 && expect_in out "the run waits for answers" && expect_in out "deleted x" && expect_not_in out "deleted y"
