@@ -3,7 +3,7 @@
 command -v python3 >/dev/null || skips "python3 is not installed"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 
-# serve SCRIPT: starts a model service. $port is its port.
+# serve SCRIPT [IDLE_MS]: starts a model service. $port is its port. Only a stream that stops needs a short time limit.
 serve() {
     rm -f requests
     echo "$1" >script.json
@@ -15,7 +15,7 @@ models:
     model: claude-test
     base_url: http://127.0.0.1:$port/v1
     api_key: {secret: ANTHROPIC_API_KEY}
-    timeout_ms: {idle: 400}
+    timeout_ms: {idle: ${2:-60000}}
   once: {provider: anthropic, model: claude-test, base_url: "http://127.0.0.1:$port/v1", api_key: none, stream: false}
 Y
 }
@@ -37,9 +37,9 @@ grep -q '"anthropic-version": "2023-06-01"' requests || fails "the header anthro
 servers_stop
 
 # ---- Broken ----
-# breaks FAULT CODE: a stream with this fault fails with this error code
+# breaks FAULT CODE [IDLE_MS]: a stream with this fault fails with this error code
 breaks() {
-    serve "[{\"text\": \"Grüß Gott, wie geht es?\", \"fault\": \"$1\"}]"
+    serve "[{\"text\": \"Grüß Gott, wie geht es?\", \"fault\": \"$1\"}]" "${3:-}"
     run tenon model test claude --prompt Hi --json
     servers_stop
     expect_code 1 && expect_in err "[$2]"
@@ -47,7 +47,7 @@ breaks() {
 }
 for fault in cut cut_clean cut_utf8 cut_before_end wrong_order not_json html; do breaks $fault INVALID_RESPONSE; done
 breaks error OVERLOADED
-breaks hang TIMEOUT
+breaks hang TIMEOUT 1000
 serve '[{"text": "Grüß Gott", "fault": "drip"}]'
 run tenon model test claude --prompt Hi
 expect_code 0 && expect_out "Grüß Gott"

@@ -3,13 +3,13 @@ cc=${CC:-cc}
 "$cc" -shared -fPIC -fvisibility=hidden -O1 -I"$SOURCE/sdk/include" -Wl,--version-script="$SOURCE/sdk/cmake/tenon-plugin.map" \
     -o deaths.so "$SOURCE/tests/isolate/deaths.c" 2>"$work/log" || { cat "$work/log" >&2; fails "deaths.c does not compile"; }
 
-document() {
+document() { # HOW [TIME_LIMIT]
     cat >end.yaml <<YAML
 version: "1.0"
 agent: {name: end}
 channels: [{name: out, type: last_value}, {name: other, type: last_value}]
 nodes:
-  - {id: end, type: test.end, timeout: {total: 3s}, config: {how: $1, file: "$PWD/file", out: out}}
+  - {id: end, type: test.end, timeout: {total: ${2:-60s}}, config: {how: $1, file: "$PWD/file", out: out}}
   - {id: other, type: set, config: {values: {other: "'still here'"}}}
 edges: [{from: START, to: other}, {from: other, to: end}, {from: end, to: END}]
 YAML
@@ -70,7 +70,7 @@ for how in large chunk; do
     expect_not_in err PLUGIN_CRASHED
 done
 
-document spin
+document spin 3s
 run tenon run end.yaml --plugins deaths.so --isolate test.deaths
 expect_code 1
 expect_in err "node \`end\`: the task did not end within 3000 ms [TIMEOUT]"
@@ -86,7 +86,7 @@ expect_children_killed file "$TENON" run end.yaml --plugins deaths.so --isolate 
 
 # On a retry, the process is restarted after a pause. After too many deaths it is given up, and the log says so.
 document exit
-sed -i -e 's/test.end, timeout: {total: 3s}.*$/test.exits, retry: {max_attempts: 9, initial: 1ms, max: 1ms}, config: {out: out}}/' end.yaml
+sed -i -e 's/test.end, .*$/test.exits, retry: {max_attempts: 9, initial: 1ms, max: 1ms}, config: {out: out}}/' end.yaml
 run tenon run end.yaml --plugins deaths.so --isolate test.deaths
 expect_code 1
 expect_in err "it has ended too often and is not started again"

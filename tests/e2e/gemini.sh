@@ -7,7 +7,8 @@ command -v python3 >/dev/null || skips "python3 is not installed"
 unset VERTEX_PROJECT_ID VERTEX_LOCATION GOOGLE_APPLICATION_CREDENTIALS GOOGLE_API_KEY GCE_METADATA_HOST CLOUDSDK_CONFIG
 export GEMINI_API_KEY=AIzaSyA-0123456789
 
-# serve SCRIPT: starts a model service and writes a configuration for it.
+# serve SCRIPT [IDLE_MS]: starts a model service and writes a configuration for it. Only a stream that stops needs a short
+# time limit.
 serve() {
     rm -f requests
     echo "$1" >script.json
@@ -19,7 +20,7 @@ models:
     model: gemini-test
     base_url: http://127.0.0.1:$port/v1beta
     api_key: {secret: GEMINI_API_KEY}
-    timeout_ms: {idle: 400}
+    timeout_ms: {idle: ${2:-60000}}
   once: {provider: gemini, model: gemini-test, base_url: "http://127.0.0.1:$port/v1beta", api_key: none, stream: false}
 Y
 }
@@ -52,9 +53,9 @@ expect_code 0 && expect_out "From a child" && expect_not_in err warning
 grep -q '"x-goog-api-key": "AIzaSyA-0123456789"' requests || fails "the key was not sent"
 
 # ---- Broken ----
-# breaks FAULT CODE: a stream with this fault fails with this error code
+# breaks FAULT CODE [IDLE_MS]: a stream with this fault fails with this error code
 breaks() {
-    serve "[{\"text\": \"Grüß Gott, wie geht es?\", \"fault\": \"$1\"}]"
+    serve "[{\"text\": \"Grüß Gott, wie geht es?\", \"fault\": \"$1\"}]" "${3:-}"
     run tenon model test gemini --prompt Hi --json
     servers_stop
     expect_code 1 && expect_in err "[$2]"
@@ -62,7 +63,7 @@ breaks() {
 }
 for fault in cut cut_clean cut_utf8 cut_before_end wrong_order not_json html; do breaks $fault INVALID_RESPONSE; done
 breaks error OVERLOADED
-breaks hang TIMEOUT
+breaks hang TIMEOUT 1000
 serve '[{"text": "Grüß Gott", "fault": "drip"}]'
 run tenon model test gemini --prompt Hi
 expect_code 0 && expect_out "Grüß Gott"

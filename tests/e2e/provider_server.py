@@ -393,18 +393,17 @@ class Script:
         self.replies = data["replies"] if isinstance(data, dict) else data
         self.cycle = isinstance(data, dict) and data.get("cycle", False)
         self.next = 0
-        self.lock = threading.Lock()
 
     def take(self, text):
-        with self.lock:
-            for _ in range(len(self.replies)):
-                reply = self.replies[self.next]
-                last = self.next + 1 >= len(self.replies)
-                if not last or self.cycle:
-                    self.next = (self.next + 1) % len(self.replies)
-                if reply.get("match", "") in text:
-                    return reply
-            return {"status": 500, "json": {"error": {"message": "the script has no reply for this request"}}}
+        """The caller holds the lock of the server."""
+        for _ in range(len(self.replies)):
+            reply = self.replies[self.next]
+            last = self.next + 1 >= len(self.replies)
+            if not last or self.cycle:
+                self.next = (self.next + 1) % len(self.replies)
+            if reply.get("match", "") in text:
+                return reply
+        return {"status": 500, "json": {"error": {"message": "the script has no reply for this request"}}}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -449,13 +448,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except ValueError:
             request = {"not_json": text}
         headers = {name.lower(): value for name, value in self.headers.items()}
-        with self.server.lock, open(self.server.log, "a", encoding="utf-8") as log:
-            log.write(json.dumps({"path": self.path, "headers": headers, "json": request}) + "\n")
         spoken = wire_of(self.path)
+        with self.server.lock:  # the order of the log is that of the replies
+            reply = self.server.script.take(text) if spoken else None
+            with open(self.server.log, "a", encoding="utf-8") as log:
+                log.write(json.dumps({"path": self.path, "headers": headers, "json": request}) + "\n")
         if spoken is None:
             self.send_whole(404, {"content-type": "application/json"}, b'{"error": {"message": "no such path"}}')
             return
-        self.reply(spoken, self.server.script.take(text), request)
+        self.reply(spoken, reply, request)
 
     def reply(self, spoken, reply, request):
         headers, status = reply.get("headers", {}), reply.get("status", 200)

@@ -71,6 +71,8 @@ text='"text": "Grüß Gott, wie geht es?"'
 broken="cut cut_clean cut_utf8 cut_before_end wrong_order not_json html error"
 replies=
 for fault in $broken drip hang; do replies="$replies{$text, \"fault\": \"$fault\"}, "; done
+hanging=$(($(wc -w <<<"$broken") + 2)) # requests until the one whose reply hangs
+count_requests() { [ "$(wc -l <requests)" = "$1" ]; }
 for provider in $providers; do
     serve "[$replies {\"status\": 502, \"body\": \"<html>Bad Gateway</html>\", \"content_type\": \"text/html\"}]"
     ask() { run tenon run agent.yaml --model "main=$(flag "$provider" "${1:-}")" --input "$question"; }
@@ -81,8 +83,10 @@ for provider in $providers; do
     done
     ask
     expect_code 0 && expect_in out "Grüß Gott"
-    ask ', "timeout_ms": {"idle": 200}'
+    ask ', "timeout_ms": {"idle": 1000}'
     expect_code 1 && expect_in err '[TIMEOUT]'
+    # The next reply is for the next run, even if the server has not read the request of this one yet.
+    wait_until count_requests $hanging
     ask
     expect_code 1 && expect_in err '[OVERLOADED]'
     servers_stop
