@@ -201,6 +201,7 @@ static int run_turn(struct chat *chat, struct thread_request *request, tn_value 
     }
     if (status == TN_OK) status = drive_turn(&turn, error);
     if (status == TN_OK) code = end_turn(chat, run);
+    run_cancel_wait(run); /* the loop may have stopped before the end; the run borrows its log and the chat */
     run_free(run);
     thread_log_free(options.log);
     value_unref(options.loaded);

@@ -101,7 +101,8 @@ static int run_fork(struct host *host, struct graph *graph, const char *fork, co
         if (code != COMMAND_RUN_FAILED) command_print(state);
         value_unref(state);
     }
-    if (ended) run_free(run);
+    run_cancel_wait(run); /* the loop may have stopped before the end; the run borrows its log and `ended` */
+    run_free(run);
     thread_log_free(options.log);
     value_unref(options.loaded);
     error_finish(&error);

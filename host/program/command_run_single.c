@@ -328,16 +328,12 @@ static bool single_drive(struct single_run *single, struct error *error) {
     }
 }
 
-static bool single_has_ended(void *user) { return ((const struct single_run *)user)->ended; }
-
 /*
  * The loop stopped although the run has not ended, which is a defect of the host. The run cannot be freed before it
- * ends, and it borrows its log and `single`. So it is cancelled: run_cancel ends it even if the tasks of plugins do not
- * end, because their calls are abandoned CALL_GRACE_MS after they were cancelled.
+ * ends, and it borrows its log and `single`. So it is cancelled.
  */
-static int single_fail_stalled(struct single_run *single) {
-    execution_cancel(single->execution);
-    if (!single->ended) loop_run(host_loop(single->host), single_has_ended, single);
+static int single_fail_stalled(const struct single_run *single) {
+    run_cancel_wait(execution_run(single->execution));
     return command_report(COMMAND_RUN_FAILED, "the run has not ended, and no event is pending that could end it");
 }
 

@@ -282,9 +282,10 @@ static int thread_update_run(const struct arguments *arguments, struct host *hos
         struct run *run = run_new(graph, &options);
         status = thread_begin(run, &request, channels, &ended, &error);
         if (status == TN_OK) loop_run(host_loop(host), thread_update_has_ended, &ended);
+        run_cancel_wait(run); /* the loop may have stopped before the end; the run borrows its log and `ended` */
         if (status != TN_OK)
             code = command_report_error(COMMAND_RUN_FAILED, &error);
-        else if (run_status(run) == RUN_FAILED)
+        else if (run_status(run) == RUN_FAILED || run_status(run) == RUN_CANCELLED)
             code = command_report_error(COMMAND_RUN_FAILED, run_error(run));
         run_free(run);
     }

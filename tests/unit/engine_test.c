@@ -405,6 +405,38 @@ static void test_fairness(void **state) {
     assert_true(slow > 1 && slow <= RUN_INLINE_MAX / 4);
 }
 
+static bool stop_loop(void *user) {
+    loop_stop(user);
+    return false;
+}
+
+/* A caller whose loop stops while the run is running can end the run and free it. */
+static void test_cancel_wait(void **state) {
+    (void)state;
+    struct host *host = host_for_tests();
+    loop_fake_clock(host_loop(host));
+    struct graph *graph = graph_for_tests(host, "hangs",
+                                          "version: \"1.0\"\nnodes: [{id: a, type: test.hang}]\n"
+                                          "edges: [{from: START, to: a}, {from: a, to: END}]\n",
+                                          NULL);
+    struct watched watched;
+    watched_init(&watched);
+    struct run_options options = RUN_OPTIONS_INIT;
+    options.ended = note_end;
+    options.user = &watched;
+    watched.run = run_new(graph, &options);
+    assert_false(run_start(watched.run, NULL));
+    assert_false(loop_run(host_loop(host), stop_loop, host_loop(host)));
+    assert_int_equal(run_status(watched.run), RUN_RUNNING);
+    run_cancel_wait(watched.run);
+    assert_true(watched.ended);
+    assert_int_equal(run_status(watched.run), RUN_CANCELLED);
+    run_cancel_wait(watched.run); /* does nothing */
+    watched_finish(&watched);
+    graph_unref(graph);
+    host_free(host);
+}
+
 static int enter_folder(void **state) {
     (void)state;
     return mkdtemp(cases_folder) && chdir(cases_folder) == 0 ? 0 : -1;
@@ -424,6 +456,7 @@ int main(void) {
     if (every) cancel_every = (uint32_t)strtoul(every, NULL, 10);
     if (cancel_every == 0) cancel_every = 1;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_corpus), cmocka_unit_test(test_agents),
-                                       cmocka_unit_test(test_order), cmocka_unit_test(test_fairness)};
+                                       cmocka_unit_test(test_order), cmocka_unit_test(test_fairness),
+                                       cmocka_unit_test(test_cancel_wait)};
     return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }

@@ -105,7 +105,8 @@ static int32_t replay_invocation(struct thread_replay *it, uint32_t seq, tn_valu
         error_finish(&it->error);
         error_copy(&it->error, run_error(it->run));
     }
-    if (it->status != RUN_RUNNING) run_free(it->run);
+    run_cancel_wait(it->run); /* a replay that is stalled */
+    run_free(it->run);
     value_unref(saved);
     value_unref(loaded);
     return status;

@@ -202,6 +202,14 @@ void run_cancel(struct run *run) {
     if (run->state != RUN_STATE_IDLE) run_request_cancel(run, RUN_STOP_CANCEL);
 }
 
+static bool run_is_idle(void *user) { return ((const struct run *)user)->state == RUN_STATE_IDLE; }
+
+void run_cancel_wait(struct run *run) {
+    if (run_is_idle(run)) return;
+    run_cancel(run);
+    loop_run(run->loop, run_is_idle, run);
+}
+
 void run_drain(struct run *run) {
     if (run->state != RUN_STATE_IDLE) run_request_stop(run, RUN_STOP_DRAIN);
 }

@@ -113,6 +113,12 @@ int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error 
  * does nothing if the run has ended.
  */
 void run_cancel(struct run *run);
+/*
+ * Cancels the run and runs the loop until it has ended, so that it can be freed; for a caller whose loop stopped before
+ * that. The run ends even if the tasks of plugins do not, because their calls are abandoned after CALL_GRACE_MS. Does
+ * nothing if the run is not running. options.ended must not free the run.
+ */
+void run_cancel_wait(struct run *run);
 void run_drain(struct run *run);    /* ends the run after the present step, as RUN_STOPPED */
 void run_continue(struct run *run); /* the reader has room again, after event() returned false */
 void run_free(struct run *run);     /* not while running; NULL is allowed */
