@@ -32,7 +32,7 @@ struct loop_work {
     bool queued;
 };
 
-/* A timer in the loop's heap. `index` is its place there, 0 while it is stopped. Initialise all members with zero. */
+/* A timer in the loop's heap. `index` is its place there; 0: not running. Initialise all members with zero. */
 struct loop_timer {
     int64_t due_ms;
     void (*fire)(struct loop_timer *timer);
@@ -95,8 +95,10 @@ void loop_watch(struct loop *loop, bool on);
 void loop_spin(struct loop *loop, bool on);
 
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms, void (*fire)(struct loop_timer *));
-void loop_timer_stop(struct loop *loop, struct loop_timer *timer); /* no effect if stopped */
-int64_t loop_now_ms(struct loop *loop);                            /* [loop] monotonic, at the start of this turn */
+void loop_timer_stop(struct loop *loop, struct loop_timer *timer); /* no effect if it is not running */
+/* [loop] True from loop_timer_start until the timer fires or is stopped. */
+static inline bool loop_timer_is_running(const struct loop_timer *timer) { return timer->index != 0; }
+int64_t loop_now_ms(struct loop *loop);   /* [loop] monotonic, at the start of this turn */
 int64_t loop_clock_us(struct loop *loop); /* [loop] monotonic, read at each call: for measuring within a turn */
 int64_t loop_wall_ms(struct loop *loop);  /* [any] since 1970 UTC */
 /*

@@ -217,7 +217,7 @@ static int32_t core_unpost(const tn_host *host, uint64_t id) {
     pthread_mutex_unlock(&posts.mutex);
     if (!live) return TN_NOT_FOUND;
     found->cancelled = true;
-    if (found->timer.index) {
+    if (loop_timer_is_running(&found->timer)) {
         loop_timer_stop(loop, &found->timer);
         post_free(found);
     }
@@ -236,7 +236,7 @@ void interface_core_ended(struct plugin *plugin) {
         if (!of_plugin) continue;
         plugin_unref(plugin);
         left->cancelled = true;
-        if (!left->timer.index) continue; /* on_post_arrived frees it */
+        if (!loop_timer_is_running(&left->timer)) continue; /* on_post_arrived frees it */
         loop_timer_stop(left->loop, &left->timer);
         post_free(left);
     }

@@ -1,5 +1,6 @@
 /*
- * call.c - the life of a call: start, chunks, end, cancellation and time limits. slot.h draws the states.
+ * call.c - the life of a call: start, chunks, end, cancellation and time limits. Read slot.h first: it has the states
+ * and the fields.
  *
  *     call_start          calls ops->start; if the task has ended inside it, reports the end by its return value
  *     call_emit           [any] queues a chunk                              (section From any OS thread)
@@ -14,8 +15,8 @@
  * While call_start is inside ops->start (DELIVERY_BY_START), nothing is queued, and a cancellation is only noted in the
  * state. After ops->start has returned, call_start delivers and cancels.
  *
- * A call that ends inside call_start writes few fields, and slot_free clears only these. slot_clear_all_later comes
- * before a write to any other field, so that freeing the slot clears it too.
+ * Most calls end inside call_start and have written few fields (EXTENT_RESULT), so slot_free clears only these. Before
+ * a write to any other field, slot_clear_all_later sets EXTENT_ALL; slot_free then clears all fields.
  */
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
@@ -167,7 +168,7 @@ void call_free(struct call *call) {
 
 void call_queue_delivery(struct call *call) {
     slot_set_delivery(call, DELIVERY_QUEUED);
-    if (atomic_load_explicit(&call->thread, memory_order_relaxed) == loop_this_thread())
+    if (atomic_load_explicit(&call->loop_thread, memory_order_relaxed) == loop_this_thread())
         loop_defer(call->loop, &call->work);
     else
         loop_post(call->loop, &call->work);
@@ -200,17 +201,19 @@ static void call_set_requested_outcome(struct call *call) {
 }
 
 /*
- * The slow path of call_end_task: there is an error, or the end of the call was requested, or it was abandoned or has
- * ended. Requires the lock, and releases it. If it returns TN_STALE, the caller keeps `output` and `error`.
+ * The slow path of call_end_task: there is an error, the end of the call was requested, the call was abandoned or has
+ * ended, or a plugin must not end it. Requires the lock, and releases it. If it returns TN_STALE, the caller keeps
+ * `output` and `error`.
  */
 static int32_t call_end_task_slow(struct call *call, uint64_t token, enum call_outcome outcome, tn_value output,
                                   struct error *error, const char *verb, bool by_plugin) {
-    bool of_host = by_plugin && slot_state(call) != SLOT_FREE && !call->callable->ops->external;
-    if (of_host) { /* a plugin must not end a task of a callable of the host */
+    /* A plugin must not end a task of a callable of the host. A free slot has no callable. */
+    bool plugin_is_wrong = by_plugin && slot_state(call) != SLOT_FREE && !call->callable->ops->external;
+    if (plugin_is_wrong) {
         slot_unlock(call);
         return log_stale_token(token, verb);
     }
-    if (slot_is_lingering(call)) {
+    if (slot_is_abandoned(call)) {
         /* The owner knows the outcome already. The loop only learns that the task is over. */
         slot_set_state(call, slot_state(call) == SLOT_LINGERING ? SLOT_LATE_ENDING : SLOT_ORPHAN_ENDING);
         call_unlock_and_deliver_soon(call);
@@ -299,6 +302,7 @@ int32_t call_cancelled(uint64_t token) {
     return end_requested;
 }
 
+/* Requires the lock. Keeps a reference to the chunk. */
 static void call_push_chunk(struct call *call, tn_value chunk) {
     slot_clear_all_later(call);
     if (call->chunk_count == call->chunk_capacity) {
@@ -372,7 +376,7 @@ int32_t call_reserve_write(struct call *call) {
 
 static void on_call_idle(struct loop_timer *timer);
 
-/* Returns the next chunk, or NULL if the queue is empty or the owner has paused. */
+/* Returns the next chunk, which the caller unrefs, or NULL if the queue is empty or the owner has paused. */
 static tn_value call_pop_chunk(struct call *call) {
     tn_value chunk = NULL;
     slot_lock(call);
@@ -395,7 +399,8 @@ static void call_deliver_chunks(struct call *call) {
         slot_set_flow(call, call->flow | FLOW_PAUSED);
         slot_unlock(call);
     }
-    if (delivered && call->idle.index) loop_timer_start(call->loop, &call->idle, call->idle_ms, on_call_idle);
+    if (delivered && loop_timer_is_running(&call->idle_timer))
+        loop_timer_start(call->loop, &call->idle_timer, call->idle_ms, on_call_idle);
 }
 
 /*
@@ -418,6 +423,8 @@ static bool call_try_end(struct call *call) {
     return true;
 }
 
+/* The queue has room again: for the chunks of child calls, which go through it and may be paused, and of the callable.
+ */
 static void call_notify_ready(struct call *call) {
     child_calls_resume(call);
     if (call->callable->ops->ready) call->callable->ops->ready(call->callable, call);
@@ -427,6 +434,7 @@ static void call_notify_ready(struct call *call) {
 static bool call_deliver(struct call *call) {
     call_deliver_chunks(call);
     slot_lock(call);
+    /* First decide everything under the lock; then unlock and call out. */
     bool open = slot_is_open(call), room = call->chunk_count <= CALL_CHUNKS_LOW;
     bool ready = slot_state(call) == SLOT_RUNNING && room && slot_owes_ready(call);
     struct worker *waiting_worker = room || !open ? call->waiting_worker : NULL;
@@ -452,15 +460,16 @@ static bool call_deliver(struct call *call) {
 static void call_before_report(struct call *call) {
     const struct callable_ops *ops = call->callable->ops;
     bool really_ended = slot_state(call) == SLOT_ENDED; /* otherwise it is abandoned */
-    if (call->idle.index) loop_timer_stop(call->loop, &call->idle);
-    if (call->limit_or_grace_timer.index && really_ended) loop_timer_stop(call->loop, &call->limit_or_grace_timer);
+    if (loop_timer_is_running(&call->idle_timer)) loop_timer_stop(call->loop, &call->idle_timer);
+    if (loop_timer_is_running(&call->limit_or_grace_timer) && really_ended)
+        loop_timer_stop(call->loop, &call->limit_or_grace_timer);
     if (ops->external) loop_unexpect(call->loop);
     if (really_ended && ops->finished) ops->finished(call->callable, call);
 }
 
 /* Handles the real end of an abandoned call: the callable has ended the task. */
 static void call_end_late(struct call *call) {
-    if (call->limit_or_grace_timer.index) loop_timer_stop(call->loop, &call->limit_or_grace_timer);
+    if (loop_timer_is_running(&call->limit_or_grace_timer)) loop_timer_stop(call->loop, &call->limit_or_grace_timer);
     if (call->callable->ops->finished) call->callable->ops->finished(call->callable, call);
     if (slot_state(call) == SLOT_ORPHAN_ENDING) {
         call_destroy(call);
@@ -501,7 +510,7 @@ void call_resume(struct call *call) {
 static void on_call_grace(struct loop_timer *timer) {
     struct call *call = CONTAINER_OF(timer, struct call, limit_or_grace_timer);
     slot_lock(call);
-    bool open = slot_is_open(call), task_still_runs = open || slot_is_lingering(call);
+    bool open = slot_is_open(call), task_still_runs = open || slot_is_abandoned(call);
     if (slot_state(call) == SLOT_CANCELLING) slot_set_state(call, SLOT_ABANDONING);
     if (open)
         call_unlock_and_deliver_soon(call);
@@ -539,8 +548,9 @@ static struct worker *call_drop_undelivered(struct call *call) {
 }
 
 /*
- * Also for a task that has ended but has undelivered chunks: they are dropped so that the owner is notified now; the
- * outcome stays. A repeated request only drops chunks.
+ * Requests the end of an open call: drops its chunks, stops its time limits and passes the request to the callable. A
+ * repeated request only drops chunks. If the task has ended but has undelivered chunks, they are dropped, so that the
+ * owner is notified soon; the outcome stays. Otherwise it does nothing.
  */
 static void call_request_end(struct call *call, enum slot_cause cause) {
     slot_lock(call);
@@ -562,8 +572,8 @@ static void call_request_end(struct call *call, enum slot_cause cause) {
         slot_unlock(call);
     if (waiting_worker) worker_wake(waiting_worker);
     if (!not_yet_requested) return;
-    if (call->limit_or_grace_timer.index) loop_timer_stop(call->loop, &call->limit_or_grace_timer);
-    if (call->idle.index) loop_timer_stop(call->loop, &call->idle);
+    if (loop_timer_is_running(&call->limit_or_grace_timer)) loop_timer_stop(call->loop, &call->limit_or_grace_timer);
+    if (loop_timer_is_running(&call->idle_timer)) loop_timer_stop(call->loop, &call->idle_timer);
     if (!by_start)
         call_cancel_callable(call); /* otherwise call_start_slow does it, after the callable's start has returned */
 }
@@ -575,12 +585,12 @@ static void on_call_timeout(struct loop_timer *timer) {
 }
 
 static void on_call_idle(struct loop_timer *timer) {
-    struct call *call = CONTAINER_OF(timer, struct call, idle);
+    struct call *call = CONTAINER_OF(timer, struct call, idle_timer);
     slot_lock(call);
     bool owner_is_slow = call->chunk_count != 0; /* the owner has chunks to read, so the callable is not idle */
     slot_unlock(call);
     if (owner_is_slow)
-        loop_timer_start(call->loop, &call->idle, call->idle_ms, on_call_idle);
+        loop_timer_start(call->loop, &call->idle_timer, call->idle_ms, on_call_idle);
     else
         call_request_end(call, CAUSE_IDLE_TIMEOUT);
 }
@@ -588,7 +598,7 @@ static void on_call_idle(struct loop_timer *timer) {
 void call_worker_returned(uint64_t token) {
     struct call *call = slot_lookup_lock_any(token);
     if (!call) return;
-    bool must_end = slot_is_lingering(call) || slot_end_requested(call);
+    bool must_end = slot_is_abandoned(call) || slot_end_requested(call);
     slot_unlock(call);
     if (must_end) call_fail(token, NULL);
 }
@@ -626,6 +636,7 @@ static __attribute__((noinline)) bool call_start_slow(struct call *call, bool ta
      * will come. call_before_report undoes this.
      */
     if (call->callable->ops->external) loop_expect(call->loop);
+    /* If up to DELIVERY_CHUNKS chunks were queued, they are delivered here, and the end can still be returned. */
     bool report_end = task_ended && call_deliver(call);
     slot_lock(call);
     slot_set_delivery(call, DELIVERY_IDLE); /* from now on, each change of the slot queues `work` */
@@ -643,7 +654,7 @@ static __attribute__((noinline)) bool call_start_slow(struct call *call, bool ta
         call_cancel_callable(call);
     } else if (!task_ended) {
         if (call->total_ms) loop_timer_start(call->loop, &call->limit_or_grace_timer, call->total_ms, on_call_timeout);
-        if (call->idle_ms) loop_timer_start(call->loop, &call->idle, call->idle_ms, on_call_idle);
+        if (call->idle_ms) loop_timer_start(call->loop, &call->idle_timer, call->idle_ms, on_call_idle);
     }
     return false;
 }

@@ -53,7 +53,7 @@ enum callable_saving {
     CALLABLE_NOT_SAVED
 };
 
-/* How a call counts against `max_calls`, and whether a retry of the caller may repeat it. */
+/* How a call counts against `max_calls` of a tool's policy, and whether a retry of the caller may repeat it. */
 struct callable_use {
     const char *count_name; /* the name under which the call is counted; borrowed; NULL if it is not counted */
     bool unrepeatable;      /* the caller must not be retried automatically after this call */
@@ -98,8 +98,8 @@ void callable_unref(struct callable *callable);
 struct call_ops {
     void (*ended)(struct call *call);
     /*
-     * Receives the chunks in order, before `ended`; each is borrowed. Return false to pause until call_resume. If this
-     * member is NULL, chunks are dropped.
+     * Receives the chunks in order, before `ended`; each is borrowed. It may be called from inside call_start, if the
+     * task has ended there. Return false to pause until call_resume. If this member is NULL, chunks are dropped.
      */
     bool (*chunk)(struct call *call, tn_value chunk);
     /* Returns false if a chunk has no subscriber: it is dropped early. If NULL, chunks are wanted if `chunk` is set. */
@@ -127,7 +127,10 @@ struct call_ops {
      *   {input}               the call must be started with this input; call_resumed then returns true
      */
     tn_value (*recall)(struct call *call, const char *path, struct callable *callee);
-    /* Called when a call has ended, before its caller is notified. Returns true if it is interrupted and answerable. */
+    /*
+     * Called when a call has ended, before its caller is notified. Returns true if the call is interrupted and can be
+     * answered: its caller then receives the error INTERRUPTED, otherwise UNSUPPORTED.
+     */
     bool (*record)(struct call *call, const char *path, struct call *ended);
     /* Called before a call is made or recalled, if the callee's callable_ops have `use`. */
     void (*on_use)(struct call *call, struct callable *callee, tn_value input);
@@ -160,9 +163,10 @@ void call_set_time_limits(struct call *call, int64_t total_ms, int64_t idle_ms);
 bool call_start(struct call *call, tn_value input);
 /*
  * Cancels the call and the calls that its task has made; those end first. The outcome is CALL_CANCELLED, whatever the
- * callable reports. Queued chunks are dropped. If an external callable does not end the task within CALL_GRACE_MS, the
- * call is abandoned; ended() is called in both cases. If the task has ended already and only chunks are still queued,
- * the outcome does not change. The call must have been started. Can be called repeatedly.
+ * callable reports, unless a time limit has passed before: then the call fails with TIMEOUT. Queued chunks are dropped.
+ * If an external callable does not end the task within CALL_GRACE_MS, the call is abandoned; ended() is called in both
+ * cases. If the task has ended already and only chunks are still queued, the outcome does not change. The call must
+ * have been started. Can be called repeatedly.
  */
 void call_cancel(struct call *call);
 /* Allows chunk() to be called again. Does nothing if the call is not paused. */
@@ -211,14 +215,16 @@ tn_value call_interrupt_value(const struct call *call); /* {payload, schema?, co
 
 /* ---- The callable's side: what tn_task_1 does, for callables of the host. [any] unless stated ---- */
 
-/* These end the task. They return TN_STALE if it has ended already. */
+/* These end the task. They return TN_STALE if it has ended already. For an abandoned call they also return TN_STALE,
+ * because the outcome has been reported; the task has ended nevertheless. */
 int32_t call_complete(uint64_t token, tn_value output);
 int32_t call_fail(uint64_t token, const struct error *error);
 int32_t call_interrupt(uint64_t token, tn_value payload, tn_value schema, tn_value continuation);
 int32_t call_interrupt_take(uint64_t token, tn_value value); /* takes `value`, an object as of call_interrupt_value */
 /* Queues the chunk. Returns TN_AGAIN if the queue is full now: do not emit again before `ready` is called. */
 int32_t call_emit(uint64_t token, tn_value chunk);
-/* Returns 1 if the call was cancelled or has timed out, 0 if not, or TN_STALE if the task has ended. */
+/* Returns 1 if the call was cancelled or has timed out, 0 if not, TN_STALE if the task has ended or its call was
+ * abandoned. */
 int32_t call_cancelled(uint64_t token);
 /* [loop] The open call of a token, or NULL. */
 struct call *call_lookup_open(uint64_t token);

@@ -30,7 +30,11 @@ int32_t call_end_task(uint64_t token, enum call_outcome outcome, tn_value output
                       bool by_plugin);
 /* [any] Ends the task as if its start had returned `status`. */
 void call_fail_status(uint64_t token, int32_t status);
-/* [loop] A blocking callable has returned on its worker. If the call was cancelled or abandoned, this ends the task. */
+/*
+ * [loop] The start of a blocking component has returned on its worker. If the end of the call was requested, or the
+ * call was abandoned, this ends the task: blocking components have no `cancel`, so nothing else is sure to end it.
+ * Otherwise the task stays open, because an OS thread of the plugin may end it later.
+ */
 void call_worker_returned(uint64_t token);
 /* [any] The value that call_interrupt_value returns; a new reference. `schema` and `continuation` may be NULL. */
 tn_value call_make_interrupt(tn_value payload, tn_value schema, tn_value continuation);

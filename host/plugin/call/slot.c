@@ -159,7 +159,7 @@ static struct call *slot_take_unused(struct loop *loop) {
     }
     call->loop = loop;
     call->table = table;
-    atomic_store_explicit(&call->thread, loop_thread(loop), memory_order_relaxed);
+    atomic_store_explicit(&call->loop_thread, loop_thread(loop), memory_order_relaxed);
     return call;
 }
 

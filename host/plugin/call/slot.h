@@ -75,7 +75,7 @@ enum slot_cause { CAUSE_CANCEL, CAUSE_TOTAL_TIMEOUT, CAUSE_IDLE_TIMEOUT };
 
 /* How much of the slot has been written: slot_free clears only that. */
 enum slot_extent {
-    EXTENT_RESULT, /* only what a call that ends inside start uses */
+    EXTENT_RESULT, /* only the outcome: outcome, write_count, output, input (and what call_new sets each time) */
     EXTENT_ALL,
 };
 
@@ -85,7 +85,7 @@ struct call {
     uint32_t generation; /* lock; changed only by the loop */
     uint32_t index;
     struct loop *loop;
-    _Atomic uintptr_t thread; /* the loop's thread, as loop_this_thread returns it */
+    _Atomic uintptr_t loop_thread; /* the loop's thread, as loop_this_thread returns it */
     struct call_table *table;
 
     /* Guarded by the lock. From here on everything is zero while the slot is free. */
@@ -117,7 +117,7 @@ struct call {
     struct worker *on_worker;     /* the worker that waits for this call (call_wait); a blocking callee runs on it */
     int64_t children_ms;          /* total_ms of the calls that the task makes; 0 means unlimited */
     struct loop_timer limit_or_grace_timer; /* times total_ms; after the end was requested, times the grace period */
-    struct loop_timer idle;
+    struct loop_timer idle_timer;           /* times idle_ms */
     uint32_t depth;
     uint32_t made;    /* number of calls that the task has made */
     uint32_t ordinal; /* index of this call among its parent's */
@@ -192,8 +192,8 @@ static inline bool slot_is_reported(const struct call *call) {
     return state >= SLOT_ENDED && state <= SLOT_ORPHAN_ENDING;
 }
 
-/* The owner knows the outcome of an abandoned call, and the callable has not ended the task. */
-static inline bool slot_is_lingering(const struct call *call) {
+/* LINGERING or ORPHANED: the call was reported as ended, and the callable has not ended the task. */
+static inline bool slot_is_abandoned(const struct call *call) {
     enum slot_state state = slot_state(call);
     return state == SLOT_LINGERING || state == SLOT_ORPHANED;
 }
@@ -229,7 +229,7 @@ static inline struct call *slot_lookup_lock(uint64_t token) {
 static inline struct call *slot_lookup_open(uint64_t token) {
     struct call *call = slot_at(token);
     /* Only the loop's thread changes the generation, so it needs no lock to read it. A retired slot is never open. */
-    if (!call || atomic_load_explicit(&call->thread, memory_order_relaxed) != loop_this_thread()) return NULL;
+    if (!call || atomic_load_explicit(&call->loop_thread, memory_order_relaxed) != loop_this_thread()) return NULL;
     return call->generation == (uint32_t)(token >> 32) && slot_is_open(call) ? call : NULL;
 }
 
