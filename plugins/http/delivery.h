@@ -18,31 +18,31 @@ struct exchange {
     void *user;
     uint64_t handle;
     int64_t attempt, started_ms;
-    uint64_t deadline_post, retry_post; /* posted calls; 0: not posted */
-    int64_t deadline_due;
+    uint64_t deadline_post, retry_post; /* ids of calls that the host will make (tn_core_1.post); 0: none */
+    int64_t deadline_due;               /* when deadline_post is due, as a time of http_now_ms */
     /* What is delivered. */
-    tn_value headers; /* of this attempt's answer; NULL before they arrive */
+    tn_value headers; /* of this attempt's response; NULL before they arrive */
     struct sse events;
     struct lines lines;
     enum outcome outcome;
     tn_value failure;
     bool head_delivered, paused;
-    bool delivering; /* the handler is being called */
-    bool cancelled;  /* the handler cancelled the exchange while it was called */
-    bool unreadable; /* the rest of the body cannot be parsed */
-    bool finished;   /* END or FAILED was delivered */
-    bool is_pending;
+    bool delivering;       /* the handler is being called */
+    bool cancelled;        /* the handler cancelled the exchange while it was called */
+    bool unreadable;       /* the rest of the body cannot be parsed */
+    bool finished;         /* END or FAILED was delivered */
+    bool is_pending;       /* exchanges_advance has to process it */
     struct exchange *next; /* in the list of pending exchanges */
 };
 
 void delivery_init(struct exchange *exchange);
 void delivery_finish(struct exchange *exchange);
-void delivery_reset(struct exchange *exchange); /* discards this attempt's answer before the next attempt */
+void delivery_reset(struct exchange *exchange); /* discards this attempt's response before the next attempt */
 /* Returns true if the body is delivered as it arrives. */
 bool delivery_is_streamed(const struct exchange *exchange);
 /*
- * Delivers everything that has arrived. Returns a failure, which the caller releases, if the exchange cannot
- * continue, else NULL. Check `cancelled` and `finished` first.
+ * Delivers everything that has arrived. If the exchange cannot continue, returns a failure, which the caller owns, else
+ * NULL. If `cancelled` or `finished` is set afterwards, the result is NULL and the caller must free the exchange.
  */
 tn_value exchange_deliver(struct exchange *exchange);
 void delivery_close(void); /* frees the values that all exchanges share */

@@ -1,7 +1,7 @@
 /*
- * driver.c - watches the sockets of libcurl on the host's loop; one posted call is libcurl's timer.
+ * driver.c - watches the sockets of libcurl on the host's loop. One posted call (tn_core_1.post) is libcurl's timer.
  *
- * libcurl's pointer for a socket holds the number of its watch. The timer is lazy: if libcurl postpones its timeout,
+ * libcurl's pointer for a socket holds the token of its watch. The timer is lazy: if libcurl postpones its timeout,
  * the posted call stays; when it runs too early it is posted again.
  */
 #include "driver.h"
@@ -9,7 +9,7 @@
 
 static struct {
     CURLM *multi;
-    void (*settle)(void);
+    void (*advance)(void);
     uint64_t timer, wake;   /* posted calls; 0: not posted */
     int64_t timer_due, due; /* when the posted call runs; when libcurl wants to be called, -1: never */
 } driver;
@@ -43,7 +43,7 @@ static void on_driver_timer(void *argument) {
         if (driver.due < 0) update_due_time();
     }
     if (driver.due >= 0) post_driver_timer(now);
-    if (late) driver.settle();
+    if (late) driver.advance();
 }
 
 static void post_driver_timer(int64_t now) {
@@ -74,7 +74,7 @@ static void on_socket_ready(void *user, int32_t events) {
     if ((events & TN_POLL_WRITE) != 0) bits |= CURL_CSELECT_OUT;
     if (bits == 0) bits = CURL_CSELECT_IN; /* a read reports the error */
     (void)curl_multi_socket_action(driver.multi, (curl_socket_t)(intptr_t)user, bits, &running);
-    driver.settle();
+    driver.advance();
 }
 
 static void fail_unwatched(CURL *easy, int32_t status) {
@@ -106,8 +106,8 @@ static int on_curl_socket(CURL *easy, curl_socket_t socket, int what, void *user
 
 /* ---- Handles ---- */
 
-bool driver_open(void (*settle)(void)) {
-    driver.settle = settle;
+bool driver_open(void (*advance)(void)) {
+    driver.advance = advance;
     driver.due = -1;
     driver.multi = curl_multi_init();
     if (driver.multi == NULL) return false;
@@ -133,7 +133,7 @@ void driver_remove(CURL *easy) { (void)curl_multi_remove_handle(driver.multi, ea
 static void on_driver_wake(void *argument) {
     (void)argument;
     driver.wake = 0;
-    driver.settle();
+    driver.advance();
 }
 
 void driver_wake(void) {

@@ -2,8 +2,8 @@
  * exchange.c - the life of an exchange.
  *
  * An exchange that has something to deliver, or has work that libcurl's callbacks must not do, is in the list of
- * pending exchanges; exchanges_settle processes the list until it is empty. One posted call is an exchange's clock. It
- * is lazy, like the driver's timer: a later deadline only changes a number.
+ * pending exchanges; exchanges_advance processes the list until it is empty. One posted call (tn_core_1.post) is an
+ * exchange's clock. It is lazy, like the driver's timer: a later deadline only changes a number.
  */
 #include "exchange.h"
 #include "delivery.h"
@@ -143,7 +143,7 @@ static void on_retry_delay_over(void *argument) {
     exchange->retry_post = 0;
     exchange->attempt++;
     exchange_enqueue(exchange);
-    exchanges_settle();
+    exchanges_advance();
 }
 
 /* Returns true if another attempt is scheduled. */
@@ -172,7 +172,7 @@ static void exchange_fail_attempt(struct exchange *exchange, tn_value why) {
         exchange_end_with(exchange, OUTCOME_FAILED, why);
 }
 
-/* ---- Answers ---- */
+/* ---- Responses ---- */
 
 /* The headers are complete: decide what happens to the body. */
 static void exchange_read_head(struct exchange *exchange) {
@@ -187,7 +187,7 @@ static void exchange_read_head(struct exchange *exchange) {
 static void on_transfer_ended(struct exchange *exchange, CURLcode code) {
     struct transfer *transfer = &exchange->transfer;
     exchange_read_head(exchange);
-    /* For libcurl, an answer that ends within its headers is a success. */
+    /* For libcurl, a response that ends within its headers is a success. */
     if (code == CURLE_OK && !transfer->has_head) code = CURLE_GOT_NOTHING;
     if (code == CURLE_OK && transfer->why != NULL) code = CURLE_WRITE_ERROR;
     if (code != CURLE_OK) {
@@ -211,7 +211,7 @@ static void on_exchange_deadline(void *argument) {
     struct transfer *transfer = &exchange->transfer;
     int64_t now = http_now_ms();
     exchange->deadline_post = 0;
-    if (transfer_is_sending(transfer)) transfer->active_ms = now;
+    if (transfer_check_sent(transfer)) transfer->active_ms = now;
     if (exchange_deadline(exchange) > now)
         exchange_set_deadline(exchange);
     else if (request->total_ms > 0 && now >= exchange->started_ms + request->total_ms)
@@ -222,10 +222,10 @@ static void on_exchange_deadline(void *argument) {
                               http_failure_timeout("connect", "no connection was established", request->connect_ms));
     else
         exchange_fail_attempt(exchange, http_failure_timeout("idle", "no byte was sent or received", request->idle_ms));
-    exchanges_settle();
+    exchanges_advance();
 }
 
-/* ---- Settling ---- */
+/* ---- Advancing ---- */
 
 /* Does everything that is possible for an exchange now. The exchange may be freed afterwards. */
 static void exchange_advance(struct exchange *exchange) {
@@ -251,7 +251,7 @@ static void exchange_advance(struct exchange *exchange) {
         exchange_set_deadline(exchange);
 }
 
-void exchanges_settle(void) {
+void exchanges_advance(void) {
     struct exchange *exchange;
     CURL *easy;
     CURLcode code;
@@ -273,8 +273,8 @@ void exchanges_settle(void) {
 
 /* ---- Public functions ---- */
 
-int32_t exchange_send(tn_value request, tn_http_handler handler, void *user, uint64_t *number) {
-    if (request == NULL || handler == NULL || number == NULL) return TN_INVALID;
+int32_t exchange_send(tn_value request, tn_http_handler handler, void *user, uint64_t *handle) {
+    if (request == NULL || handler == NULL || handle == NULL) return TN_INVALID;
     struct exchange *exchange = calloc(1, sizeof *exchange);
     if (exchange == NULL) return TN_NO_MEMORY;
     int32_t status = tn_handles_add(&table.exchanges, exchange, &exchange->handle);
@@ -289,7 +289,7 @@ int32_t exchange_send(tn_value request, tn_http_handler handler, void *user, uin
     exchange->transfer.request = &exchange->request;
     exchange->transfer.on_progress = on_transfer_progress;
     delivery_init(exchange);
-    *number = exchange->handle;
+    *handle = exchange->handle;
     tn_value why = request_read(request, &exchange->request);
     if (why != NULL) {
         exchange_end_with(exchange, OUTCOME_FAILED, why);
@@ -302,15 +302,15 @@ int32_t exchange_send(tn_value request, tn_http_handler handler, void *user, uin
     return TN_OK;
 }
 
-int32_t exchange_pause(uint64_t number) {
-    struct exchange *exchange = exchange_lookup(number);
+int32_t exchange_pause(uint64_t handle) {
+    struct exchange *exchange = exchange_lookup(handle);
     if (exchange == NULL) return TN_STALE;
     exchange->paused = exchange->transfer.pause_requested = true;
     return TN_OK;
 }
 
-int32_t exchange_resume(uint64_t number) {
-    struct exchange *exchange = exchange_lookup(number);
+int32_t exchange_resume(uint64_t handle) {
+    struct exchange *exchange = exchange_lookup(handle);
     if (exchange == NULL) return TN_STALE;
     if (!exchange->paused) return TN_OK;
     exchange->paused = exchange->transfer.pause_requested = false;
@@ -320,8 +320,8 @@ int32_t exchange_resume(uint64_t number) {
     return TN_OK;
 }
 
-int32_t exchange_cancel(uint64_t number) {
-    struct exchange *exchange = exchange_lookup(number);
+int32_t exchange_cancel(uint64_t handle) {
+    struct exchange *exchange = exchange_lookup(handle);
     if (exchange == NULL) return TN_STALE;
     exchange->cancelled = true;
     if (exchange->delivering) return TN_OK; /* it is freed when its handler has returned */

@@ -1,5 +1,5 @@
 /*
- * http.c - the plugin `tenon.http`: HTTP for the host and, through the host, for plugins.
+ * http.c - the HTTP provider: its entry, its settings and its interfaces.
  *
  * The manifest http.json documents the settings, tenon/http.h the requests. The host checks requests before they arrive
  * here: a plugin's effects are verified and secrets are replaced by their values. exchange.c has the life of an
@@ -13,6 +13,7 @@
 struct settings settings;
 const tn_poll_draft *poll_draft;
 
+/* The host has checked `section` against the schema in http.json, which has the ranges. */
 static void http_read_settings(tn_value section) {
     int32_t http2 = 1;
     settings.section = tn_retain(section);
@@ -36,7 +37,7 @@ static int32_t http_init(void *self, tn_value config) {
         tn.core->log(tn.host, TN_LOG_WARN,
                      "this libcurl blocks while it resolves names; use a build with an asynchronous resolver");
     http_read_settings(config);
-    if (driver_open(exchanges_settle)) return TN_OK;
+    if (driver_open(exchanges_advance)) return TN_OK;
     tn_release(settings.section);
     curl_global_cleanup();
     return TN_NO_MEMORY;
@@ -44,6 +45,7 @@ static int32_t http_init(void *self, tn_value config) {
 
 static void http_deinit(void *self) {
     (void)self;
+    /* The driver must not have any transfers left when it is closed. */
     exchanges_close();
     transfers_close();
     driver_close();
@@ -52,37 +54,40 @@ static void http_deinit(void *self) {
 }
 
 static int32_t interface_http_send(const void *self, tn_value request, tn_http_handler handler, void *user,
-                                   uint64_t *exchange) {
+                                   uint64_t *handle) {
     (void)self;
-    return exchange_send(request, handler, user, exchange);
+    return exchange_send(request, handler, user, handle);
 }
 
-static int32_t interface_http_pause(const void *self, uint64_t exchange) {
+static int32_t interface_http_pause(const void *self, uint64_t handle) {
     (void)self;
-    return exchange_pause(exchange);
+    return exchange_pause(handle);
 }
 
-static int32_t interface_http_resume(const void *self, uint64_t exchange) {
+static int32_t interface_http_resume(const void *self, uint64_t handle) {
     (void)self;
-    return exchange_resume(exchange);
+    return exchange_resume(handle);
 }
 
-static int32_t interface_http_cancel(const void *self, uint64_t exchange) {
+static int32_t interface_http_cancel(const void *self, uint64_t handle) {
     (void)self;
-    return exchange_cancel(exchange);
+    return exchange_cancel(handle);
 }
 
 static const void *http_get_interface(void *self, const char *id) {
-    static const tn_http_draft http = {
-        sizeof http, 0, interface_http_send, interface_http_pause, interface_http_resume, interface_http_cancel, NULL};
-    static const tn_lifecycle_1 lifecycle = {sizeof lifecycle, 0, http_init, NULL, http_deinit};
+    static const tn_http_draft http = {.size = sizeof http, /* the host implements send_wait */
+                                       .send = interface_http_send,
+                                       .pause = interface_http_pause,
+                                       .resume = interface_http_resume,
+                                       .cancel = interface_http_cancel};
+    static const tn_lifecycle_1 lifecycle = {.size = sizeof lifecycle, .init = http_init, .deinit = http_deinit};
     (void)self;
     if (strcmp(id, TN_HTTP_DRAFT) == 0) return &http;
     return strcmp(id, TN_LIFECYCLE_1) == 0 ? &lifecycle : NULL;
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof plugin, 0, NULL, http_get_interface};
+    static const tn_plugin plugin = {.size = sizeof plugin, .get = http_get_interface};
     tn.host = host;
     tn.value = tn_easy_interface(host, TN_VALUE_1, sizeof(tn_value_1));
     tn.core = tn_easy_interface(host, TN_CORE_1, sizeof(tn_core_1));

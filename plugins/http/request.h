@@ -13,7 +13,7 @@
 
 /* Beyond these limits: LIMIT. */
 #define REQUEST_URL_MAX     65536  /* bytes, query included */
-#define REQUEST_HEADERS_MAX 256    /* headers of a request, and also of an answer */
+#define REQUEST_HEADERS_MAX 256    /* headers of a request, and also of a response */
 #define REQUEST_HEADER_MAX  262144 /* bytes of all headers */
 
 enum receive { RECEIVE_WHOLE, RECEIVE_BYTES, RECEIVE_EVENTS, RECEIVE_LINES };
@@ -29,7 +29,8 @@ struct request {
     tn_value body_owner;
     enum receive receive;
     int64_t connect_ms, idle_ms, total_ms; /* total: 0 means unlimited */
-    int64_t attempts, initial_ms, max_ms;  /* attempts: the default is 1 */
+    int64_t attempts;                      /* the default is 1 */
+    int64_t initial_ms, max_ms;            /* the delays between attempts, see retry_delay_ms */
     int64_t max_bytes;
 };
 

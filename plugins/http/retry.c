@@ -21,7 +21,7 @@ static int64_t read_retry_after_number(const char *text, double unit) {
     return number < 86400000.0 ? (int64_t)number : 86400000;
 }
 
-/* Returns -1 if the answer does not state it. Some services also state it in ms. */
+/* Returns -1 if the response does not state it. Some services also state it in ms. */
 static int64_t retry_after_ms(tn_value headers) {
     const char *text = tn_get_text(headers, "retry-after", NULL);
     int64_t ms = read_retry_after_number(tn_get_text(headers, "retry-after-ms", NULL), 1.0);

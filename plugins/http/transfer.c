@@ -82,7 +82,7 @@ static int on_curl_connected(void *user, char *ip, char *own_ip, int port, int o
     return CURL_PREREQFUNC_OK;
 }
 
-bool transfer_is_sending(struct transfer *transfer) {
+bool transfer_check_sent(struct transfer *transfer) {
     curl_off_t sent = 0;
     if (transfer->easy != NULL) (void)curl_easy_getinfo(transfer->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
     bool more = (int64_t)sent > transfer->uploaded;

@@ -1,5 +1,5 @@
 /*
- * transfer.h - one HTTP transfer with libcurl: its options, and what has arrived of the answer.
+ * transfer.h - one HTTP transfer with libcurl: its options, and what has arrived of the response.
  *
  * A transfer stores what arrives and calls `on_progress`; it calls no handlers. The unread data is bounded: libcurl
  * stops reading at TRANSFER_UNREAD_MAX bytes, or when the owner sets `pause_requested`.
@@ -21,7 +21,9 @@ struct transfer {
      * read. */
     bool head_read;
     bool streamed; /* the body is delivered piece by piece */
-    bool connected, has_head, broken;
+    bool connected;
+    bool has_head;                 /* all headers of the response have arrived */
+    bool broken;                   /* the host cannot watch the socket; `why` has the failure */
     int64_t started_ms, active_ms; /* active: when the last byte was sent or received */
     int64_t status, uploaded;
     struct tn_text_buffer head; /* header lines, unchanged */
@@ -42,8 +44,8 @@ void transfer_finish(struct transfer *transfer);
 /* Resumes a paused transfer. A result other than CURLE_OK means that the transfer has ended with it. */
 CURLcode transfer_resume(struct transfer *transfer);
 void transfer_set_watch_failed(struct transfer *transfer, int32_t status); /* the host cannot watch the socket */
-/* Returns true if bytes were sent since the last call. */
-bool transfer_is_sending(struct transfer *transfer);
+/* Reads how much was sent. Returns true if it is more than at the last call. */
+bool transfer_check_sent(struct transfer *transfer);
 /* Returns the failure for a libcurl code, a new reference. */
 tn_value transfer_failure(struct transfer *transfer, CURLcode code);
 /* Returns {lower-case name: text}; repeated headers are joined by ", ". NULL if memory runs out. */
