@@ -149,18 +149,39 @@ int command_model_list(const struct arguments *arguments) {
 
 struct model_test {
     struct host *host;
-    int64_t started_us, first_us; /* first: of the first delta, or 0 before it */
+    int64_t started_us, first_us; /* first: of the first delta of the answer, or 0 before it */
     bool ended;
     bool streaming; /* the answer is printed as it comes */
+    bool printed;   /* a part of the answer has been printed */
 };
+
+/* Ends the text on standard output before anything is written to standard error. */
+static void end_text(void) {
+    putchar('\n');
+    fflush(stdout);
+}
+
+/* A model has failed during its answer, and another answer follows. */
+static void model_test_discard_answer(struct model_test *test) {
+    test->first_us = 0;
+    if (!test->printed) return;
+    test->printed = false;
+    end_text();
+    command_warn("the text above is discarded, because another answer follows");
+}
 
 static bool model_test_on_chunk(struct call *call, tn_value chunk) {
     struct model_test *test = call_owner(call);
     tn_value content = value_get(chunk, "content");
+    if (value_get(chunk, "reset")) {
+        model_test_discard_answer(test);
+        return true;
+    }
     if (!test->first_us) test->first_us = loop_clock_us(host_loop(test->host));
     if (test->streaming && value_is(content, TN_STRING)) {
         command_printf(stdout, "%s", value_chars(content, NULL));
         fflush(stdout);
+        test->printed = true;
     }
     return true;
 }
@@ -202,23 +223,17 @@ static long long model_test_tokens(tn_value usage, const char *key) {
     return value && value_is(value, TN_INT) ? (long long)value_to_int(value) : 0;
 }
 
-/* Ends the answer on standard output before the report is written to standard error. */
-static void end_answer(void) {
-    putchar('\n');
-    fflush(stdout);
-}
-
 static void print_report(const struct model_test *test, tn_value report) {
     tn_value message = value_get(report, "message"), content = value_get(message, "content");
     tn_value model = value_get(report, "model");
     tn_value usage = value_get(report, "usage"), cost = value_get(usage, "cost"), first = value_get(report, "first_ms");
-    if (!test->streaming || !test->first_us) {
+    if (!test->printed) {
         char *text = value_is(content, TN_STRING) ? mem_text(value_chars(content, NULL))
                                                   : json_text(content ? content : report, JSON_COMPACT);
         command_printf(stdout, "%s", text);
         mem_free(text);
     }
-    end_answer();
+    end_text();
     if (value_is(model, TN_STRING)) command_printf(stderr, "%s: ", value_chars(model, NULL));
     if (first) command_printf(stderr, "first text after %.0f ms, ", value_to_double(first));
     command_printf(stderr, "%.0f ms in total, %lld tokens in, %lld out", value_to_double(value_get(report, "total_ms")),
@@ -251,7 +266,7 @@ static int model_test_run(struct model_test *test, struct callable *model, const
             print_report(test, report);
         value_unref(report);
     } else {
-        if (test->streaming && test->first_us) end_answer();
+        if (test->printed) end_text();
         code = command_report_error(stop_requested() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
     }
     value_unref(input);

@@ -2,6 +2,14 @@
 run tenon model test busy --json
 expect_code 0 && expect_in out '"model":"scripted:spare"' && expect_in out '"content":"From the spare one"' && expect_in out '"cost":0.0'
 expect_in err 'models.busy: `scripted:full` failed (OVERLOADED); falling back to `scripted:spare`'
+# The text that the first model has streamed is marked as discarded. The time to the first text is that of the answer.
+run sh -c '"$0" model test busy 2>&1' "$TENON"
+expect_code 0
+[ "$(sed -n 2,4p "$work/out")" = "Wait
+tenon: the text above is discarded, because another answer follows
+From the spare one" ] || fails "expected the discarded text and the answer on separate lines"
+run tenon model test '[{"provider": "scripted", "replies": [{"error": {"code": "OVERLOADED"}}]}, {"provider": "scripted", "replies": ["spare"]}]'
+expect_code 0 && expect_out spare && expect_not_in err discarded
 run tenon model test denied
 expect_code 1 && expect_in err 'the key is wrong' && expect_in err '[AUTH]'
 run tenon model test gone

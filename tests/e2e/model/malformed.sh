@@ -30,7 +30,7 @@ for as in 5 '"x"' '{}' '{"message": 1}'; do
     odd "{\"provider\": \"odd\", \"as\": $as}"
     expect_code 1 && expect_in err "[INVALID_RESPONSE]" && expect_in err 'the model `odd` returned a malformed answer'
     odd "[{\"provider\": \"odd\", \"as\": $as}, {\"provider\": \"scripted\", \"replies\": [\"spare\"]}]"
-    expect_code 0 && expect_out "half an spare" && expect_in err '`odd` failed (INVALID_RESPONSE); falling back to `scripted`'
+    expect_code 0 && expect_out "$(printf 'half an \nspare')" && expect_in err "is discarded" && expect_in err '`odd` failed (INVALID_RESPONSE); falling back to `scripted`'
 done
 for as in '{"message": {"type": "user", "content": "x"}}' '{"message": {"type": "ai"}}' '{"message": {}}' '{"embeddings": []}' '{"message": {"type": "ai", "content": {}, "tool_calls": 3}, "usage": 7}'; do
     odd "{\"provider\": \"odd\", \"as\": $as}"
