@@ -3,7 +3,7 @@ command -v python3 >/dev/null || skips "python3 is not installed"
 cp "$SOURCE/samples/python/wordcount.py.tenon.json" .
 cat >wordcount.py <<'PYTHON'
 #!/usr/bin/env -S python3 -IS
-import json, os, socket, sys
+import json, os, socket, sys, time
 
 wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=3)
 stream = wire.makefile("rb")
@@ -86,6 +86,11 @@ def start(message):
     }
     if how == "exit":
         sys.exit(7)
+    if how == "exit-late":
+        stream.close()
+        wire.close()
+        time.sleep(0.3)
+        os._exit(7)
     if how == "close":
         stream.close()
         wire.close()
@@ -185,6 +190,7 @@ done
 ends emits "it emitted more chunks than it had credit for"
 ends close "it closed its socket and did not exit"
 ends exit "exited with status 7"
+ends exit-late "exited with status 7"
 ends call-dies "exited with status 7"
 with call-fails 1 && expect_in out "the task failed without an error message"
 ends say-bytes "its last line of output was: said"

@@ -38,7 +38,7 @@
 #define READ_MAX          (256u << 10) /* bytes read from the socket in one turn */
 #define SOCKET_READ_BYTES 65536u       /* bytes of one read */
 #define OUTPUT_MAX        (64u << 10)  /* bytes of output read in one turn */
-#define EXIT_WAIT_MS      50           /* time that a child has to exit after it has closed its socket */
+#define EXIT_WAIT_MS      3000         /* time that a child has to exit after it has closed its socket */
 #define POLL_MAX_MS       1000         /* a longer wait is made in parts, because the timeout of poll is an int */
 
 struct process {
@@ -49,9 +49,11 @@ struct process {
     int socket, output;
     int pidfd; /* -1 if the kernel does not have pidfds */
     uv_poll_t socket_poll, output_poll, pidfd_poll;
-    unsigned open_handles;      /* of libuv: the polls that are not closed */
+    uv_timer_t exit_timer;      /* EXIT_WAIT_MS; in real time, because the child does not have a test's fake clock */
+    unsigned open_handles;      /* of libuv: the handles above that are not closed */
     unsigned holds;             /* calls of process_hold without their process_unhold */
     bool polling_writes;        /* socket_poll also waits until the socket accepts bytes */
+    bool socket_closed;         /* the child has closed its socket and may still run; its exit is awaited */
     bool output_closed;         /* the child has closed its output */
     bool dead;                  /* the child has ended, and waitpid has returned its exit status */
     bool end_reported;          /* ended() was called */
@@ -208,26 +210,30 @@ static void process_on_closed(uv_handle_t *handle) {
 static void process_close_handles(struct process *process) {
     uv_close((uv_handle_t *)&process->socket_poll, process_on_closed);
     uv_close((uv_handle_t *)&process->output_poll, process_on_closed);
+    uv_close((uv_handle_t *)&process->exit_timer, process_on_closed);
     if (process->pidfd >= 0) uv_close((uv_handle_t *)&process->pidfd_poll, process_on_closed);
 }
 
 /*
- * A child that has closed its socket usually exits soon. Waits for that, at most EXIT_WAIT_MS, so that its exit status
- * is not that of being killed. Returns true if it still runs after that, and false if it has exited, or if there is no
- * pidfd to determine it.
+ * Waits until the child exits, at most `wait_ms`. Returns true if it still runs after that, and false if it has exited,
+ * or if there is no pidfd to determine it.
  */
-static bool process_still_runs(const struct process *process) {
+static bool process_still_runs(const struct process *process, int wait_ms) {
     struct pollfd exit = {.fd = process->pidfd, .events = POLLIN};
-    return process->pidfd >= 0 && poll(&exit, 1, EXIT_WAIT_MS) != 1;
+    return process->pidfd >= 0 && poll(&exit, 1, wait_ms) != 1;
 }
 
-/* Kills the child and its group, reads its exit status and the rest of its output, and schedules ended(). */
-static void process_reap(struct process *process) {
+/*
+ * Kills the child and its group, reads its exit status and the rest of its output, and schedules ended(). A child that
+ * has closed its socket usually exits soon: it has `wait_ms` for that, so that its status is not that of being killed.
+ */
+static void process_reap(struct process *process, int wait_ms) {
     if (process->dead) return;
     const char *own_reason = NULL;
     int status = 0;
     process->dead = true;
-    if (!process->kill_reason && process_still_runs(process)) own_reason = "it closed its socket and did not exit";
+    if (!process->kill_reason && process_still_runs(process, wait_ms))
+        own_reason = "it closed its socket and did not exit";
     kill(-process->pid, SIGKILL);
     kill(process->pid, SIGKILL); /* if it has not called setpgid yet, it is not in the group */
     while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR) continue;
@@ -235,6 +241,7 @@ static void process_reap(struct process *process) {
     if (process->line.length) process_split_output(process, "\n", 1);
     process_describe_end(process, status, own_reason);
     process_close_handles(process);
+    if (process->socket_closed) process_unhold(process);
     /* process_on_deliver reports the end, after the messages that arrived before it. */
     loop_defer(process->loop, &process->deliver);
 }
@@ -242,7 +249,7 @@ static void process_reap(struct process *process) {
 void process_kill(struct process *process, const char *why) {
     if (process->dead) return;
     if (!process->kill_reason) process->kill_reason = mem_text(why);
-    process_reap(process);
+    process_reap(process, 0);
 }
 
 void process_free(struct process *process) {
@@ -259,7 +266,7 @@ static void process_on_socket(uv_poll_t *poll, int status, int events);
 /* Polls for writing only while there is something to write. */
 static void process_update_poll(struct process *process) {
     bool writes = process->unsent.length > process->sent;
-    if (process->dead || writes == process->polling_writes) return;
+    if (process->dead || process->socket_closed || writes == process->polling_writes) return;
     process->polling_writes = writes;
     uv_poll_start(&process->socket_poll, UV_READABLE | (writes ? UV_WRITABLE : 0), process_on_socket);
 }
@@ -330,6 +337,25 @@ static void process_dispatch(struct process *process) {
     process_report_or_free(process);
 }
 
+static void process_on_exit_timer(uv_timer_t *timer) {
+    struct process *process = timer->data;
+    process_reap(process, 0);
+    process_dispatch(process);
+}
+
+/* Waits for the exit, which process_on_pidfd notices, at most EXIT_WAIT_MS. */
+static void process_await_exit(struct process *process) {
+    if (process->pidfd < 0) {
+        process_reap(process, 0);
+        return;
+    }
+    process_hold(process);
+    process->socket_closed = true;
+    uv_poll_stop(&process->socket_poll);
+    uv_update_time(loop_uv(process->loop));
+    uv_timer_start(&process->exit_timer, process_on_exit_timer, EXIT_WAIT_MS, 0);
+}
+
 static void process_on_socket(uv_poll_t *poll, int status, int events) {
     struct process *process = poll->data;
     (void)events;
@@ -337,7 +363,7 @@ static void process_on_socket(uv_poll_t *poll, int status, int events) {
         process_write(process); /* the next read notices a failure */
         process_update_poll(process);
     } else {
-        process_reap(process);
+        process_await_exit(process);
     }
     process_dispatch(process);
 }
@@ -349,7 +375,7 @@ static void process_on_pidfd(uv_poll_t *poll, int status, int events) {
         kill(-process->pid, SIGKILL); /* the child has exited, but its own children may still hold the socket open */
         process_read(process);        /* once is enough: READ_MAX is larger than a socket's default buffer */
     }
-    process_reap(process);
+    process_reap(process, 0);
     process_dispatch(process);
 }
 
@@ -495,7 +521,7 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
         if (process->dead) break;
         int64_t left_ms = deadline_ms - clock_now_ms();
         if (ended) {
-            process_reap(process);
+            process_reap(process, EXIT_WAIT_MS);
         } else if (left_ms <= 0) {
             tn_value why = value_format("it did not answer `%s` within %lld ms", method, (long long)timeout_ms);
             process_kill(process, value_chars(why, NULL));
@@ -579,6 +605,10 @@ struct process *process_start(struct loop *loop, const struct process_options *o
     process->deliver.run = process_on_deliver;
     process_watch(process, &process->socket_poll, process->socket, process_on_socket);
     process_watch(process, &process->output_poll, process->output, process_on_output);
+    uv_timer_init(loop_uv(loop), &process->exit_timer);
+    process->exit_timer.data = process;
+    uv_unref((uv_handle_t *)&process->exit_timer);
+    process->open_handles++;
     if (process->pidfd >= 0) process_watch(process, &process->pidfd_poll, process->pidfd, process_on_pidfd);
     return process;
 }
