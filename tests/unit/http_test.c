@@ -410,27 +410,38 @@ static void test_pause_and_resume_at_every_event(void **state) {
 static void test_pause_stops_the_sender(void **state) {
     (void)state;
     static const char *const receives[] = {"bytes", "events"};
-    for (size_t i = 0; i < 2; i++) {
-        char request[200], key[16];
-        snprintf(key, sizeof key, "slow%zu", i);
+    struct transfer *transfers[2];
+    char request[200];
+    for (int i = 0; i < 2; i++) {
         snprintf(request, sizeof request,
-                 "{\"url\": \"HTTP/endless?key=%s&type=text/event-stream\", \"receive\": \"%s\", \"timeout\": "
-                 "{\"idle_ms\": 30}}",
-                 key, receives[i]);
-        struct transfer *transfer = start_transfer(request, pause_at_data);
-        assert_true(fixture_run(has_data, transfer));
-        snprintf(request, sizeof request, "{\"url\": \"HTTP/is-stuck?key=%s\"}", key);
-        struct transfer *stuck = run_transfer(request); /* a paused transfer has no idle timeout */
+                 "{\"url\": \"HTTP/endless?key=slow%d&type=text/event-stream\", \"receive\": \"%s\", \"timeout\": "
+                 "{\"idle_ms\": 5000}}",
+                 i, receives[i]);
+        transfers[i] = start_transfer(request, pause_at_data);
+        assert_true(fixture_run(has_data, transfers[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        snprintf(request, sizeof request, "{\"url\": \"HTTP/is-stuck?key=slow%d\"}", i);
+        struct transfer *stuck = run_transfer(request);
         assert_int_equal(status_of(stuck), 200);
         assert_true(atol(body_of(stuck)) < 20000000);
+    }
+    /* A paused transfer has no idle timeout: another one, which starts later, has a longer one, and ends. */
+    expect_failure(run_transfer("{\"url\": \"HTTP/silence\", \"timeout\": {\"idle_ms\": 6000}}"), "TIMEOUT", true,
+                   NULL);
+    for (int i = 0; i < 2; i++) {
+        struct transfer *transfer = transfers[i];
         assert_int_equal(transfer->count, 1);
         assert_false(transfer->done);
         transfer->on_event = NULL;
         assert_int_equal(http->resume(fixture_self(), transfer->exchange), TN_OK);
         size_t before = transfer->count;
-        while (transfer->count < before + 20) fixture_run_turns();
+        while (transfer->count < before + 20) {
+            assert_false(transfer->done);
+            fixture_run_turns();
+        }
         assert_int_equal(http->cancel(fixture_self(), transfer->exchange), TN_OK);
-        snprintf(request, sizeof request, "{\"url\": \"HTTP/is-closed?key=%s\"}", key);
+        snprintf(request, sizeof request, "{\"url\": \"HTTP/is-closed?key=slow%d\"}", i);
         assert_int_equal(status_of(run_transfer(request)), 200);
     }
 }
