@@ -1,8 +1,8 @@
 /*
  * activation.c - one activation of a step: its attempts, the calls that it makes, its cache, its end and its writes.
  *
- * Each attempt is a new call with the same id. The call is kept after its end, because it holds the writes, until the
- * step has been reported. A cancelled activation stays in its step until its call has ended.
+ * Each attempt is a new call with the same `task_id`. The call is kept after its end, because it holds the writes,
+ * until the step has been reported. A cancelled activation stays in its step until its call has ended.
  */
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
@@ -37,7 +37,7 @@ void activation_finish(struct activation *activation) {
     call_free(activation->call);
     value_unref(activation->plan.input);
     value_unref(activation->answer);
-    value_unref(activation->interrupt_value);
+    value_unref(activation->restored_interrupt);
     value_unref(activation->child_calls);
     value_unref(activation->nested_usage);
     value_unref(activation->known_outcome);
@@ -54,17 +54,19 @@ uint64_t activation_hash(const struct activation *activation) {
     const struct run *run = activation->run;
     uint64_t hash = run_mix(run_mix(run->scope, run->step), value_hash(activation_definition(activation)->id));
     /* The source is necessary, because several sources can reach one node with the same edge and item. */
-    hash = run_mix(hash, (uint64_t)activation->plan.edge << 32 | activation->plan.item);
+    hash = run_mix(hash, (uint64_t)activation->plan.map_edge << 32 | activation->plan.item);
     return run_mix(hash, activation->plan.source);
 }
 
-char *activation_id(struct activation *activation, char out[40]) {
+char *activation_id(struct activation *activation, char out[ACTIVATION_ID_SIZE]) {
     struct run *run = activation->run;
     const char *thread = run->options.thread_id ? run->options.thread_id : run_id(run);
     uint64_t thread_hash = 14695981039346656037u; /* FNV-1a */
     for (const char *at = thread; *at; at++) thread_hash = (thread_hash ^ (unsigned char)*at) * 1099511628211u;
     uint64_t hash = activation_hash(activation);
-    snprintf(out, 40, "%016" PRIx64 "%016" PRIx64, run_mix(thread_hash, hash), run_mix(run_mix(thread_hash, 1), hash));
+    /* Two hashes, because an id must be unique among all threads: 64 bits are too few. */
+    snprintf(out, ACTIVATION_ID_SIZE, "%016" PRIx64 "%016" PRIx64, run_mix(thread_hash, hash),
+             run_mix(run_mix(thread_hash, 1), hash));
     return out;
 }
 
@@ -81,7 +83,7 @@ static tn_value activation_read(struct call *call, uint32_t field) { return acti
 
 static tn_value activation_context(struct activation *activation) {
     struct run *run = activation->run;
-    char id[40];
+    char id[ACTIVATION_ID_SIZE];
     tn_value context = run_context(run);
     context = value_set_take(context, "task_id", value_text(activation_id(activation, id)));
     context = value_set_take(context, "attempt", value_int(activation->attempt));
@@ -99,7 +101,7 @@ static tn_value activation_run_value(struct call *call) {
 static bool activation_chunk(struct call *call, tn_value chunk) {
     struct activation *activation = call_owner(call);
     emit_chunk(activation, chunk);
-    return !run_outermost(activation->run)->reader_full;
+    return !run_outermost(activation->run)->subscriber_full;
 }
 
 static bool activation_wants_chunks(const struct call *call) {
@@ -125,7 +127,7 @@ uint64_t activation_child_hash(const struct activation *activation, const char *
     return hash;
 }
 
-static tn_value error_not_recorded(void) {
+static tn_value not_recorded_error(void) {
     struct error error = ERROR_INIT;
     error_set(&error, TN_NOT_FOUND, "NOT_RECORDED",
               "the thread's journal has no result of this call, and a replay does not make calls with effects");
@@ -153,7 +155,7 @@ static tn_value activation_recall_call(struct call *call, const char *path, stru
     /* A replay does not make the call. Only graphs run again, because the journal has the outcomes of their nodes. */
     if (graph_of_callable(callee)) return NULL;
     entry = durable_recorded_call(activation, path);
-    return entry ? value_ref(entry) : value_set_take(value_object_reserve(1), "error", error_not_recorded());
+    return entry ? value_ref(entry) : value_set_take(value_object_reserve(1), "error", not_recorded_error());
 }
 
 bool activation_outcome_is_saved(const struct activation *activation) {
@@ -267,8 +269,9 @@ static void activation_start_attempt(struct activation *activation) {
 }
 
 /*
- * The node is started again, by a retry or with the answer to its own interrupt. The saved results of its calls are not
- * needed any more, because it makes its calls again or continues after them. What they used stays counted.
+ * The node will be started again, by a retry or with the answer to its own interrupt. The saved results of its calls
+ * are not needed any more, because it makes its calls again or continues after them. What they used is settled. A node
+ * that is started again because of an interrupt of a call that it made stays in its round, and these results are used.
  */
 static void activation_begin_round(struct activation *activation) {
     activation->round++;
@@ -294,6 +297,7 @@ static void activation_on_retry_timer(struct loop_timer *timer) {
     run_advance(run);
 }
 
+/* Returns the ms to wait. A failure with a longer `retry_after_ms` overrides the document, including its maximum. */
 static int64_t activation_retry_delay(const struct activation *activation) {
     const struct document_retry *retry = &activation_definition(activation)->retry;
     double delay = retry->initial_ms ? (double)retry->initial_ms * pow(retry->factor, activation->attempt - 1) : 0;
@@ -303,11 +307,11 @@ static int64_t activation_retry_delay(const struct activation *activation) {
     return after && value_as_int(after, &requested) && requested > wait ? requested : wait;
 }
 
-/* True if the document asks for a retry of this failure. */
+/* True if the document asks for a retry of this failure, and the result of the activation still matters. */
 static bool activation_wants_retry(const struct activation *activation) {
     const struct run *run = activation->run;
     if (run_is_cancelled(run) || !error_retryable(&activation->error)) return false;
-    if (activation->index > run->first_failed) return false; /* one before it has failed: its result does not matter */
+    if (activation->index > run->first_failed) return false; /* one before it has failed, so the run fails */
     return activation->attempt < activation_definition(activation)->retry.max_attempts;
 }
 
@@ -371,10 +375,8 @@ static void activation_end_attempt(struct activation *activation) {
         if (run_may_report(run)) emit_activation(activation, "end");
         return;
     case CALL_INTERRUPTED:
-        /*
-         * It resumes from its continuation, so a new round begins: the saved results of its calls are not needed any
-         * more, and what they used is settled.
-         */
+        /* It will resume from its continuation, so a new round begins. It begins now, because the number of the round
+         * and what is settled are saved with the interrupt. */
         activation->waits_for_child_call = false;
         activation_begin_round(activation);
         activation_interrupt(activation);
@@ -408,7 +410,7 @@ static void activation_end_attempt(struct activation *activation) {
 static void activation_replay_outcome(struct activation *activation, tn_value recorded) {
     tn_value failure = recorded ? value_get(recorded, "failed") : NULL;
     if (!recorded) {
-        tn_value not_recorded = error_not_recorded();
+        tn_value not_recorded = not_recorded_error();
         error_from_value(&activation->error, not_recorded);
         value_unref(not_recorded);
     } else if (failure) {
@@ -423,10 +425,7 @@ static void activation_replay_outcome(struct activation *activation, tn_value re
     activation_fail(activation, false);
 }
 
-/*
- * In a replay, no activation whose outcome is saved is started, so none of them can be interrupted and resumed there.
- * The others compute again, also after an interrupt.
- */
+/* A replay starts only those whose outcome is not saved: they compute it again, also after an interrupt. */
 void activation_start(struct activation *activation) {
     /* The first condition only saves time. */
     if (activation->run->durable && durable_replays(activation->run) && activation_outcome_is_saved(activation)) {
@@ -466,7 +465,7 @@ static void activation_cancel(struct activation *activation) {
 
 void activation_cancel_all_from(struct run *run, uint32_t from) {
     bool in_wait_state = run->state == RUN_STATE_WAITING;
-    /* A call that ends inside call_cancel calls run_advance, which returns at once in this state. */
+    /* In this state run_advance returns at once. Only a safeguard: call_cancel reports no end before it returns. */
     if (in_wait_state) run_set_state(run, RUN_STATE_DISPATCHING);
     for (uint32_t i = from; i < run->activation_count; i++) activation_cancel(&run->activations[i]);
     if (in_wait_state) run_set_state(run, RUN_STATE_WAITING);
@@ -475,7 +474,7 @@ void activation_cancel_all_from(struct run *run, uint32_t from) {
 /* ---- Outcome ---- */
 
 tn_value activation_interrupt_value(const struct activation *activation) {
-    if (activation->interrupt_value) return activation->interrupt_value;
+    if (activation->restored_interrupt) return activation->restored_interrupt;
     return activation->call && !activation->waits_for_child_call ? call_interrupt_value(activation->call) : NULL;
 }
 

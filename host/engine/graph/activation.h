@@ -36,7 +36,7 @@ enum activation_state {
 /* An activation of the next step, as routing plans it. */
 struct plan_entry {
     uint32_t node;
-    uint32_t edge;     /* the edge that maps over a list; NO_INDEX for a plain edge or a send (an output with `send`) */
+    uint32_t map_edge; /* the edge that maps over a list; NO_INDEX for a plain edge or a send (an output with `send`) */
     uint32_t item;     /* index among the items of the map edge, or among the sends of the source */
     uint32_t source;   /* index of the activation whose end caused this one */
     uint32_t as_field; /* the state field under which the node reads its item, or NO_INDEX */
@@ -45,30 +45,30 @@ struct plan_entry {
 
 struct activation {
     struct run *run;
-    struct call *call; /* NULL before the first attempt and between two attempts */
+    struct call *call; /* NULL before the first attempt, between two attempts, and if the outcome was known */
     struct plan_entry plan;
     uint32_t index;   /* index in run->activations */
     uint32_t attempt; /* number of this attempt; the first is 1 */
     enum activation_state state;
-    bool approved;             /* the node has `interrupt: before`, and a person has answered it */
-    bool resumed;              /* the call starts with `answer` as its input */
-    bool waits_for_child_call; /* a call that it made waits for an answer; then the activation is started again */
-    bool unrepeatable;         /* it has used a tool whose effects must not be repeated by a retry */
-    tn_value answer;           /* owned; {continuation, answer}, if `resumed` */
-    tn_value interrupt_value;  /* owned; the interrupt's value, if the interrupt was restored from a checkpoint */
-    tn_value known_outcome;    /* owned; {writes: [[channel, value]], output?} from the cache or the journal, or NULL */
-    tn_value cache_key;        /* owned; the key under which the outcome is cached, or NULL */
+    bool passed_interrupt_before; /* the run was resumed here: `interrupt: before` does not interrupt it again */
+    bool resumed;                 /* the call starts with `answer` as its input */
+    bool waits_for_child_call;    /* a call that it made waits for an answer; then the activation is started again */
+    bool unrepeatable;            /* it has used a tool whose effects must not be repeated by a retry */
+    tn_value answer;              /* owned; {continuation, answer}, if `resumed` */
+    tn_value restored_interrupt;  /* owned; the value of an interrupt that was restored from a checkpoint, or NULL */
+    tn_value known_outcome; /* owned; {writes: [[channel, value]], output?} from the cache or the journal, or NULL */
+    tn_value cache_key;     /* owned; the key under which the outcome is cached, or NULL */
 
     /* The calls that it made. A new round forgets the calls before it: paths start again at "0". */
-    uint32_t round;        /* how often the node was started again, by a retry or after its own interrupt */
+    uint32_t round;        /* number of this round, from 0; a retry and the node's own interrupt begin a new one */
     tn_value child_calls;  /* owned; {path: entry}, see call_ops.recall; or NULL */
-    tn_value nested_usage; /* owned; {path: USAGE} of nested runs that ended and whose call is not yet recorded */
+    tn_value nested_usage; /* owned; {path: USAGE} of nested runs whose call is not yet recorded; see run_saved.c */
 
-    /* What it used in total, and what of that is settled: used in earlier rounds. NULL if nothing was used. */
+    /* What it used in total, and what of that is settled: used in earlier rounds. Owned; NULL if nothing was used. */
     struct usage *usage, *usage_settled;   /* usage of models; run_usage.c */
-    tn_value tool_uses, tool_uses_settled; /* owned; {tool: count} for tools with `max_calls`; run_tool_uses.c */
+    tn_value tool_uses, tool_uses_settled; /* {tool: count} for tools with `max_calls`; run_tool_uses.c */
 
-    struct error error; /* ACTIVATION_FAILED */
+    struct error error; /* of ACTIVATION_FAILED, and of the failed attempt in ACTIVATION_RETRYING */
     struct loop_timer retry_timer;
     int64_t started_ms;
 };
@@ -78,19 +78,27 @@ extern const struct call_ops activation_call_ops;
 /* Takes `plan.input`. */
 void activation_init(struct activation *activation, struct run *run, uint32_t index, struct plan_entry plan);
 void activation_finish(struct activation *activation);
-/* Starts an attempt, or ends the activation at once with an outcome from the cache or the journal. */
+/*
+ * Starts an attempt, or ends the activation at once with an outcome from the cache or the journal. If the attempt ends
+ * inside its start, the activation has ended, and run_advance is not called.
+ */
 void activation_start(struct activation *activation);
 /* Cancels the activations of the run from index `from` on. Until it returns, run_advance does not complete the step. */
 void activation_cancel_all_from(struct run *run, uint32_t from);
 
 /* A hash of the activations around the run, the step, node, edge, item and source. It is the same in each execution. */
 uint64_t activation_hash(const struct activation *activation);
-/* The id that plugins and events see as `task_id`. */
-char *activation_id(struct activation *activation, char out[40]);
+/* Writes the id that plugins and events see as `task_id`, and returns `out`. All attempts have the same id. */
+#define ACTIVATION_ID_SIZE 33 /* 32 hexadecimal digits and NUL */
+char *activation_id(struct activation *activation, char out[ACTIVATION_ID_SIZE]);
 /* True if its outcome is saved, so that a replay does not repeat it. False if its component declares no effects. */
 bool activation_outcome_is_saved(const struct activation *activation);
 
-/* Calls write(channel, value) for each write of an activation that is done, in order. Stops at the first failure. */
+/*
+ * Calls write(channel, value) for each write of an activation that is done: those of tn_task_1.write in their order,
+ * then `writes` of its output. Stops at the first failure. Returns INVALID_OUTPUT or CHANNEL if the output does not
+ * fit.
+ */
 typedef int32_t activation_write_fn(void *user, struct activation *activation, uint32_t channel, tn_value value,
                                     struct error *error);
 int32_t activation_each_write(struct activation *activation, activation_write_fn *write, void *user,
@@ -131,7 +139,7 @@ void activation_count_tool_use(struct call *call, struct callable *callee, tn_va
 int64_t activation_tool_use_count(struct call *call, const char *count_name);
 void activation_reset_tool_uses(struct activation *activation);
 void activation_settle_tool_uses(struct activation *activation);
-void activation_clear_tool_uses(struct activation *activation);
+void activation_clear_tool_uses(struct activation *activation);           /* part of activation_finish */
 tn_value activation_saved_tool_uses(const struct activation *activation); /* borrowed, or NULL */
 void activation_restore_tool_uses(struct activation *activation, tn_value uses);
 

@@ -63,7 +63,7 @@ static void run_emit_take(struct run *run, enum run_mode mode, tn_value event) {
     for (size_t i = 0, n = value_count(event); i < n; i++)
         whole = value_set_key_take(whole, value_ref(value_key_at(event, i)), value_ref(value_value_at(event, i)));
     value_unref(event);
-    if (!root->options.event(root->options.user, whole)) root->reader_full = true;
+    if (!root->options.event(root->options.user, whole)) root->subscriber_full = true;
     value_unref(whole);
 }
 
@@ -78,7 +78,7 @@ void emit_activation(struct activation *activation, const char *what) {
     struct run *run = activation->run;
     if (!run_has_subscriber(run, RUN_MODE_TASKS)) return;
     tn_value event = value_set_take(activation_event(activation), "event", value_text(what));
-    char id[40];
+    char id[ACTIVATION_ID_SIZE];
     event = value_set_take(event, "task_id", value_text(activation_id(activation, id)));
     event = value_set_take(event, "attempt", value_int(activation->attempt));
     if (strcmp(what, "end") == 0 || strcmp(what, "retry") == 0) {
@@ -145,7 +145,7 @@ static void emit_checkpoint(struct run *run) {
     run_emit_take(run, RUN_MODE_CHECKPOINTS, event);
 }
 
-/* One event at a time, so that a full reader gets no more events of a step of thousands of activations. */
+/* One event at a time, so that a full subscriber gets no more events of a step of thousands of activations. */
 bool run_report_next(struct run *run) {
     bool updates = run_has_subscriber(run, RUN_MODE_UPDATES);
     while (run->report_next < run->activation_count) {

@@ -18,9 +18,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool activation_waits_for_approval(const struct activation *activation) {
+/* The run was interrupted before it started the node. run_resume starts it; an answer is not necessary. */
+static bool activation_waits_before_start(const struct activation *activation) {
     const struct run *run = activation->run;
-    return activation->state == ACTIVATION_WAITING && !activation->approved &&
+    return activation->state == ACTIVATION_WAITING && !activation->passed_interrupt_before &&
            run->graph->document->nodes[activation->plan.node].interrupt_before;
 }
 
@@ -64,7 +65,7 @@ tn_value run_pending_interrupts(const struct run *run) {
     tn_value list = value_array();
     for (uint32_t i = 0; i < run->activation_count; i++) {
         const struct activation *activation = &run->activations[i];
-        if (activation_waits_for_approval(activation)) {
+        if (activation_waits_before_start(activation)) {
             tn_value entry =
                 value_set_take(interrupt_entry(activation, activation_hash(activation)), "when", value_text("before"));
             list = value_push_take(list, entry);
@@ -180,7 +181,7 @@ static bool apply_child_answers(struct activation *activation, tn_value answers)
 /* An interrupt without an answer stays: the run will be interrupted again. */
 static void apply_answer(struct activation *activation, tn_value answers) {
     if (activation->state == ACTIVATION_WAITING) {
-        activation->approved = true;
+        activation->passed_interrupt_before = true;
         return;
     }
     if (activation->state != ACTIVATION_INTERRUPTED) return;
@@ -200,8 +201,8 @@ static void apply_answer(struct activation *activation, tn_value answers) {
     }
     call_free(activation->call);
     activation->call = NULL;
-    value_unref(activation->interrupt_value);
-    activation->interrupt_value = NULL;
+    value_unref(activation->restored_interrupt);
+    activation->restored_interrupt = NULL;
     activation->state = ACTIVATION_WAITING;
     activation->run->interrupted--;
 }
@@ -214,7 +215,7 @@ static bool can_continue_unanswered(const struct run *run) {
     tn_value was = value_get(value_get(run->options.loaded, "record"), "status");
     if (!run->durable && value_is(was, TN_STRING) && !value_text_is(was, run_status_name(RUN_INTERRUPTED))) return true;
     for (uint32_t i = 0; i < run->activation_count; i++)
-        if (run->activations[i].state == ACTIVATION_WAITING && !activation_waits_for_approval(&run->activations[i]))
+        if (run->activations[i].state == ACTIVATION_WAITING && !activation_waits_before_start(&run->activations[i]))
             return true;
     return false;
 }

@@ -222,8 +222,8 @@ static void resume_calls(struct run *run) {
 }
 
 void run_continue(struct run *run) {
-    if (!run->reader_full) return;
-    run->reader_full = false;
+    if (!run->subscriber_full) return;
+    run->subscriber_full = false;
     resume_calls(run);
     for (struct run *nested = run->nested; nested; nested = nested->next_nested) resume_calls(nested);
 }

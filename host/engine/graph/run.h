@@ -72,7 +72,7 @@ struct run_options {
     uint64_t seed;            /* determines the `seed` of each activation */
     unsigned modes;
     /*
-     * Receives one event at a time, borrowed, in order. It returns false if the reader is full: the run then starts
+     * Receives one event at a time, borrowed, in order. It returns false if the subscriber is full: the run then starts
      * nothing more and waits for run_continue; events of activations that are already open may still come. It may call
      * run_cancel.
      */
@@ -109,8 +109,8 @@ int32_t run_try_start(struct run *run, tn_value input, bool *ended, struct error
  */
 int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error *error);
 /*
- * Ends the run soon as RUN_CANCELLED, even if its reader is full. What was committed stays. May be called repeatedly;
- * does nothing if the run has ended.
+ * Ends the run soon as RUN_CANCELLED, even if its subscriber is full. What was committed stays. May be called
+ * repeatedly; does nothing if the run has ended.
  */
 void run_cancel(struct run *run);
 /*
@@ -120,7 +120,7 @@ void run_cancel(struct run *run);
  */
 void run_cancel_wait(struct run *run);
 void run_drain(struct run *run);    /* ends the run after the present step, as RUN_STOPPED */
-void run_continue(struct run *run); /* the reader has room again, after event() returned false */
+void run_continue(struct run *run); /* the subscriber has room again, after event() returned false */
 void run_free(struct run *run);     /* not while running; NULL is allowed */
 
 enum run_status run_status(const struct run *run);

@@ -94,7 +94,7 @@ struct run {
     uint8_t *join_arrived;   /* [join member] */
     bool *deferred;          /* [node]: triggered, and waits until nothing else is planned */
     uint32_t deferred_count;
-    bool reader_full;        /* outermost run: event() returned false; the run waits for run_continue */
+    bool subscriber_full;    /* outermost run: event() returned false; the run waits for run_continue */
     bool triggered_unsorted; /* `triggered` is not in document order */
     bool interrupt_after; /* a node of the last step has `interrupt: after`: the run is interrupted before this plan */
 

@@ -10,7 +10,7 @@
  *     USES   {tool: number}: how often tools with `max_calls` were used, in the same places
  *     TASK   {used?, uses?, done: {writes: [[channel, value]], output?}} | {failed: error}
  *            | {asked: {payload, schema?, continuation?}} | {waits: true, children}
- *            or how it is to be started: {approved?, answer?, attempt?, round?, children?}
+ *            or how it is to be started: {approved? (passed_interrupt_before), answer?, attempt?, round?, children?}
  *
  * Names are used where the document has names; edges and joins are stored by their position in it. Nothing depends on
  * the time or the machine: equal runs are saved as equal bytes.
@@ -32,7 +32,7 @@ static tn_value planned_node_id(const struct run *run, uint32_t node) {
 static tn_value save_plan_entry(const struct run *run, const struct plan_entry *planned) {
     if (!planned->input) return planned_node_id(run, planned->node);
     tn_value entry = value_set_take(value_object_reserve(5), "node", planned_node_id(run, planned->node));
-    if (planned->edge != NO_INDEX) entry = value_set_take(entry, "edge", value_int(planned->edge));
+    if (planned->map_edge != NO_INDEX) entry = value_set_take(entry, "edge", value_int(planned->map_edge));
     entry = value_set_take(entry, "item", value_int(planned->item));
     entry = value_set_take(entry, "source", value_int(planned->source));
     return value_set_take(entry, "input", value_ref(planned->input));
@@ -81,7 +81,7 @@ tn_value activation_save(const struct activation *activation) {
     if (activation->state == ACTIVATION_DONE) return entry; /* it is not started again */
     if (activation->resumed && activation->state != ACTIVATION_INTERRUPTED)
         entry = value_set_take(entry, "answer", value_ref(activation->answer));
-    if (activation->approved) entry = value_set_take(entry, "approved", value_bool(true));
+    if (activation->passed_interrupt_before) entry = value_set_take(entry, "approved", value_bool(true));
     if (activation->attempt > 1) entry = value_set_take(entry, "attempt", value_int(activation->attempt));
     if (activation->round) entry = value_set_take(entry, "round", value_int(activation->round));
     return value_count(activation->child_calls) ? value_set_take(entry, "children", value_ref(activation->child_calls))
@@ -168,7 +168,7 @@ static int32_t restore_plan(struct run *run, tn_value plan, struct error *error)
         if (edge >= (int64_t)document->edge_count)
             return error_unknown_name(error, "an edge of", value_get(entry, "node"));
         if (edge >= 0) {
-            planned.edge = (uint32_t)edge;
+            planned.map_edge = (uint32_t)edge;
             planned.as_field = document->edges[edge].as_field;
         }
         planned.item = (uint32_t)saved_number(entry, "item", 0);
@@ -248,7 +248,7 @@ int32_t activation_restore(struct activation *activation, tn_value entry, struct
     if (asked && !value_is(asked, TN_OBJECT)) return error_malformed(error, "an interrupt", "an object", asked);
     int32_t status = check_children(children, error);
     if (status != TN_OK) return status;
-    activation->approved = saved_flag(entry, "approved");
+    activation->passed_interrupt_before = saved_flag(entry, "approved");
     activation->attempt = (uint32_t)saved_number(entry, "attempt", 1);
     activation->round = (uint32_t)saved_number(entry, "round", 0);
     if (children) {
@@ -264,7 +264,7 @@ int32_t activation_restore(struct activation *activation, tn_value entry, struct
         error_from_value(&activation->error, failed);
         activation->state = ACTIVATION_FAILED;
     } else if (asked || saved_flag(entry, "waits")) {
-        activation->interrupt_value = asked ? value_ref(asked) : NULL;
+        activation->restored_interrupt = asked ? value_ref(asked) : NULL;
         activation->waits_for_child_call = !asked;
         activation->state = ACTIVATION_INTERRUPTED;
         activation->run->interrupted++;
@@ -342,7 +342,7 @@ static int32_t restore_deferred(struct run *run, tn_value deferred, struct error
 static enum run_status restored_status(const struct run *run) {
     if (run->interrupt_after || run->interrupted) return RUN_INTERRUPTED;
     for (uint32_t i = 0; i < run->activation_count; i++)
-        if (run->activations[i].state == ACTIVATION_WAITING && !run->activations[i].approved &&
+        if (run->activations[i].state == ACTIVATION_WAITING && !run->activations[i].passed_interrupt_before &&
             run->graph->document->nodes[run->activations[i].plan.node].interrupt_before)
             return RUN_INTERRUPTED;
     return RUN_STOPPED;

@@ -201,12 +201,13 @@ void run_on_written(struct run *run, const struct error *error) {
 
 /* ---- Planning: from the plan to the first activation ---- */
 
-/* A node of the step has `interrupt: before`, and it has not been approved. */
+/* A node of the step has `interrupt: before`, and the run was not resumed after that interrupt. */
 static bool must_interrupt_before(const struct run *run) {
     if (!run->graph->has_interrupts) return false;
     for (uint32_t i = 0; i < run->activation_count; i++) {
         const struct activation *activation = &run->activations[i];
-        if (run->graph->document->nodes[activation->plan.node].interrupt_before && !activation->approved) return true;
+        if (run->graph->document->nodes[activation->plan.node].interrupt_before && !activation->passed_interrupt_before)
+            return true;
     }
     return false;
 }
@@ -286,7 +287,7 @@ static bool may_start_next(const struct run *run) {
 /* Starts as many activations as it may. Returns true if all activations of the step have ended. */
 static bool step_dispatch(struct run *run, const struct run *root, struct slice *slice) {
     run_set_state(run, RUN_STATE_DISPATCHING);
-    while (may_start_next(run) && run->open < run->concurrency && slice->starts_left && !root->reader_full) {
+    while (may_start_next(run) && run->open < run->concurrency && slice->starts_left && !root->subscriber_full) {
         struct activation *activation = &run->activations[run->next_activation++];
         if (activation->state != ACTIVATION_WAITING) continue;
         activation_start(activation);
@@ -428,12 +429,12 @@ static bool step_apply(struct run *run) {
 
 /* ---- Reporting ---- */
 
-/* Returns false if the reader is full before the last event. A cancelled run does not wait for its reader. */
+/* Returns false if the subscriber is full before the last event. A cancelled run does not wait for its subscriber. */
 static bool step_report(struct run *run, const struct run *root) {
     if (root->options.modes)
-        while (!root->reader_full && run_report_next(run)) {
+        while (!root->subscriber_full && run_report_next(run)) {
         }
-    if (root->reader_full && !run_is_cancelled(run)) return false;
+    if (root->subscriber_full && !run_is_cancelled(run)) return false;
     run_clear_activations(run);
     run_set_state(run, RUN_STATE_PLANNING);
     return true;
@@ -444,12 +445,13 @@ static bool step_report(struct run *run, const struct run *root) {
 /*
  * Each pass of the loop is one step, entered where the run is: a new one in PLANNING, one that was resumed or whose
  * activations were open in WAITING, one that is not completely reported in REPORTING. A function that returns false has
- * ended the run, or left it to an event: an activation, the store, the reader or the next turn calls run_advance again.
+ * ended the run, or left it to an event: an activation, the store, the subscriber or the next turn calls run_advance
+ * again.
  */
 bool run_drive(struct run *run) {
     const struct run *root = run_outermost(run);
     struct slice slice = {RUN_INLINE_MAX, 0};
-    while (!root->reader_full || run_is_cancelled(run)) {
+    while (!root->subscriber_full || run_is_cancelled(run)) {
         switch (run->state) {
         case RUN_STATE_REPORTING:
             if (!step_report(run, root)) return false;
