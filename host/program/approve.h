@@ -28,7 +28,7 @@ void approver_finish(struct approver *approver);
 tn_value approval_questions(tn_value interrupts);
 /*
  * Asks each question of `interrupts` (as run_interrupts returns them). Returns {id: answer} for those that have an id,
- * a new reference. Returns NULL if there is no terminal, if its input ends before the last answer, or after Ctrl-C or
+ * a new reference. Returns NULL if there is no terminal, if its input ends before the last answer, or after SIGINT or
  * SIGTERM.
  */
 tn_value approver_prompt(struct approver *approver, tn_value interrupts);

@@ -79,7 +79,7 @@ extern const size_t exit_code_count;
 extern const struct environment_variable environment_variables[];
 extern const size_t environment_variable_count;
 
-/* Installs handlers that print a message if the process crashes in any thread (crash.c). */
+/* Installs handlers that print a message if the process crashes on any OS thread (crash.c). */
 void command_report_crashes(void);
 
 /* Each returns the exit code. */

@@ -2,7 +2,7 @@
  * command_run_single.c - `tenon run` without --batch: one run, its events, its approvals, and its thread.
  *
  *     run_single                      reads the options
- *         single_run_until_answered   resumes the thread as long as a person approves tool calls at the terminal
+ *         single_run_with_approvals   resumes the thread as long as a person approves tool calls at the terminal
  *             single_execute          one execution: prepares the thread, if there is one, and frees all of it
  *                 single_start        starts the run, or resumes the thread
  *                 single_await        until the end, for the exit code
@@ -10,7 +10,7 @@
  *                     single_report   prints the outcome
  *
  * If the run has a thread, SIGTERM drains the run: it stops after the current super-step, so that it can be resumed.
- * The run is cancelled instead if the super-step takes longer than DRAIN_MS, or at a second SIGTERM or Ctrl-C. A run
+ * The run is cancelled instead if the super-step takes longer than DRAIN_MS, or at SIGINT or a second SIGTERM. A run
  * without a thread cannot be resumed, so SIGTERM cancels it at once. Super-steps that a thread has committed are never
  * lost.
  */
@@ -42,10 +42,10 @@ struct single_run {
     struct execution *execution;
     struct live *live;          /* the live view, or NULL; see single_shows_live */
     bool json;                  /* --json */
-    bool show_warnings;         /* not --quiet */
+    bool quiet;                 /* --quiet: no warnings and no live view */
     bool ended;                 /* the execution has ended; run_resume sets it to false again */
     bool draining;              /* SIGTERM has arrived: the run stops after this super-step and is not resumed */
-    bool cancelled;             /* the cancellation was requested */
+    bool cancelled;             /* single_cancel was called: a signal, or the pipe was closed */
     unsigned shown_modes;       /* the events to print: the modes of --stream, or the default of --json */
     uint32_t stall_step;        /* the last step for which single_on_stall printed a warning */
     struct loop_timer deadline; /* cancels the run if draining takes longer than DRAIN_MS */
@@ -73,12 +73,12 @@ static void single_print_warning(struct single_run *single, tn_value event) {
 
 /* The live view is for a terminal on which no events are printed. */
 static bool single_shows_live(const struct single_run *single) {
-    return single->show_warnings && !single->shown_modes && isatty(STDERR_FILENO);
+    return !single->quiet && !single->shown_modes && isatty(STDERR_FILENO);
 }
 
 /*
- * With --json, the chosen events are lines on standard output, otherwise on standard error. Warnings are printed unless
- * they are among the chosen events.
+ * run_options.event; always returns true, because it is never full. With --json, the chosen events are lines on
+ * standard output, otherwise on standard error. Warnings are printed unless they are among the chosen events.
  */
 static bool single_on_event(void *user, tn_value event) {
     struct single_run *single = user;
@@ -86,8 +86,7 @@ static bool single_on_event(void *user, tn_value event) {
     unsigned mode = run_modes_parse(type, NULL); /* the type of an event is the name of its mode */
     if (single->live && mode & LIVE_MODES) live_event(single->live, event);
     if (!(mode & single->shown_modes)) {
-        if (single->show_warnings && value_text_is(value_get(event, "level"), "warning"))
-            single_print_warning(single, event);
+        if (!single->quiet && value_text_is(value_get(event, "level"), "warning")) single_print_warning(single, event);
         return true;
     }
     if (single->json) {
@@ -216,7 +215,7 @@ static void single_print_outcome(const struct single_run *single) {
         command_print(result);
         value_unref(result);
     }
-    if (single->json && !command_flush()) return;
+    if (single->json && !command_flush()) return; /* command_close reports that output was lost */
     if (status == RUN_FAILED || status == RUN_CANCELLED) command_warn_error(run_error(run));
     if (status == RUN_STOPPED && single->draining)
         command_warn("the run stopped after step %u, as requested; continue it with --resume", run_steps(run));
@@ -268,7 +267,7 @@ static bool read_thread_request(const struct arguments *arguments, struct thread
  * Returns true if a run was resumed that waits for answers, and there are none. That is not an error: the run is
  * treated as if it had just been interrupted, so its questions are asked or printed.
  */
-static bool run_lacks_answers(const struct run *run, const struct thread_request *request) {
+static bool single_lacks_answers(const struct run *run, const struct thread_request *request) {
     if (request->mode != THREAD_RESUME || run_status(run) != RUN_INTERRUPTED) return false;
     /* {record: {answers}, …}: the answers that `tenon thread answer` saved */
     tn_value saved = value_get(value_get(run_loaded(run), "record"), "answers");
@@ -284,7 +283,7 @@ static bool single_start(struct single_run *single, const struct thread_request 
     }
     struct run *run = execution_run(single->execution);
     if (thread_begin(run, request, input, &single->ended, error) == TN_OK) return true;
-    if (strcmp(error->code, "INVALID_INPUT") != 0 || !run_lacks_answers(run, request)) return false;
+    if (strcmp(error->code, "INVALID_INPUT") != 0 || !single_lacks_answers(run, request)) return false;
     error_finish(error);
     single->ended = true; /* as if it had just been interrupted */
     return true;
@@ -292,7 +291,10 @@ static bool single_start(struct single_run *single, const struct thread_request 
 
 /* ---- The loop ---- */
 
-/* Asks the approval questions of the run at the terminal. Returns {interrupt id: answer}, or NULL if there are none. */
+/*
+ * Asks the approval questions of the run at the terminal. Returns {interrupt id: answer}, or NULL if there are none or
+ * they cannot be answered: with --json, without a terminal, after a signal.
+ */
 static tn_value single_request_approvals(struct single_run *single) {
     struct run *run = execution_run(single->execution);
     if (single->json || run_status(run) != RUN_INTERRUPTED) return NULL;
@@ -344,7 +346,8 @@ static int single_report(struct single_run *single, struct error *error) {
     return exit_code_of_status(run_status(execution_run(single->execution)));
 }
 
-static int single_report_error(int code, struct error *error) {
+/* Prints and finishes the error; returns `code`. */
+static int report_and_finish_error(int code, struct error *error) {
     command_warn_error(error);
     error_finish(error);
     return code;
@@ -354,7 +357,7 @@ static int single_report_error(int code, struct error *error) {
 static int single_await(struct single_run *single) {
     struct loop *loop = host_loop(single->host);
     struct error error = ERROR_INIT;
-    if (single->show_warnings) loop_on_stall(loop, STALL_MS, single_on_stall, single);
+    if (!single->quiet) loop_on_stall(loop, STALL_MS, single_on_stall, single);
     bool ended = single_drive(single, &error);
     loop_on_stall(loop, 0, NULL, NULL);
     loop_timer_stop(loop, &single->deadline);
@@ -375,11 +378,11 @@ static int single_execute(const struct arguments *arguments, struct single_run *
     struct run_options options = *base;
     struct host *host = single->host;
     if (request->id && thread_prepare_wait(host_engine(host), graph, request, &options, &error) != TN_OK)
-        return single_report_error(COMMAND_RUN_FAILED, &error);
+        return report_and_finish_error(COMMAND_RUN_FAILED, &error);
     if (single_shows_live(single)) single->live = live_new(graph, command_colour(arguments, STDERR_FILENO));
     options.modes = single->shown_modes;
     if (single->live) options.modes |= LIVE_MODES;
-    if (single->show_warnings) options.modes |= RUN_MODE_DEBUG; /* warnings are debug events */
+    if (!single->quiet) options.modes |= RUN_MODE_DEBUG; /* warnings are debug events */
     options.event = options.modes ? single_on_event : NULL;
     options.user = single;
     command_watch_signals(host);
@@ -389,7 +392,7 @@ static int single_execute(const struct arguments *arguments, struct single_run *
     if (single_start(single, request, input, &error)) {
         code = single_await(single);
     } else {
-        code = single_report_error(COMMAND_RUN_FAILED, &error);
+        code = report_and_finish_error(COMMAND_RUN_FAILED, &error);
         live_end(single->live, execution_run(single->execution));
     }
     execution_free(single->execution); /* before the log, which the run borrows */
@@ -402,7 +405,7 @@ static int single_execute(const struct arguments *arguments, struct single_run *
  * Runs the graph, then resumes the thread as long as a person approves tool calls at the terminal. Returns the exit
  * code of the last execution.
  */
-static int single_run_until_answered(const struct arguments *arguments, struct single_run *single, struct graph *graph,
+static int single_run_with_approvals(const struct arguments *arguments, struct single_run *single, struct graph *graph,
                                      const struct run_options *options, struct thread_request *request,
                                      tn_value input) {
     int code = single_execute(arguments, single, graph, options, request, input);
@@ -421,14 +424,14 @@ int run_single(const struct arguments *arguments, struct host *host, struct grap
     struct error error = ERROR_INIT;
     struct single_run single = {.host = host,
                                 .json = argument_given(arguments, "json"),
-                                .show_warnings = !argument_given(arguments, "quiet"),
+                                .quiet = argument_given(arguments, "quiet"),
                                 .thread = argument_text(arguments, "thread"),
                                 .document = operand_at(arguments, 0)};
     struct thread_request request = {.id = single.thread};
     const char *modes = argument_text(arguments, "stream");
     if (modes) {
         single.shown_modes = run_modes_parse(modes, &error);
-        if (!single.shown_modes) return single_report_error(COMMAND_USAGE, &error);
+        if (!single.shown_modes) return report_and_finish_error(COMMAND_USAGE, &error);
     } else if (single.json) {
         single.shown_modes = RUN_MODE_UPDATES | RUN_MODE_CUSTOM | RUN_MODE_MESSAGES | RUN_MODE_TASKS;
     }
@@ -438,10 +441,10 @@ int run_single(const struct arguments *arguments, struct host *host, struct grap
     int code;
     if (input) {
         approver_init(&single.approver);
-        code = single_run_until_answered(arguments, &single, graph, options, &request, input);
+        code = single_run_with_approvals(arguments, &single, graph, options, &request, input);
         approver_finish(&single.approver);
     } else {
-        code = single_report_error(COMMAND_USAGE, &error);
+        code = report_and_finish_error(COMMAND_USAGE, &error);
     }
     value_unref(request.answers);
     value_unref(input);
