@@ -86,11 +86,16 @@ static void config_report_value(struct config_reader *reader, const struct tree_
     }
 }
 
-/* Reports that the list at `where` has more than `max` entries; `entries` is what they are, for example "paths". */
-static void config_report_too_many(struct config_reader *reader, const struct tree_node *node, const char *where,
-                                   unsigned max, const char *entries) {
-    diagnostics_add(reader->diagnostics, ADL_E027, reader->source, node->span,
-                    "`%s`: found more than %u %s, which is the limit", where, max, entries);
+/*
+ * Returns how many entries of the list at `where` may be used: `max` at most. If there are more, reports the first
+ * surplus one. `entries` is what they are, for example "paths".
+ */
+static uint32_t config_usable_count(struct config_reader *reader, const struct tree_node *list, const char *where,
+                                    uint32_t max, const char *entries) {
+    if (list->count <= max) return list->count;
+    diagnostics_add(reader->diagnostics, ADL_E027, reader->source, list->items[max].node->span,
+                    "`%s`: found %u %s, expected at most %u", where, list->count, entries, max);
+    return max;
 }
 
 /* Reports a key that `owner`, for example "`limits`", does not have. `meant` is the name that was probably meant, or
@@ -224,10 +229,6 @@ static void config_read_one_path(struct config_reader *reader, const struct tree
         config_report_kind(reader, node, "plugins.path", "a path, or a list of paths");
         return;
     }
-    if (reader->config->path_count == CONFIG_PATHS_MAX) {
-        config_report_too_many(reader, node, "plugins.path", CONFIG_PATHS_MAX, "paths");
-        return;
-    }
     char *path = config_resolve_path(reader, value_chars(node->value, NULL));
     config_add_path(reader->config, path);
     mem_free(path);
@@ -238,7 +239,8 @@ static void config_read_plugin_path(struct config_reader *reader, const struct t
         config_read_one_path(reader, node);
         return;
     }
-    for (uint32_t i = 0; i < node->count; i++) config_read_one_path(reader, node->items[i].node);
+    uint32_t count = config_usable_count(reader, node, "plugins.path", CONFIG_PATHS_MAX, "paths");
+    for (uint32_t i = 0; i < count; i++) config_read_one_path(reader, node->items[i].node);
 }
 
 static void config_add_section(struct config_reader *reader, const struct tree_item *item) {
@@ -285,10 +287,6 @@ static void config_read_one_trusted_key(struct config_reader *reader, const stru
         config_report_kind(reader, node, "packs.trust", "a public key, or the path of a .pub file");
         return;
     }
-    if (value_count(reader->config->trust) == CONFIG_TRUST_MAX) {
-        config_report_too_many(reader, node, "packs.trust", CONFIG_TRUST_MAX, "keys");
-        return;
-    }
     bool key = config_is_public_key(value_chars(node->value, NULL));
     reader->config->trust =
         value_push_take(reader->config->trust, key ? value_ref(node->value) : config_resolve_node(reader, node));
@@ -299,7 +297,8 @@ static void config_read_trust(struct config_reader *reader, const struct tree_no
         config_read_one_trusted_key(reader, node);
         return;
     }
-    for (uint32_t i = 0; i < node->count; i++) config_read_one_trusted_key(reader, node->items[i].node);
+    uint32_t count = config_usable_count(reader, node, "packs.trust", CONFIG_TRUST_MAX, "public keys");
+    for (uint32_t i = 0; i < count; i++) config_read_one_trusted_key(reader, node->items[i].node);
 }
 
 /* ---- models and prices ---- */
@@ -425,14 +424,14 @@ static bool config_check_secret(struct config_reader *reader, const struct tree_
         config_report_kind(reader, node, where, expected);
         return false;
     }
-    if (hosts && (!is_nonempty_text_list(hosts) || hosts->count > CONFIG_HOSTS_MAX)) {
-        char path[sizeof(struct config_where) + sizeof ".hosts"];
-        snprintf(path, sizeof path, "%s.hosts", where);
-        config_report_kind(reader, hosts, path,
-                           "a list of hosts, as in [api.acme.example, \"*.acme.example\"]; 100 at most");
+    if (!hosts) return true;
+    char path[sizeof(struct config_where) + sizeof ".hosts"];
+    snprintf(path, sizeof path, "%s.hosts", where);
+    if (!is_nonempty_text_list(hosts)) {
+        config_report_kind(reader, hosts, path, "a list of hosts, as in [api.acme.example, \"*.acme.example\"]");
         return false;
     }
-    return true;
+    return config_usable_count(reader, hosts, path, CONFIG_HOSTS_MAX, "hosts") == hosts->count;
 }
 
 static void config_read_secrets(struct config_reader *reader, const struct tree_node *node) {
