@@ -56,7 +56,7 @@ int command_pack_build(const struct arguments *arguments) {
 int command_pack_sign(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
     const char *file = operand_at(arguments, 0), *key_file = argument_text(arguments, "key");
-    char key[CONFIG_KEY_TEXT];
+    char key[CONFIG_PUBLIC_KEY_TEXT];
     if (!key_file)
         return command_report(COMMAND_USAGE,
                               "--key is missing: name the secret key, NAME.key from `tenon pack keygen`");
@@ -68,7 +68,7 @@ int command_pack_sign(const struct arguments *arguments) {
 int command_pack_keygen(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
     const char *name = operand_at(arguments, 0);
-    char key[CONFIG_KEY_TEXT];
+    char key[CONFIG_PUBLIC_KEY_TEXT];
     if (sign_keygen(name, key, &error) != TN_OK) return pack_command_fail(&error);
     command_printf(stderr,
                    "created %s.key, which is secret, and %s.pub. To trust packs signed with it, add to tenon.yaml:\n\n",
@@ -81,19 +81,19 @@ int command_pack_keygen(const struct arguments *arguments) {
 
 struct pack_signature {
     bool is_signed, trusted;
-    char key[CONFIG_KEY_TEXT];
+    char key[CONFIG_PUBLIC_KEY_TEXT];
     struct config *config; /* the configuration that was consulted, or NULL. Free it with config_free */
 };
 
 /* `required` is a key, or a file with one, that replaces the keys that the configuration trusts; NULL if not given. */
 static int32_t check_signature(const struct arguments *arguments, const struct pack *pack, const char *required,
                                struct pack_signature *out, struct error *error) {
-    char key[CONFIG_KEY_TEXT];
+    char key[CONFIG_PUBLIC_KEY_TEXT];
     int32_t status = sign_check(pack, &out->is_signed, out->key, error);
     if (status != TN_OK) return status;
     if (required) {
         if (config_is_public_key(required))
-            memcpy(key, required, CONFIG_KEY_TEXT);
+            memcpy(key, required, CONFIG_PUBLIC_KEY_TEXT);
         else if ((status = config_read_public_key(required, key, error)) != TN_OK)
             return status;
         out->trusted = out->is_signed && strcmp(out->key, key) == 0;

@@ -245,11 +245,11 @@ void reference_expressions(void) {
 
 /* Prints a key, its form and an example. */
 static void print_config_key(const struct config_key *key) {
-    printf("\n## %s%s%s\n\n%s\n\n- %s\n\n```yaml\n", key->section, *key->section ? "." : "", key->name,
+    printf("\n## %s%s%s\n\n%s\n\n- %s\n\n```yaml\n", key->parent, *key->parent ? "." : "", key->name,
            key->documentation, key->form);
-    if (*key->section) printf("%s:\n  ", key->section);
+    if (*key->parent) printf("%s:\n  ", key->parent);
     printf("%s: %s\n```\n", key->name, key->example);
-    if (!*key->section && strcmp(key->name, "models") == 0) print_fallback();
+    if (!*key->parent && strcmp(key->name, "models") == 0) print_fallback();
 }
 
 static void print_config_limit(const char *name, uint64_t least, uint64_t most, const char *documentation) {
@@ -277,6 +277,6 @@ void reference_config(void) {
           stdout);
     for (size_t i = 0; i < config_key_count(); i++) {
         print_config_key(config_key_at(i));
-        if (!*config_key_at(i)->section && strcmp(config_key_at(i)->name, "limits") == 0) print_config_limits();
+        if (!*config_key_at(i)->parent && strcmp(config_key_at(i)->name, "limits") == 0) print_config_limits();
     }
 }

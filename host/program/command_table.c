@@ -609,7 +609,7 @@ const struct command commands[] = {
     /* ---- The installation ---- */
     {"doctor", "", "show this installation, and report its problems",
      "Shows versions, search paths, the configuration, and plugins that cannot be used and why. Validates the\n"
-     "sections of tenon.yaml for plugins and models against their schemas, looks for the files and programs that\n"
+     "sections of plugins and the models of tenon.yaml against their schemas, looks for the files and programs that\n"
      "it names, and fetches its secrets. Starts no server. The exit code is " TEXT_OF(
          COMMAND_PLUGIN_PROBLEM) " if there is a problem.",
      "$ tenon doctor\n", .options = json_options, .run = command_doctor},

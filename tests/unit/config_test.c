@@ -177,7 +177,7 @@ static void never_quotes_a_secret(void **state) {
     }
 }
 
-/* A section with a mistake is not kept, and the others are. */
+/* The value of a key with a mistake is not kept, and the others are. */
 static void keeps_only_valid_keys(void **state) {
     (void)state;
     char first[512];

@@ -2,9 +2,9 @@
  * config.c - reads the keys of one tenon.yaml. config_load.c finds the files.
  *
  * config_keys.def has one row for each key. CONFIG_KEY("plugins", plugin_path, "path", …) is the key `path` in the
- * section `plugins`; its value is read by config_read_plugin_path. config_read_keys calls that function for each key
- * that it finds in a section. Each mistake becomes a diagnostic with its position, and reading continues with the next
- * key. A relative path starts at the folder of the file. The files that paths name are not opened.
+ * mapping at the key `plugins`; its value is read by config_read_plugin_path. config_read_keys calls that function for
+ * each key that it finds. Each mistake becomes a diagnostic with its position, and reading continues with the next key.
+ * A relative path starts at the folder of the file. The files that paths name are not opened.
  *
  * Diagnostics: E020 is a value of a wrong kind, E021 an unknown key, E022 a missing key, E023 an unknown word, E025 a
  * number out of range, E027 too many entries.
@@ -45,13 +45,13 @@ static int config_shown_length(const char *text, size_t length) {
     return (int)shown;
 }
 
-/* The path of the member `key` of `section`. `.text` is valid until the end of the expression that contains the call.
- */
-static struct config_where config_where(const char *section, tn_value key) {
+/* The full path of `key` in the mapping at `parent`. `.text` is valid until the end of the expression that contains the
+ * call. */
+static struct config_where config_where(const char *parent, tn_value key) {
     struct config_where where;
     size_t length;
     const char *name = value_chars(key, &length);
-    snprintf(where.text, sizeof where.text, "%.*s.%.*s", config_shown_length(section, strlen(section)), section,
+    snprintf(where.text, sizeof where.text, "%.*s.%.*s", config_shown_length(parent, strlen(parent)), parent,
              config_shown_length(name, length), name);
     where.text[config_shown_length(where.text, strlen(where.text))] = 0;
     return where;
@@ -98,15 +98,17 @@ static uint32_t config_usable_count(struct config_reader *reader, const struct t
     return max;
 }
 
-/* Reports a key that `owner`, for example "`limits`", does not have. `meant` is the name that was probably meant, or
- * NULL. */
-static void config_report_unknown_key(struct config_reader *reader, const struct tree_item *item, const char *owner,
+/*
+ * Reports a key that a mapping does not have. `mapping` names it in the message, for example "`limits`" or "a price".
+ * `meant` is the name that was probably meant, or NULL.
+ */
+static void config_report_unknown_key(struct config_reader *reader, const struct tree_item *item, const char *mapping,
                                       const char *meant) {
     size_t length;
     const char *name = value_chars(item->key, &length);
-    struct diagnostic *diagnostic =
-        diagnostics_add(reader->diagnostics, ADL_E021, reader->source, item->key_span,
-                        "found the key `%.*s`, which %s does not have", config_shown_length(name, length), name, owner);
+    struct diagnostic *diagnostic = diagnostics_add(reader->diagnostics, ADL_E021, reader->source, item->key_span,
+                                                    "found the key `%.*s`, which %s does not have",
+                                                    config_shown_length(name, length), name, mapping);
     if (meant) diagnostic_suggest_name(diagnostic, item->key_span, meant, strlen(meant));
 }
 
@@ -139,17 +141,17 @@ static size_t config_lookup_key(tn_value key, const char *const *names, size_t c
 }
 
 /* Returns the index of the item's key in `names`, or reports the key and returns KEY_UNKNOWN. */
-static size_t config_expect_key(struct config_reader *reader, const struct tree_item *item, const char *owner,
+static size_t config_expect_key(struct config_reader *reader, const struct tree_item *item, const char *mapping,
                                 const char *const *names, size_t count) {
     const char *meant;
     size_t index = config_lookup_key(item->key, names, count, &meant);
-    if (index == KEY_UNKNOWN) config_report_unknown_key(reader, item, owner, meant);
+    if (index == KEY_UNKNOWN) config_report_unknown_key(reader, item, mapping, meant);
     return index;
 }
 
 /* The readers, one for each row of config_keys.def. config_read_keys calls them. */
-#define CONFIG_KEY(section, key, name, form, example, documentation)                                                   \
-    static void config_read_##key(struct config_reader *reader, const struct tree_node *node);
+#define CONFIG_KEY(parent, identifier, name, form, example, documentation)                                             \
+    static void config_read_##identifier(struct config_reader *reader, const struct tree_node *node);
 #include "host/base/config/config_keys.def"
 #undef CONFIG_KEY
 
@@ -157,8 +159,8 @@ static const struct config_key_row {
     struct config_key key;
     void (*read)(struct config_reader *reader, const struct tree_node *node);
 } config_keys[] = {
-#define CONFIG_KEY(section, key, name, form, example, documentation)                                                   \
-    {{section, name, form, example, documentation}, config_read_##key},
+#define CONFIG_KEY(parent, identifier, name, form, example, documentation)                                             \
+    {{parent, name, form, example, documentation}, config_read_##identifier},
 #include "host/base/config/config_keys.def"
 #undef CONFIG_KEY
 };
@@ -167,20 +169,20 @@ static const struct config_key_row {
 size_t config_key_count(void) { return KEY_COUNT; }
 const struct config_key *config_key_at(size_t index) { return &config_keys[index].key; }
 
-/* Reads the keys of a section, for example "plugins", or those at the top of the file if `section` is "". */
-static void config_read_keys(struct config_reader *reader, const struct tree_node *node, const char *section) {
+/* Reads the keys in the mapping at the key `parent`, for example "plugins", or at the top of the file if it is "". */
+static void config_read_keys(struct config_reader *reader, const struct tree_node *node, const char *parent) {
     const struct config_key_row *rows[KEY_COUNT];
     const char *names[KEY_COUNT];
     size_t count = 0;
     for (size_t i = 0; i < KEY_COUNT; i++) {
-        if (strcmp(config_keys[i].key.section, section) != 0) continue;
+        if (strcmp(config_keys[i].key.parent, parent) != 0) continue;
         rows[count] = &config_keys[i];
         names[count++] = config_keys[i].key.name;
     }
-    char owner[32] = "tenon.yaml";
-    if (*section) snprintf(owner, sizeof owner, "`%s`", section);
+    char mapping[32] = "tenon.yaml";
+    if (*parent) snprintf(mapping, sizeof mapping, "`%s`", parent);
     for (uint32_t i = 0; i < node->count; i++) {
-        size_t index = config_expect_key(reader, &node->items[i], owner, names, count);
+        size_t index = config_expect_key(reader, &node->items[i], mapping, names, count);
         if (index != KEY_UNKNOWN) rows[index]->read(reader, node->items[i].node);
     }
 }
@@ -282,23 +284,23 @@ static void config_read_packs(struct config_reader *reader, const struct tree_no
     if (config_expect_mapping(reader, node, "packs", "a mapping with `trust`")) config_read_keys(reader, node, "packs");
 }
 
-static void config_read_one_trusted_key(struct config_reader *reader, const struct tree_node *node) {
+static void config_read_one_public_key(struct config_reader *reader, const struct tree_node *node) {
     if (node->kind != TN_STRING) {
         config_report_kind(reader, node, "packs.trust", "a public key, or the path of a .pub file");
         return;
     }
-    bool key = config_is_public_key(value_chars(node->value, NULL));
+    bool is_path = !config_is_public_key(value_chars(node->value, NULL));
     reader->config->trust =
-        value_push_take(reader->config->trust, key ? value_ref(node->value) : config_resolve_node(reader, node));
+        value_push_take(reader->config->trust, is_path ? config_resolve_node(reader, node) : value_ref(node->value));
 }
 
 static void config_read_trust(struct config_reader *reader, const struct tree_node *node) {
     if (node->kind != TN_ARRAY) {
-        config_read_one_trusted_key(reader, node);
+        config_read_one_public_key(reader, node);
         return;
     }
     uint32_t count = config_usable_count(reader, node, "packs.trust", CONFIG_TRUST_MAX, "public keys");
-    for (uint32_t i = 0; i < count; i++) config_read_one_trusted_key(reader, node->items[i].node);
+    for (uint32_t i = 0; i < count; i++) config_read_one_public_key(reader, node->items[i].node);
 }
 
 /* ---- models and prices ---- */
@@ -375,10 +377,10 @@ static void config_read_store(struct config_reader *reader, const struct tree_no
     if (!good_use) config_report_kind(reader, use, "store.use", "the name of a store");
     if (!good_path) config_report_kind(reader, path, "store.path", "a path");
     if (!good_use || !good_path) return;
-    tn_value section = tree_to_value(node); /* the store checks its other options */
-    if (path) section = value_set_take(section, "path", config_resolve_node(reader, path));
+    tn_value store = tree_to_value(node); /* the store checks its other options */
+    if (path) store = value_set_take(store, "path", config_resolve_node(reader, path));
     value_unref(reader->config->store);
-    reader->config->store = section;
+    reader->config->store = store;
 }
 
 /* ---- secrets ---- */
@@ -411,9 +413,9 @@ static bool config_check_secret(struct config_reader *reader, const struct tree_
             continue;
         good = false;
         if (!meant) break;
-        char owner[sizeof(struct config_where) + 2];
-        snprintf(owner, sizeof owner, "`%s`", where);
-        config_report_unknown_key(reader, &node->items[i], owner, meant);
+        char mapping[sizeof(struct config_where) + 2];
+        snprintf(mapping, sizeof mapping, "`%s`", where);
+        config_report_unknown_key(reader, &node->items[i], mapping, meant);
         return false;
     }
     const struct tree_node *env = tree_get(node, "env"), *file = tree_get(node, "file"),

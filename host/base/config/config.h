@@ -7,7 +7,7 @@
  *       config: {acme.search: {endpoint: "https://…", key: {secret: ACME_KEY}}}
  *       isolation: {acme.search: process}     # in a separate process; "*" means all except the bundled
  *     packs:
- *       trust: [~/keys/acme.pub]              # packs with these signatures are trusted; or a key in base64
+ *       trust: [~/keys/acme.pub]              # packs with these signatures are trusted; or a public key
  *     models: {planner: "openai:gpt-4o", default: {provider: scripted}}
  *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}; and `hosts`
  *     http: {use: http}
@@ -48,20 +48,20 @@ struct diagnostics;
 
 /* A row of config_keys.def. */
 struct config_key {
-    const char *section; /* the key that contains this one, for example "plugins"; "" if none does */
+    const char *parent; /* the key that contains this one, for example "plugins"; "" if none does */
     const char *name, *form, *example, *documentation;
 };
 size_t config_key_count(void);
 const struct config_key *config_key_at(size_t index);
 
-#define CONFIG_FILE_MAX    (1u << 20)  /* bytes of a tenon.yaml */
-#define CONFIG_SECRET_MAX  (64u << 10) /* bytes of a secret's text */
-#define CONFIG_SECRET_MS   60000       /* time limit for a command or a pipe that delivers a secret */
-#define CONFIG_PATHS_MAX   100u        /* entries of plugins.path */
-#define CONFIG_PARENTS_MAX 64u         /* folders searched upwards */
-#define CONFIG_TRUST_MAX   1000u       /* entries of packs.trust */
-#define CONFIG_HOSTS_MAX   100u        /* entries of `hosts` of one secret */
-#define CONFIG_KEY_TEXT    45          /* bytes of a public key as text, with the NUL */
+#define CONFIG_FILE_MAX        (1u << 20)  /* bytes of a tenon.yaml */
+#define CONFIG_SECRET_MAX      (64u << 10) /* bytes of a secret's text */
+#define CONFIG_SECRET_MS       60000       /* time limit for a command or a pipe that delivers a secret */
+#define CONFIG_PATHS_MAX       100u        /* entries of plugins.path */
+#define CONFIG_PARENTS_MAX     64u         /* folders searched upwards */
+#define CONFIG_TRUST_MAX       1000u       /* entries of packs.trust */
+#define CONFIG_HOSTS_MAX       100u        /* entries of `hosts` of one secret */
+#define CONFIG_PUBLIC_KEY_TEXT 45          /* bytes of a public key as text, with the NUL */
 
 struct config *config_empty(void);
 /*
@@ -116,7 +116,7 @@ int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WAR
 /* True if `text` is a public key: 32 bytes in base64. */
 bool config_is_public_key(const char *text);
 /* Reads the public key in a .pub file, which has one line. Fails with IO, or INVALID_CONFIG if it is malformed. */
-int32_t config_read_public_key(const char *path, char key[CONFIG_KEY_TEXT], struct error *error);
+int32_t config_read_public_key(const char *path, char key[CONFIG_PUBLIC_KEY_TEXT], struct error *error);
 /*
  * True if packs that are signed with this key are trusted. A file in `packs.trust` that cannot be used is skipped;
  * *error describes the first such file.

@@ -11,18 +11,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KEY_BYTES 32u
+#define PUBLIC_KEY_BYTES 32u
 
 bool config_is_public_key(const char *text) {
     size_t length = strlen(text), bytes = 0;
-    tn_value key = length == CONFIG_KEY_TEXT - 1 ? base64_read(text, length) : NULL;
+    tn_value key = length == CONFIG_PUBLIC_KEY_TEXT - 1 ? base64_read(text, length) : NULL;
     if (key) value_data(key, &bytes);
     value_unref(key);
-    return bytes == KEY_BYTES;
+    return bytes == PUBLIC_KEY_BYTES;
 }
 
-int32_t config_read_public_key(const char *path, char key[CONFIG_KEY_TEXT], struct error *error) {
-    char text[CONFIG_KEY_TEXT + 2];
+int32_t config_read_public_key(const char *path, char key[CONFIG_PUBLIC_KEY_TEXT], struct error *error) {
+    char text[CONFIG_PUBLIC_KEY_TEXT + 2];
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t length = descriptor >= 0 ? read(descriptor, text, sizeof text - 1) : -1;
     int failure = errno;
@@ -36,7 +36,7 @@ int32_t config_read_public_key(const char *path, char key[CONFIG_KEY_TEXT], stru
                          "%s: expected a public key, one line of 44 characters, as `tenon pack keygen` writes to "
                          "NAME.pub",
                          path);
-    memcpy(key, text, CONFIG_KEY_TEXT);
+    memcpy(key, text, CONFIG_PUBLIC_KEY_TEXT);
     return TN_OK;
 }
 
@@ -44,7 +44,7 @@ bool config_trusts(const struct config *config, const char *key, struct error *e
     bool trusted = false, failed = false;
     for (size_t i = 0; config && i < value_count(config->trust); i++) {
         const char *entry = value_chars(value_at(config->trust, i), NULL);
-        char read[CONFIG_KEY_TEXT];
+        char read[CONFIG_PUBLIC_KEY_TEXT];
         if (!config_is_public_key(entry)) {
             if (config_read_public_key(entry, read, failed ? NULL : error) != TN_OK) {
                 failed = true;

@@ -19,7 +19,7 @@
 
 #define ALGORITHM     "ed25519"
 #define SECRET_PREFIX "tenon-secret-key:"
-#define SECRET_TEXT   (sizeof SECRET_PREFIX - 1 + CONFIG_KEY_TEXT) /* including the NUL */
+#define SECRET_TEXT   (sizeof SECRET_PREFIX - 1 + CONFIG_PUBLIC_KEY_TEXT) /* including the NUL */
 
 _Static_assert(crypto_sign_SEEDBYTES == 32 && crypto_sign_PUBLICKEYBYTES == 32, "both are 44 characters in base64");
 
@@ -32,8 +32,8 @@ static int32_t sign_init(struct error *error) {
     return error_set(error, TN_ERROR, "INTERNAL", "libsodium cannot be used: the system has no random numbers");
 }
 
-static void sign_key_text(char text[CONFIG_KEY_TEXT], const unsigned char *bytes) {
-    sodium_bin2base64(text, CONFIG_KEY_TEXT, bytes, 32, sodium_base64_VARIANT_ORIGINAL);
+static void sign_key_text(char text[CONFIG_PUBLIC_KEY_TEXT], const unsigned char *bytes) {
+    sodium_bin2base64(text, CONFIG_PUBLIC_KEY_TEXT, bytes, 32, sodium_base64_VARIANT_ORIGINAL);
 }
 
 /* ---- Keys ---- */
@@ -51,9 +51,9 @@ static int32_t sign_write_new_file(const char *path, const char *text, mode_t mo
     return TN_ERROR;
 }
 
-int32_t sign_keygen(const char *name, char key[CONFIG_KEY_TEXT], struct error *error) {
+int32_t sign_keygen(const char *name, char key[CONFIG_PUBLIC_KEY_TEXT], struct error *error) {
     unsigned char seed[crypto_sign_SEEDBYTES];
-    char secret[SECRET_TEXT + 1] = SECRET_PREFIX, line[CONFIG_KEY_TEXT + 1];
+    char secret[SECRET_TEXT + 1] = SECRET_PREFIX, line[CONFIG_PUBLIC_KEY_TEXT + 1];
     struct sign_keys keys;
     int32_t status = sign_init(error);
     if (status != TN_OK) return status;
@@ -93,7 +93,7 @@ static int32_t sign_read_secret(const char *path, struct sign_keys *keys, struct
     text[got] = 0;
     text[strcspn(text, "\r\n")] = 0;
     bool good = strncmp(text, SECRET_PREFIX, sizeof SECRET_PREFIX - 1) == 0 && strlen(text) == SECRET_TEXT - 1 &&
-                sodium_base642bin(seed, sizeof seed, text + sizeof SECRET_PREFIX - 1, CONFIG_KEY_TEXT - 1, NULL,
+                sodium_base642bin(seed, sizeof seed, text + sizeof SECRET_PREFIX - 1, CONFIG_PUBLIC_KEY_TEXT - 1, NULL,
                                   &length, NULL, sodium_base64_VARIANT_ORIGINAL) == 0 &&
                 length == sizeof seed;
     bool public = config_is_public_key(text);
@@ -114,7 +114,8 @@ static int32_t sign_read_secret(const char *path, struct sign_keys *keys, struct
 
 static char *sign_signature_text(const struct sign_keys *keys, const char *manifest, size_t length) {
     unsigned char signature[crypto_sign_BYTES];
-    char key[CONFIG_KEY_TEXT], text[sodium_base64_ENCODED_LEN(crypto_sign_BYTES, sodium_base64_VARIANT_ORIGINAL)];
+    char key[CONFIG_PUBLIC_KEY_TEXT],
+        text[sodium_base64_ENCODED_LEN(crypto_sign_BYTES, sodium_base64_VARIANT_ORIGINAL)];
     crypto_sign_detached(signature, NULL, (const unsigned char *)manifest, length, keys->secret);
     sign_key_text(key, keys->public);
     sodium_bin2base64(text, sizeof text, signature, sizeof signature, sodium_base64_VARIANT_ORIGINAL);
@@ -129,7 +130,7 @@ static char *sign_signature_text(const struct sign_keys *keys, const char *manif
     return buffer_detach(&out, NULL);
 }
 
-int32_t sign_pack(const char *path, const char *key_file, char key[CONFIG_KEY_TEXT], struct error *error) {
+int32_t sign_pack(const char *path, const char *key_file, char key[CONFIG_PUBLIC_KEY_TEXT], struct error *error) {
     struct sign_keys keys;
     struct pack *pack = NULL;
     int32_t status = sign_init(error);
@@ -168,7 +169,7 @@ static bool sign_read_bytes(tn_value signature, const char *key, unsigned char *
     return good;
 }
 
-static int32_t sign_check_signature(const struct pack *pack, tn_value signature, char key[CONFIG_KEY_TEXT],
+static int32_t sign_check_signature(const struct pack *pack, tn_value signature, char key[CONFIG_PUBLIC_KEY_TEXT],
                                     struct error *error) {
     unsigned char public[crypto_sign_PUBLICKEYBYTES], bytes[crypto_sign_BYTES];
     tn_value algorithm = value_get(signature, "algorithm");
@@ -192,7 +193,7 @@ static int32_t sign_check_signature(const struct pack *pack, tn_value signature,
     return TN_OK;
 }
 
-int32_t sign_check(const struct pack *pack, bool *is_signed, char key[CONFIG_KEY_TEXT], struct error *error) {
+int32_t sign_check(const struct pack *pack, bool *is_signed, char key[CONFIG_PUBLIC_KEY_TEXT], struct error *error) {
     size_t length;
     const char *text = pack_signature_text(pack, &length);
     struct error why = ERROR_INIT;
