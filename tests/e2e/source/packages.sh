@@ -13,6 +13,7 @@ cat >bin/sudo <<'S'
 #!/bin/sh
 [ "$1" = -n ] || exec "$@"
 S
+printf '#!/bin/sh\nexit 1\n' >bin/python3 # it has no modules
 chmod +x bin/*
 export CALLS=$work/calls PATH=$PWD/bin:$PATH
 for command in "$SOURCE/samples/run" "$SOURCE/tests/run"; do
@@ -20,7 +21,7 @@ for command in "$SOURCE/samples/run" "$SOURCE/tests/run"; do
     expect_code 0 && expect_in out "missing Debian packages: gcc" && expect_in out "libuv1-dev"
     [ ! -e "$CALLS" ] || fails "$command --no-install called apt-get"
 done
-expect_in out "valgrind"
+expect_in out "valgrind" && expect_in out "python3-jsonschema"
 run "$SOURCE/tests/tools/packages" build --list
 expect_code 0 && expect_in out "libyaml-dev" && expect_not_in out "valgrind"
 [ ! -e "$CALLS" ] || fails "--no-install called apt-get"
@@ -32,6 +33,8 @@ grep -q '^apt-get install .* gcc .* libuv1-dev ' "$CALLS" || fails "apt-get was 
 # Everything is installed: nothing is printed.
 printf '#!/bin/sh\necho install ok installed\n' >bin/dpkg-query
 rm "$CALLS"
+run "$SOURCE/tests/tools/packages" test --list
+expect_code 0 && expect_not_in out "jsonschema"
 run "$SOURCE/tests/tools/packages" build
 expect_code 0 && expect_out "" && [ ! -s "$work/err" ] && [ ! -e "$CALLS" ] || fails "expected no installation"
 run "$SOURCE/samples/run" --no-install
