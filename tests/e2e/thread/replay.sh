@@ -1,17 +1,5 @@
 # `tenon replay`: a thread is repeated from its journal, without effects; and what it reports if the document, the journal
 # or the thread has changed.
-nodes="--plugins $TEST_NODES --allow-drafts"
-printf 'store: {use: sqlite, path: ./kept.db}\n' >tenon.yaml
-
-cat >count.yaml <<'YAML'
-version: "1.0"
-agent: {name: count}
-channels: [{name: n, type: last_value, default: 0}, {name: log, type: append}]
-nodes:
-  - {id: a, type: set, config: {values: {n: state.n + 1, log: '"a"'}}}
-  - {id: b, type: set, config: {values: {log: '"b" + string(state.n)'}}}
-edges: [{from: START, to: a}, {from: a, to: b}, {from: b, to: END}]
-YAML
 for turn in 1 2 3; do run tenon run count.yaml --thread c; expect_code 0; done
 expect_out '{"n":3,"log":["a","b1","a","b2","a","b3"]}'
 run tenon replay c
