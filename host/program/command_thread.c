@@ -25,24 +25,35 @@
 #define HISTORY_DEFAULT 20
 #define LIST_DEFAULT    50
 
-/* Opens a host and its store. On failure, prints an error and returns NULL. */
-static struct host *open_host_store(const struct arguments *arguments, struct store **store) {
-    struct error error = ERROR_INIT;
-    struct host *host = command_host(arguments);
-    if (!host) return NULL;
-    *store = host_store(host, &error);
-    if (*store) return host;
-    command_warn_error(&error);
-    error_finish(&error);
-    host_free(host);
-    return NULL;
+/* What all commands here use. */
+struct thread_command {
+    struct host *host;
+    struct store *store;
+    struct error error; /* of the operation */
+};
+
+/* Opens a host and its store. Returns COMMAND_OK; on failure prints an error and returns the exit code. */
+static int thread_command_open(struct thread_command *command, const struct arguments *arguments) {
+    *command = (struct thread_command){.host = command_host(arguments), .error = ERROR_INIT};
+    if (!command->host) return COMMAND_PLUGIN_PROBLEM;
+    command->store = host_store(command->host, &command->error);
+    if (command->store) return COMMAND_OK;
+    int code = command_report_error(COMMAND_RUN_FAILED, &command->error);
+    error_finish(&command->error);
+    host_free(command->host);
+    return code;
 }
 
-static int thread_command_end(struct host *host, int32_t status, struct error *error) {
-    int code = status == TN_OK ? COMMAND_OK : command_report_error(COMMAND_RUN_FAILED, error);
-    error_finish(error);
-    host_free(host);
+static int thread_command_finish(struct thread_command *command, int code) {
+    error_finish(&command->error);
+    host_free(command->host);
     return command_close(code);
+}
+
+/* Prints the error of the operation if it failed. Returns the exit code. */
+static int thread_command_end(struct thread_command *command, int32_t status) {
+    return thread_command_finish(command, status == TN_OK ? COMMAND_OK
+                                                          : command_report_error(COMMAND_RUN_FAILED, &command->error));
 }
 
 static long long number_of(tn_value object, const char *key) {
@@ -85,22 +96,19 @@ static const char *displayed_status(const struct host *host, tn_value record) {
 /* ---- list, show, history, state ---- */
 
 int command_thread_list(const struct arguments *arguments) {
-    struct store *store;
-    struct error error = ERROR_INIT;
+    struct thread_command command;
     struct threads_filter filter = {.status = argument_text(arguments, "status"),
                                     .agent = argument_text(arguments, "agent"),
                                     .after = argument_text(arguments, "after")};
     if (!argument_number(arguments, "limit", 1, 10000, LIST_DEFAULT, &filter.limit)) return COMMAND_USAGE;
     char before[TIME_TEXT], since[TIME_TEXT];
-    struct host *host = open_host_store(arguments, &store);
-    if (!host) return COMMAND_RUN_FAILED;
-    if (!read_days(arguments, host, "older-than", -1, before, &filter.before) ||
-        !read_days(arguments, host, "newer-than", -1, since, &filter.since)) {
-        host_free(host);
-        return COMMAND_USAGE;
-    }
+    int code = thread_command_open(&command, arguments);
+    if (code != COMMAND_OK) return code;
+    if (!read_days(arguments, command.host, "older-than", -1, before, &filter.before) ||
+        !read_days(arguments, command.host, "newer-than", -1, since, &filter.since))
+        return thread_command_finish(&command, COMMAND_USAGE);
     tn_value page = NULL;
-    int32_t status = threads_list(store, &filter, &page, &error);
+    int32_t status = threads_list(command.store, &filter, &page, &command.error);
     tn_value threads = value_get(page, "threads"), more = value_get(page, "more");
     for (size_t i = 0; i < value_count(threads); i++) {
         tn_value record = value_at(threads, i);
@@ -108,7 +116,7 @@ int command_thread_list(const struct arguments *arguments) {
             run_print_line(record);
         else
             command_printf(stdout, "%-24s %-12s step %-6lld %s  %s\n", command_text(record, "thread_id", "?"),
-                           displayed_status(host, record), number_of(record, "step"),
+                           displayed_status(command.host, record), number_of(record, "step"),
                            command_text(record, "updated_at", "?"), command_text(record, "agent", ""));
     }
     if (status == TN_OK && value_count(threads) == 0) command_printf(stderr, "no threads\n");
@@ -116,7 +124,7 @@ int command_thread_list(const struct arguments *arguments) {
         command_printf(stderr, "there are more: continue with --after %s\n",
                        command_text(value_at(threads, value_count(threads) - 1), "thread_id", "?"));
     value_unref(page);
-    return thread_command_end(host, status, &error);
+    return thread_command_end(&command, status);
 }
 
 static void print_record(const struct host *host, tn_value record) {
@@ -149,29 +157,27 @@ static void print_record(const struct host *host, tn_value record) {
 }
 
 int command_thread_show(const struct arguments *arguments) {
-    struct store *store;
-    struct error error = ERROR_INIT;
-    struct host *host = open_host_store(arguments, &store);
-    if (!host) return COMMAND_RUN_FAILED;
+    struct thread_command command;
+    int code = thread_command_open(&command, arguments);
+    if (code != COMMAND_OK) return code;
     tn_value record = NULL;
-    int32_t status = thread_show(store, operand_at(arguments, 0), &record, &error);
+    int32_t status = thread_show(command.store, operand_at(arguments, 0), &record, &command.error);
     if (status == TN_OK && argument_given(arguments, "json"))
         run_print_line(record);
     else if (status == TN_OK)
-        print_record(host, record);
+        print_record(command.host, record);
     value_unref(record);
-    return thread_command_end(host, status, &error);
+    return thread_command_end(&command, status);
 }
 
 int command_thread_history(const struct arguments *arguments) {
-    struct store *store;
-    struct error error = ERROR_INIT;
+    struct thread_command command;
     int64_t limit;
     if (!argument_number(arguments, "limit", 1, 10000, HISTORY_DEFAULT, &limit)) return COMMAND_USAGE;
-    struct host *host = open_host_store(arguments, &store);
-    if (!host) return COMMAND_RUN_FAILED;
+    int code = thread_command_open(&command, arguments);
+    if (code != COMMAND_OK) return code;
     tn_value lines = NULL;
-    int32_t status = thread_history(store, operand_at(arguments, 0), limit, &lines, &error);
+    int32_t status = thread_history(command.store, operand_at(arguments, 0), limit, &lines, &command.error);
     for (size_t i = 0; i < value_count(lines); i++) {
         tn_value line = value_at(lines, i);
         if (argument_given(arguments, "json")) {
@@ -188,34 +194,33 @@ int command_thread_history(const struct arguments *arguments) {
         command_printf(stdout, "\n");
     }
     value_unref(lines);
-    return thread_command_end(host, status, &error);
+    return thread_command_end(&command, status);
 }
 
 int command_thread_state(const struct arguments *arguments) {
-    struct store *store;
-    struct error error = ERROR_INIT;
+    struct thread_command command;
     int64_t seq;
     if (!read_seq(arguments, &seq)) return COMMAND_USAGE;
-    struct host *host = open_host_store(arguments, &store);
-    if (!host) return COMMAND_RUN_FAILED;
+    int code = thread_command_open(&command, arguments);
+    if (code != COMMAND_OK) return code;
     tn_value state = NULL;
-    int32_t status = thread_state(store, operand_at(arguments, 0), seq, &state, &error);
+    int32_t status = thread_state(command.store, operand_at(arguments, 0), seq, &state, &command.error);
     if (status == TN_OK) command_print(state);
     value_unref(state);
-    return thread_command_end(host, status, &error);
+    return thread_command_end(&command, status);
 }
 
 /* ---- fork, answer, update ---- */
 
 int command_thread_fork(const struct arguments *arguments) {
-    struct store *store;
-    struct error error = ERROR_INIT;
+    struct thread_command command;
     int64_t seq;
     if (!read_seq(arguments, &seq)) return COMMAND_USAGE;
-    struct host *host = open_host_store(arguments, &store);
-    if (!host) return COMMAND_RUN_FAILED;
-    return thread_command_end(host, thread_fork(store, operand_at(arguments, 0), seq, operand_at(arguments, 1), &error),
-                              &error);
+    int code = thread_command_open(&command, arguments);
+    if (code != COMMAND_OK) return code;
+    int32_t status =
+        thread_fork(command.store, operand_at(arguments, 0), seq, operand_at(arguments, 1), &command.error);
+    return thread_command_end(&command, status);
 }
 
 /* Reports answers that replace earlier ones; until the thread is resumed, an answer can be changed. */
@@ -231,7 +236,7 @@ static void report_replaced_answers(tn_value record, tn_value answers) {
 }
 
 int command_thread_answer(const struct arguments *arguments) {
-    struct store *store;
+    struct thread_command command;
     struct error error = ERROR_INIT;
     tn_value answers = command_read_answers(arguments, 1, &error);
     if (!answers) {
@@ -239,19 +244,19 @@ int command_thread_answer(const struct arguments *arguments) {
         error_finish(&error);
         return COMMAND_USAGE;
     }
-    struct host *host = open_host_store(arguments, &store);
-    if (!host) {
+    int code = thread_command_open(&command, arguments);
+    if (code != COMMAND_OK) {
         value_unref(answers);
-        return COMMAND_RUN_FAILED;
+        return code;
     }
     tn_value record = NULL;
-    int32_t status = thread_show(store, operand_at(arguments, 0), &record, &error);
-    if (status == TN_OK) status = thread_check_expiry(host_engine(host), record, &error);
-    if (status == TN_OK) status = thread_answer(store, operand_at(arguments, 0), answers, &error);
+    int32_t status = thread_show(command.store, operand_at(arguments, 0), &record, &command.error);
+    if (status == TN_OK) status = thread_check_expiry(host_engine(command.host), record, &command.error);
+    if (status == TN_OK) status = thread_answer(command.store, operand_at(arguments, 0), answers, &command.error);
     if (status == TN_OK) report_replaced_answers(record, answers);
     value_unref(record);
     value_unref(answers);
-    return thread_command_end(host, status, &error);
+    return thread_command_end(&command, status);
 }
 
 static void thread_update_on_ended(struct run *run, void *user) {
@@ -314,30 +319,28 @@ int command_thread_update(const struct arguments *arguments) {
 /* ---- delete, export, import, gc ---- */
 
 int command_thread_delete(const struct arguments *arguments) {
-    struct store *store;
-    struct error error = ERROR_INIT;
-    struct host *host = open_host_store(arguments, &store);
-    if (!host) return COMMAND_RUN_FAILED;
+    struct thread_command command;
+    int code = thread_command_open(&command, arguments);
+    if (code != COMMAND_OK) return code;
     int32_t status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < operand_count(arguments); i++)
-        status = thread_delete(store, operand_at(arguments, i), &error);
-    return thread_command_end(host, status, &error);
+        status = thread_delete(command.store, operand_at(arguments, i), &command.error);
+    return thread_command_end(&command, status);
 }
 
 int command_thread_export(const struct arguments *arguments) {
-    struct store *store;
-    struct error error = ERROR_INIT;
-    struct host *host = open_host_store(arguments, &store);
-    if (!host) return COMMAND_RUN_FAILED;
+    struct thread_command command;
+    int code = thread_command_open(&command, arguments);
+    if (code != COMMAND_OK) return code;
     tn_value exported = NULL;
-    int32_t status = thread_export(store, operand_at(arguments, 0), &exported, &error);
+    int32_t status = thread_export(command.store, operand_at(arguments, 0), &exported, &command.error);
     if (status == TN_OK) command_print(exported);
     value_unref(exported);
-    return thread_command_end(host, status, &error);
+    return thread_command_end(&command, status);
 }
 
 int command_thread_import(const struct arguments *arguments) {
-    struct store *store;
+    struct thread_command command;
     struct error error = ERROR_INIT;
     char *text = NULL;
     size_t length = 0;
@@ -352,44 +355,41 @@ int command_thread_import(const struct arguments *arguments) {
     mem_free(text);
     const char *id = operand_count(arguments) > 1 ? operand_at(arguments, 1)
                                                   : command_text(value_get(exported, "record"), "thread_id", "");
-    struct host *host = open_host_store(arguments, &store);
-    if (!host) {
+    int code = thread_command_open(&command, arguments);
+    if (code != COMMAND_OK) {
         value_unref(exported);
-        return COMMAND_RUN_FAILED;
+        return code;
     }
-    int32_t status = thread_import(store, id, exported, argument_given(arguments, "replace"), &error);
+    int32_t status = thread_import(command.store, id, exported, argument_given(arguments, "replace"), &command.error);
     value_unref(exported);
-    return thread_command_end(host, status, &error);
+    return thread_command_end(&command, status);
 }
 
 int command_thread_gc(const struct arguments *arguments) {
-    struct store *store;
-    struct error error = ERROR_INIT;
+    struct thread_command command;
     char before[TIME_TEXT], expired[TIME_TEXT];
     struct threads_removed removed = {0, 0};
     const char *status_given = argument_text(arguments, "status");
     struct threads_policy policy = {.status = status_given ? status_given : "done",
                                     .dry_run = argument_given(arguments, "dry-run")};
     if (!argument_number(arguments, "keep", 0, INT32_MAX, -1, &policy.keep)) return COMMAND_USAGE;
-    struct host *host = open_host_store(arguments, &store);
-    if (!host) return COMMAND_RUN_FAILED;
-    int64_t days = policy.keep < 0 ? config_limit(host_config(host), "thread_days", -1) : -1;
-    if (!read_days(arguments, host, "older-than", days, before, &policy.before)) {
-        host_free(host);
-        return COMMAND_USAGE;
-    }
-    policy.expired_before = thread_expiry_limit(host_engine(host), expired);
+    int code = thread_command_open(&command, arguments);
+    if (code != COMMAND_OK) return code;
+    int64_t days = policy.keep < 0 ? config_limit(host_config(command.host), "thread_days", -1) : -1;
+    if (!read_days(arguments, command.host, "older-than", days, before, &policy.before))
+        return thread_command_finish(&command, COMMAND_USAGE);
+    policy.expired_before = thread_expiry_limit(host_engine(command.host), expired);
     if (!policy.before && policy.keep < 0 && !policy.expired_before) {
-        host_free(host);
-        return command_report(
-            COMMAND_USAGE, "expected --older-than DAYS, --keep N, or limits.thread_days in tenon.yaml: they say which "
-                           "threads are old");
+        command_warn("expected --older-than DAYS, --keep N, or limits.thread_days in tenon.yaml: they say which "
+                     "threads are old");
+        return thread_command_finish(&command, COMMAND_USAGE);
     }
-    int32_t status = threads_collect(store, &policy, &removed, &error);
-    if (status == TN_OK && !policy.dry_run) kernel_maintain(&(struct kernel){host_loop(host), store}, NULL, NULL);
+    int32_t status = threads_collect(command.store, &policy, &removed, &command.error);
+    if (status == TN_OK && !policy.dry_run)
+        kernel_maintain(&(struct kernel){host_loop(command.host), command.store}, NULL, NULL);
     if (status == TN_OK)
         command_printf(stdout, "%s %lld thread%s and %lld saved graph description%s\n",
                        policy.dry_run ? "would remove" : "removed", (long long)removed.threads,
                        removed.threads == 1 ? "" : "s", (long long)removed.graphs, removed.graphs == 1 ? "" : "s");
-    return thread_command_end(host, status, &error);
+    return thread_command_end(&command, status);
 }

@@ -25,6 +25,13 @@ expect_code 2
 graph declines test.declines '{}'
 run tenon run declines.yaml --plugins "$TEST_PLUGINS/declines"
 expect_code 4 && once "declines.so" && expect_in err "[PLUGIN_REFUSED]" && expect_out ""
+# Every command reports a mistake in the configuration with the same code.
+echo 'stor: {}' >mistaken.yaml
+for command in "run $hello" "tool list" "task list" "thread list" "thread show t" "thread delete t" "thread answer t a=1"; do
+    # shellcheck disable=SC2086
+    run tenon $command --config mistaken.yaml
+    expect_code 4 && once "[INVALID_CONFIG]"
+done
 # A component's text cannot control the terminal.
 run tenon run rude.yaml
 expect_code 1 && once "<U+001B>[31mred second<U+000D>line"
