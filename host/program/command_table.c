@@ -1,12 +1,11 @@
 /*
  * command_table.c - the table of commands, in the order of the help, and the options of each.
  *
- * The help, the reference, the manual page and the shell completions are generated from these tables. A row of
- * `commands` begins with name, operands, summary, details and example; a row of options with the name and, unless it is
- * a flag, the argument. The other members are named. command.h describes them.
+ * The help, the reference, the manual page and the shell completions are generated from these tables. The first members
+ * of a row have no names; a comment above the table names these columns. In all tables of options they are the name
+ * and, unless the option is a flag, the argument. command.h describes the members.
  *
- * A number in a help text is the default of an option, which the code of the command defines; a comment beside the row
- * names the constant. Words that other code defines are macros below.
+ * Words and numbers that other code defines are macros below, each with the file and the name of the definition.
  */
 #include "host/plugin/registry/plugin.h"
 #include "host/program/command.h"
@@ -19,11 +18,20 @@
 
 /* ---- Words that other code defines ---- */
 
-#define THREAD_STATUSES "running|interrupted|stopped|failed|cancelled|done"          /* enum run_status */
-#define STREAM_MODES    "values,updates,messages,custom,tasks,checkpoints,debug,all" /* run_modes_parse */
-#define TASK_STATES     "queued|running|done|failed"                                 /* kernel_task.c */
-#define GRAPH_FORMATS   "mermaid|dot|json|text"                                      /* command_draw.c */
-#define SHELLS          "bash|zsh|fish"                                              /* completion_print */
+#define THREAD_STATUSES "running|interrupted|stopped|failed|cancelled|done"          /* run.h: enum run_status */
+#define STREAM_MODES    "values,updates,messages,custom,tasks,checkpoints,debug,all" /* event.c: run_modes_parse */
+#define TASK_STATES     "queued|running|done|failed"                                 /* kernel_task.c: states */
+#define GRAPH_FORMATS   "mermaid|dot|json|text"                                      /* command_draw.c: draw */
+#define SHELLS          "bash|zsh|fish" /* completion.c: completion_print */
+
+/* ---- Defaults of options that other code defines ---- */
+
+#define BATCH_RUNS    "16"  /* execution.h: BATCH_CONCURRENCY */
+#define THREADS       "50"  /* command_thread.c: LIST_DEFAULT */
+#define CHECKPOINTS   "20"  /* command_thread.c: HISTORY_DEFAULT */
+#define LIST_ENTRIES  "100" /* plugins/state: `limit` in task.json, artifact.json and memory.json */
+#define CLAIM_SECONDS "300" /* command_task.c: DEFAULT_TTL_SECONDS */
+#define CHECK_SECONDS "20"  /* exercise.h: EXERCISE_TIMEOUT_MS */
 
 /* ---- Options that several commands have ---- */
 
@@ -34,12 +42,13 @@
 #define FILTER_OPTION                                                                                                  \
     { "filter", "JSON", .letter = 'f', .help = "conditions that members must meet: {\"payload.size\": {\"gt\": 9}}" }
 #define LIMIT_OPTION                                                                                                   \
-    { "limit", "N", .letter = 'n', .help = "list at most N (default: 100)" } /* the schemas of the state's tools */
+    { "limit", "N", .letter = 'n', .help = "list at most N (default: " LIST_ENTRIES ")" }
 #define AFTER_OPTION                                                                                                   \
     { "after", "ID", .help = "list those after this one" }
 #define ARTIFACT_OPTION                                                                                                \
     { "artifact", "ID", .letter = 'a', .help = "an Artifact that belongs to the Task; may be repeated" }
 
+/* name, argument */
 const struct command_option global_options[] = {
     {"plugins", "PATH", .letter = 'P',
      .help = "search this folder, or load this .so file, before all others; may be repeated"},
@@ -74,7 +83,7 @@ static const struct command_option run_options[] = {
     {"batch", "FILE", .letter = 'b',
      .help = "run each non-blank line of FILE as a JSON input; print the results in the same order"},
     {"concurrency", "N", .letter = 'j',
-     .help = "number of runs of a batch at the same time, not of activations (default: 16)"}, /* BATCH_CONCURRENCY */
+     .help = "number of runs of a batch at the same time, not of activations (default: " BATCH_RUNS ")"},
     {"thread", "ID", .letter = 't', .help = "save the run in this thread; continue from its state if it exists"},
     {"resume", .letter = 'r', .help = "resume the thread where it stopped"},
     {"answer", "ID=VALUE", .help = "with --resume: answer an interrupt of the thread; may be repeated"},
@@ -118,7 +127,7 @@ static const struct command_option test_options[] = {
 static const struct command_option thread_list_options[] = {
     {"status", "STATUS", .help = "only threads with this status", .choices = THREAD_STATUSES},
     {"agent", "NAME", .help = "only threads of documents with this agent name"},
-    {"limit", "N", .help = "list at most N threads (default: 50)"}, /* LIST_DEFAULT */
+    {"limit", "N", .help = "list at most N threads (default: " THREADS ")"},
     {"after", "THREAD", .help = "list the threads after this one"},
     {"older-than", "DAYS", .help = "only threads that have not changed for this many days"},
     {"newer-than", "DAYS", .help = "only threads that have changed within this many days"},
@@ -127,7 +136,7 @@ static const struct command_option thread_list_options[] = {
 };
 
 static const struct command_option thread_history_options[] = {
-    {"limit", "N", .help = "list at most N checkpoints (default: 20)"}, /* HISTORY_DEFAULT */
+    {"limit", "N", .help = "list at most N checkpoints (default: " CHECKPOINTS ")"},
     {"json", .help = "print one line of JSON per checkpoint"},
     OPTIONS_END,
 };
@@ -220,13 +229,13 @@ static const struct command_option task_claim_options[] = {
     {"type", "TYPE", .letter = 't', .help = "only Tasks of this type; may be repeated, in order of preference"},
     FILTER_OPTION,
     {"as", "NAME", .help = "the name of the claimant (default: this machine and shell)"},
-    {"ttl", "SECONDS", .help = "how long the claim is valid (default: 300)"}, /* DEFAULT_TTL_SECONDS */
+    {"ttl", "SECONDS", .help = "how long the claim is valid (default: " CLAIM_SECONDS ")"},
     JSON_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option task_renew_options[] = {
-    {"ttl", "SECONDS", .help = "how long the claim is valid from now (default: 300)"}, /* DEFAULT_TTL_SECONDS */
+    {"ttl", "SECONDS", .help = "how long the claim is valid from now (default: " CLAIM_SECONDS ")"},
     JSON_OPTION,
     OPTIONS_END,
 };
@@ -317,7 +326,7 @@ static const struct command_option plugin_check_options[] = {
     JSON_OPTION,
     {"seed", "N", .help = "repeat an earlier check that printed this seed, with the same random choices"},
     {"timeout", "SECONDS",
-     .help = "time limit of the check; half of it is shared by the components (default: 20)"}, /* EXERCISE_TIMEOUT_MS */
+     .help = "time limit of the check; half of it is shared by the components (default: " CHECK_SECONDS ")"},
     OPTIONS_END,
 };
 
@@ -355,6 +364,7 @@ static const struct command_option reference_options[] = {
 
 /* ---- Commands ---- */
 
+/* name, operands, summary, details, example */
 const struct command commands[] = {
     /* ---- Running ---- */
     {"run", "FILE", "run a document",
@@ -620,6 +630,7 @@ const struct command commands[] = {
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 
+/* code, name, meaning */
 const struct exit_code exit_codes[] = {
     {COMMAND_OK, "done", "Success. For `check`: no errors were found."},
     {COMMAND_RUN_FAILED, "run failed", "The run or the evaluation failed. For `fmt --check`: a file is not formatted."},
@@ -631,6 +642,7 @@ const struct exit_code exit_codes[] = {
 };
 const size_t exit_code_count = sizeof exit_codes / sizeof *exit_codes;
 
+/* name, meaning */
 const struct environment_variable environment_variables[] = {
     {"TENON_PLUGIN_PATH", "Folders to search for plugins, separated by colons."},
     {"TENON_HTTP_RECORD", "The folder for `--record`, if neither `--record` nor `--replay` is given."},
