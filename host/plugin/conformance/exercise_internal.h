@@ -24,7 +24,8 @@
 #define EXERCISE_ALLOCATIONS 64   /* allocations of one run that fail, one after another */
 #define EXERCISE_RUN_MS      100  /* time for one run to end */
 #define EXERCISE_COMPARE_MS  2000 /* the same, if its outcome is compared */
-#define EXERCISE_DEAF_MS     1000 /* time for a task to end after it was cancelled */
+#define EXERCISE_DEAF_MS     1000 /* time for a task to end after it was cancelled, in EXERCISE_DEAF_PARTS */
+#define EXERCISE_DEAF_PARTS  20   /* one after another, so that a machine that stands still uses up only one of them */
 
 /* The findings: code, severity. */
 #define EXERCISE_CODES(X)                                                                                              \

@@ -79,18 +79,21 @@ static void exercise_task_wait(struct exercise_task *task) {
 }
 
 struct exercise_settling {
-    struct loop_timer limit;
+    struct loop *loop;
+    struct loop_timer part;
     const struct plugin *plugin;
-    bool is_over;
+    int parts_left;
 };
 
-static void on_exercise_settling_limit(struct loop_timer *timer) {
-    CONTAINER_OF(timer, struct exercise_settling, limit)->is_over = true;
+static void exercise_start_part(struct loop_timer *timer) {
+    struct exercise_settling *settling = CONTAINER_OF(timer, struct exercise_settling, part);
+    if (settling->parts_left-- > 0)
+        loop_timer_start(settling->loop, timer, EXERCISE_DEAF_MS / EXERCISE_DEAF_PARTS, exercise_start_part);
 }
 
 static bool exercise_is_settled(void *user) {
     struct exercise_settling *settling = user;
-    return settling->is_over || plugin_tasks(settling->plugin) == 0;
+    return settling->parts_left < 0 || plugin_tasks(settling->plugin) == 0;
 }
 
 /*
@@ -98,11 +101,11 @@ static bool exercise_is_settled(void *user) {
  * continues. This waits for the tasks themselves.
  */
 static void exercise_settle(struct exercise *it, struct loop *loop, const struct plugin *plugin) {
-    struct exercise_settling settling = {.plugin = plugin};
+    struct exercise_settling settling = {.loop = loop, .plugin = plugin, .parts_left = EXERCISE_DEAF_PARTS};
     if (exercise_is_settled(&settling)) return;
-    loop_timer_start(loop, &settling.limit, EXERCISE_DEAF_MS, on_exercise_settling_limit);
+    exercise_start_part(&settling.part);
     loop_run(loop, exercise_is_settled, &settling);
-    loop_timer_stop(loop, &settling.limit);
+    loop_timer_stop(loop, &settling.part);
     if (plugin_tasks(plugin) > 0) it->ignores_cancel = it->leaks_explained = true;
 }
 
