@@ -1,0 +1,258 @@
+/*
+ * process_test.c - the child process of an isolated plugin, with shell scripts as children: its messages, its output,
+ * and its end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/base/log.h"
+#include "host/base/loop.h"
+#include "host/plugin/isolate/process.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- A child whose socket is never empty ---- */
+
+#define MESSAGE_BYTES (1u << 20)
+#define IN_FLIGHT     4u
+#define MESSAGES      (PROCESS_UNSENT_MAX / MESSAGE_BYTES + 16)
+
+struct echoes {
+    struct process *process;
+    tn_value params;
+    uint32_t received;
+    bool ended;
+};
+
+static void on_echo(void *user, tn_value message) {
+    struct echoes *echoes = user;
+    assert_true(value_equal(value_get(message, "params"), echoes->params));
+    echoes->received++;
+    process_notify_take(echoes->process, "echo", value_ref(echoes->params));
+}
+
+static void on_echo_ended(void *user, const struct error *why) {
+    ((struct echoes *)user)->ended = true;
+    print_message("%s\n", why->message);
+}
+
+static bool all_received(void *user) {
+    const struct echoes *echoes = user;
+    return echoes->ended || echoes->received == MESSAGES;
+}
+
+/* The queue is never empty; sent bytes must not count towards PROCESS_UNSENT_MAX, which the total exceeds. */
+static void test_never_idle(void **state) {
+    static const char *const arguments[] = {"/bin/sh", "-c", "cat <&3 >&3", NULL};
+    static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
+    (void)state;
+    struct error error = ERROR_INIT;
+    struct loop *loop = loop_new(&error);
+    struct echoes echoes = {.received = 0};
+    echoes.process = process_start(loop,
+                                   &(struct process_options){.arguments = arguments,
+                                                             .environment = environment,
+                                                             .name = "test.echo",
+                                                             .message = on_echo,
+                                                             .ended = on_echo_ended,
+                                                             .user = &echoes},
+                                   &error);
+    if (!echoes.process) fail_msg("%s", error.message);
+    char *text = mem_alloc(MESSAGE_BYTES);
+    memset(text, 'x', MESSAGE_BYTES);
+    echoes.params = value_set_take(value_object(), "text", value_string(text, MESSAGE_BYTES));
+    mem_free(text);
+    process_hold(echoes.process);
+    for (uint32_t i = 0; i < IN_FLIGHT; i++) process_notify_take(echoes.process, "echo", value_ref(echoes.params));
+    assert_true(loop_run(loop, all_received, &echoes));
+    assert_false(echoes.ended);
+    process_free(echoes.process);
+    loop_free(loop);
+    value_unref(echoes.params);
+}
+
+/* ---- Children that are shell scripts ---- */
+
+struct script {
+    struct loop *loop;
+    struct process *process;
+    bool ended;
+    uint32_t messages;    /* that on_script_message received */
+    struct buffer logged; /* "LEVEL TEXT" for each line that the process logs */
+};
+
+static void on_script_message(void *user, tn_value message) {
+    (void)message;
+    ((struct script *)user)->messages++;
+}
+
+static bool script_has_sent_message(void *user) { return ((struct script *)user)->messages > 0; }
+
+static void on_script_ended(void *user, const struct error *why) {
+    (void)why;
+    ((struct script *)user)->ended = true;
+}
+
+static bool script_has_ended(void *user) { return ((struct script *)user)->ended; }
+
+static void on_script_log(void *user, int32_t level, const char *who, const char *line) {
+    (void)who;
+    buffer_format(&((struct script *)user)->logged, "%d %s\n", (int)level, line);
+}
+
+static void script_start(struct script *script, const char *text) {
+    const char *const arguments[] = {"/bin/sh", "-c", text, NULL};
+    static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
+    struct error error = ERROR_INIT;
+    *script = (struct script){.loop = loop_new(&error)};
+    buffer_init(&script->logged, SIZE_MAX);
+    log_set_sink(NULL, on_script_log, script);
+    log_set_level(NULL, LOG_DEBUG);
+    script->process = process_start(script->loop,
+                                    &(struct process_options){.arguments = arguments,
+                                                              .environment = environment,
+                                                              .name = "test.script",
+                                                              .message = on_script_message,
+                                                              .ended = on_script_ended,
+                                                              .user = script},
+                                    &error);
+    if (!script->process) fail_msg("%s", error.message);
+    process_hold(script->process);
+}
+
+static void script_finish(struct script *script) {
+    process_free(script->process);
+    loop_free(script->loop);
+    buffer_finish(&script->logged);
+    log_set_level(NULL, LOG_WARN);
+    log_set_sink(NULL, NULL, NULL);
+}
+
+/* Writes the response to request 1 to a file; the whole message is `size` bytes long. */
+static void write_response(const char *path, size_t size) {
+    static const char before[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"", after[] = "\"}";
+    char head[64];
+    size_t content = size;
+    while ((size_t)snprintf(head, sizeof head, "Content-Length: %zu\r\n\r\n", content) + content > size) content--;
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%s%s", head, before);
+    for (size_t i = sizeof before + sizeof after - 2; i < content; i++) fputc('x', file);
+    fprintf(file, "%s", after);
+    assert_int_equal(ftell(file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The socket is read in pieces of 64 KiB, so a response of that size is read together with the end of the stream. */
+static void test_response_before_end(void **state) {
+    struct script script;
+    struct error error = ERROR_INIT;
+    tn_value result = NULL;
+    siginfo_t info;
+    (void)state;
+    write_response("response", 65536);
+    script_start(&script, "cat response >&3");
+    assert_int_equal(waitid(P_PID, (id_t)process_id(script.process), &info, WEXITED | WNOWAIT), 0);
+    if (process_call_take(script.process, "ask", value_object(), 5000, &result, &error) != TN_OK)
+        fail_msg("%s", error.message);
+    value_unref(result);
+    loop_run(script.loop, script_has_ended, &script);
+    script_finish(&script);
+}
+
+/* A message that is read together with the response before it is delivered, even if the child sends nothing more. */
+static void test_message_after_response(void **state) {
+    struct script script;
+    struct error error = ERROR_INIT;
+    tn_value result = NULL;
+    (void)state;
+    write_response("response", 100);
+    FILE *file = fopen("response", "a");
+    assert_non_null(file);
+    fprintf(file, "Content-Length: 33\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"note\"}");
+    assert_int_equal(fclose(file), 0);
+    script_start(&script, "cat response >&3; exec sleep 100");
+    if (process_call_take(script.process, "ask", value_object(), 5000, &result, &error) != TN_OK)
+        fail_msg("%s", error.message);
+    value_unref(result);
+    assert_int_equal(script.messages, 0);
+    process_unhold(script.process);
+    loop_run(script.loop, script_has_sent_message, &script);
+    assert_int_equal(script.messages, 1);
+    process_hold(script.process);
+    script_finish(&script);
+}
+
+static void test_invalid_message_is_logged_once(void **state) {
+    struct script script;
+    (void)state;
+    script_start(&script, "echo 'this is garbage' >&3");
+    loop_run(script.loop, script_has_ended, &script);
+    process_unhold(script.process);
+    loop_run(script.loop, NULL, NULL);
+    assert_string_equal(buffer_cstr(&script.logged),
+                        "3 it sent an invalid message: a line of a message's header has no colon; found `this is "
+                        "garbage?`, expected `Content-Length: N`, an empty line, and JSON\n");
+    process_hold(script.process);
+    script_finish(&script);
+}
+
+/* A child chooses the level of a line; an unknown one does not reach the log. */
+static void test_log_levels(void **state) {
+    struct script script;
+    (void)state;
+    script_start(&script, "printf '\\0012warned\\n\\0010debug\\n\\0019odd\\n\\001\\377low\\nplain\\n'");
+    loop_run(script.loop, script_has_ended, &script);
+    assert_string_equal(buffer_cstr(&script.logged), "2 warned\n0 debug\n1  9odd\n1  \377low\n1 plain\n");
+    script_finish(&script);
+}
+
+/* While the host waits for a response, a child that has closed its output costs no processor time. */
+static void test_closed_output(void **state) {
+    struct script script;
+    struct error error = ERROR_INIT;
+    tn_value result = NULL;
+    (void)state;
+    write_response("response", 100);
+    script_start(&script, "exec >&- 2>&-; sleep 0.5; cat response >&3");
+    clock_t before = clock();
+    if (process_call_take(script.process, "ask", value_object(), 5000, &result, &error) != TN_OK)
+        fail_msg("%s", error.message);
+    assert_true(clock() - before < CLOCKS_PER_SEC / 10);
+    value_unref(result);
+    script_finish(&script);
+}
+
+static char folder[] = "/tmp/tenon-process-XXXXXX";
+
+static int enter_folder(void **state) {
+    (void)state;
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return chdir("/") == 0 && system(command) == 0 ? 0 : -1;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_never_idle),
+                                       cmocka_unit_test(test_response_before_end),
+                                       cmocka_unit_test(test_message_after_response),
+                                       cmocka_unit_test(test_invalid_message_is_logged_once),
+                                       cmocka_unit_test(test_log_levels),
+                                       cmocka_unit_test(test_closed_output)};
+    return cmocka_run_group_tests(tests, enter_folder, remove_folder);
+}
