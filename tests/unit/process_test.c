@@ -25,7 +25,7 @@
 
 #define MESSAGE_BYTES (1u << 20)
 #define IN_FLIGHT     4u
-#define MESSAGES      (PROCESS_UNSENT_MAX / MESSAGE_BYTES + 16)
+#define MESSAGES      (PROCESS_OUTGOING_MAX / MESSAGE_BYTES + 16)
 
 struct echoes {
     struct process *process;
@@ -51,7 +51,7 @@ static bool all_received(void *user) {
     return echoes->ended || echoes->received == MESSAGES;
 }
 
-/* The queue is never empty; sent bytes must not count towards PROCESS_UNSENT_MAX, which the total exceeds. */
+/* The queue is never empty; sent bytes must not count towards PROCESS_OUTGOING_MAX, which the total exceeds. */
 static void test_never_idle(void **state) {
     static const char *const arguments[] = {"/bin/sh", "-c", "cat <&3 >&3", NULL};
     static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};

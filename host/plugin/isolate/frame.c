@@ -140,7 +140,7 @@ bool frame_write(struct buffer *out, tn_value message) {
  * A buffer that never becomes empty must not grow by the bytes that were already sent. They are removed when they are
  * more than half of the buffer, so that each byte is moved at most once on average.
  */
-void frame_sent(struct buffer *out, size_t *sent) {
+void frame_discard_sent(struct buffer *out, size_t *sent) {
     if (*sent == out->length) {
         buffer_clear(out);
         *sent = 0;

@@ -47,6 +47,6 @@ bool frame_write(struct buffer *out, tn_value message);
  * The first *sent bytes of `out` were sent. Removes them now or later, and sets *sent to the number of sent bytes that
  * are still in the buffer.
  */
-void frame_sent(struct buffer *out, size_t *sent);
+void frame_discard_sent(struct buffer *out, size_t *sent);
 
 #endif

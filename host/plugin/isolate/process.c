@@ -60,8 +60,8 @@ struct process {
     bool free_requested;        /* process_free was called */
     unsigned callbacks_running; /* calls of message() and ended() that have not returned */
     struct frame_reader reader;
-    struct buffer unsent; /* messages for the child */
-    size_t sent;          /* bytes at the start of `unsent` that were sent */
+    struct buffer outgoing; /* messages for the child */
+    size_t outgoing_sent;   /* bytes at the start of `outgoing` that were sent */
     struct loop_work flush, deliver;
     tn_value *postponed; /* messages that arrived while process_call_take waited for its response */
     size_t postponed_count, postponed_capacity;
@@ -193,7 +193,7 @@ static void process_report_or_free(struct process *process) {
     mem_free((void *)process->postponed);
     for (size_t i = 0; i < PROCESS_LINES; i++) mem_free(process->lines[i]);
     frame_reader_finish(&process->reader);
-    buffer_finish(&process->unsent);
+    buffer_finish(&process->outgoing);
     buffer_finish(&process->line);
     error_finish(&process->end_error);
     mem_free(process->kill_reason);
@@ -215,12 +215,12 @@ static void process_close_handles(struct process *process) {
 }
 
 /*
- * Waits until the child exits, at most `wait_ms`. Returns true if it still runs after that, and false if it has exited,
- * or if there is no pidfd to determine it.
+ * Blocks until the child has exited, at most `wait_ms`. Returns false if it still runs after that. Without a pidfd,
+ * which is needed to determine that, it returns true at once.
  */
-static bool process_still_runs(const struct process *process, int wait_ms) {
+static bool process_exit_wait(const struct process *process, int wait_ms) {
     struct pollfd exit = {.fd = process->pidfd, .events = POLLIN};
-    return process->pidfd >= 0 && poll(&exit, 1, wait_ms) != 1;
+    return process->pidfd < 0 || poll(&exit, 1, wait_ms) == 1;
 }
 
 /*
@@ -232,7 +232,7 @@ static void process_reap(struct process *process, int wait_ms) {
     const char *own_reason = NULL;
     int status = 0;
     process->dead = true;
-    if (!process->kill_reason && process_still_runs(process, wait_ms))
+    if (!process->kill_reason && !process_exit_wait(process, wait_ms))
         own_reason = "it closed its socket and did not exit";
     kill(-process->pid, SIGKILL);
     kill(process->pid, SIGKILL); /* if it has not called setpgid yet, it is not in the group */
@@ -265,7 +265,7 @@ static void process_on_socket(uv_poll_t *poll, int status, int events);
 
 /* Polls for writing only while there is something to write. */
 static void process_update_poll(struct process *process) {
-    bool writes = process->unsent.length > process->sent;
+    bool writes = process->outgoing.length > process->outgoing_sent;
     if (process->dead || process->socket_closed || writes == process->polling_writes) return;
     process->polling_writes = writes;
     uv_poll_start(&process->socket_poll, UV_READABLE | (writes ? UV_WRITABLE : 0), process_on_socket);
@@ -273,15 +273,15 @@ static void process_update_poll(struct process *process) {
 
 /* Writes as much as the socket accepts. Returns false if the child has closed it. */
 static bool process_write(struct process *process) {
-    while (!process->dead && process->sent < process->unsent.length) {
-        ssize_t wrote = send(process->socket, process->unsent.data + process->sent,
-                             process->unsent.length - process->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (!process->dead && process->outgoing_sent < process->outgoing.length) {
+        ssize_t wrote = send(process->socket, process->outgoing.data + process->outgoing_sent,
+                             process->outgoing.length - process->outgoing_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (wrote < 0 && errno == EINTR) continue;
         if (wrote < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
         if (wrote < 0) return false;
-        process->sent += (size_t)wrote;
+        process->outgoing_sent += (size_t)wrote;
     }
-    frame_sent(&process->unsent, &process->sent);
+    frame_discard_sent(&process->outgoing, &process->outgoing_sent);
     return true;
 }
 
@@ -403,8 +403,8 @@ static void process_on_deliver(struct loop_work *work) {
 static bool process_send_take(struct process *process, tn_value message) {
     bool fits = true;
     if (!process->dead) {
-        fits = frame_write(&process->unsent, message);
-        if (process->unsent.overflow)
+        fits = frame_write(&process->outgoing, message);
+        if (process->outgoing.overflow)
             process_kill(process, "it did not read the messages that the host sent");
         else
             loop_defer(process->loop, &process->flush);
@@ -482,11 +482,12 @@ static int32_t process_read_response(const struct process *process, const char *
 }
 
 /*
- * Blocks until something can be read or written, but not longer than `wait_ms`. Writes, and reads messages and output.
- * Returns false if the child has exited or closed its socket; what it sent before was read then.
+ * Blocks until the child can be read from or written to, or has exited, but not longer than `wait_ms`; a signal also
+ * ends the wait. Then reads messages and output, and writes. Returns false if the child has exited or closed its
+ * socket; what it sent before was read then.
  */
-static bool process_wait_readable(struct process *process, int64_t wait_ms) {
-    short writes = process->sent < process->unsent.length ? POLLOUT : 0;
+static bool process_transfer_wait(struct process *process, int64_t wait_ms) {
+    short writes = process->outgoing_sent < process->outgoing.length ? POLLOUT : 0;
     /* poll ignores a descriptor that is -1. */
     struct pollfd ready[3] = {{.fd = process->socket, .events = (short)(POLLIN | writes)},
                               {.fd = process->output_closed ? -1 : process->output, .events = POLLIN},
@@ -527,7 +528,7 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
             process_kill(process, value_chars(why, NULL));
             value_unref(why);
         } else {
-            ended = !process_wait_readable(process, left_ms);
+            ended = !process_transfer_wait(process, left_ms);
         }
     }
     error_copy(error, &process->end_error);
@@ -599,7 +600,7 @@ struct process *process_start(struct loop *loop, const struct process_options *o
     fcntl(process->socket, F_SETFL, O_NONBLOCK);
     fcntl(process->output, F_SETFL, O_NONBLOCK);
     frame_reader_init(&process->reader);
-    buffer_init(&process->unsent, PROCESS_UNSENT_MAX);
+    buffer_init(&process->outgoing, PROCESS_OUTGOING_MAX);
     buffer_init(&process->line, PROCESS_LINE_MAX);
     process->flush.run = process_on_flush;
     process->deliver.run = process_on_deliver;

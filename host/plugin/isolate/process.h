@@ -25,10 +25,10 @@
 struct loop;
 struct process;
 
-#define PROCESS_SOCKET     3            /* the child's descriptor */
-#define PROCESS_LINES      20u          /* number of output lines that are kept */
-#define PROCESS_LINE_MAX   1024u        /* bytes of a line; longer ones are cut */
-#define PROCESS_UNSENT_MAX (256u << 20) /* bytes that the child has not read; if there are more, it is killed */
+#define PROCESS_SOCKET       3            /* the child's descriptor */
+#define PROCESS_LINES        20u          /* number of output lines that are kept */
+#define PROCESS_LINE_MAX     1024u        /* bytes of a line; longer ones are cut */
+#define PROCESS_OUTGOING_MAX (256u << 20) /* bytes that the child has not read; if there are more, it is killed */
 /* Bytes of other messages that arrive before a response; if there are more, the child is killed. */
 #define PROCESS_POSTPONED_MAX (16u << 20)
 

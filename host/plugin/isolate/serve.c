@@ -37,9 +37,9 @@ struct server server;
 
 /* Writes what the socket accepts; `wait`: blocks until everything is written. */
 static void serve_write(bool wait) {
-    while (server.sent < server.unsent.length) {
-        ssize_t wrote =
-            send(server.socket, server.unsent.data + server.sent, server.unsent.length - server.sent, MSG_NOSIGNAL);
+    while (server.outgoing_sent < server.outgoing.length) {
+        ssize_t wrote = send(server.socket, server.outgoing.data + server.outgoing_sent,
+                             server.outgoing.length - server.outgoing_sent, MSG_NOSIGNAL);
         if (wrote < 0 && errno == EINTR) continue;
         if (wrote < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             if (!wait) break;
@@ -48,9 +48,9 @@ static void serve_write(bool wait) {
             continue;
         }
         if (wrote < 0) _exit(0); /* the host has ended */
-        server.sent += (size_t)wrote;
+        server.outgoing_sent += (size_t)wrote;
     }
-    frame_sent(&server.unsent, &server.sent);
+    frame_discard_sent(&server.outgoing, &server.outgoing_sent);
 }
 
 static void serve_on_socket(uv_poll_t *poll, int status, int events);
@@ -58,7 +58,7 @@ static void serve_on_socket(uv_poll_t *poll, int status, int events);
 static void serve_flush_work(struct loop_work *work) {
     (void)work;
     serve_write(false);
-    bool writes = server.sent < server.unsent.length;
+    bool writes = server.outgoing_sent < server.outgoing.length;
     if (writes == server.polling_writes) return;
     server.polling_writes = writes;
     uv_poll_start(&server.poll, UV_READABLE | (writes ? UV_WRITABLE : 0), serve_on_socket);
@@ -66,7 +66,7 @@ static void serve_flush_work(struct loop_work *work) {
 
 /* Returns false if the message is too long; then it was not sent. */
 static bool serve_send_take(tn_value message) {
-    bool fits = frame_write(&server.unsent, message);
+    bool fits = frame_write(&server.outgoing, message);
     value_unref(message);
     loop_defer(server.loop, &server.flush);
     return fits;
@@ -326,7 +326,7 @@ int serve(const struct serve_options *options) {
     }
     loop_enter(server.loop);
     frame_reader_init(&server.reader);
-    buffer_init(&server.unsent, SIZE_MAX);
+    buffer_init(&server.outgoing, SIZE_MAX);
     server.flush.run = serve_flush_work;
     loop_spin(server.loop, true);
     uv_poll_init(loop_uv(server.loop), &server.poll, socket);

@@ -85,8 +85,8 @@ struct server {
     bool polling_writes;
     bool exiting; /* the host has sent `exit` */
     struct frame_reader reader;
-    struct buffer unsent;
-    size_t sent; /* bytes at the start of `unsent` that were sent */
+    struct buffer outgoing; /* messages for the host */
+    size_t outgoing_sent;   /* bytes at the start of `outgoing` that were sent */
     struct loop_work flush;
     /* What the host and the plugin have open. */
     struct served_instance *instances;
