@@ -14,9 +14,11 @@
 #include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/plugin/isolate/process.h"
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -233,6 +235,35 @@ static void test_closed_output(void **state) {
     script_finish(&script);
 }
 
+/* ---- Signals ---- */
+
+static uint32_t alarms;
+
+static void on_alarm(int number) {
+    (void)number;
+    alarms++;
+}
+
+/* A signal that interrupts the wait for the child's exit does not end the wait. */
+static void test_interrupted_wait_for_end(void **state) {
+    static const struct itimerval each_ms = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action = {.sa_handler = on_alarm}, before;
+    struct script script;
+    struct error error = ERROR_INIT;
+    tn_value result = NULL;
+    (void)state;
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    script_start(&script, "exec 3>&-; sleep 0.03; exit 7");
+    assert_int_equal(setitimer(ITIMER_REAL, &each_ms, NULL), 0);
+    assert_int_equal(process_call_take(script.process, "ask", value_object(), 5000, &result, &error), TN_ERROR);
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    assert_true(alarms > 0);
+    assert_string_equal(error.message, "plugin `test.script`: its process exited with status 7");
+    error_finish(&error);
+    script_finish(&script);
+}
+
 static char folder[] = "/tmp/tenon-process-XXXXXX";
 
 static int enter_folder(void **state) {
@@ -253,6 +284,7 @@ int main(void) {
                                        cmocka_unit_test(test_message_after_response),
                                        cmocka_unit_test(test_invalid_message_is_logged_once),
                                        cmocka_unit_test(test_log_levels),
-                                       cmocka_unit_test(test_closed_output)};
+                                       cmocka_unit_test(test_closed_output),
+                                       cmocka_unit_test(test_interrupted_wait_for_end)};
     return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }

@@ -220,7 +220,14 @@ static void process_close_handles(struct process *process) {
  */
 static bool process_exit_wait(const struct process *process, int wait_ms) {
     struct pollfd exit = {.fd = process->pidfd, .events = POLLIN};
-    return process->pidfd < 0 || poll(&exit, 1, wait_ms) == 1;
+    int64_t deadline_ms = clock_now_ms() + wait_ms;
+    int ready;
+    if (process->pidfd < 0) return true;
+    do {
+        int64_t left_ms = deadline_ms - clock_now_ms();
+        ready = poll(&exit, 1, left_ms > 0 ? (int)left_ms : 0);
+    } while (ready < 0 && errno == EINTR);
+    return ready == 1;
 }
 
 /*
