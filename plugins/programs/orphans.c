@@ -47,13 +47,9 @@ static bool signal_groups(const struct groups *groups, int number) {
 static _Noreturn void run_reaper(int end) {
     static struct groups groups;
     const struct timespec pause = {.tv_nsec = ORPHANS_GRACE_MS / CHECKS * 1000000L};
-    sigset_t all;
     int32_t word;
     ssize_t got;
-    /* Signals from the terminal are not for the reaper, which leaves the process group. */
-    (void)sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, NULL);
-    (void)setsid();
+    (void)setsid(); /* signals from the terminal are not for the reaper */
     (void)prctl(PR_SET_NAME, "tenon-orphans");
     if (dup2(end, 0) < 0) _exit(1);
     (void)syscall(SYS_close_range, 1u, ~0u, 0u);
@@ -70,12 +66,22 @@ static _Noreturn void run_reaper(int end) {
 
 /* ---- This process ---- */
 
+/* The reaper inherits a mask that blocks all signals, so no handler of this process ever runs there. */
+static pid_t fork_reaper(int end) {
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t pid = fork();
+    if (pid == 0) run_reaper(end);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
 void orphans_begin(void) {
     int both[2];
     if (reaper != 0) return;
     if (pipe2(both, O_CLOEXEC) != 0) return;
-    reaper = fork();
-    if (reaper == 0) run_reaper(both[0]);
+    reaper = fork_reaper(both[0]);
     (void)close(both[0]);
     if (reaper > 0) {
         reaper_pipe = both[1];

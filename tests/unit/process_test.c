@@ -14,6 +14,8 @@
 #include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/plugin/isolate/process.h"
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,8 +114,7 @@ static void on_script_log(void *user, int32_t level, const char *who, const char
     buffer_format(&((struct script *)user)->logged, "%d %s\n", (int)level, line);
 }
 
-static void script_start(struct script *script, const char *text) {
-    const char *const arguments[] = {"/bin/sh", "-c", text, NULL};
+static void program_start(struct script *script, const char *const *arguments) {
     static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
     struct error error = ERROR_INIT;
     *script = (struct script){.loop = loop_new(&error)};
@@ -130,6 +131,11 @@ static void script_start(struct script *script, const char *text) {
                                     &error);
     if (!script->process) fail_msg("%s", error.message);
     process_hold(script->process);
+}
+
+static void script_start(struct script *script, const char *text) {
+    const char *const arguments[] = {"/bin/sh", "-c", text, NULL};
+    program_start(script, arguments);
 }
 
 static void script_finish(struct script *script) {
@@ -264,6 +270,46 @@ static void test_interrupted_wait_for_end(void **state) {
     script_finish(&script);
 }
 
+static int handled[2] = {-1, -1}; /* a pipe; on_urgent writes to it, in whichever process it runs */
+static bool raise_after_fork;
+
+static void on_urgent(int number) {
+    (void)number;
+    if (write(handled[1], "x", 1) != 1) _exit(1);
+}
+
+static void after_fork_in_child(void) {
+    if (raise_after_fork) raise(SIGURG);
+}
+
+/*
+ * A signal that arrives before the child has reset the handlers does not run a handler of this process in the child.
+ * The child's program starts without blocked signals, and this process keeps its mask.
+ */
+static void test_handlers_do_not_run_in_child(void **state) {
+    static const char *const arguments[] = {"/bin/grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status", NULL};
+    struct sigaction action = {.sa_handler = on_urgent}, before;
+    struct script script;
+    sigset_t blocked;
+    char byte;
+    (void)state;
+    assert_int_equal(pipe2(handled, O_CLOEXEC | O_NONBLOCK), 0);
+    assert_int_equal(sigaction(SIGURG, &action, &before), 0);
+    assert_int_equal(pthread_atfork(NULL, NULL, after_fork_in_child), 0);
+    raise_after_fork = true;
+    program_start(&script, arguments);
+    raise_after_fork = false;
+    assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &blocked), 0);
+    assert_true(sigisemptyset(&blocked));
+    loop_run(script.loop, script_has_ended, &script);
+    assert_int_equal(read(handled[0], &byte, 1), -1);
+    assert_string_equal(buffer_cstr(&script.logged), "1 SigBlk: 0000000000000000\n1 SigIgn: 0000000000000000\n");
+    assert_int_equal(sigaction(SIGURG, &before, NULL), 0);
+    close(handled[0]);
+    close(handled[1]);
+    script_finish(&script);
+}
+
 static char folder[] = "/tmp/tenon-process-XXXXXX";
 
 static int enter_folder(void **state) {
@@ -285,6 +331,7 @@ int main(void) {
                                        cmocka_unit_test(test_invalid_message_is_logged_once),
                                        cmocka_unit_test(test_log_levels),
                                        cmocka_unit_test(test_closed_output),
-                                       cmocka_unit_test(test_interrupted_wait_for_end)};
+                                       cmocka_unit_test(test_interrupted_wait_for_end),
+                                       cmocka_unit_test(test_handlers_do_not_run_in_child)};
     return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }

@@ -553,8 +553,8 @@ static _Noreturn void process_exec(const struct process_options *options, int so
     int null_device = open("/dev/null", O_RDONLY);
     sigset_t no_signals;
     sigemptyset(&no_signals);
-    sigprocmask(SIG_SETMASK, &no_signals, NULL);
     for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &no_signals, NULL); /* process_fork has blocked all */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* Moves both descriptors above those that dup2 overwrites. */
@@ -571,6 +571,21 @@ static _Noreturn void process_exec(const struct process_options *options, int so
     _exit(127);
 }
 
+/*
+ * Forks, and executes the program in the child. All signals are blocked until the child has reset the handlers: a
+ * handler of this process must not run there. Returns -1 with errno on failure.
+ */
+static pid_t process_fork(const struct process_options *options, int socket, int output) {
+    pid_t parent = getpid();
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t pid = fork();
+    if (pid == 0) process_exec(options, socket, output, parent);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
 static void process_watch(struct process *process, uv_poll_t *poll, int descriptor, uv_poll_cb callback) {
     uv_poll_init(loop_uv(process->loop), poll, descriptor);
     poll->data = process;
@@ -581,9 +596,9 @@ static void process_watch(struct process *process, uv_poll_t *poll, int descript
 
 struct process *process_start(struct loop *loop, const struct process_options *options, struct error *error) {
     int pair[2] = {-1, -1}, output[2] = {-1, -1};
-    pid_t parent = getpid(), pid = -1;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0 && pipe2(output, O_CLOEXEC) == 0) pid = fork();
-    if (pid == 0) process_exec(options, pair[1], output[1], parent);
+    pid_t pid = -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0 && pipe2(output, O_CLOEXEC) == 0)
+        pid = process_fork(options, pair[1], output[1]);
     int failure = errno;
     if (pair[1] >= 0) close(pair[1]);
     if (output[1] >= 0) close(output[1]);

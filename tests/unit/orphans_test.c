@@ -1,0 +1,55 @@
+/*
+ * orphans_test.c - the process that ends the children of a plugin after the plugin's process has ended. tests/e2e and
+ * tests/mcp test that it does so; this tests how it starts and ends.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "plugins/programs/orphans.h"
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+static int handled[2] = {-1, -1}; /* a pipe; on_urgent writes to it, in whichever process it runs */
+static bool raise_after_fork;
+
+static void on_urgent(int number) {
+    (void)number;
+    if (write(handled[1], "x", 1) != 1) _exit(1);
+}
+
+static void after_fork_in_child(void) {
+    if (raise_after_fork) raise(SIGURG);
+}
+
+/* A signal that arrives before the reaper has blocked them does not run a handler of this process in the reaper. */
+static void test_handlers_do_not_run_in_reaper(void **state) {
+    struct sigaction action = {.sa_handler = on_urgent}, before;
+    sigset_t blocked;
+    char byte;
+    (void)state;
+    assert_int_equal(pipe2(handled, O_CLOEXEC | O_NONBLOCK), 0);
+    assert_int_equal(sigaction(SIGURG, &action, &before), 0);
+    assert_int_equal(pthread_atfork(NULL, NULL, after_fork_in_child), 0);
+    raise_after_fork = true;
+    orphans_begin();
+    raise_after_fork = false;
+    assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &blocked), 0);
+    assert_true(sigisemptyset(&blocked));
+    orphans_finish();
+    assert_int_equal(read(handled[0], &byte, 1), -1);
+    assert_int_equal(sigaction(SIGURG, &before, NULL), 0);
+    close(handled[0]);
+    close(handled[1]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_handlers_do_not_run_in_reaper)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
