@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,7 +51,7 @@ static _Noreturn void run_reaper(int end) {
     (void)setsid(); /* signals from the terminal are not for the reaper */
     (void)prctl(PR_SET_NAME, "tenon-orphans");
     if (dup2(end, 0) < 0) _exit(1);
-    (void)syscall(SYS_close_range, 1u, ~0u, 0u);
+    closefrom(1);
     while ((got = read(0, &word, sizeof word)) == sizeof word || (got < 0 && errno == EINTR))
         if (got > 0) update_groups(&groups, word);
     bool any = signal_groups(&groups, SIGTERM);

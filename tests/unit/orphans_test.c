@@ -10,11 +10,36 @@
 #include <cmocka.h>
 
 #include "plugins/programs/orphans.h"
+#include "tests/unit/deny_call.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#define END_S 10 /* seconds; after that the child is killed, and the test fails */
+
+/*
+ * Without close_range, the reaper must not keep the writing end of the pipe: it would not notice the end of this
+ * process, and orphans_finish would wait forever.
+ */
+static void test_ends_without_close_range(void **state) {
+    int status;
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(END_S);
+        if (!deny_call(SYS_close_range)) _exit(77);
+        orphans_begin();
+        orphans_finish();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
 
 static int handled[2] = {-1, -1}; /* a pipe; on_urgent writes to it, in whichever process it runs */
 static bool raise_after_fork;
@@ -50,6 +75,7 @@ static void test_handlers_do_not_run_in_reaper(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_handlers_do_not_run_in_reaper)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends_without_close_range),
+                                       cmocka_unit_test(test_handlers_do_not_run_in_reaper)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

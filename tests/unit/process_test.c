@@ -14,6 +14,7 @@
 #include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/plugin/isolate/process.h"
+#include "tests/unit/deny_call.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -310,6 +311,32 @@ static void test_handlers_do_not_run_in_child(void **state) {
     script_finish(&script);
 }
 
+/* ---- Descriptors ---- */
+
+#define INHERITABLE 100 /* a descriptor without the close-on-exec flag */
+
+/* Returns the status with which a forked child exits. */
+static int start_without_close_range(void) {
+    struct script script;
+    if (!deny_call(SYS_close_range)) return 77;
+    if (fcntl(STDIN_FILENO, F_DUPFD, INHERITABLE) != INHERITABLE) return 1;
+    script_start(&script, "if [ -e /proc/self/fd/100 ]; then echo inherited; else echo closed; fi");
+    loop_run(script.loop, script_has_ended, &script);
+    return strcmp(buffer_cstr(&script.logged), "1 closed\n") == 0 ? 0 : 2;
+}
+
+/* Neither a new kernel nor one without close_range lets a child inherit descriptors of this process. */
+static void test_inherits_nothing_without_close_range(void **state) {
+    int status;
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) _exit(start_without_close_range());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static char folder[] = "/tmp/tenon-process-XXXXXX";
 
 static int enter_folder(void **state) {
@@ -332,6 +359,7 @@ int main(void) {
                                        cmocka_unit_test(test_log_levels),
                                        cmocka_unit_test(test_closed_output),
                                        cmocka_unit_test(test_interrupted_wait_for_end),
-                                       cmocka_unit_test(test_handlers_do_not_run_in_child)};
+                                       cmocka_unit_test(test_handlers_do_not_run_in_child),
+                                       cmocka_unit_test(test_inherits_nothing_without_close_range)};
     return cmocka_run_group_tests(tests, enter_folder, remove_folder);
 }

@@ -16,9 +16,12 @@
 #include "host/plugin/sandbox/plan.h"
 #include "host/plugin/sandbox/sandbox.h"
 #include "host/plugin/sandbox/syscalls.h"
+#include "host/plugin/sandbox/watch.h"
+#include "tests/unit/deny_call.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -328,6 +331,29 @@ static void filter_without_other_layers(void **state) {
     run_in_child(filter_open_child);
 }
 
+/* The watch process must not keep the plugin's descriptors open, even if the kernel has no close_range. */
+static void watch_child(void) {
+    struct sandbox_plan plan;
+    struct syscall_watch watch;
+    int ends[2];
+    make_plan(&plan, "", false);
+    EXPECT(deny_call(SYS_close_range));
+    EXPECT(pipe2(ends, O_CLOEXEC) == 0);
+    EXPECT(syscall_watch_start(&watch, &plan, false));
+    close(ends[1]);
+    struct pollfd closed = {.fd = ends[0]};
+    EXPECT(poll(&closed, 1, 5000) == 1 && closed.revents & POLLHUP);
+    close(watch.socket); /* ends the watch */
+}
+
+static void watch_keeps_no_descriptors(void **state) {
+    struct sandbox_support support;
+    (void)state;
+    sandbox_probe(&support);
+    if (!support.audit) skip();
+    run_in_child(watch_child);
+}
+
 static void doctor_knows_each_version(void **state) {
     (void)state;
     for (int version = 1; version < 9; version++) assert_non_null(strstr(sandbox_landlock_text(version), "files"));
@@ -342,6 +368,6 @@ int main(void) {
         cmocka_unit_test(missing_path_is_reported),         cmocka_unit_test(paths_have_a_limit),
         cmocka_unit_test(limits_of_the_own_group_are_read), cmocka_unit_test(calls_have_known_names),
         cmocka_unit_test(landlock_without_other_layers),    cmocka_unit_test(filter_without_other_layers),
-        cmocka_unit_test(doctor_knows_each_version)};
+        cmocka_unit_test(watch_keeps_no_descriptors),       cmocka_unit_test(doctor_knows_each_version)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -564,7 +564,7 @@ static _Noreturn void process_exec(const struct process_options *options, int so
     if (null_device < 0 || socket < 0 || output < 0 || dup2(null_device, 0) < 0 || dup2(output, 1) < 0 ||
         dup2(output, 2) < 0 || dup2(socket, PROCESS_SOCKET) < 0)
         _exit(126);
-    close_range(PROCESS_SOCKET + 1, ~0u, 0);
+    closefrom(PROCESS_SOCKET + 1);
     execve(options->arguments[0], (char *const *)(uintptr_t)options->arguments,
            options->environment ? (char *const *)(uintptr_t)options->environment : no_environment);
     dprintf(2, "cannot run %s: %s\n", options->arguments[0], strerror(errno));

@@ -321,7 +321,7 @@ static _Noreturn void watch_run(struct watch_state *watch, int socket, int host)
     /* Close all of the plugin's descriptors, so that their other ends see when the plugin closes them. */
     int copy = fcntl(socket, F_DUPFD, 10);
     if (dup2(host, HOST) < 0 || dup2(copy, SOCKET) < 0) _exit(1);
-    syscall(SYS_close_range, SOCKET + 1, ~0u, 0);
+    closefrom(SOCKET + 1);
     struct pollfd ready[] = {{.fd = SOCKET, .events = POLLIN}, {.fd = HOST, .events = POLLIN}};
     bool attached = false;
     if (seccomp_notify_alloc(&message, &response) != 0) _exit(1);
