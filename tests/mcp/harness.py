@@ -7,6 +7,7 @@ import sys
 import time
 
 TENON = os.environ["TENON"]
+WAIT_S = 600  # for a program or a condition of a test; never reached unless something is wrong
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOCUMENT = """version: "1.0"
 channels:
@@ -26,6 +27,14 @@ def fail(message, *values):
 def check(condition, message, *values):
     if not condition:
         fail(message, *values)
+
+
+def wait_for(condition, message, *values):
+    """Waits until condition() is true: another thread or process may need time."""
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        check(time.monotonic() < deadline, message, *values)
+        time.sleep(0.02)
 
 
 class Result:
@@ -61,7 +70,7 @@ def scripted_server(kind, *quirks, log="log", **more):
 
 
 def tenon(*arguments, **more):
-    done = subprocess.run([TENON, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=90, **more)
+    done = subprocess.run([TENON, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=WAIT_S, **more)
     return Result(done.returncode, done.stdout, done.stderr)
 
 

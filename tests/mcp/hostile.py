@@ -2,7 +2,6 @@
 import json
 import os
 import sys
-import time
 
 from harness import call, check, configure, received, run_tests, scripted_server, tenon
 
@@ -60,9 +59,9 @@ def test_servers_that_do_not_start():
 
 
 def test_no_answer():
-    configure({"s": scripted_server("legacy", timeout_ms=2000), "m": scripted_server("modern", log="m", timeout_ms=2000)})
+    configure({"s": scripted_server("legacy", timeout_ms=8000), "m": scripted_server("modern", log="m", timeout_ms=8000)})
     result = call("s.no_answer", "m.no_answer", ("s.echo", {"text": "x"}))
-    check(result.contents[0].startswith("TIMEOUT: server `s`: tool `no_answer`: no answer to `tools/call` within 2000 ms"), "timeout", result.contents)
+    check(result.contents[0].startswith("TIMEOUT: server `s`: tool `no_answer`: no answer to `tools/call` within 8000 ms"), "timeout", result.contents)
     check(result.contents[1].startswith("TIMEOUT: ") and result.contents[2] == "x", "timeout", result.contents)
     for log in ("log", "m"):
         sent = received(log)
@@ -100,10 +99,11 @@ def test_changed_tool_lists():
     open("grow.yaml", "w").write("""version: "1.0"
 channels:
   - {name: messages, type: append}
+  - {name: between, type: append}
   - {name: other, type: append}
 nodes:
   - {id: t, type: tools, config: {tools: ["*"], auto_approve: ["*"]}}
-  - {id: w, type: delay, config: {ms: 500}}
+  - {id: w, type: tools, config: {tools: ["*"], auto_approve: ["*"], messages_key: between}}
   - {id: u, type: tools, config: {tools: ["*"], auto_approve: ["*"], messages_key: other}}
 edges:
   - {from: START, to: t}
@@ -112,17 +112,16 @@ edges:
   - {from: u, to: END}
 """)
     message = lambda *names: [{"type": "ai", "content": "", "tool_calls": [{"id": n, "name": n, "arguments": {}} for n in names]}]
-    result = tenon("run", "grow.yaml", "--input", json.dumps({"messages": message("l.adds_tool", "m.adds_tool"), "other": message("l.new0", "m.new0")}))
+    result = tenon("run", "grow.yaml", "--input", json.dumps({"messages": message("l.adds_tool", "m.adds_tool"), "between": message("l.awaits_list", "m.awaits_list"), "other": message("l.new0", "m.new0")}))
     contents = [m["content"] for m in json.loads(result.out)["other"][1:]]
     check(contents == ["called new0", "called new0"], "a new tool", contents, result.err)
 
 
 def test_shutdown():
-    """A server that ignores both the end of its input and SIGTERM is killed."""
+    """A server that ignores both the end of its input and SIGTERM is killed: it would run for longer than tenon() waits."""
     configure({"s": scripted_server("legacy", "ignores-sigterm"), "e": scripted_server("legacy", log="e", env={"FAKE": "set"}, cwd="/")})
-    start = time.monotonic()
     result = call(("s.echo", {"text": "x"}), "e.environment")
-    check(result.contents[0] == "x" and time.monotonic() - start < 30, "the server is killed", result.contents)
+    check(result.contents[0] == "x", "the call of the server that is killed", result.contents)
     check([part["text"] for part in result.contents[1]] == ["set", ""], "environment and folder of the server", result.contents)
 
 

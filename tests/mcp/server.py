@@ -12,7 +12,8 @@ era, log, quirks = sys.argv[1], open(sys.argv[2], "a"), sys.argv[3:]
 META = "io.modelcontextprotocol/"
 result_handlers = {}  # id of a request to the client -> handler of its result
 error_handlers = {}
-state = {"next": 1000, "added": 0}
+state = {"next": 1000, "added": 0, "listed": False}
+awaiting_list = []  # ids of calls that are answered after the next complete tools/list
 
 
 def out(text):
@@ -226,8 +227,20 @@ def logs(ident, params):
 
 def adds_tool(ident, params):
     state["added"] += 1
+    state["listed"] = False
     send(method="notifications/tools/list_changed")
     answer(ident, text("added"))
+
+
+def awaits_list(ident, params):
+    """Answers when the client has the list with the added tools."""
+    awaiting_list.append(ident)
+    answer_awaiting()
+
+
+def answer_awaiting():
+    while state["listed"] and awaiting_list:
+        answer(awaiting_list.pop(), text("listed"))
 
 
 def environment(ident, params):
@@ -242,7 +255,7 @@ TOOLS = {
     "wrong_output": (wrong_output, {"outputSchema": SUM}),
 }
 for function in (fails, refuses, blocks, asks, asks_twice, asks_endlessly, asks_unknown_method, opens_page, samples, roots, slow, no_answer, exits_now,
-                 answers_twice, answers_other_ids, invalid_messages, result_not_object, huge_line, pings, logs, adds_tool, environment):
+                 answers_twice, answers_other_ids, invalid_messages, result_not_object, huge_line, pings, logs, adds_tool, awaits_list, environment):
     TOOLS[function.__name__] = (function, {})
 
 
@@ -284,6 +297,9 @@ def list_tools(ident, params):
     if era == "modern":
         page.update(ttlMs=0, cacheScope="private")
     answer(ident, page)
+    if "nextCursor" not in page:
+        state["listed"] = True
+        answer_awaiting()
 
 
 def call(ident, params):
@@ -363,4 +379,4 @@ for line in sys.stdin:
 if "ignores-sigterm" in quirks:
     import signal
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    time.sleep(60)
+    time.sleep(3600)
