@@ -250,7 +250,8 @@ static tn_value search_remaining_text(const struct search *search) {
     while (left.length > 0 && strchr(" \t\r\n", left.bytes[left.length - 1]) != NULL) left.length--;
     uint64_t lead = 0;
     while (lead < left.length && strchr(" \t\r\n", left.bytes[lead]) != NULL) lead++;
-    tn_value value = left.status != TN_OK ? NULL : tn_text_n(left.bytes + lead, left.length - lead);
+    tn_value value = NULL;
+    if (left.status == TN_OK) value = lead < left.length ? tn_text_n(left.bytes + lead, left.length - lead) : tn_text("");
     tn_text_free(&left);
     return value;
 }
