@@ -251,7 +251,8 @@ static tn_value search_remaining_text(const struct search *search) {
     uint64_t lead = 0;
     while (lead < left.length && strchr(" \t\r\n", left.bytes[lead]) != NULL) lead++;
     tn_value value = NULL;
-    if (left.status == TN_OK) value = lead < left.length ? tn_text_n(left.bytes + lead, left.length - lead) : tn_text("");
+    if (left.status == TN_OK)
+        value = lead < left.length ? tn_text_n(left.bytes + lead, left.length - lead) : tn_text("");
     tn_text_free(&left);
     return value;
 }
