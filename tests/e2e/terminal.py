@@ -9,7 +9,7 @@
     end
     END
 
-wait TEXT   waits until the terminal has shown TEXT since the last wait; at most 20 seconds
+wait TEXT   waits until the terminal has shown TEXT since the last wait; at most a minute
 send TEXT   types TEXT and Enter
 key C-x     types a control character
 end         waits until the program has ended
@@ -53,14 +53,14 @@ def main():
         elif word == "key":
             os.write(terminal, bytes([ord(text[-1].upper()) - 64]))
         elif word == "wait":
-            until, wanted = time.monotonic() + 20, text.encode()
+            until, wanted = time.monotonic() + 60, text.encode()
             while wanted not in shown[seen:]:
                 if time.monotonic() > until or not read(0.2):
                     shown += b"\n*** waited in vain for: " + wanted + b"\n"
                     finish(99)
             seen = shown.index(wanted, seen) + len(wanted)
         elif word == "end":
-            until = time.monotonic() + 20
+            until = time.monotonic() + 60
             while read(0.2) and time.monotonic() < until:
                 pass
     _, status = os.waitpid(child, 0)

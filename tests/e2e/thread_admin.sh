@@ -19,7 +19,9 @@ checkpoints() { tenon thread history "$1" --json 2>"$work/log" | wc -l; }
 reaches() {
     until [ "$(checkpoints "$1")" -ge "$2" ]; do kill -0 "$first" 2>"$work/log" || fails "the run of $1 ended before checkpoint $2"; done
 }
-background() { "$TENON" "$@" >"$work/first.out" 2>"$work/first.err" </dev/null & first=$!; }
+background() { rm -f go; "$TENON" "$@" >"$work/first.out" 2>"$work/first.err" </dev/null & first=$!; }
+# True if the first one has received all signals that were sent to it.
+has_no_signal() { ! grep -q '^ShdPnd:.*[1-9a-f]' "/proc/$first/status"; }
 first_code() { code=0 && { wait "$first" || code=$?; } && last="the first one"; }
 
 cat >two.yaml <<'YAML'
@@ -173,13 +175,13 @@ ok tenon thread update chat chat.yaml $nodes --input '{"m": [{"content": "4"}]}'
 waits tenon run chat.yaml $nodes --thread chat --input '{"m": [{"content": "5"}]}' --replace
 [ "$(tenon thread state chat | grep -o '"content":"[0-9]"' | tr -dc 0-9)" = 12345 ] || fails "expected five separate messages"
 
-# ---- Taken over, and removed, during a run ----
+# ---- Taken over, and removed, during a run, whose step `s` lasts until the file `go` exists ----
 cat >slow.yaml <<'YAML'
 version: "1.0"
 channels: [{name: n, type: last_value, default: 0}]
 nodes:
   - {id: a, type: test.add, config: {in: n, out: n}}
-  - {id: s, type: delay, config: {ms: 3000}}
+  - {id: s, type: test.await_file, config: {file: go}}
   - {id: b, type: test.add, config: {in: n, out: n, n: 10}}
 edges: [{from: START, to: a}, {from: a, to: s}, {from: s, to: b}, {from: b, to: END}]
 YAML
@@ -188,6 +190,7 @@ reaches taken 2
 ok tenon thread fork taken copy
 is copy stopped '{"n":1}'
 ok tenon thread update taken slow.yaml $nodes --set n=100
+touch go
 first_code && expect_code 1
 grep -qF '[FENCED]' "$work/first.err" || fails "expected FENCED: the previous owner must not commit"
 is taken stopped '{"n":100}'
@@ -196,6 +199,7 @@ background run slow.yaml --thread anew $nodes
 reaches anew 2
 ok tenon thread delete anew
 waits tenon run two.yaml $nodes --thread anew
+touch go
 first_code && expect_code 1
 grep -qF '[FENCED]' "$work/first.err" || fails "expected FENCED: the previous owner must not commit"
 is anew interrupted '{"n":1,"log":[]}'
@@ -204,6 +208,8 @@ is anew interrupted '{"n":1,"log":[]}'
 background run slow.yaml --thread drained $nodes
 reaches drained 2
 kill -TERM "$first"
+wait_until has_no_signal
+touch go
 first_code && expect_code 0
 is drained stopped '{"n":1}'
 [ "$(checkpoints drained)" = 3 ] || fails "expected 3 checkpoints: the current step is finished before the end"
@@ -213,6 +219,7 @@ reaches killed 2
 kill -KILL "$first"
 first_code && expect_code 137
 is killed running '{"n":1}'
+touch go
 ok tenon run slow.yaml $nodes --thread killed --resume && expect_out '{"n":11}'
 changes() { tenon thread export "$1" | grep -o '"checkpoints":.*"journal"' | sed 's/"now":[0-9]*//g; s/"run_id":"[^"]*","thread_id":"[^"]*"//g'; }
 [ "$(changes killed)" = "$(changes drained)" ] || fails "the changes of the killed and the drained run differ"

@@ -3,6 +3,7 @@
  */
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <tenon/easy.h>
 #include <time.h>
 
@@ -218,6 +219,18 @@ TN_NODE_BLOCKING(wait, "test.wait", "Blocks until it is cancelled.", TN_PURE) {
         nanosleep(&brief, NULL);
     }
     return TN_CANCELLED;
+}
+
+TN_NODE_BLOCKING(await_file, "test.await_file", "Blocks until a file exists, or until it is cancelled.", TN_PURE,
+                 (TEXT, file, "its path")) {
+    struct stat found;
+    (void)input;
+    while (stat(config->file, &found) != 0) {
+        struct timespec brief = {0, 1000000};
+        if (tn.task->cancelled(task) != 0) return TN_CANCELLED;
+        nanosleep(&brief, NULL);
+    }
+    return tn_done(task);
 }
 
 TN_NODE(count_destroyer, "test.count_destroyer", "As test.count, and not pure.", TN_EFFECTS("destructive"),

@@ -1,6 +1,6 @@
 # A signal cancels the call, and the message reports it.
-cat >slow.yaml <<'Y'
-models: {default: {provider: scripted, chunk: 4, delay_ms: 500, replies: ["begun, and on and on and on and on and on and on and on and on"]}}
+cat >slow.yaml <<Y
+models: {default: {provider: scripted, chunk: 4, delay_ms: 500, replies: ["begun, $(printf 'and on %.0s' {1..100})"]}}
 Y
 for signal in INT TERM; do
     last="model test, SIG$signal" code=0
