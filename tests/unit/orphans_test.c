@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define END_S 10 /* seconds; after that the child is killed, and the test fails */
+#define END_S 60 /* seconds; after that the child is killed, and the test fails */
 
 /*
  * Without close_range, the reaper must not keep the writing end of the pipe: it would not notice the end of this

@@ -88,6 +88,8 @@ static void test_never_idle(void **state) {
 
 /* ---- Children that are shell scripts ---- */
 
+#define ANSWER_MS 60000 /* for a child that answers or ends soon */
+
 struct script {
     struct loop *loop;
     struct process *process;
@@ -172,7 +174,7 @@ static void test_response_before_end(void **state) {
     write_response("response", 65536);
     script_start(&script, "cat response >&3");
     assert_int_equal(waitid(P_PID, (id_t)process_id(script.process), &info, WEXITED | WNOWAIT), 0);
-    if (process_call_take(script.process, "ask", value_object(), 5000, &result, &error) != TN_OK)
+    if (process_call_take(script.process, "ask", value_object(), ANSWER_MS, &result, &error) != TN_OK)
         fail_msg("%s", error.message);
     value_unref(result);
     loop_run(script.loop, script_has_ended, &script);
@@ -191,7 +193,7 @@ static void test_message_after_response(void **state) {
     fprintf(file, "Content-Length: 33\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"note\"}");
     assert_int_equal(fclose(file), 0);
     script_start(&script, "cat response >&3; exec sleep 100");
-    if (process_call_take(script.process, "ask", value_object(), 5000, &result, &error) != TN_OK)
+    if (process_call_take(script.process, "ask", value_object(), ANSWER_MS, &result, &error) != TN_OK)
         fail_msg("%s", error.message);
     value_unref(result);
     assert_int_equal(script.messages, 0);
@@ -235,7 +237,7 @@ static void test_closed_output(void **state) {
     write_response("response", 100);
     script_start(&script, "exec >&- 2>&-; sleep 0.5; cat response >&3");
     clock_t before = clock();
-    if (process_call_take(script.process, "ask", value_object(), 5000, &result, &error) != TN_OK)
+    if (process_call_take(script.process, "ask", value_object(), ANSWER_MS, &result, &error) != TN_OK)
         fail_msg("%s", error.message);
     assert_true(clock() - before < CLOCKS_PER_SEC / 10);
     value_unref(result);
@@ -260,9 +262,9 @@ static void test_interrupted_wait_for_end(void **state) {
     tn_value result = NULL;
     (void)state;
     assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &each_ms, NULL), 0); /* first: the child lives for several signals */
     script_start(&script, "exec 3>&-; sleep 0.03; exit 7");
-    assert_int_equal(setitimer(ITIMER_REAL, &each_ms, NULL), 0);
-    assert_int_equal(process_call_take(script.process, "ask", value_object(), 5000, &result, &error), TN_ERROR);
+    assert_int_equal(process_call_take(script.process, "ask", value_object(), ANSWER_MS, &result, &error), TN_ERROR);
     assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
     assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
     assert_true(alarms > 0);
