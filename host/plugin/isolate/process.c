@@ -39,7 +39,7 @@
 #define SOCKET_READ_BYTES 65536u       /* bytes of one read */
 #define OUTPUT_MAX        (64u << 10)  /* bytes of output read in one turn */
 #define EXIT_WAIT_MS      3000         /* time that a child has to exit after it has closed its socket */
-#define POLL_MAX_MS       1000         /* a longer wait is made in parts, because the timeout of poll is an int */
+#define POLL_MAX_MS       250          /* a longer wait is made in parts, and a part counts as at most that */
 
 struct process {
     struct loop *loop;
@@ -509,7 +509,7 @@ static bool process_transfer_wait(struct process *process, int64_t wait_ms) {
 
 int32_t process_call_take(struct process *process, const char *method, tn_value params, int64_t timeout_ms,
                           tn_value *result, struct error *error) {
-    int64_t id = ++process->last_id, deadline_ms = clock_now_ms() + timeout_ms;
+    int64_t id = ++process->last_id, left_ms = timeout_ms, last_ms = clock_now_ms();
     tn_value response, request = value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0"));
     request = value_set_take(request, "id", value_int(id));
     request = value_set_take(request, "method", value_text(method));
@@ -527,7 +527,10 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
             return status;
         }
         if (process->dead) break;
-        int64_t left_ms = deadline_ms - clock_now_ms();
+        /* A machine that stands still uses up only one part of the child's time, so the child can still answer. */
+        int64_t now_ms = clock_now_ms(), passed_ms = now_ms - last_ms;
+        left_ms -= passed_ms < POLL_MAX_MS ? passed_ms : POLL_MAX_MS;
+        last_ms = now_ms;
         if (ended) {
             process_reap(process, EXIT_WAIT_MS);
         } else if (left_ms <= 0) {
