@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -105,6 +106,7 @@ static void start_service(int64_t pieces) {
     service = fork();
     if (service == 0) {
         setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if the benchmark is killed */
         signal(SIGCHLD, SIG_IGN);
         serve(listener, pieces);
     }
