@@ -6,6 +6,23 @@ import sys
 from harness import call, check, configure, received, run_tests, scripted_server, tenon
 
 
+def call_in_steps(*steps):
+    """Calls the tools of each step, without arguments, when those of the step before have ended. Returns the result, and
+    the contents of the tools' messages of each step."""
+    names, messages = ["m%d" % i for i in range(len(steps))], {}
+    with open("steps.yaml", "w") as file:
+        nodes = ["{id: %s, type: tools, config: {tools: ['*'], auto_approve: ['*'], messages_key: %s}}" % (name, name) for name in names]
+        edges = ["{from: %s, to: %s}" % edge for edge in zip(["START", *names], [*names, "END"])]
+        file.write("version: '1.0'\nchannels: [%s]\nnodes: [%s]\nedges: [%s]\n" % (
+            ", ".join("{name: %s, type: append}" % name for name in names), ", ".join(nodes), ", ".join(edges)))
+    for name, tools in zip(names, steps):
+        calls = [{"id": tool, "name": tool, "arguments": {}} for tool in tools]
+        messages[name] = [{"type": "ai", "content": "", "tool_calls": calls}]
+    result = tenon("run", "steps.yaml", "--input", json.dumps(messages))
+    check(result.out.startswith("{"), "a result", result.out, result.err)
+    return result, [[message["content"] for message in json.loads(result.out)[name][1:]] for name in names]
+
+
 def test_wrong_answers():
     configure({"s": scripted_server("legacy", timeout_ms=20000)})
     result = call("s.answers_twice", "s.answers_other_ids", "s.invalid_messages", "s.result_not_object", "s.huge_line", ("s.echo", {"text": "x"}))
@@ -26,22 +43,8 @@ def test_a_server_that_exits_fails_only_its_calls():
 
 def test_a_server_is_restarted():
     configure({"a": scripted_server("legacy")})
-    open("twice.yaml", "w").write("""version: "1.0"
-channels:
-  - {name: messages, type: append}
-  - {name: other, type: append}
-nodes:
-  - {id: t, type: tools, config: {tools: ["*"], auto_approve: ["*"]}}
-  - {id: u, type: tools, config: {tools: ["*"], auto_approve: ["*"], messages_key: other}}
-edges:
-  - {from: START, to: t}
-  - {from: t, to: u}
-  - {from: u, to: END}
-""")
-    message = lambda name: [{"type": "ai", "content": "", "tool_calls": [{"id": "1", "name": name, "arguments": {}}]}]
-    result = tenon("run", "twice.yaml", "--input", json.dumps({"messages": message("a.exits_now"), "other": message("a.environment")}))
-    second = json.loads(result.out)["other"][-1]["content"]
-    check(result.contents[0].startswith("SERVER_LOST: ") and second[0]["text"] == "none", "the call after the restart", result.out, result.err)
+    result, contents = call_in_steps(["a.exits_now"], ["a.environment"])
+    check(contents[0][0].startswith("SERVER_LOST: ") and contents[1][0][0]["text"] == "none", "the call after the restart", result.out, result.err)
 
 
 def test_servers_that_do_not_start():
@@ -60,9 +63,11 @@ def test_servers_that_do_not_start():
 
 def test_no_answer():
     configure({"s": scripted_server("legacy", timeout_ms=8000), "m": scripted_server("modern", log="m", timeout_ms=8000)})
-    result = call("s.no_answer", "m.no_answer", ("s.echo", {"text": "x"}))
-    check(result.contents[0].startswith("TIMEOUT: server `s`: tool `no_answer`: no answer to `tools/call` within 8000 ms"), "timeout", result.contents)
-    check(result.contents[1].startswith("TIMEOUT: ") and result.contents[2] == "x", "timeout", result.contents)
+    # The answers of the second step show that the servers have received what was sent before.
+    result, contents = call_in_steps(["s.no_answer", "m.no_answer", "s.environment"], ["s.environment", "m.environment"])
+    first = contents[0]
+    check(first[0].startswith("TIMEOUT: server `s`: tool `no_answer`: no answer to `tools/call` within 8000 ms"), "timeout", contents, result.err)
+    check(first[1].startswith("TIMEOUT: ") and first[2][0]["text"] == "none", "timeout", contents, result.err)
     for log in ("log", "m"):
         sent = received(log)
         ident = [m["id"] for m in sent if m.get("method") == "tools/call" and m["params"]["name"] == "no_answer"]
@@ -96,25 +101,8 @@ def test_odd_tools():
 
 def test_changed_tool_lists():
     configure({"l": scripted_server("legacy"), "m": scripted_server("modern", log="m")})
-    open("grow.yaml", "w").write("""version: "1.0"
-channels:
-  - {name: messages, type: append}
-  - {name: between, type: append}
-  - {name: other, type: append}
-nodes:
-  - {id: t, type: tools, config: {tools: ["*"], auto_approve: ["*"]}}
-  - {id: w, type: tools, config: {tools: ["*"], auto_approve: ["*"], messages_key: between}}
-  - {id: u, type: tools, config: {tools: ["*"], auto_approve: ["*"], messages_key: other}}
-edges:
-  - {from: START, to: t}
-  - {from: t, to: w}
-  - {from: w, to: u}
-  - {from: u, to: END}
-""")
-    message = lambda *names: [{"type": "ai", "content": "", "tool_calls": [{"id": n, "name": n, "arguments": {}} for n in names]}]
-    result = tenon("run", "grow.yaml", "--input", json.dumps({"messages": message("l.adds_tool", "m.adds_tool"), "between": message("l.awaits_list", "m.awaits_list"), "other": message("l.new0", "m.new0")}))
-    contents = [m["content"] for m in json.loads(result.out)["other"][1:]]
-    check(contents == ["called new0", "called new0"], "a new tool", contents, result.err)
+    result, contents = call_in_steps(["l.adds_tool", "m.adds_tool"], ["l.awaits_list", "m.awaits_list"], ["l.new0", "m.new0"])
+    check(contents[2] == ["called new0", "called new0"], "a new tool", contents, result.err)
 
 
 def test_shutdown():
