@@ -8,6 +8,7 @@
 #include "host/base/config/config.h"
 #include "host/base/config/config_internal.h"
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -439,6 +440,25 @@ static void fetches_secrets(void **state) {
     config_free(config);
 }
 
+/* A command starts without blocked signals and with SIGPIPE, which this process may ignore, as `tenon run` does. */
+static void secret_commands_get_signals(void **state) {
+    (void)state;
+    char first[512];
+    struct config *config = read_text("secrets: {P: {command: [sh, -c, 'kill -PIPE $$; echo survived']}, "
+                                      "B: {command: [grep, '^SigBlk', /proc/self/status]}}",
+                                      first, sizeof first);
+    sigset_t all, before;
+    assert_string_equal(first, "");
+    assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+    expect_no_secret(config, "P", "the command failed");
+    assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
+    sigfillset(&all);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &all, &before), 0);
+    expect_secret(config, "B", "SigBlk:\t0000000000000000");
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+    config_free(config);
+}
+
 /* A pipe without a writer, and commands that do not end before or after they print. */
 static void secrets_time_out(void **state) {
     (void)state;
@@ -510,6 +530,7 @@ int main(void) {
         cmocka_unit_test(search_stops_at_the_boundary),
         cmocka_unit_test(accepts_an_empty_file),
         cmocka_unit_test(fetches_secrets),
+        cmocka_unit_test(secret_commands_get_signals),
         cmocka_unit_test(secrets_time_out),
         cmocka_unit_test(reads_hosts_of_secrets),
         cmocka_unit_test(replaces_secrets_in_values),

@@ -125,7 +125,31 @@ static bool secret_command_end(pid_t child, const struct secret_wait *wait, cons
     return WIFEXITED(state) && WEXITSTATUS(state) == 0;
 }
 
-/* The command stays in our process group, so it can use the terminal, and Ctrl-C reaches it. */
+/*
+ * Starts the command with `output` as its standard output. It stays in our process group, so it can use the terminal,
+ * and Ctrl-C reaches it. No signal is blocked, and SIGPIPE is not ignored, also if that is so in this process. Returns
+ * 0 or an errno value.
+ */
+static int secret_command_spawn(pid_t *child, char **arguments, int output) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int failure = posix_spawnp(child, arguments[0], &actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return failure;
+}
+
 static int32_t secret_from_command(const char *name, tn_value command, struct secret_wait *wait, tn_value *out,
                                    struct error *error) {
     size_t count = value_count(command);
@@ -140,12 +164,7 @@ static int32_t secret_from_command(const char *name, tn_value command, struct se
     if (pipe2(ends, O_CLOEXEC) != 0) {
         why = strerror(errno);
     } else {
-        posix_spawn_file_actions_t actions;
-        posix_spawn_file_actions_init(&actions);
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-        int failure = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
-        posix_spawn_file_actions_destroy(&actions);
+        int failure = secret_command_spawn(&child, arguments, ends[1]);
         close(ends[1]);
         if (failure) {
             why = strerror(failure);
