@@ -58,6 +58,7 @@ struct http_exchange {
     struct http_request request;
     struct outgoing outgoing;
     struct secrets_waiter waiter; /* waits until a command has fetched a secret */
+    struct loop_timer timer;      /* total_ms, while `waiter` waits; the provider has a timer for each leg */
     struct http_leg *leg;         /* NULL if no request is at the provider */
     struct loop_work work;        /* runs exchange_start; in a replay, then exchange_deliver_recorded for each event */
     struct recording *recording;  /* NULL if not recording */
@@ -153,6 +154,7 @@ static void exchange_add_block(struct http *http) {
 static void exchange_release(struct http_exchange *exchange) {
     struct http *http = exchange->http;
     loop_undefer(http->options.loop, &exchange->work);
+    loop_timer_stop(http->options.loop, &exchange->timer);
     secrets_wait_cancel(&exchange->waiter);
     if (exchange->leg) leg_end(exchange->leg);
     recording_finish(exchange->recording, http->options.secrets);
@@ -240,14 +242,21 @@ static void leg_cancel(struct http_leg *leg) {
     http_provider_release(&provider);
 }
 
+static int32_t error_set_total_timeout(struct error *error) {
+    int32_t status =
+        error_set(error, TN_ERROR, "TIMEOUT",
+                  "the total time limit of the request passed before it was sent, or while a redirect was followed");
+    tn_value detail = value_set_take(value_object_reserve(1), "phase", value_text("total"));
+    error->more = value_set_take(value_object_reserve(1), "detail", detail);
+    return status;
+}
+
 /* Sets *remaining_ms to what is left of the total time; 0 without a limit. Fails with TIMEOUT if nothing is left. */
 static int32_t exchange_remaining_ms(const struct http_exchange *exchange, int64_t *remaining_ms, struct error *error) {
     *remaining_ms = 0;
     if (!exchange->request.total_ms) return TN_OK;
     *remaining_ms = exchange->request.total_ms - (loop_now_ms(exchange->http->options.loop) - exchange->started_ms);
-    if (*remaining_ms > 0) return TN_OK;
-    return error_set(error, TN_ERROR, "TIMEOUT",
-                     "the total time limit of the request passed before it was sent, or while a redirect was followed");
+    return *remaining_ms > 0 ? TN_OK : error_set_total_timeout(error);
 }
 
 /* Starts a leg of the exchange, without sending it. */
@@ -513,6 +522,21 @@ static int32_t exchange_prepare(struct http_exchange *exchange, struct error *er
 
 static void exchange_on_secret(struct secrets_waiter *waiter, const struct error *failure);
 
+/* The total time limit passed while a secret was fetched. The command continues, for later requests. */
+static void exchange_on_total_timeout(struct loop_timer *timer) {
+    struct http_exchange *exchange = CONTAINER_OF(timer, struct http_exchange, timer);
+    struct error error = ERROR_INIT;
+    error_set_total_timeout(&error);
+    exchange_fail(exchange, &error);
+}
+
+static void exchange_start_total_timer(struct http_exchange *exchange) {
+    struct loop *loop = exchange->http->options.loop;
+    if (!exchange->request.total_ms) return;
+    int64_t passed_ms = loop_now_ms(loop) - exchange->started_ms;
+    loop_timer_start(loop, &exchange->timer, exchange->request.total_ms - passed_ms, exchange_on_total_timeout);
+}
+
 /* Returns true if a command must fetch a secret first. exchange_on_secret then continues the request. */
 static bool exchange_wait_for_secret(struct http_exchange *exchange) {
     tn_value names = http_request_secrets(&exchange->request);
@@ -522,6 +546,7 @@ static bool exchange_wait_for_secret(struct http_exchange *exchange) {
         waits = secrets_wait(exchange->http->options.secrets, value_chars(value_key_at(names, i), NULL),
                              loop_now_ms(exchange->http->options.loop), &exchange->waiter);
     value_unref(names);
+    if (waits) exchange_start_total_timer(exchange);
     return waits;
 }
 
@@ -538,6 +563,7 @@ static void exchange_fill_and_send(struct http_exchange *exchange) {
 static void exchange_on_secret(struct secrets_waiter *waiter, const struct error *failure) {
     struct http_exchange *exchange = CONTAINER_OF(waiter, struct http_exchange, waiter);
     struct error error = ERROR_INIT;
+    loop_timer_stop(exchange->http->options.loop, &exchange->timer);
     if (!failure) {
         exchange_fill_and_send(exchange);
         return;

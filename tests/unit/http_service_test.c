@@ -302,6 +302,43 @@ static void secret_commands_do_not_block_the_loop(void **state) {
     fixture_close();
 }
 
+static bool client_has_event(void *user) { return (void)user, received.length > 0; }
+
+/* The total time limit also ends an exchange that waits for a secret. The command continues for later requests. */
+static void secret_commands_count_towards_total_time(void **state) {
+    (void)state;
+    char config[512], path[128];
+    static const char request[] = "{\"url\":\"http://acme.example\",\"headers\":{\"a\":{\"secret\":\"KEY\"}},"
+                                  "\"timeout\":{\"total_ms\":100}}";
+    snprintf(path, sizeof path, "%s/end", folder);
+    snprintf(config, sizeof config,
+             "secrets: {KEY: {command: [sh, -c, \"i=0; while [ ! -e %s ] && [ $i -lt 500 ]; do i=$((i+1)); sleep 0.01; "
+             "done; echo x >>%s.ended; echo longsecret\"]}}\n",
+             path, path);
+    fixture_open(&(struct fixture_options){.config = config});
+    int turns = 1; /* the exchange starts; in another turn the loop would wait for the command */
+    send_request(request);
+    loop_run(host_loop(host), turns_are_over, &turns);
+    loop_fake_advance(host_loop(host), 100);
+    assert_true(loop_run(host_loop(host), client_has_event, NULL));
+    strcat(path, ".ended");
+    assert_int_equal(lines_of(path), 0); /* the command still runs */
+    expect_received(
+        "FAILED {\"code\":\"TIMEOUT\",\"message\":\"the total time limit of the request passed before it was "
+        "sent, or while a redirect was followed\",\"retryable\":true,\"detail\":{\"phase\":\"total\"}}\n");
+    assert_int_equal(http_open_count(host_http(host)), 0);
+    path[strlen(path) - strlen(".ended")] = 0;
+    fclose(fopen(path, "w"));
+    run_loop();
+    expect_received("");
+    assert_int_equal(sent_count, 0);
+    send_request(request);
+    run_loop();
+    assert_int_equal(sent_count, 1);
+    assert_non_null(strstr(sent_text(0), "longsecret"));
+    fixture_close();
+}
+
 /* ---- Redirects ---- */
 
 #define TO(status, location) "{\"status\":" #status ",\"headers\":{\"location\":\"" location "\"}}"
@@ -501,6 +538,7 @@ int main(void) {
         cmocka_unit_test(inserts_and_redacts_secrets),
         cmocka_unit_test(runs_secret_commands_once),
         cmocka_unit_test(secret_commands_do_not_block_the_loop),
+        cmocka_unit_test(secret_commands_count_towards_total_time),
         cmocka_unit_test(follows_redirects),
         cmocka_unit_test(provider_missing_or_rejecting),
         cmocka_unit_test(rejects_protocol_violations),

@@ -14,7 +14,8 @@
  *   headers?    {name: TEXT}
  *   body?       TEXT or bytes; or json? any value, sent as JSON with its content type
  *   receive?    "whole" (default) | "bytes" | "events" | "lines": the form of TN_HTTP_DATA, see below
- *   timeout?    {connect_ms? 10,000, idle_ms? 60,000 (no byte in either direction), total_ms? none}
+ *   timeout?    {connect_ms? 10,000, idle_ms? 60,000 (no byte in either direction), total_ms? none}; the total time
+ *               includes retries, redirects, and the time in which a secret is fetched
  *   retry?      {max_attempts (2 to 10), initial_ms? 500, max_ms? 30,000}: retries after a failed connection, 408, 429,
  *               500, 502, 503, 504 and 529, as long as nothing was passed to the handler. The delay is exponential with
  *               full jitter; a Retry-After is respected up to max_ms. Without this member nothing is retried.
