@@ -229,9 +229,12 @@ static int32_t http_require_provider(struct http *http, struct error *error) {
 
 /*
  * Ends the leg and cancels it at the provider. If the provider's send has not returned, the token is not known yet, and
- * leg_send_returned cancels it.
+ * leg_send_returned cancels it. Returns false if the provider's cancel has run code that cancelled the exchange: it is
+ * released then.
  */
-static void leg_cancel(struct http_leg *leg) {
+static bool leg_cancel(struct http_leg *leg) {
+    const struct http_exchange *exchange = leg->exchange;
+    uint32_t generation = exchange->generation;
     struct http_provider provider = leg->provider; /* leg_end releases the leg's reference, but cancel needs it */
     uint64_t token = leg->token;
     bool in_send = leg->in_send;
@@ -240,6 +243,7 @@ static void leg_cancel(struct http_leg *leg) {
     leg_end(leg);
     if (!in_send) provider.vtable->cancel(provider.self, token);
     http_provider_release(&provider);
+    return exchange->generation == generation;
 }
 
 static int32_t error_set_total_timeout(struct error *error) {
@@ -347,8 +351,10 @@ static void exchange_fail_violation(struct http_exchange *exchange, const char *
     error_set(&error, TN_ERROR, "PROTOCOL", "plugin `%s`, which provides HTTP, %s", plugin_id(leg->provider.plugin),
               how);
     log_write(LOG_ERROR, NULL, "%s", error.message);
-    leg_cancel(leg);
-    exchange_fail(exchange, &error);
+    if (leg_cancel(leg))
+        exchange_fail(exchange, &error);
+    else
+        error_finish(&error);
 }
 
 static tn_value exchange_scrub_headers(struct http_exchange *exchange, tn_value value) {
@@ -595,8 +601,7 @@ struct http *http_new(const struct http_options *options) {
 }
 
 static void exchange_cancel(struct http_exchange *exchange) {
-    if (exchange->leg) leg_cancel(exchange->leg);
-    exchange_release(exchange);
+    if (!exchange->leg || leg_cancel(exchange->leg)) exchange_release(exchange);
 }
 
 static void exchange_cancel_all(struct http *http, const struct plugin *plugin) {

@@ -52,6 +52,8 @@ static uint32_t sent_count;
 static int32_t provider_send_status; /* the status that provider_send returns */
 static const char
     *provider_end_inside_send; /* if set, provider_send reports a HEAD and an END with this value before it returns */
+static uint64_t cancel_inside_cancel; /* if not 0, provider_cancel makes the client cancel this exchange */
+static const tn_host *client;         /* the interface of the client that was added last */
 static tn_value parse_json(const char *json);
 
 static int32_t provider_send(const void *self, tn_value request, tn_http_handler handler, void *user,
@@ -86,6 +88,11 @@ static int32_t provider_cancel(const void *self, uint64_t exchange) {
     (void)self;
     assert_true(exchange > 0 && exchange <= sent_count);
     sent[exchange - 1].cancelled = true;
+    if (cancel_inside_cancel) {
+        uint64_t client_exchange = cancel_inside_cancel;
+        cancel_inside_cancel = 0;
+        assert_int_equal(interface_http.cancel(client, client_exchange), TN_OK);
+    }
     return TN_OK;
 }
 
@@ -121,7 +128,6 @@ static const tn_plugin client_plugin = {sizeof client_plugin, 0, NULL, client_in
 /* ---- The fixture ---- */
 
 static struct host *host;
-static const tn_host *client;    /* the interface of the client that was added last */
 static struct buffer received;   /* the events of the client's handler, one line per event */
 static struct buffer logged;     /* the log of the host */
 static uint64_t cancel_on_event; /* if not 0, the handler cancels this exchange at its next event */
@@ -186,7 +192,7 @@ FIXTURE_UNUSED static void fixture_open(const struct fixture_options *stage) {
     sent_count = 0;
     provider_send_status = TN_OK;
     provider_end_inside_send = NULL;
-    cancel_on_event = 0;
+    cancel_on_event = cancel_inside_cancel = 0;
     buffer_init(&received, SIZE_MAX);
     buffer_init(&logged, SIZE_MAX);
     log_set_sink(NULL, fixture_on_log, NULL);

@@ -443,6 +443,24 @@ static void provider_missing_or_rejecting(void **state) {
     fixture_close();
 }
 
+/* The provider's cancel can run code of the client, which cancels the exchange again: it is released once. */
+static void cancels_again_inside_cancel(void **state) {
+    static const char request[] = "{\"url\":\"http://acme.example\"}";
+    (void)state;
+    fixture_open(&(struct fixture_options){.config = NULL});
+    uint64_t exchange = cancel_inside_cancel = send_request(request);
+    run_loop();
+    assert_int_equal(interface_http.cancel(client, exchange), TN_OK);
+    assert_int_equal(http_open_count(host_http(host)), 0);
+    /* A violation of the protocol also cancels. The client does not expect FAILED then. */
+    cancel_inside_cancel = send_request(request);
+    run_loop();
+    provider_report(1, TN_HTTP_END, OK_END);
+    expect_received("");
+    assert_int_equal(http_open_count(host_http(host)), 0);
+    fixture_close();
+}
+
 static void rejects_protocol_violations(void **state) {
     (void)state;
     static const struct {
@@ -541,6 +559,7 @@ int main(void) {
         cmocka_unit_test(secret_commands_count_towards_total_time),
         cmocka_unit_test(follows_redirects),
         cmocka_unit_test(provider_missing_or_rejecting),
+        cmocka_unit_test(cancels_again_inside_cancel),
         cmocka_unit_test(rejects_protocol_violations),
         cmocka_unit_test(limits_exchanges_of_each_plugin),
     };
