@@ -297,14 +297,17 @@ static void activation_on_retry_timer(struct loop_timer *timer) {
     run_advance(run);
 }
 
-/* Returns the ms to wait. A failure with a longer `retry_after_ms` overrides the document, including its maximum. */
+/*
+ * Returns the ms to wait: the document's delay, or a longer `retry_after_ms` of the failure. Both are limited by the
+ * document's maximum, so that a service does not decide how long a run waits.
+ */
 static int64_t activation_retry_delay(const struct activation *activation) {
     const struct document_retry *retry = &activation_definition(activation)->retry;
     double delay = retry->initial_ms ? (double)retry->initial_ms * pow(retry->factor, activation->attempt - 1) : 0;
-    int64_t wait = delay < (double)retry->max_ms ? (int64_t)delay : retry->max_ms;
     tn_value after = activation->error.more ? value_get(activation->error.more, "retry_after_ms") : NULL;
     int64_t requested;
-    return after && value_as_int(after, &requested) && requested > wait ? requested : wait;
+    if (after && value_as_int(after, &requested) && (double)requested > delay) delay = (double)requested;
+    return delay < (double)retry->max_ms ? (int64_t)delay : retry->max_ms;
 }
 
 /* True if the document asks for a retry of this failure, and the result of the activation still matters. */
