@@ -20,6 +20,6 @@ int32_t exchange_resume(uint64_t handle);
 int32_t exchange_cancel(uint64_t handle);
 /* Processes the transfers that have ended, delivers data and starts waiting exchanges, until nothing is left to do. */
 void exchanges_advance(void);
-void exchanges_close(void); /* cancels all */
+void exchanges_close(void); /* cancels all, and calls delivery_close */
 
 #endif

@@ -42,7 +42,7 @@ struct thread_request {
 /*
  * Reads the thread and sets `options`. The caller frees options->log and options->loaded after the run. Returns
  * NOT_FOUND, UNFINISHED (new input for a thread that is not done), DONE (nothing to resume), GRAPH_CHANGED with the
- * differences in `detail`, EXPIRED, or an error of the store. Runs the loop.
+ * differences in `detail`, EXPIRED, or an error of the store; `options` is unchanged then. Runs the loop.
  */
 int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
                             struct run_options *options, struct error *error);
@@ -50,7 +50,10 @@ int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const st
 int32_t thread_check_expiry(const struct engine *engine, tn_value record, struct error *error);
 /* Returns `out` with the time since when a thread may wait; longer waits are expired. NULL if there is no limit. */
 const char *thread_expiry_limit(const struct engine *engine, char out[TIME_TEXT]);
-/* Restores the run, then calls run_try_start, run_resume or run_update, and returns what that returns. */
+/*
+ * Restores the run, then calls run_try_start, run_resume or run_update, and returns what that returns. THREAD_RESUME
+ * does not use `input`.
+ */
 int32_t thread_begin(struct run *run, const struct thread_request *request, tn_value input, bool *ended,
                      struct error *error);
 

@@ -233,7 +233,10 @@ const struct call_ops activation_call_ops = {.ended = activation_on_call_ended,
 
 /* Only pure nodes have a cache, so a cached outcome need not be in the journal. */
 
-/* Everything that the outcome of a cached node depends on: run configuration, input, and the fields that it reads. */
+/*
+ * `configurable`, the input, and the fields that the node reads. Nothing else of the run is in the key, so the cached
+ * outcome of an expression with `run.step` has the step in which it was computed.
+ */
 static tn_value activation_cache_key(const struct activation *activation) {
     const struct graph_node *node = activation_node(activation);
     const struct run_options *options = &activation->run->options;
@@ -428,7 +431,10 @@ static void activation_replay_outcome(struct activation *activation, tn_value re
     activation_fail(activation, false);
 }
 
-/* A replay starts only those whose outcome is not saved: they compute it again, also after an interrupt. */
+/*
+ * In a replay, only activations whose outcome is not saved start an attempt: they compute it again. One that was
+ * interrupted is interrupted again, and run_resume starts it with the recorded answer.
+ */
 void activation_start(struct activation *activation) {
     /* The first condition only saves time. */
     if (activation->run->durable && durable_replays(activation->run) && activation_outcome_is_saved(activation)) {
@@ -468,7 +474,7 @@ static void activation_cancel(struct activation *activation) {
 
 void activation_cancel_all_from(struct run *run, uint32_t from) {
     bool in_wait_state = run->state == RUN_STATE_WAITING;
-    /* In this state run_advance returns at once. Only a safeguard: call_cancel reports no end before it returns. */
+    /* In DISPATCHING run_advance returns at once. Only a safeguard: call_cancel reports no end before it returns. */
     if (in_wait_state) run_set_state(run, RUN_STATE_DISPATCHING);
     for (uint32_t i = from; i < run->activation_count; i++) activation_cancel(&run->activations[i]);
     if (in_wait_state) run_set_state(run, RUN_STATE_WAITING);

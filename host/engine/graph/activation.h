@@ -80,7 +80,8 @@ void activation_init(struct activation *activation, struct run *run, uint32_t in
 void activation_finish(struct activation *activation);
 /*
  * Starts an attempt, or ends the activation at once with an outcome from the cache or the journal. If the attempt ends
- * inside its start, the activation has ended, and run_advance is not called.
+ * inside its start, the activation has ended, and run_advance is not called. Requires ACTIVATION_WAITING, and that
+ * `call` is NULL: activation_fail and run_resume free the call of the attempt before.
  */
 void activation_start(struct activation *activation);
 /* Cancels the activations of the run from index `from` on. Until it returns, run_advance does not complete the step. */
