@@ -43,10 +43,15 @@ TN_TOOL(t_delete, "t.delete", "Deletes a file.", TN_EFFECTS("destructive", "fs.w
     return tn_done_text(task, text);
 }
 
-TN_TOOL(t_fail, "t.fail", "Fails.", TN_PURE, (BOOL_OR, fatal, 0, "is it not for the model?")) {
+TN_TOOL(t_fail, "t.fail", "Fails.", TN_PURE, (BOOL_OR, fatal, 0, "is it not for the model?"),
+        (BOOL_OR, retryable, 0, "if it is fatal: may the caller be retried?")) {
     tn_value more = NULL;
-    static const char text[] = "{\"detail\": {\"fatal\": true}}";
-    if (args->fatal) (void)tn.value->from_json(text, sizeof text - 1, &more);
+    static const char final[] = "{\"detail\": {\"fatal\": true}}";
+    static const char retryable[] = "{\"retryable\": true, \"detail\": {\"fatal\": true}}";
+    if (args->fatal && args->retryable)
+        (void)tn.value->from_json(retryable, sizeof retryable - 1, &more);
+    else if (args->fatal)
+        (void)tn.value->from_json(final, sizeof final - 1, &more);
     (void)tn.task->fail(task, "BROKEN", "it broke", more);
     tn_release(more);
     return TN_OK;
