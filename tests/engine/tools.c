@@ -3,6 +3,7 @@
  *
  * `test.calls` binds a set of tools and makes the calls of its configuration. It writes their results in order: {name,
  * result} or {name, error, message}. If one waits for an answer or fails fatally, its task ends in the same way.
+ * With `asks` it interrupts instead of writing, and fails when it is resumed.
  * `test.calls_wait` does the same on a worker, one call after the other. `test.tools` writes the description of the
  * set.
  */
@@ -165,6 +166,7 @@ static const tn_tool_draft *tool;
 struct calls {
     uint32_t set, out;
     tn_value calls;
+    int32_t asks;
 };
 
 struct calls_task {
@@ -183,6 +185,7 @@ static int32_t calls_create(tn_value config, tn_binder *binder, void **self) {
     if (calls == NULL) return TN_NO_MEMORY;
     tool = TN_EASY_FROM(const tn_tool_draft *, tn_easy_interface(tn.host, TN_TOOL_DRAFT, sizeof(tn_tool_draft)));
     calls->calls = tn.value->get(config, "calls");
+    (void)tn.value->as_bool(tn.value->get(config, "asks"), &calls->asks);
     int32_t status =
         tool == NULL ? TN_UNSUPPORTED : tool->bind_tools(binder, tn.value->get(config, "tools"), &calls->set);
     if (status == TN_OK) status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), &calls->out);
@@ -226,6 +229,8 @@ static void calls_end(struct calls_task *it) {
     tn_value results = tn.value->finish(builder);
     if (ends != NULL) {
         (void)tn.eval->fail_with(it->task, ends);
+    } else if (it->calls->asks) {
+        (void)tn.task->interrupt(it->task, results, NULL, NULL);
     } else {
         (void)tn_write(it->task, it->calls->out, results);
         (void)tn_done(it->task);
@@ -242,11 +247,20 @@ static void calls_done(void *user, int32_t status, tn_value result) {
     if (--one->task->left == 0) calls_end(one->task);
 }
 
+static int32_t fail_retryable(tn_task task) {
+    static const char text[] = "{\"retryable\": true}";
+    tn_value more = NULL;
+    (void)tn.value->from_json(text, sizeof text - 1, &more);
+    (void)tn.task->fail(task, "BROKEN", "it broke after the answer", more);
+    tn_release(more);
+    return TN_OK;
+}
+
 static int32_t calls_start(void *self, tn_task task, tn_value input) {
     const struct calls *calls = self;
     uint64_t count = tn.value->count(calls->calls);
+    if (calls->asks && tn.value->get(input, "answer") != NULL) return fail_retryable(task);
     struct calls_task *it = calloc(1, sizeof *it + count * sizeof it->each[0]);
-    (void)input;
     if (it == NULL) return TN_NO_MEMORY;
     it->calls = calls;
     it->task = task;
@@ -296,7 +310,8 @@ static int32_t tools_start(void *self, tn_task task, tn_value input) {
 
 #define CONFIG                                                                                                         \
     "\"effects\": [], \"config\": {\"type\": \"object\", \"properties\": {\"tools\": {}, \"calls\": {\"type\": "       \
-    "\"array\"}, \"out\": {\"type\": \"string\", \"x-tenon\": \"channel-write\"}}, \"required\": [\"out\"]}}}"
+    "\"array\"}, \"asks\": {\"type\": \"boolean\"}, \"out\": {\"type\": \"string\", \"x-tenon\": "                     \
+    "\"channel-write\"}}, \"required\": [\"out\"]}}}"
 TN_NOTE("{\"plugin\": {\"optional\": [\"" TN_TOOL_DRAFT "\"]}}")
 TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"test.calls\", \"title\": \"Calls tools.\", \"style\": "
         "\"async\", " CONFIG)

@@ -58,7 +58,8 @@ static void folded_finish(struct folded_state *folded) {
 
 /* The value for run_restore, without the unfinished super-step. */
 static tn_value folded_to_saved(struct folded_state *folded) {
-    static const char *const members[] = {"plan", "joins", "deferred", "used", "before", "uses", "after", "now"};
+    static const char *const members[] = {"plan", "joins",        "deferred", "used", "before",
+                                          "uses", "unrepeatable", "after",    "now"};
     tn_value key = value_text(""), state = value_remove_take(value_ref(folded->state), key);
     tn_value saved = value_set_take(value_object_reserve(8), "version", value_int(1));
     saved = value_set_take(saved, "step", value_int(thread_record_int(folded->last, "step", 0)));

@@ -40,6 +40,7 @@ void activation_finish(struct activation *activation) {
     value_unref(activation->restored_interrupt);
     value_unref(activation->child_calls);
     value_unref(activation->nested_usage);
+    value_unref(activation->unrepeatable_calls);
     value_unref(activation->known_outcome);
     value_unref(activation->cache_key);
     if (activation->tool_uses) activation_clear_tool_uses(activation);
@@ -149,6 +150,7 @@ static tn_value activation_recall_call(struct call *call, const char *path, stru
     tn_value entry = activation_child_entry(activation, path);
     if (entry) {
         activation_add_recalled_usage(activation, value_get(entry, "used"));
+        if (value_get(entry, "unrepeatable")) activation_set_unrepeatable(activation, path);
         return value_ref(entry);
     }
     if (!durable_replays(activation->run) || !callable_is_saved(callee)) return NULL; /* make the call */
@@ -200,6 +202,8 @@ static bool activation_record_call(struct call *call, const char *path, struct c
     tn_value used = activation_take_nested_usage(activation, path);
     if (entry && used) entry = value_set_take(entry, "used", value_ref(used));
     value_unref(used);
+    if (entry && activation_call_is_unrepeatable(activation, path))
+        entry = value_set_take(entry, "unrepeatable", value_bool(true));
     if (entry) {
         activation_set_child_entry_take(activation, path, entry);
         durable_save_call(activation, path);
@@ -263,6 +267,8 @@ static void activation_start_attempt(struct activation *activation) {
     }
     activation->state = ACTIVATION_OPEN;
     activation->waits_for_child_call = false;
+    value_unref(activation->unrepeatable_calls);
+    activation->unrepeatable_calls = NULL;
     run->open++;
     activation->call = call_new(run->loop, activation_node(activation)->callable, &activation_call_ops, activation);
     if (def->timeout_total_ms || def->timeout_idle_ms)
@@ -280,6 +286,7 @@ static void activation_begin_round(struct activation *activation) {
     activation->round++;
     activation_settle_usage(activation);
     activation_settle_tool_uses(activation);
+    activation_settle_unrepeatable(activation);
     value_unref(activation->child_calls);
     activation->child_calls = NULL;
 }

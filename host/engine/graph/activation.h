@@ -17,6 +17,7 @@
 
 #include "host/base/loop.h"
 #include "host/plugin/call/call.h"
+#include <string.h>
 
 #define NO_INDEX UINT32_MAX
 
@@ -53,7 +54,8 @@ struct activation {
     bool passed_interrupt_before; /* the run was resumed here: `interrupt: before` does not interrupt it again */
     bool resumed;                 /* the call starts with `answer` as its input */
     bool waits_for_child_call;    /* a call that it made waits for an answer; then the activation is started again */
-    bool unrepeatable;            /* it has used a tool whose effects must not be repeated by a retry */
+    bool unrepeatable;            /* in this round it has used a tool whose effects must not be repeated by a retry */
+    bool unrepeatable_before;     /* the same in an earlier round: only a retry of an activation around it repeats it */
     tn_value answer;              /* owned; {continuation, answer}, if `resumed` */
     tn_value restored_interrupt;  /* owned; the value of an interrupt that was restored from a checkpoint, or NULL */
     tn_value known_outcome; /* owned; {writes: [[channel, value]], output?} from the cache or the journal, or NULL */
@@ -63,6 +65,7 @@ struct activation {
     uint32_t round;        /* number of this round, from 0; a retry and the node's own interrupt begin a new one */
     tn_value child_calls;  /* owned; {path: entry}, see call_ops.recall; or NULL */
     tn_value nested_usage; /* owned; {path: USAGE} of nested runs whose call is not yet recorded; see run_saved.c */
+    tn_value unrepeatable_calls; /* owned; {path: true}: the calls of this attempt that used such a tool; or NULL */
 
     /* What it used in total, and what of that is settled: used in earlier rounds. Owned; NULL if nothing was used. */
     struct usage *usage, *usage_settled;   /* usage of models; run_usage.c */
@@ -115,6 +118,12 @@ tn_value activation_child_entry(const struct activation *activation, const char 
 /* A hash that identifies the interrupt of the call with this path, or the nested run that the call started. */
 uint64_t activation_child_hash(const struct activation *activation, const char *path);
 
+/* True for the path itself and for the calls that the call `above` makes. */
+static inline bool call_path_is_within(const char *path, const char *above) {
+    size_t length = strlen(above);
+    return strncmp(path, above, length) == 0 && (path[length] == '.' || path[length] == 0);
+}
+
 /* run_saved.c */
 tn_value activation_save(const struct activation *activation); /* a new reference */
 /* Returns INVALID_STATE if `entry` does not fit the graph. */
@@ -136,12 +145,18 @@ tn_value activation_saved_usage(const struct activation *activation);         /*
 void activation_restore_usage(struct activation *activation, tn_value usage); /* `usage` may be NULL */
 
 /* run_tool_uses.c: the same for the use of tools with `max_calls`. */
-void activation_count_tool_use(struct call *call, struct callable *callee, tn_value input);
+void activation_count_tool_use(struct call *call, const char *path, struct callable *callee, tn_value input);
 int64_t activation_tool_use_count(struct call *call, const char *count_name);
 void activation_reset_tool_uses(struct activation *activation);
 void activation_settle_tool_uses(struct activation *activation);
 void activation_clear_tool_uses(struct activation *activation);           /* part of activation_finish */
 tn_value activation_saved_tool_uses(const struct activation *activation); /* borrowed, or NULL */
 void activation_restore_tool_uses(struct activation *activation, tn_value uses);
+/* The call with this path, or one below it, has used a tool whose effects must not be repeated. */
+void activation_set_unrepeatable(struct activation *activation, const char *path);
+bool activation_call_is_unrepeatable(const struct activation *activation, const char *path);
+void activation_settle_unrepeatable(struct activation *activation); /* a new round begins */
+bool activation_saved_unrepeatable(const struct activation *activation);
+void activation_restore_unrepeatable(struct activation *activation);
 
 #endif

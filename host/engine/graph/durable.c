@@ -118,7 +118,8 @@ static tn_value run_config(const struct run *run) {
 
 /* The position of the run between two steps, with the changes of the state instead of the state. */
 static tn_value durable_checkpoint(struct durable *durable, const char *source, int64_t now_ms) {
-    static const char *const members[] = {"step", "plan", "joins", "deferred", "used", "before", "uses", "after"};
+    static const char *const members[] = {"step",   "plan", "joins",        "deferred", "used",
+                                          "before", "uses", "unrepeatable", "after"};
     struct run *run = durable->run;
     tn_value saved = run_position(run), checkpoint = value_object_reserve(12);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {

@@ -29,8 +29,9 @@ static void nested_unlink(struct run *run) {
 static void nested_complete(struct run *run, uint64_t token, const char *path) {
     struct error error = ERROR_INIT;
     nested_unlink(run);
-    if (run->outer && run_status(run) != RUN_INTERRUPTED)
-        activation_note_nested_usage(&run->outer->activations[run->outer_activation], path, run);
+    struct activation *around = run->outer ? &run->outer->activations[run->outer_activation] : NULL;
+    if (around && run_status(run) != RUN_INTERRUPTED) activation_note_nested_usage(around, path, run);
+    if (around && run->unrepeatable) activation_set_unrepeatable(around, path);
     switch (run_status(run)) {
     case RUN_DONE:;
         tn_value result = run_result(run);

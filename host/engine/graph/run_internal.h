@@ -117,6 +117,7 @@ struct run {
     struct usage *usage, *usage_settled;   /* usage of models; run_usage.c */
     struct usage *usage_before;            /* the part of `usage` that earlier runs of the thread used */
     tn_value tool_uses, tool_uses_settled; /* owned; {tool: count}; run_tool_uses.c */
+    bool unrepeatable;                     /* it has used a tool whose effects must not be repeated by a retry */
 };
 
 /* ---- run.c ---- */
@@ -213,5 +214,7 @@ void run_warn_over_budget(struct run *run);                          /* if the l
 void run_settle_tool_uses(struct run *run);
 void run_clear_tool_uses(struct run *run);
 void run_restore_tool_uses(struct run *run, tn_value uses);
+bool run_saved_unrepeatable(const struct run *run);
+void run_set_unrepeatable(struct run *run); /* also for the activations and runs around it */
 
 #endif

@@ -3,12 +3,13 @@
  *
  *     {version: 1, step, now?, state: {channel: value},
  *      plan: [id | {node, edge?, item?, source, input?}], joins?: [member], deferred?: [id],
- *      used?: USAGE, before?: {step, used?}, uses?: USES, after?: true,
+ *      used?: USAGE, before?: {step, used?}, uses?: USES, unrepeatable?: true, after?: true,
  *      in_step?: true, tasks?: {index: TASK}}
  *
  *     USAGE  what models used, as usage_to_value returns it: of the committed steps; in a TASK, of that activation
  *     USES   {tool: number}: how often tools with `max_calls` were used, in the same places
- *     TASK   {used?, uses?, done: {writes: [[channel, value]], output?}} | {failed: error}
+ *     unrepeatable  only in nested runs: a tool was used whose effects must not be repeated (run_tool_uses.c)
+ *     TASK   {used?, uses?, unrepeatable?, done: {writes: [[channel, value]], output?}} | {failed: error}
  *            | {asked: {payload, schema?, continuation?}} | {waits: true, children}
  *            or how it is to be started: {approved? (passed_interrupt_before), answer?, attempt?, round?, children?}
  *
@@ -78,6 +79,7 @@ tn_value activation_save(const struct activation *activation) {
     if (used) entry = value_set_take(entry, "used", used);
     tn_value uses = activation_saved_tool_uses(activation);
     if (uses) entry = value_set_take(entry, "uses", value_ref(uses));
+    if (activation_saved_unrepeatable(activation)) entry = value_set_take(entry, "unrepeatable", value_bool(true));
     if (activation->state == ACTIVATION_DONE) return entry; /* it is not started again */
     if (activation->resumed && activation->state != ACTIVATION_INTERRUPTED)
         entry = value_set_take(entry, "answer", value_ref(activation->answer));
@@ -103,6 +105,7 @@ tn_value run_position(const struct run *run) {
     tn_value before = run_save_usage_before(run);
     if (before) position = value_set_take(position, "before", before);
     if (run->tool_uses_settled) position = value_set_take(position, "uses", value_ref(run->tool_uses_settled));
+    if (run_saved_unrepeatable(run)) position = value_set_take(position, "unrepeatable", value_bool(true));
     return run->interrupt_after ? value_set_take(position, "after", value_bool(true)) : position;
 }
 
@@ -244,6 +247,7 @@ int32_t activation_restore(struct activation *activation, tn_value entry, struct
     tn_value children = value_get(entry, "children");
     activation_restore_usage(activation, value_get(entry, "used"));
     activation_restore_tool_uses(activation, value_get(entry, "uses"));
+    if (saved_flag(entry, "unrepeatable")) activation_restore_unrepeatable(activation);
     if (done) return restore_outcome(activation, done, error);
     if (asked && !value_is(asked, TN_OBJECT)) return error_malformed(error, "an interrupt", "an object", asked);
     int32_t status = check_children(children, error);
@@ -364,6 +368,7 @@ int32_t run_restore(struct run *run, tn_value saved, struct error *error) {
     run_restore_usage(run, value_get(saved, "used"));
     run_restore_usage_before(run, value_get(saved, "before"));
     run_restore_tool_uses(run, value_get(saved, "uses"));
+    if (saved_flag(saved, "unrepeatable")) run_set_unrepeatable(run);
     run->planned_ms = saved_number(saved, "now", 0);
     run->nested_checkpoint = (uint32_t)saved_number(saved, "checkpoints", 0);
     if (saved_flag(saved, "in_step")) {

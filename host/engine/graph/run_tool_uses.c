@@ -1,9 +1,13 @@
 /*
- * run_tool_uses.c - how often a run used tools with `max_calls`, and whether an activation used a tool that must not be
- * used again automatically.
+ * run_tool_uses.c - how often a run used tools with `max_calls`, and whether it used a tool that must not be used again
+ * automatically.
  *
  * Like the usage of models (run_usage.c), each count has a total and a settled part. For a run the settled part is that
  * of the committed steps, for an activation that of earlier rounds. The settled part is saved.
+ *
+ * A retry of an activation repeats what it used in its current round, and starts its nested runs again. So the use of
+ * an unrepeatable tool counts for the activation in that round only, and for all activations around it. It is saved
+ * with the calls, activations and checkpoints of nested runs; the outermost run is never retried.
  */
 #include "adl/value/memory.h"
 #include "host/engine/graph/run_internal.h"
@@ -29,11 +33,47 @@ static void tool_uses_set(tn_value *to, tn_value from) {
     *to = from;
 }
 
-void activation_count_tool_use(struct call *call, struct callable *callee, tn_value input) {
+void run_set_unrepeatable(struct run *run) {
+    for (; run; run = run->outer) {
+        run->unrepeatable = true;
+        if (run->outer) run->outer->activations[run->outer_activation].unrepeatable = true;
+    }
+}
+
+void activation_set_unrepeatable(struct activation *activation, const char *path) {
+    activation->unrepeatable_calls = value_set_take(
+        activation->unrepeatable_calls ? activation->unrepeatable_calls : value_object(), path, value_bool(true));
+    activation->unrepeatable = true;
+    run_set_unrepeatable(activation->run);
+}
+
+bool activation_call_is_unrepeatable(const struct activation *activation, const char *path) {
+    for (size_t i = 0; i < value_count(activation->unrepeatable_calls); i++)
+        if (call_path_is_within(value_chars(value_key_at(activation->unrepeatable_calls, i), NULL), path)) return true;
+    return false;
+}
+
+void activation_settle_unrepeatable(struct activation *activation) {
+    activation->unrepeatable_before |= activation->unrepeatable;
+    activation->unrepeatable = false;
+}
+
+bool activation_saved_unrepeatable(const struct activation *activation) {
+    return activation->run->outer && (activation->unrepeatable || activation->unrepeatable_before);
+}
+
+void activation_restore_unrepeatable(struct activation *activation) {
+    activation->unrepeatable_before = true;
+    run_set_unrepeatable(activation->run);
+}
+
+bool run_saved_unrepeatable(const struct run *run) { return run->outer && run->unrepeatable; }
+
+void activation_count_tool_use(struct call *call, const char *path, struct callable *callee, tn_value input) {
     struct activation *activation = call_owner(call);
     struct callable_use use = {NULL, false};
     callee->ops->use(callee, input, &use);
-    activation->unrepeatable |= use.unrepeatable;
+    if (use.unrepeatable) activation_set_unrepeatable(activation, path);
     if (!use.count_name) return;
     tool_uses_add(&activation->tool_uses, use.count_name, 1);
     for (struct run *run = activation->run; run; run = run->outer) tool_uses_add(&run->tool_uses, use.count_name, 1);

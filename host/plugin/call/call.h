@@ -133,7 +133,7 @@ struct call_ops {
      */
     bool (*record)(struct call *call, const char *path, struct call *ended);
     /* Called before a call is made or recalled, if the callee's callable_ops have `use`. */
-    void (*on_use)(struct call *call, struct callable *callee, tn_value input);
+    void (*on_use)(struct call *call, const char *path, struct callable *callee, tn_value input);
     /* Returns the number of calls that were counted under this name, including the current one. */
     int64_t (*use_count)(struct call *call, const char *count_name);
     /* Called before a model is called. If the budget is used up, sets the error and returns its status. */

@@ -69,13 +69,15 @@ static struct callable *recalled_new(tn_value saved) {
     return &recalled->callable;
 }
 
-/* What is saved about the next call that `parent` makes; a new reference, or NULL. */
-static tn_value child_recall(const struct call *parent, struct callable *callee) {
+/* Counts the next call that `parent` makes. Returns what is saved about it; a new reference, or NULL. */
+static tn_value child_recall(const struct call *parent, struct callable *callee, tn_value input) {
     struct call *root = call_root(parent);
-    if (!root->ops->recall) return NULL;
+    bool counts = callee->ops->use && root->ops->on_use;
+    if (!counts && !root->ops->recall) return NULL;
     struct call next = {.parent = (struct call *)(uintptr_t)parent, .ordinal = parent->made};
     char *path = call_path(&next);
-    tn_value saved = root->ops->recall(root, path, callee);
+    if (counts) root->ops->on_use(root, path, callee, input);
+    tn_value saved = root->ops->recall ? root->ops->recall(root, path, callee) : NULL;
     mem_free(path);
     return saved;
 }
@@ -202,9 +204,7 @@ int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_va
     child->user = user;
     child->model = model;
     child->work.run = on_child_report;
-    struct call *root = call_root(parent);
-    if (callee->ops->use && root->ops->on_use) root->ops->on_use(root, callee, input);
-    tn_value saved = child_recall(parent, callee), saved_input = value_get(saved, "input");
+    tn_value saved = child_recall(parent, callee, input), saved_input = value_get(saved, "input");
     struct callable *recalled = saved && !saved_input ? recalled_new(saved) : NULL;
     struct call *call = child->call = call_new(parent->loop, recalled ? recalled : callee, &ops, child);
     callable_unref(recalled);
