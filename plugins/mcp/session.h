@@ -4,7 +4,7 @@
  * It starts with `server/discover` (versions from 2026-07-28 on) and falls back to `initialize` for older servers:
  * those that answer with an error that no modern server sends, do not answer, or answer with HTTP 4xx without a modern
  * error. Then `ready` or `failed` is called. A failed session can only be freed. No event is called from inside these
- * functions, except by a transport.
+ * functions, except `failed` by session_start if memory runs out: a transport calls nothing inside its send.
  *
  *     struct session *session = session_new(&options, &events);
  *     session_start(session, transport);                          // takes the transport

@@ -6,6 +6,21 @@ Y
 expect_children_killed pids "$TENON" tool list
 rm tenon.yaml
 
+# A server that ends before it reads `notifications/initialized`, whose transport fails inside the handshake.
+cat >ends.py <<'P'
+import json, os
+request = json.loads(os.read(0, 100000))
+os.close(0)
+result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}, "logging": {}}, "serverInfo": {"name": "ends"}}
+os.write(1, json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode() + b"\n")
+P
+cat >tenon.yaml <<'Y'
+plugins: {config: {tenon.mcp: {servers: {ends: {command: [python3, ends.py], era: "2025-06-18"}}}}}
+Y
+run tenon tool list
+expect_code 0 && expect_in err 'server `ends`: it ended with status 0; it is restarted when it is needed'
+rm tenon.yaml ends.py
+
 # A silent server does not delay the tools of another one, nor any command for longer than its timeout. The timeout of the
 # first is longer than that of the test.
 sed -n '/^```python/,/^```/p' "$SOURCE/plugins/mcp/README.md" | sed '1d;$d' >dice.py
