@@ -22,6 +22,7 @@
 #include "host/base/loop.h"
 #include "host/plugin/isolate/frame.h"
 #include "host/plugin/isolate/isolate_protocol.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -58,6 +59,7 @@ struct process {
     bool dead;                  /* the child has ended, and waitpid has returned its exit status */
     bool end_reported;          /* ended() was called */
     bool free_requested;        /* process_free was called */
+    bool in_message_now;        /* message_now() has not returned */
     unsigned callbacks_running; /* calls of message() and ended() that have not returned */
     struct frame_reader reader;
     struct buffer outgoing; /* messages for the child */
@@ -462,7 +464,10 @@ static bool process_take_response(struct process *process, int64_t id, tn_value 
             *response = message;
             return true;
         }
-        if (options->message_now && options->message_now(options->user, message))
+        process->in_message_now = true;
+        bool handled = options->message_now && options->message_now(options->user, message);
+        process->in_message_now = false;
+        if (handled)
             value_unref(message);
         else
             process_postpone_take(process, message, size);

@@ -40,7 +40,8 @@ struct process_options {
     void (*message)(void *user, tn_value message);
     /*
      * Receives a message that arrives while process_call_take waits. Return true if it was handled. Otherwise it is
-     * passed to `message` later, in the order of arrival. May be NULL.
+     * passed to `message` later, in the order of arrival. It must not call process_call_take, which would take the
+     * response to the outer request for a message. May be NULL.
      */
     bool (*message_now)(void *user, tn_value message);
     /*
