@@ -27,9 +27,10 @@ struct session {
     struct rpc *rpc;             /* owned */
     struct transport *transport; /* owned; NULL in SESSION_NEW */
     enum session_state state;
-    bool modern;           /* the era of the requests that are sent: with server/discover, not with initialize */
-    bool discover_retried; /* server/discover was sent a second time */
-    char version[16];      /* the version that the handshake agreed on; "" before */
+    bool modern;             /* the era of the requests that are sent: with server/discover, not with initialize */
+    bool discover_retried;   /* server/discover was sent a second time */
+    bool discover_timed_out; /* so that initialize was sent */
+    char version[16];        /* the version that the handshake agreed on; "" before */
 
     /* What the server said in the handshake. Owned; NULL if it said nothing. */
     tn_value capabilities, info, instructions;
@@ -139,9 +140,16 @@ static int64_t session_time_left_ms(const struct session *session) {
     return left > 0 ? left : 1;
 }
 
+static void session_start_modern(struct session *session);
+
 static void on_initialize_response(void *user, const struct rpc_answer *answer) {
     struct session *session = user;
     char why[400];
+    if (answer->code == RPC_METHOD_NOT_FOUND && session->discover_timed_out && !session->discover_retried) {
+        session->discover_retried = true; /* a modern server that needed longer to start */
+        session_start_modern(session);
+        return;
+    }
     if (answer->result == NULL) {
         (void)snprintf(why, sizeof why, "it refused `initialize`: %s", answer->message);
         session_fail(session, answer->failure != NULL ? answer->failure : "PROTOCOL", why);
@@ -263,7 +271,8 @@ static void on_discover_response(void *user, const struct rpc_answer *answer);
 /* An older server may not answer over stdio; `initialize` is then sent in the same time. HTTP always answers. */
 static void session_discover(struct session *session) {
     int64_t timeout_ms = session_time_left_ms(session);
-    bool may_be_silent = strcmp(session->options.era, "auto") == 0 && !session->options.http;
+    bool may_be_silent =
+        strcmp(session->options.era, "auto") == 0 && !session->options.http && !session->discover_timed_out;
     if (may_be_silent) timeout_ms = timeout_ms / 2 > MCP_PROBE_MS ? MCP_PROBE_MS : timeout_ms / 2 + 1;
     if (session_request(session, "server/discover", NULL, NULL, false, timeout_ms, on_discover_response, session) == 0)
         session_fail(session, "LIMIT", "cannot send `server/discover`: not enough memory");
@@ -300,6 +309,8 @@ static void session_read_version_error(struct session *session, tn_value support
  *     a failure other than a timeout, without an HTTP status   fail: the server did not answer, so its era is unknown
  *     HTTP status 401, 403 or 5xx                              fail
  *     anything else, for example "method not found"            initialize: the server is older
+ *
+ * If there was no response in time, and the server refuses initialize as well, server/discover is sent again, once.
  */
 static void on_discover_response(void *user, const struct rpc_answer *answer) {
     struct session *session = user;
@@ -319,8 +330,15 @@ static void on_discover_response(void *user, const struct rpc_answer *answer) {
     } else if (answer->status == 401 || answer->status == 403 || answer->status >= 500) {
         session_fail(session, answer->failure != NULL ? answer->failure : "PROTOCOL", answer->message);
     } else {
+        session->discover_timed_out = answer->failure != NULL && strcmp(answer->failure, "TIMEOUT") == 0;
         session_initialize(session, MCP_LEGACY);
     }
+}
+
+static void session_start_modern(struct session *session) {
+    session->modern = true;
+    session->transport->class->set_version(session->transport, MCP_MODERN, true);
+    session_discover(session);
 }
 
 void session_start(struct session *session, struct transport *transport) {
@@ -331,9 +349,7 @@ void session_start(struct session *session, struct transport *transport) {
         session_initialize(session, is_legacy(era) ? era : MCP_LEGACY);
         return;
     }
-    session->modern = true;
-    session->transport->class->set_version(transport, MCP_MODERN, true);
-    session_discover(session);
+    session_start_modern(session);
 }
 
 /* ---- Requests and notifications of the server ---- */

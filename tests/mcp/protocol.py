@@ -94,11 +94,13 @@ def test_sampling_and_roots():
 def test_versions():
     configure({"old": scripted_server("legacy", "old"), "future": scripted_server("legacy", "future"), "unsupported": scripted_server("modern", "unsupported"),
                "restarts": scripted_server("legacy", "exit-on-discover"), "silent": scripted_server("legacy", "silent-discover"),
+               "late": scripted_server("modern", "late-discover", log="late"),
                "pinned": scripted_server("legacy", era="2025-06-18", log="pinned"), "wrong": scripted_server("legacy", era="2026-07-28")})
-    result = call("mcp.servers", "old.echo", "restarts.echo", "silent.echo", "pinned.echo")
+    result = call("mcp.servers", "old.echo", "restarts.echo", "silent.echo", "pinned.echo", "late.echo")
     about = {server["name"]: server for server in result.json(0)["servers"]}
-    check(result.status[1:] == ["ok"] * 4, "servers with a common version", result.contents, result.err)
+    check(result.status[1:] == ["ok"] * 5, "servers with a common version", result.contents, result.err)
     check(about["old"]["protocol"] == "2024-11-05" and about["pinned"]["protocol"] == "2025-06-18", "versions", about)
+    check(about["late"]["protocol"] == "2026-07-28", "a server of the newer era that needs long to start", about)
     check(about["old"]["instructions"] == "Be kind.", "instructions", about)
     check("2099-01-01" in about["future"]["why"] and "2099-01-01" in about["unsupported"]["why"], "no common version", about)
     check("server/discover" in about["wrong"]["why"], "an era that the server does not support", about)
