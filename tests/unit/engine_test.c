@@ -206,6 +206,9 @@ static void check_cancelled(const struct corpus_case *test, struct outcome *outc
                                                                 : "done") != 0 &&
         !corpus_section(test, "resumes") && !corpus_section(test, "answers") && strcmp(outcome->status, "failed") != 0)
         fail_msg("%s: cancelled, it ended as %s", test->name, outcome->status);
+    if (outcome->watched.open)
+        fail_msg("%s: cancelled in event %u, %lld activations never end", test->name, outcome->watched.cancel_event,
+                 (long long)outcome->watched.open);
 }
 
 static uint32_t cancel_every = 1;

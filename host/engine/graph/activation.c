@@ -263,7 +263,10 @@ static void activation_start_attempt(struct activation *activation) {
         activation->started_ms = loop_now_ms(run->loop);
         if (activation->attempt > 1) emit_activation(activation, "reset");
         emit_activation(activation, "start");
-        if (activation->state != ACTIVATION_WAITING) return; /* the subscriber cancelled the run */
+        if (activation->state != ACTIVATION_WAITING) { /* the subscriber cancelled the run */
+            emit_activation(activation, "end");
+            return;
+        }
     }
     activation->state = ACTIVATION_OPEN;
     activation->waits_for_child_call = false;
