@@ -483,11 +483,7 @@ static void activation_cancel(struct activation *activation) {
 }
 
 void activation_cancel_all_from(struct run *run, uint32_t from) {
-    bool in_wait_state = run->state == RUN_STATE_WAITING;
-    /* In DISPATCHING run_advance returns at once. Only a safeguard: call_cancel reports no end before it returns. */
-    if (in_wait_state) run_set_state(run, RUN_STATE_DISPATCHING);
     for (uint32_t i = from; i < run->activation_count; i++) activation_cancel(&run->activations[i]);
-    if (in_wait_state) run_set_state(run, RUN_STATE_WAITING);
 }
 
 /* ---- Outcome ---- */

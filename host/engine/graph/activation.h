@@ -87,7 +87,7 @@ void activation_finish(struct activation *activation);
  * `call` is NULL: activation_fail and run_resume free the call of the attempt before.
  */
 void activation_start(struct activation *activation);
-/* Cancels the activations of the run from index `from` on. Until it returns, run_advance does not complete the step. */
+/* Cancels the activations of the run from index `from` on. Calls that are open end in a later turn of the loop. */
 void activation_cancel_all_from(struct run *run, uint32_t from);
 
 /* A hash of the activations around the run, the step, node, edge, item and source. It is the same in each execution. */

@@ -25,16 +25,15 @@
 #define RUN_INLINE_TRIGGERED 4u
 
 /*
- * What the run is doing. Only run_set_state writes it. Only run_advance, the functions that start the run, and
- * activation_cancel_all_from change the state. In PLANNING, WAITING and REPORTING run_advance continues the run; in the
- * other states it returns at once.
+ * What the run is doing. Only run_set_state writes it. Only run_advance and the functions that start the run change
+ * the state. In PLANNING, WAITING and REPORTING run_advance continues the run; in the other states it returns at once.
  */
 enum run_state {
     RUN_STATE_IDLE,        /* not started, ended, interrupted or stopped: see `status` */
     RUN_STATE_STARTING,    /* an invocation begins: its input is written and routed, or its answers are applied */
     RUN_STATE_PLANNING,    /* between two steps: the plan is complete, no activation exists */
     RUN_STATE_WAITING,     /* in a step: activations are open, or can be started */
-    RUN_STATE_DISPATCHING, /* in a step: activations are being started or cancelled; those that end are only noted */
+    RUN_STATE_DISPATCHING, /* in a step: activations are being started; those that end are only noted */
     RUN_STATE_APPLYING,    /* every activation has ended: their writes are applied and their successors planned */
     RUN_STATE_COMMITTING,  /* the store is writing a checkpoint; `state_after_commit` follows */
     RUN_STATE_REPORTING,   /* the step is committed: its events are being reported, perhaps over many turns */
