@@ -183,7 +183,7 @@
          "The service reports that it is overloaded. Try again later.") \
     CODE(RATE_LIMITED, true, "Model::RateLimited", \
          "The account sent too many requests or tokens. The host waits for `retry_after_ms` if the service " \
-         "sent it, but not longer than `max` of the node's `retry`.") \
+         "sent it; `max` of the node's `retry` says how long at most.") \
     CODE(AUTH, false, "Model::Auth", \
          "The service refused the credentials, or none are configured. Set the secret that the message names.") \
     CODE(INVALID_REQUEST, false, "Model::ApiRequest", \

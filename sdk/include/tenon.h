@@ -252,8 +252,8 @@ typedef struct tn_task_1 {
     /*
      * [any] Ends the task with an error. `code` is upper case: one of the reference's table or your own. `message`
      * states what was found, what was expected and what to do. `more` may be NULL or an object:
-     * {retryable: bool, retry_after_ms: int, detail: any}. A retry waits for retry_after_ms, but not longer than the
-     * document's `retry.max`.
+     * {retryable: bool, retry_after_ms: int, detail: any}. A retry waits for retry_after_ms, but at most 60 s or
+     * `retry.max` of the document, whichever is longer.
      */
     int32_t (*fail)(tn_task task, const char *code, const char *message, tn_value more);
     /*

@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define RETRY_AFTER_MAX_MS 60000 /* of a failure's retry_after_ms, unless the document's maximum is longer */
+
 static const struct graph_node *activation_node(const struct activation *activation) {
     return &activation->run->graph->nodes[activation->plan.node];
 }
@@ -311,16 +313,18 @@ static void activation_on_retry_timer(struct loop_timer *timer) {
 }
 
 /*
- * Returns the ms to wait: the document's delay, or a longer `retry_after_ms` of the failure. Both are limited by the
- * document's maximum, so that a service does not decide how long a run waits.
+ * Returns the ms to wait: the document's delay, or a longer one that the failure asks for with `retry_after_ms`, for
+ * example until a plugin's process may be started again. That one is limited, so that a service cannot make a run wait
+ * for years.
  */
 static int64_t activation_retry_delay(const struct activation *activation) {
     const struct document_retry *retry = &activation_definition(activation)->retry;
     double delay = retry->initial_ms ? (double)retry->initial_ms * pow(retry->factor, activation->attempt - 1) : 0;
+    int64_t wait = delay < (double)retry->max_ms ? (int64_t)delay : retry->max_ms;
+    int64_t limit = retry->max_ms > RETRY_AFTER_MAX_MS ? retry->max_ms : RETRY_AFTER_MAX_MS, requested;
     tn_value after = activation->error.more ? value_get(activation->error.more, "retry_after_ms") : NULL;
-    int64_t requested;
-    if (after && value_as_int(after, &requested) && (double)requested > delay) delay = (double)requested;
-    return delay < (double)retry->max_ms ? (int64_t)delay : retry->max_ms;
+    if (!after || !value_as_int(after, &requested) || requested <= wait) return wait;
+    return requested < limit ? requested : limit;
 }
 
 /* True if the document asks for a retry of this failure, and the result of the activation still matters. */
