@@ -346,6 +346,39 @@ static void watch_child(void) {
     close(watch.socket); /* ends the watch */
 }
 
+static _Noreturn void watch_host(int started) {
+    if (fork() == 0) {
+        struct sandbox_plan plan;
+        struct syscall_watch watch;
+        make_plan(&plan, "", false);
+        EXPECT(syscall_watch_start(&watch, &plan, false));
+        EXPECT(write(started, "", 1) == 1);
+    }
+    for (;;) pause();
+}
+
+/* When the host ends, the watch kills the process that it watches, but not a group that another process leads. */
+static void watch_group_child(void) {
+    int ends[2];
+    char byte;
+    EXPECT(setpgid(0, 0) == 0);
+    EXPECT(pipe2(ends, O_CLOEXEC) == 0);
+    pid_t host = fork();
+    if (host == 0) watch_host(ends[1]);
+    close(ends[1]);
+    EXPECT(read(ends[0], &byte, 1) == 1);
+    EXPECT(kill(host, SIGKILL) == 0 && waitpid(host, NULL, 0) == host);
+    EXPECT(read(ends[0], &byte, 1) == 0); /* the watched process has ended, and this one has not */
+}
+
+static void watch_kills_no_other_group(void **state) {
+    struct sandbox_support support;
+    (void)state;
+    sandbox_probe(&support);
+    if (!support.audit) skip();
+    run_in_child(watch_group_child);
+}
+
 static void watch_keeps_no_descriptors(void **state) {
     struct sandbox_support support;
     (void)state;
@@ -368,6 +401,7 @@ int main(void) {
         cmocka_unit_test(missing_path_is_reported),         cmocka_unit_test(paths_have_a_limit),
         cmocka_unit_test(limits_of_the_own_group_are_read), cmocka_unit_test(calls_have_known_names),
         cmocka_unit_test(landlock_without_other_layers),    cmocka_unit_test(filter_without_other_layers),
-        cmocka_unit_test(watch_keeps_no_descriptors),       cmocka_unit_test(doctor_knows_each_version)};
+        cmocka_unit_test(watch_keeps_no_descriptors),       cmocka_unit_test(watch_kills_no_other_group),
+        cmocka_unit_test(doctor_knows_each_version)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

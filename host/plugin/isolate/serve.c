@@ -258,10 +258,10 @@ static bool serve_is_exiting(void *user) {
     return server.exiting;
 }
 
-/* Signal handler: the host has ended. Kills everything that the plugin has started. */
+/* Signal handler: the host has ended. Kills everything that the plugin has started: the group that it leads. */
 static void serve_on_host_end(int number) {
     (void)number;
-    kill(0, SIGKILL);
+    if (getpgrp() == getpid()) kill(0, SIGKILL);
     kill(getpid(), SIGKILL); /* the sandbox always allows this signal */
 }
 

@@ -308,8 +308,9 @@ static bool watch_receive_listener(int socket) {
     return dup2(listener, LISTENER) == LISTENER && close(listener) == 0 && write(socket, "", 1) == 1;
 }
 
-static void watch_kill_group(void) {
-    kill(0, SIGKILL);
+/* Only a group that the plugin's process leads: another one would also contain processes that are not its own. */
+static _Noreturn void watch_kill_group(pid_t plugin) {
+    kill(getpgrp() == plugin ? 0 : plugin, SIGKILL);
     _exit(0);
 }
 
@@ -327,7 +328,7 @@ static _Noreturn void watch_run(struct watch_state *watch, int socket, int host)
     if (seccomp_notify_alloc(&message, &response) != 0) _exit(1);
     for (;;) {
         if (poll(ready, 2, -1) < 0 && errno != EINTR) _exit(1);
-        if (ready[1].revents) watch_kill_group();
+        if (ready[1].revents) watch_kill_group(watch->plugin);
         if (!ready[0].revents) continue;
         if (attached) {
             if (ready[0].revents & POLLIN)

@@ -4,7 +4,7 @@
  * The kernel sends it each call that the filter does not allow, and each attempt to open a file. It answers with an
  * error, or continues the call, which the kernel then checks as usual. It never performs a call for the plugin. It is a
  * separate process, because a plugin that could read the notifications could also answer them. When the host ends, it
- * kills the process group. When the plugin's processes have ended, it exits.
+ * kills the process group that the sandboxed process leads. When the plugin's processes have ended, it exits.
  *
  *     struct syscall_watch watch;
  *     if (!syscall_watch_start(&watch, &plan, landlocked)) ...    // before the sandbox is entered
