@@ -2,7 +2,8 @@
  * exchange.c - the life of an exchange.
  *
  * An exchange that has something to deliver, or has work that libcurl's callbacks must not do, is in the list of
- * pending exchanges; exchanges_advance processes the list until it is empty. One posted call (tn_core_1.post) is an
+ * pending exchanges; exchanges_advance processes the list until it is empty, but at most ADVANCE_MAX exchanges in one
+ * turn of the loop, because a handler can send again at each event. One posted call (tn_core_1.post) is an
  * exchange's clock. It is lazy, like the driver's timer: a later deadline only changes a number.
  */
 #include "exchange.h"
@@ -13,6 +14,8 @@
 #include "transfer.h"
 #include <stdlib.h>
 #include <tenon/util/handles.h>
+
+#define ADVANCE_MAX 1024u
 
 static struct {
     struct tn_handles exchanges;
@@ -252,6 +255,7 @@ static void exchange_advance(struct exchange *exchange) {
 }
 
 void exchanges_advance(void) {
+    uint32_t left = ADVANCE_MAX;
     struct exchange *exchange;
     CURL *easy;
     CURLcode code;
@@ -266,9 +270,11 @@ void exchanges_advance(void) {
             table.pending = exchange->next;
             exchange->is_pending = false;
             exchange_advance(exchange);
+            left--;
         }
         start_queued_attempts();
-    } while (exchange != NULL);
+    } while (exchange != NULL && left > 0);
+    if (exchange != NULL) driver_wake();
 }
 
 /* ---- Public functions ---- */

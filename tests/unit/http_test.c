@@ -547,6 +547,37 @@ static void test_handlers_may_send_and_cancel(void **state) {
     assert_null(second);
 }
 
+/* ---- A handler that sends again at each failure leaves turns of the loop to others ---- */
+
+static uint32_t sent_again;
+static bool others_had_a_turn;
+
+static void note_turn(struct loop_work *work) {
+    (void)work;
+    others_had_a_turn = true;
+}
+
+static struct loop_work others = {.run = note_turn};
+
+static void send_again(struct transfer *transfer, int32_t event) {
+    (void)transfer;
+    assert_int_equal(event, TN_HTTP_FAILED);
+    if (sent_again++ == 0) loop_defer(fixture_host.loop, &others);
+    if (!others_had_a_turn && sent_again < 3000) (void)start_transfer("{\"url\": 1}", send_again);
+}
+
+static bool has_stopped_sending(void *user) {
+    (void)user;
+    return others_had_a_turn || sent_again == 3000;
+}
+
+static void test_handlers_that_send_again_leave_turns_to_others(void **state) {
+    (void)state;
+    (void)start_transfer("{\"url\": 1}", send_again);
+    assert_true(fixture_run(has_stopped_sending, NULL));
+    assert_true(sent_again < 3000);
+}
+
 static void test_unloading_the_plugin_ends_open_requests(void **state) {
     (void)state;
     (void)start_transfer("{\"url\": \"HTTP/silence\"}", NULL);
@@ -585,6 +616,7 @@ int main(void) {
         TEST(test_cancel_in_the_handler),
         TEST(test_cancel_before_the_first_event),
         TEST(test_handlers_may_send_and_cancel),
+        TEST(test_handlers_that_send_again_leave_turns_to_others),
         TEST(test_unloading_the_plugin_ends_open_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
