@@ -128,6 +128,10 @@ TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
     registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof(*registry));
     define_http = tn_easy_interface(host, TN_HTTP_DRAFT, sizeof(*define_http));
     define_poll = tn_easy_interface(host, TN_POLL_DRAFT, sizeof(*define_poll));
-    bool enough = tn.value != NULL && tn.task != NULL && tn.core != NULL && tn.graph != NULL && registry != NULL;
-    return enough ? &plugin : NULL;
+    if (tn.core == NULL) return NULL;
+    if (tn.value != NULL && tn.task != NULL && tn.graph != NULL && registry != NULL) return &plugin;
+    tn.core->log(host, TN_LOG_ERROR,
+                 "declined: the host does not offer " TN_VALUE_1 ", " TN_TASK_1 ", " TN_GRAPH_DRAFT
+                 " and " TN_REGISTRY_DRAFT);
+    return NULL;
 }

@@ -91,5 +91,8 @@ TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
     tn.host = host;
     tn.value = tn_easy_interface(host, TN_VALUE_1, sizeof(tn_value_1));
     tn.core = tn_easy_interface(host, TN_CORE_1, sizeof(tn_core_1));
-    return tn.value != NULL && tn.core != NULL ? &plugin : NULL;
+    if (tn.core == NULL) return NULL;
+    if (tn.value != NULL) return &plugin;
+    tn.core->log(host, TN_LOG_ERROR, "declined: the host does not offer " TN_VALUE_1);
+    return NULL;
 }

@@ -98,6 +98,10 @@ TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
     tn.core = tn_easy_interface(host, TN_CORE_1, sizeof(*tn.core));
     registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof(*registry));
     openapi_http = tn_easy_interface(host, TN_HTTP_DRAFT, sizeof(*openapi_http));
-    return tn.value != NULL && tn.task != NULL && tn.core != NULL && registry != NULL && openapi_http != NULL ? &plugin
-                                                                                                              : NULL;
+    if (tn.core == NULL) return NULL;
+    if (tn.value != NULL && tn.task != NULL && registry != NULL && openapi_http != NULL) return &plugin;
+    tn.core->log(host, TN_LOG_ERROR,
+                 "declined: the host does not offer " TN_VALUE_1 ", " TN_TASK_1 ", " TN_REGISTRY_DRAFT
+                 " and " TN_HTTP_DRAFT);
+    return NULL;
 }
