@@ -41,7 +41,7 @@ void activation_finish(struct activation *activation) {
     value_unref(activation->answer);
     value_unref(activation->restored_interrupt);
     value_unref(activation->child_calls);
-    value_unref(activation->nested_usage);
+    value_unref(activation->call_usage);
     value_unref(activation->unrepeatable_calls);
     value_unref(activation->known_outcome);
     value_unref(activation->cache_key);
@@ -151,7 +151,7 @@ static tn_value activation_recall_call(struct call *call, const char *path, stru
     struct activation *activation = call_owner(call);
     tn_value entry = activation_child_entry(activation, path);
     if (entry) {
-        activation_add_recalled_usage(activation, value_get(entry, "used"));
+        activation_add_recalled_usage(activation, path, value_get(entry, "used"));
         if (value_get(entry, "unrepeatable")) activation_set_unrepeatable(activation, path);
         return value_ref(entry);
     }
@@ -159,6 +159,7 @@ static tn_value activation_recall_call(struct call *call, const char *path, stru
     /* A replay does not make the call. Only graphs run again, because the journal has the outcomes of their nodes. */
     if (graph_of_callable(callee)) return NULL;
     entry = durable_recorded_call(activation, path);
+    activation_add_recalled_usage(activation, path, value_get(entry, "used"));
     return entry ? value_ref(entry) : value_set_take(value_object_reserve(1), "error", not_recorded_error());
 }
 
@@ -200,10 +201,9 @@ static bool activation_record_call(struct call *call, const char *path, struct c
         break;
     default: break;
     }
-    /* Without an entry the call is made again, and what it used is counted again: `used` is not kept. */
-    tn_value used = activation_take_nested_usage(activation, path);
-    if (entry && used) entry = value_set_take(entry, "used", value_ref(used));
-    value_unref(used);
+    /* Without an entry the call is made again, and what it uses is counted again. */
+    tn_value used = entry ? activation_call_usage(activation, path) : NULL;
+    if (used) entry = value_set_take(entry, "used", used);
     if (entry && activation_call_is_unrepeatable(activation, path))
         entry = value_set_take(entry, "unrepeatable", value_bool(true));
     if (entry) {
@@ -272,8 +272,9 @@ static void activation_start_attempt(struct activation *activation) {
     }
     activation->state = ACTIVATION_OPEN;
     activation->waits_for_child_call = false;
+    value_unref(activation->call_usage);
     value_unref(activation->unrepeatable_calls);
-    activation->unrepeatable_calls = NULL;
+    activation->call_usage = activation->unrepeatable_calls = NULL;
     run->open++;
     activation->call = call_new(run->loop, activation_node(activation)->callable, &activation_call_ops, activation);
     if (def->timeout_total_ms || def->timeout_idle_ms)

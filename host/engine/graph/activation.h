@@ -62,9 +62,9 @@ struct activation {
     tn_value cache_key;     /* owned; the key under which the outcome is cached, or NULL */
 
     /* The calls that it made. A new round forgets the calls before it: paths start again at "0". */
-    uint32_t round;        /* number of this round, from 0; a retry and the node's own interrupt begin a new one */
-    tn_value child_calls;  /* owned; {path: entry}, see call_ops.recall; or NULL */
-    tn_value nested_usage; /* owned; {path: USAGE} of nested runs whose call is not yet recorded; see run_saved.c */
+    uint32_t round;       /* number of this round, from 0; a retry and the node's own interrupt begin a new one */
+    tn_value child_calls; /* owned; {path: entry}, see call_ops.recall; or NULL */
+    tn_value call_usage;  /* owned; {path: USAGE} of the models and nested runs called in this attempt, or NULL */
     tn_value unrepeatable_calls; /* owned; {path: true}: the calls of this attempt that used such a tool; or NULL */
 
     /* What it used in total, and what of that is settled: used in earlier rounds. Owned; NULL if nothing was used. */
@@ -131,12 +131,17 @@ int32_t activation_restore(struct activation *activation, tn_value entry, struct
 
 /* run_usage.c: what models used. The functions for calls are members of activation_call_ops. */
 int32_t activation_check_budget(struct call *call, struct error *error);
-void activation_add_usage(struct call *call, tn_value output);
-/* A nested run has ended: keeps what it used until activation_take_nested_usage is called for its call. */
+void activation_add_usage(struct call *call, const char *path, tn_value output);
+/* A nested run has ended or is interrupted. */
 void activation_note_nested_usage(struct activation *activation, const char *path, const struct run *nested);
-tn_value activation_take_nested_usage(struct activation *activation, const char *path); /* a new reference, or NULL */
-/* Adds the usage of a call whose outcome is recalled. `usage` may be NULL. */
-void activation_add_recalled_usage(struct activation *activation, tn_value usage);
+/*
+ * What the nested run of the call with this path and everything below that call have used in this attempt: it is saved
+ * with the call, because a recalled call makes none of its calls. For a model's own usage see call_ops.add_usage. A new
+ * reference, or NULL.
+ */
+tn_value activation_call_usage(const struct activation *activation, const char *path);
+/* Adds the usage that was saved with a recalled call. `usage` may be NULL. */
+void activation_add_recalled_usage(struct activation *activation, const char *path, tn_value usage);
 /* Subtracts what the current round used, because the activation is started again and repeats its calls. */
 void activation_reset_usage(struct activation *activation);
 /* Makes the usage of the current round permanent: activation_reset_usage does not subtract it. */

@@ -30,7 +30,7 @@ static void nested_complete(struct run *run, uint64_t token, const char *path) {
     struct error error = ERROR_INIT;
     nested_unlink(run);
     struct activation *around = run->outer ? &run->outer->activations[run->outer_activation] : NULL;
-    if (around && run_status(run) != RUN_INTERRUPTED) activation_note_nested_usage(around, path, run);
+    if (around) activation_note_nested_usage(around, path, run);
     if (around && run->unrepeatable) activation_set_unrepeatable(around, path);
     switch (run_status(run)) {
     case RUN_DONE:;

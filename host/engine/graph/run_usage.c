@@ -5,6 +5,7 @@
  * that is resumed makes its calls again and the journal answers them, so each object has two sums: the total, and a
  * settled part that is never counted again. For a run the settled part is that of the committed steps, for an
  * activation that of earlier rounds. The settled part is saved; the rest is added again when the calls are recalled.
+ * So a saved call has the usage of its nested run and of all calls below it, which are not made again.
  *
  * The sums belong to the whole thread, the budget to one run of it. So usage_before keeps what came before the input.
  */
@@ -67,33 +68,45 @@ static void warn_unpriced(const struct run *run) {
 
 /* ---- Counting ---- */
 
-void activation_add_usage(struct call *call, tn_value output) {
+static void note_call_usage(struct activation *activation, const char *path, const struct usage *used) {
+    activation->call_usage =
+        value_set_take(activation->call_usage ? activation->call_usage : value_object(), path, usage_to_value(used));
+}
+
+void activation_add_usage(struct call *call, const char *path, tn_value output) {
     struct activation *activation = call_owner(call);
     struct usage more = {0};
     usage_add_call(&more, value_get(output, "usage"));
     usage_sum_add(&activation->usage, &more);
     add_usage_outwards(activation->run, &more);
+    note_call_usage(activation, path, &more);
     for (const struct run *run = activation->run; run && !more.priced; run = run->outer) warn_unpriced(run);
 }
 
-void activation_note_nested_usage(struct activation *activation, const char *path, const struct run *inside) {
-    if (!inside->usage) return;
-    activation->nested_usage = value_set_take(activation->nested_usage ? activation->nested_usage : value_object(),
-                                              path, usage_to_value(inside->usage));
+void activation_note_nested_usage(struct activation *activation, const char *path, const struct run *nested) {
+    if (nested->usage) note_call_usage(activation, path, nested->usage);
 }
 
-tn_value activation_take_nested_usage(struct activation *activation, const char *path) {
-    tn_value used = activation->nested_usage ? value_ref(value_get(activation->nested_usage, path)) : NULL;
-    if (used) activation->nested_usage = value_remove_take(activation->nested_usage, value_text(path));
-    return used;
+tn_value activation_call_usage(const struct activation *activation, const char *path) {
+    struct usage sum = {0};
+    bool any = false;
+    for (size_t i = 0; i < value_count(activation->call_usage); i++) {
+        struct usage more;
+        if (!call_path_is_within(value_chars(value_key_at(activation->call_usage, i), NULL), path)) continue;
+        usage_from_value(&more, value_value_at(activation->call_usage, i));
+        usage_add(&sum, &more);
+        any = true;
+    }
+    return any ? usage_to_value(&sum) : NULL;
 }
 
-void activation_add_recalled_usage(struct activation *activation, tn_value used) {
+void activation_add_recalled_usage(struct activation *activation, const char *path, tn_value used) {
     struct usage more;
     if (!used) return;
     usage_from_value(&more, used);
     usage_sum_add(&activation->usage, &more);
     add_usage_outwards(activation->run, &more);
+    note_call_usage(activation, path, &more);
 }
 
 void activation_reset_usage(struct activation *activation) {

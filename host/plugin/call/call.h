@@ -138,8 +138,8 @@ struct call_ops {
     int64_t (*use_count)(struct call *call, const char *count_name);
     /* Called before a model is called. If the budget is used up, sets the error and returns its status. */
     int32_t (*check_budget)(struct call *call, struct error *error);
-    /* Adds the usage in a model's `output`. The output is new, or was saved and recalled. */
-    void (*add_usage)(struct call *call, tn_value output);
+    /* Adds the usage in a model's `output`, after `record`. The output is new, or was saved and recalled. */
+    void (*add_usage)(struct call *call, const char *path, tn_value output);
 };
 
 /* One write of a task to a channel. call_writes returns them in the order in which they were made. */

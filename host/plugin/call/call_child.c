@@ -131,8 +131,11 @@ static void child_call_report(struct child_call *child) {
     tn_value error = NULL;
     bool waits = child_record(call);
     struct call *root = call_root(call);
-    if (child->model && call_outcome(call) == CALL_COMPLETED && root->ops->add_usage)
-        root->ops->add_usage(root, call_output(call));
+    if (child->model && call_outcome(call) == CALL_COMPLETED && root->ops->add_usage) {
+        char *path = call_path(call);
+        root->ops->add_usage(root, path, call_output(call));
+        mem_free(path);
+    }
     child_unlink(call);
     switch (call_outcome(call)) {
     case CALL_COMPLETED: child->done(child->user, TN_OK, call_output(call) ? call_output(call) : value_null()); break;

@@ -88,3 +88,33 @@ Y
 document "tokens: 1000" >spender.yaml
 run tenon run around.yaml --json
 expect_code 1 && expect_in err '`around` has used 45 tokens in 3 calls' && expect_in out '"llm_calls":3'
+# A run that waits, is resumed and waits again still counts the models that were called below a tool.
+if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
+    document "tokens: 1000" >spender.yaml
+    cat >>tenon.yaml <<'Y'
+plugins: {config: {tenon.define: {tools: [{name: spend, document: spender.yaml}]}}}
+Y
+    cat >waits.yaml <<'Y'
+version: "1.0"
+agent: {name: waits}
+channels: [{name: t, type: append}]
+tools: [{name: spend, approval: auto}, {name: t.delete, approval: ask}]
+nodes:
+  - id: a
+    type: test.calls
+    config:
+      calls: [{name: spend, arguments: {}}, {name: t.delete, arguments: {path: x}}, {name: t.delete, arguments: {path: y}}]
+      out: t
+edges: [{from: START, to: a}]
+Y
+    waits() { run tenon run waits.yaml --thread w --json --plugins "$TEST_NODES" --allow-drafts "$@"; }
+    waits
+    expect_code 5 && expect_in out '"usage":{"llm_calls":4,"input_tokens":40,"output_tokens":20,"total_tokens":60,'
+    read -r first second <<<"$(tail -n 1 "$work/out" | grep -o '"id":"[0-9a-f]*"' | cut -d'"' -f4 | tr '\n' ' ')"
+    waits --resume --answer "$first=yes"
+    expect_code 5 && expect_in out '"usage":{"llm_calls":4,"input_tokens":40,"output_tokens":20,"total_tokens":60,'
+    waits --resume --answer "$second=yes"
+    expect_code 0 && expect_in out '"usage":{"llm_calls":4,"input_tokens":40,"output_tokens":20,"total_tokens":60,'
+    run tenon replay w --plugins "$TEST_NODES" --allow-drafts
+    expect_code 0
+fi
