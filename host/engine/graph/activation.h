@@ -50,6 +50,7 @@ struct activation {
     struct plan_entry plan;
     uint32_t index;   /* index in run->activations */
     uint32_t attempt; /* number of this attempt; the first is 1 */
+    uint32_t round;   /* number of this round, from 0; a retry and the node's own interrupt begin a new one */
     enum activation_state state;
     bool passed_interrupt_before; /* the run was resumed here: `interrupt: before` does not interrupt it again */
     bool resumed;                 /* the call starts with `answer` as its input */
@@ -62,7 +63,6 @@ struct activation {
     tn_value cache_key;     /* owned; the key under which the outcome is cached, or NULL */
 
     /* The calls that it made. A new round forgets the calls before it: paths start again at "0". */
-    uint32_t round;       /* number of this round, from 0; a retry and the node's own interrupt begin a new one */
     tn_value child_calls; /* owned; {path: entry}, see call_ops.recall; or NULL */
     tn_value call_usage;  /* owned; {path: USAGE} of the models and nested runs called in this attempt, or NULL */
     tn_value unrepeatable_calls; /* owned; {path: true}: the calls of this attempt that used such a tool; or NULL */
