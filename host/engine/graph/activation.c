@@ -457,7 +457,10 @@ void activation_start(struct activation *activation) {
         return;
     }
     struct cache *cache = activation_node(activation)->cache;
-    if (cache && !activation->resumed) {
+    value_unref(activation->cache_key);
+    activation->cache_key = NULL;
+    /* An outcome with an answer is not cached, whether the node itself or a call that it made has asked. */
+    if (cache && !activation->resumed && !activation->child_calls) {
         tn_value key = activation_cache_key(activation);
         tn_value known = cache_get(cache, key, loop_now_ms(activation->run->loop));
         if (known) {
@@ -467,7 +470,6 @@ void activation_start(struct activation *activation) {
             emit_activation(activation, "cached");
             return;
         }
-        value_unref(activation->cache_key);
         activation->cache_key = key;
     }
     activation_start_attempt(activation);
