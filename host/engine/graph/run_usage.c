@@ -79,7 +79,7 @@ void activation_add_usage(struct call *call, const char *path, tn_value output) 
     usage_add_call(&more, value_get(output, "usage"));
     usage_sum_add(&activation->usage, &more);
     add_usage_outwards(activation->run, &more);
-    note_call_usage(activation, path, &more);
+    if (path) note_call_usage(activation, path, &more);
     for (const struct run *run = activation->run; run && !more.priced; run = run->outer) warn_unpriced(run);
 }
 

@@ -132,7 +132,7 @@ static void child_call_report(struct child_call *child) {
     bool waits = child_record(call);
     struct call *root = call_root(call);
     if (child->model && call_outcome(call) == CALL_COMPLETED && root->ops->add_usage) {
-        char *path = call_path(call);
+        char *path = call->parent == root ? NULL : call_path(call);
         root->ops->add_usage(root, path, call_output(call));
         mem_free(path);
     }
