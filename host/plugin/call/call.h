@@ -139,8 +139,8 @@ struct call_ops {
     /* Called before a model is called. If the budget is used up, sets the error and returns its status. */
     int32_t (*check_budget)(struct call *call, struct error *error);
     /*
-     * Adds the usage in a model's `output`, after `record`. The output is new, or was saved and recalled. `path` is NULL
-     * if the node itself called the model, so that the call is not below another one.
+     * Adds the usage in a model's `output`, after `record`. The output is new, or was saved and recalled. `path` is
+     * NULL if the node itself called the model, so that the call is not below another one.
      */
     void (*add_usage)(struct call *call, const char *path, tn_value output);
 };
