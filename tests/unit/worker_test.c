@@ -1,6 +1,7 @@
 /* Blocking components: workers, backpressure, call_wait, and code that never returns. */
 #include "call_fixture.h"
 
+#include "host/plugin/call/slot.h"
 #include <pthread.h>
 #include <unistd.h>
 
@@ -38,7 +39,7 @@ static void gate_await(int inside) {
 
 /* ---- Components ---- */
 
-static _Atomic tn_task last_task;
+static _Atomic tn_task last_task, outer_task;
 static bool note_lost;
 static _Atomic int finished;
 static _Atomic int starts, most_together, together, waits;
@@ -83,6 +84,16 @@ static int32_t emit_start(void *instance, tn_task task, tn_value input) {
     for (int64_t i = 0; status == TN_OK && i < value_to_int(input); i++) status = task_1->emit(task, value_int(i));
     last_status = status;
     return status == TN_OK ? task_1->complete(task, NULL) : TN_OK; /* cancelled: return without ending the task */
+}
+
+/* Emits chunks of its own task, waits at the gate, and emits two of the task that waits for it on the same worker. */
+static int32_t emit_for_two_start(void *instance, tn_task task, tn_value input) {
+    (void)instance;
+    for (int64_t i = 0; i < value_to_int(input); i++) task_1->emit(task, value_int(i));
+    starts++;
+    gate_enter();
+    for (int i = 0; i < 2; i++) task_1->emit(outer_task, value_int(-1));
+    return task_1->complete(task, NULL);
 }
 
 static int32_t poll_start(void *instance, tn_task task, tn_value input) {
@@ -172,6 +183,7 @@ const struct fake_component fake_components[] = {
     {.id = "gate", .style = "blocking", .start = gate_start},
     {.id = "gate_reentrant", .style = "blocking", .reentrant = true, .start = gate_start},
     {.id = "shout", .style = "blocking", .start = emit_start},
+    {.id = "shout_for_two", .style = "blocking", .start = emit_for_two_start},
     {.id = "poll", .style = "blocking", .start = poll_start},
     {.id = "nothing", .style = "blocking", .start = keep_task_start},
     {.id = "status", .style = "blocking", .start = status_start},
@@ -184,6 +196,7 @@ const struct fake_component fake_components[] = {
     {.id = "waits_status", .style = "blocking", .start = wait_start, .callee_kind = "tool", .callee = "status"},
     {.id = "waits_open", .style = "blocking", .start = wait_start, .callee_kind = "tool", .callee = "open"},
     {.id = "waits_waits", .style = "blocking", .start = wait_start, .callee_kind = "tool", .callee = "waits_thread"},
+    {.id = "waits_shout", .style = "blocking", .start = wait_start, .callee_kind = "tool", .callee = "shout_for_two"},
     {.id = "waits_relay", .style = "blocking", .start = wait_start, .callee_kind = "tool", .callee = "relay"},
     {.id = NULL},
 };
@@ -335,6 +348,82 @@ static void test_a_waiting_emit_is_woken_by_cancel(void **state) {
     assert_int_equal(last_status, TN_CANCELLED);
     assert_int_equal(record.outcome, CALL_CANCELLED);
     assert_int_equal(record.chunks, 1);
+    call_free(call);
+    callable_unref(node);
+}
+
+static bool worker_sleeps_in_emit(struct call *call) {
+    slot_lock(call);
+    bool sleeps = call->waiting_worker != NULL;
+    slot_unlock(call);
+    return sleeps;
+}
+
+static bool ready_is_owed(struct call *call) {
+    slot_lock(call);
+    bool owed = slot_owes_ready(call);
+    slot_unlock(call);
+    return owed;
+}
+
+/*
+ * Starts `shout` with a slow reader: its worker sleeps in emit. Then another OS thread emits for the same task until
+ * the queue is full. Adds the number of its chunks to *emitted.
+ */
+static struct call *emit_beside_a_sleeping_worker(struct callable *node, struct record *record, int *emitted) {
+    struct call *call = fixture_call(node, record);
+    record->refuse = true;
+    begin(call, value_int(1000));
+    while (!worker_sleeps_in_emit(call)) fixture_run_turns();
+    int32_t status;
+    while ((status = task_1->emit(call_token(call), value_int(-1))) == TN_OK) ++*emitted;
+    assert_int_equal(status, TN_AGAIN);
+    assert_true(worker_sleeps_in_emit(call));
+    return call;
+}
+
+static void test_an_emit_of_another_thread_keeps_the_sleeping_worker(void **state) {
+    (void)state;
+    struct callable *node = fixture_instance("shout");
+    struct record record;
+    int emitted = 0;
+    struct call *call = emit_beside_a_sleeping_worker(node, &record, &emitted);
+    while (!record.ended) {
+        call_resume(call);
+        fixture_run_turns();
+    }
+    assert_int_equal(record.chunks, 1000 + emitted);
+    assert_int_equal(last_status, TN_OK);
+    call_free(call);
+    call = emit_beside_a_sleeping_worker(node, &record, &emitted);
+    call_cancel(call);
+    fixture_wait(&record);
+    assert_int_equal(last_status, TN_CANCELLED);
+    assert_int_equal(record.outcome, CALL_CANCELLED);
+    call_free(call);
+    callable_unref(node);
+}
+
+static void test_a_sleeping_worker_keeps_the_ready_of_another_emitter(void **state) {
+    (void)state;
+    struct callable *node = fixture_instance("waits_shout");
+    struct record record;
+    struct call *call = fixture_call(node, &record);
+    record.refuse = true;
+    outer_task = call_token(call);
+    begin(call, value_int(100));
+    await_starts(1);
+    while (!ready_is_owed(call)) fixture_run_turns(); /* the chunks of the child call have filled the queue */
+    gate_set(true);
+    while (!worker_sleeps_in_emit(call)) usleep(50);
+    assert_true(ready_is_owed(call));
+    while (!record.ended) {
+        call_resume(call);
+        fixture_run_turns();
+    }
+    assert_int_equal(record.outcome, CALL_COMPLETED);
+    assert_int_equal(record.chunks, 102);
+    assert_int_equal(last_status, TN_OK);
     call_free(call);
     callable_unref(node);
 }
@@ -606,6 +695,8 @@ int main(void) {
         TEST(test_task_may_be_completed_after_start_returned),
         TEST(test_emit_waits_for_a_slow_reader),
         TEST(test_a_waiting_emit_is_woken_by_cancel),
+        TEST(test_an_emit_of_another_thread_keeps_the_sleeping_worker),
+        TEST(test_a_sleeping_worker_keeps_the_ready_of_another_emitter),
         TEST(test_cancelled_is_polled),
         TEST(test_cancel_before_a_worker_starts_ends_at_once),
         TEST(test_waiting_for_an_async_component),

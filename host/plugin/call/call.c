@@ -24,6 +24,7 @@
 #include "host/plugin/call/call_internal.h"
 #include "host/plugin/call/instance_internal.h"
 #include "host/plugin/call/worker.h"
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -331,13 +332,15 @@ int32_t call_try_emit(uint64_t token, tn_value chunk, struct worker *waiting_wor
         return TN_CANCELLED;
     }
     if (call->chunk_count >= CALL_CHUNKS_HIGH) {
-        /* A worker sleeps and is woken, which replaces a notification that is still owed. Others are notified by
-         * `ready`. */
+        /*
+         * A worker sleeps and is woken. Others are notified by `ready`. Both can be owed, because other OS threads may
+         * emit beside the worker. Only the worker that runs the task sleeps, so there is never a second one.
+         */
+        assert(!waiting_worker || !call->waiting_worker || call->waiting_worker == waiting_worker);
         if (waiting_worker)
-            slot_set_flow(call, call->flow & ~FLOW_READY_OWED);
+            call->waiting_worker = waiting_worker;
         else
             slot_set_flow(call, call->flow | FLOW_READY_OWED);
-        call->waiting_worker = waiting_worker;
         slot_unlock(call);
         return TN_AGAIN;
     }

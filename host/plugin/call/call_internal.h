@@ -41,6 +41,8 @@ tn_value call_make_interrupt(tn_value payload, tn_value schema, tn_value continu
 /*
  * [any] tn_task_1.emit. Returns TN_AGAIN without taking the chunk if the queue is full, TN_CANCELLED if the end was
  * requested. When there is room again, `waiting_worker` is woken, or, if it is NULL, the callable's `ready` is called.
+ * Both happen if the worker that runs the task and another OS thread have received TN_AGAIN. `waiting_worker` must be
+ * NULL or that worker.
  */
 int32_t call_try_emit(uint64_t token, tn_value chunk, struct worker *waiting_worker);
 /* [any] Requires the lock. Makes room for one more write. TN_LIMIT after CALL_WRITES_MAX. */

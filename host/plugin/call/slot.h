@@ -101,7 +101,7 @@ struct call {
     tn_value *chunks;          /* ring buffer */
     tn_value output;           /* the output, or the value of the interrupt */
     struct error error;
-    struct worker *waiting_worker; /* sleeps until there is room for a chunk; NULL if no worker does */
+    struct worker *waiting_worker; /* sleeps until there is room for a chunk, whether `ready` is owed or not; or NULL */
     struct loop_work work;         /* delivers chunks and the end */
 
     /* Set before the start; then any OS thread may read them. */
