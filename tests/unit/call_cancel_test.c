@@ -179,6 +179,33 @@ static void test_slow_reader_does_not_cause_an_idle_timeout(void **state) {
     callable_unref(node);
 }
 
+static void test_time_limits_do_not_apply_after_the_task_has_ended(void **state) {
+    (void)state;
+    static const struct { int64_t total_ms, idle_ms; } rows[] = {{1000, 0}, {0, 1000}, {1000, 1000}};
+    struct callable *node = fixture_instance("open");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct record record;
+        struct call *call = fixture_call(node, &record);
+        call_set_time_limits(call, rows[i].total_ms, rows[i].idle_ms);
+        record.refuse = true;
+        call_start(call, NULL);
+        for (int n = 0; n < 10; n++) task_1->emit(last_task, value_int(n));
+        task_1->complete(last_task, NULL);
+        for (int n = 0; n < 3; n++) fixture_advance(1000);
+        assert_int_equal(record.ended, 0);
+        while (!record.ended) {
+            call_resume(call);
+            fixture_run_turns();
+        }
+        assert_int_equal(record.outcome, CALL_COMPLETED);
+        assert_int_equal(record.chunks, 10);
+        assert_true(record.ordered);
+        call_free(call);
+    }
+    assert_int_equal(cancels, 0);
+    callable_unref(node);
+}
+
 static void test_cancelling_ends_a_paused_call(void **state) {
     (void)state;
     struct callable *node = fixture_instance("stream");
@@ -438,6 +465,7 @@ int main(void) {
         TEST(test_component_ends_on_timeout),
         TEST(test_chunks_restart_the_idle_time),
         TEST(test_slow_reader_does_not_cause_an_idle_timeout),
+        TEST(test_time_limits_do_not_apply_after_the_task_has_ended),
         TEST(test_cancelling_ends_a_paused_call),
         TEST(test_cancelling_inside_start),
         TEST(test_done_comes_from_the_loop),

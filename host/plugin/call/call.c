@@ -552,13 +552,14 @@ static struct worker *call_drop_undelivered(struct call *call) {
 
 /*
  * Requests the end of an open call: drops its chunks, stops its time limits and passes the request to the callable. A
- * repeated request only drops chunks. If the task has ended but has undelivered chunks, they are dropped, so that the
- * owner is notified soon; the outcome stays. Otherwise it does nothing.
+ * repeated request only drops chunks. If the task has ended but has undelivered chunks, call_cancel drops them, so that
+ * the owner is notified soon; the outcome stays. A time limit does nothing then: the task has ended in time, and the
+ * owner could not know that chunks are missing. In all other states the function does nothing.
  */
 static void call_request_end(struct call *call, enum slot_cause cause) {
     slot_lock(call);
     bool task_has_ended = slot_state(call) == SLOT_ENDING, not_yet_requested = slot_state(call) == SLOT_RUNNING;
-    if (!task_has_ended && !slot_is_open(call)) {
+    if (task_has_ended ? cause != CAUSE_CANCEL : !slot_is_open(call)) {
         slot_unlock(call);
         return;
     }
@@ -590,7 +591,8 @@ static void on_call_timeout(struct loop_timer *timer) {
 static void on_call_idle(struct loop_timer *timer) {
     struct call *call = CONTAINER_OF(timer, struct call, idle_timer);
     slot_lock(call);
-    bool owner_is_slow = call->chunk_count != 0; /* the owner has chunks to read, so the callable is not idle */
+    /* The owner has chunks to read, so the callable is not idle. */
+    bool owner_is_slow = slot_is_open(call) && call->chunk_count;
     slot_unlock(call);
     if (owner_is_slow)
         loop_timer_start(call->loop, &call->idle_timer, call->idle_ms, on_call_idle);

@@ -154,9 +154,11 @@ struct call_write {
 /* Creates a call; it keeps a reference to the callable. `ops` must outlive it. Free it with call_free. */
 struct call *call_new(struct loop *loop, struct callable *callable, const struct call_ops *ops, void *owner);
 /*
- * Sets the time limits; 0 means unlimited. `idle_ms` limits the time between two chunks. Call it before call_start.
- * When a limit passes, the call fails with TIMEOUT, which is retryable. An external callable is cancelled and abandoned
- * at once; a callable of the host (a graph, a pipe) is cancelled and waited for.
+ * Sets the time limits; 0 means unlimited. `total_ms` limits the time until the task ends, `idle_ms` the time between
+ * two chunks. Call it before call_start. When a limit passes, the call fails with TIMEOUT, which is retryable. An
+ * external callable is cancelled and abandoned at once; a callable of the host (a graph, a pipe) is cancelled and
+ * waited for. The limits do not apply after the task has ended: chunks that are still queued then are delivered, also
+ * if the owner pauses for longer.
  */
 void call_set_time_limits(struct call *call, int64_t total_ms, int64_t idle_ms);
 /*
