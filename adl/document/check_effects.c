@@ -1,4 +1,7 @@
-/* check_effects.c - reports policies that a node's effects do not allow; at run time they would be ignored silently. */
+/*
+ * check_effects.c - reports policies that a node's effects, or its use of `run`, do not allow; at run time they would
+ * be ignored silently.
+ */
 #include "adl/document/effects.h"
 #include "adl/document/reader.h"
 
@@ -25,5 +28,10 @@ void check_effects(struct reader *reader) {
             effects_warn(reader, def, retry, "the node is not retried");
         if (cache && def->cache_ttl_ms >= 0 && !component_cacheable(def->component))
             effects_warn(reader, def, cache, "the result is not cached");
+        else if (cache && def->cache_ttl_ms >= 0 && reader->notes[i].uses_run)
+            diagnostic_suggest(
+                report(reader, ADL_W111, cache->key_span,
+                       "the result is not cached: the config uses more of `run` than `run.configurable`"),
+                "remove it, or pass the value in a channel");
     }
 }

@@ -233,6 +233,7 @@ void check_config_expression(struct reader *reader, uint32_t node, const struct 
     if (!expr) return;
     struct mistakes mistakes = {reader, place, false, NULL, false};
     if (reader->document->local_count) check_locals(&mistakes, node, expr, 0);
+    reader->notes[node].uses_run |= expr_uses_beyond(expr, DOCUMENT_VARIABLE_RUN, "configurable");
     expr_unref(expr);
 }
 
@@ -263,9 +264,10 @@ void check_config_template(struct reader *reader, uint32_t node, const struct ex
     report_rest(&mistakes, status, &error);
     error_finish(&error);
     if (status != TN_OK) return;
-    for (size_t i = 0; reader->document->local_count && i < template_hole_count(template); i++) {
+    for (size_t i = 0; i < template_hole_count(template); i++) {
         const struct template_hole *hole = template_hole_at(template, i);
-        check_locals(&mistakes, node, hole->expr, hole->start);
+        if (reader->document->local_count) check_locals(&mistakes, node, hole->expr, hole->start);
+        reader->notes[node].uses_run |= expr_uses_beyond(hole->expr, DOCUMENT_VARIABLE_RUN, "configurable");
     }
     template_unref(template);
 }

@@ -53,6 +53,7 @@ struct node_note {
     uint32_t first_write, write_count; /* range of reader->writes */
     bool duplicate, nameless;          /* no edge can name it, which is not reported again */
     bool meant;                        /* a mistyped name probably means this node */
+    bool uses_run;                     /* its config uses more of `run` than `run.configurable` */
 };
 
 /* A channel that a node's config writes. */

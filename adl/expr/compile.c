@@ -218,3 +218,16 @@ const char *expr_text(const struct expr *expr) { return expr->text; }
 size_t expr_use_count(const struct expr *expr) { return expr->use_count; }
 
 const struct expr_use *expr_use_at(const struct expr *expr, size_t index) { return &expr->uses[index]; }
+
+bool expr_uses_beyond(const struct expr *expr, uint32_t variable, const char *field) {
+    size_t length = strlen(field);
+    for (size_t i = 0; i < expr->use_count; i++) {
+        if (expr->uses[i].variable != variable) continue;
+        const char *after = expr_text(expr) + expr->uses[i].span.end;
+        if (*after != '.' || strncmp(after + 1, field, length) != 0) return true;
+        char next = after[1 + length];
+        if (next == '_' || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') || (next >= '0' && next <= '9'))
+            return true; /* the name continues */
+    }
+    return false;
+}

@@ -186,6 +186,11 @@ struct expr_use {
 /* The uses of variables, in text order. */
 size_t expr_use_count(const struct expr *expr);
 const struct expr_use *expr_use_at(const struct expr *expr, size_t index); /* valid while the expression lives */
+/*
+ * True if the expression uses the variable other than as `variable.field`. The variable has no expr_fields. Another way
+ * to write the same, such as `variable["field"]`, counts as another use.
+ */
+bool expr_uses_beyond(const struct expr *expr, uint32_t variable, const char *field);
 
 /* ---- For editors and references ---- */
 

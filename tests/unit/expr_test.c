@@ -355,6 +355,36 @@ static void test_uses(void **state) {
     host_finish(&host);
 }
 
+static void test_uses_beyond(void **state) {
+    static const struct {
+        const char *text;
+        bool beyond;
+    } cases[] = {
+        {"run.a", false},
+        {"run.a.b + input.c", false},
+        {"has(run.a) && run.a[0]", false},
+        {"run", true},
+        {"run.ab", true},
+        {"run.a_", true},
+        {"run[\"a\"]", true},
+        {"run.a + run.b", true},
+        {"[1].exists(run, run.b == 1)", false},
+        {"\"run.b\" + x", false},
+        {"run.A", true},
+        {"run .a", true},
+    };
+    static const struct expr_variable variables[] = {{.name = "input"}, {.name = "run"}, {.name = "x"}};
+    const struct expr_scope scope = {.variables = variables, .variable_count = 3};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct expr *expr = NULL;
+        assert_int_equal(expr_compile(cases[i].text, strlen(cases[i].text), &scope, NULL, &expr, NULL), TN_OK);
+        if (expr_uses_beyond(expr, 1, "a") != cases[i].beyond) fail_msg("%s", cases[i].text);
+        assert_false(expr_uses_beyond(expr, 7, "a"));
+        expr_unref(expr);
+    }
+}
+
 struct problems {
     size_t count;
     char text[1024];
@@ -634,6 +664,7 @@ int main(void) {
         cmocka_unit_test(test_results_are_shared),
         cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_uses),
+        cmocka_unit_test(test_uses_beyond),
         cmocka_unit_test(test_problems),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_charges),

@@ -240,8 +240,8 @@ const struct call_ops activation_call_ops = {.ended = activation_on_call_ended,
 /* Only pure nodes have a cache, so a cached outcome need not be in the journal. */
 
 /*
- * `configurable`, the input, and the fields that the node reads. Nothing else of the run is in the key, so the cached
- * outcome of an expression with `run.step` has the step in which it was computed.
+ * `configurable`, the input, and the fields that the node reads. Nothing else of the run is in the key, because a node
+ * whose expressions or templates use more of `run` has no cache (graph.c).
  */
 static tn_value activation_cache_key(const struct activation *activation) {
     const struct graph_node *node = activation_node(activation);

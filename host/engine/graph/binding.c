@@ -118,6 +118,13 @@ static struct callable *bounded_callee(void *self, const char *kind, const char 
     return callable;
 }
 
+/* What a node calls belongs to the node that is being built. */
+static void callee_run_used(void *self) {
+    struct graph *building = ((struct engine *)self)->graphs->building;
+    if (building) building->callees_cacheable = false;
+}
+
 struct instance_scope binding_scope_of_host(struct engine *engine, const char *where) {
-    return (struct instance_scope){.self = engine, .callee = bounded_callee, .where = where};
+    return (struct instance_scope){
+        .self = engine, .callee = bounded_callee, .run_used = callee_run_used, .where = where};
 }

@@ -1,9 +1,10 @@
 /*
  * cache.h - the outcomes of a node for equal inputs, kept for a limited time: `cache: {ttl: …}`.
  *
- * activation.c makes the key: the run's `configurable`, the input, and the fields that the node reads. The version and
- * configuration of the component are fixed, because the cache belongs to one graph. When the cache is full, the oldest
- * entry is replaced. Times are those of loop_now_ms. [loop]
+ * activation.c makes the key: the run's `configurable`, the input, and the fields that the node reads. A node whose
+ * expressions or templates use more of `run` has no cache. The version and configuration of the component are fixed,
+ * because the cache belongs to one graph. When the cache is full, the oldest entry is replaced. Times are those of
+ * loop_now_ms. [loop]
  *
  *     tn_value known = cache_get(cache, key, loop_now_ms(loop));
  *     if (!known) cache_put(cache, key, outcome, loop_now_ms(loop));

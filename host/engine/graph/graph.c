@@ -3,10 +3,12 @@
  *
  * Each component is created here with its complete config, so every mistake that a create function can find is found
  * before anything runs. The names that a component binds are resolved through the scope below. Whether a node may be
- * retried or cached is decided here once, from the effects of its component and of everything that it calls.
+ * retried or cached is decided here once, from the effects of its component and of everything that it calls. A node
+ * that uses more of `run` than `run.configurable` is not cached.
  */
 #include "host/engine/graph/graph.h"
 #include "adl/document/effects.h"
+#include "adl/expr/expr.h"
 #include "adl/value/memory.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/binding.h"
@@ -152,6 +154,9 @@ static int32_t scope_tools(void *self, tn_value names, struct callable **out, st
     return status;
 }
 
+/* The key of a cache has nothing of `run` except `configurable`. */
+static void scope_run_used(void *self) { ((struct graph *)self)->callees_cacheable = false; }
+
 static struct instance_scope graph_scope(struct graph *graph, const char *where) {
     return (struct instance_scope){.self = graph,
                                    .field = scope_field,
@@ -159,6 +164,7 @@ static struct instance_scope graph_scope(struct graph *graph, const char *where)
                                    .callee = scope_callee,
                                    .tools = scope_tools,
                                    .each_field = scope_each_field,
+                                   .run_used = scope_run_used,
                                    .where = where};
 }
 
@@ -209,6 +215,19 @@ static int32_t graph_build_node(struct graph *graph, uint32_t index, struct erro
     graph->has_deferred |= def->defer;
     graph->has_interrupts |= def->interrupt_before || def->interrupt_after;
     return TN_OK;
+}
+
+/* True if an edge uses more of `run` than `run.configurable`. */
+static bool graph_edges_use_run(const struct document *document) {
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        if (edge->over && expr_uses_beyond(edge->over, DOCUMENT_VARIABLE_RUN, "configurable")) return true;
+        for (uint32_t c = 0; c < edge->condition_count; c++) {
+            const struct expr *expr = edge->conditions[c].expression;
+            if (expr && expr_uses_beyond(expr, DOCUMENT_VARIABLE_RUN, "configurable")) return true;
+        }
+    }
+    return false;
 }
 
 static int32_t graph_build_reducers(struct graph *graph, struct error *error) {
@@ -284,7 +303,8 @@ int32_t graph_build_value(struct engine *engine, struct document *document, tn_v
     graph->around = engine->graphs->building;
     graph->diagnostics = diagnostics;
     engine->graphs->building = graph;
-    graph->repeatable = graph->cacheable = true;
+    graph->repeatable = true;
+    graph->cacheable = !graph_edges_use_run(document);
     graph->nodes = mem_zalloc((document->node_count + 1u) * sizeof *graph->nodes);
     graph_lay_out_joins(graph);
     graph_lay_out_routes(graph);

@@ -49,7 +49,7 @@ struct graph_node {
     const uint32_t *reads; /* fields; borrowed from the callable */
     uint32_t read_count;
     bool may_retry, may_cache; /* derived from the effects of its component and of the components that it calls */
-    struct cache *cache;       /* NULL without `cache` in the document */
+    struct cache *cache;       /* NULL without `cache` in the document, or if the node may not be cached */
     struct graph_source source;
 };
 

@@ -241,11 +241,16 @@ static const char *state_field_name(void *self, uint32_t index) {
     return index < fields->names.count ? fields->names.items[index] : NULL;
 }
 
+void binder_report_run_used(const struct tn_binder *binder) {
+    if (binder->scope->run_used) binder->scope->run_used(binder->scope->self);
+}
+
 /* Binds every channel that the expression reads. */
 static int32_t binder_bind_uses(struct tn_binder *binder, const struct expr *expr, const struct state_fields *fields) {
     const struct instance_scope *scope = binder->scope;
     uint32_t index;
     int32_t status = TN_OK;
+    if (expr_uses_beyond(expr, BINDING_RUN, "configurable")) binder_report_run_used(binder);
     for (size_t i = 0, n = expr_use_count(expr); status == TN_OK && i < n; i++) {
         const struct expr_use *use = expr_use_at(expr, i);
         if (use->variable == BINDING_RUN) binder->bindings->uses_run = true;

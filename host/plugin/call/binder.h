@@ -84,6 +84,8 @@ int32_t binder_refuse(struct tn_binder *binder, const char *code, const char *me
 int32_t binder_expression(struct tn_binder *binder, const char *text, uint32_t *index);
 int32_t binder_template(struct tn_binder *binder, const char *text, uint32_t *index);
 int32_t binder_schema(struct tn_binder *binder, tn_value schema, uint32_t *index);
+/* Calls scope->run_used. */
+void binder_report_run_used(const struct tn_binder *binder);
 /* Fails the create: sets the error, unless one is set already. Returns status. */
 int32_t binder_fail(struct tn_binder *binder, int32_t status, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

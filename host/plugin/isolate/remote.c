@@ -104,6 +104,7 @@ static int32_t remote_create(void *self, const char *id, tn_value config, tn_bin
     } else {
         status = remote_bind_instance(instance, binder);
         instance->uses_run = value_to_bool(value_get(instance->bound, "run"));
+        if (instance->uses_run) binder_report_run_used(binder); /* the child does not send what it uses of `run` */
         instance->sent = mem_zalloc((remote_sent_count(instance) + 1) * sizeof *instance->sent);
         if (status != TN_OK) remote_notify_destroyed(instance);
     }
