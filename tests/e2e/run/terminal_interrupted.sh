@@ -2,17 +2,23 @@
 command -v python3 >"$work/which" || skips "python3 is not installed"
 graph deaf test.hang '{}'
 cat >type.py <<'PYTHON'
-import os, pty, signal, sys
+import os, pty, signal, sys, termios
 times, command = int(sys.argv[1]), sys.argv[2:]
 signal.alarm(60)
 pid, terminal = pty.fork()
 if pid == 0:
     os.execv(command[0], command)
+modes = termios.tcgetattr(terminal)
+modes[3] |= termios.NOFLSH  # otherwise Ctrl-C discards output that was not read yet
+termios.tcsetattr(terminal, termios.TCSANOW, modes)
 seen = b""
 def until(text):
     global seen
     while text not in seen:
-        seen += os.read(terminal, 4096)
+        try:
+            seen += os.read(terminal, 4096)
+        except OSError:
+            sys.exit(f"the program ended before it printed {text!r}; it printed {seen!r}")
 until("…".encode())  # the node runs
 os.write(terminal, b"\x03")
 until(b"press Ctrl-C again to exit at once")
