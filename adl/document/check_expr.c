@@ -233,7 +233,7 @@ void check_config_expression(struct reader *reader, uint32_t node, const struct 
     if (!expr) return;
     struct mistakes mistakes = {reader, place, false, NULL, false};
     if (reader->document->local_count) check_locals(&mistakes, node, expr, 0);
-    reader->notes[node].uses_run |= expr_uses_beyond(expr, DOCUMENT_VARIABLE_RUN, "configurable");
+    reader->notes[node].uses_run |= document_uses_run(expr);
     expr_unref(expr);
 }
 
@@ -267,7 +267,7 @@ void check_config_template(struct reader *reader, uint32_t node, const struct ex
     for (size_t i = 0; i < template_hole_count(template); i++) {
         const struct template_hole *hole = template_hole_at(template, i);
         if (reader->document->local_count) check_locals(&mistakes, node, hole->expr, hole->start);
-        reader->notes[node].uses_run |= expr_uses_beyond(hole->expr, DOCUMENT_VARIABLE_RUN, "configurable");
+        reader->notes[node].uses_run |= document_uses_run(hole->expr);
     }
     template_unref(template);
 }

@@ -2,6 +2,7 @@
 #include "adl/document/document.h"
 #include "adl/document/config.h"
 #include "adl/document/reader.h"
+#include "adl/expr/expr.h"
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
@@ -181,4 +182,8 @@ tn_value document_node_config(const struct document *document, uint32_t node, co
     tn_value filled = schema_with_defaults(def->component->config, config);
     value_unref(config);
     return filled;
+}
+
+bool document_uses_run(const struct expr *expr) {
+    return expr_uses_beyond(expr, DOCUMENT_VARIABLE_RUN, "configurable");
 }

@@ -44,6 +44,8 @@ enum document_variable {
     DOCUMENT_VARIABLE_RUN,    /* {run_id, thread_id, step, now, tags, metadata, configurable, …} */
     DOCUMENT_VARIABLE_COUNT
 };
+/* True if an expression of a document uses more of `run` than `run.configurable`: a cache's key has only that of it. */
+bool document_uses_run(const struct expr *expr);
 
 /* Limits of a document; exceeding one is reported as ADL-E…. */
 #define DOCUMENT_NODES_MAX          100000u

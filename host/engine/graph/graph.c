@@ -8,7 +8,6 @@
  */
 #include "host/engine/graph/graph.h"
 #include "adl/document/effects.h"
-#include "adl/expr/expr.h"
 #include "adl/value/memory.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/binding.h"
@@ -221,10 +220,10 @@ static int32_t graph_build_node(struct graph *graph, uint32_t index, struct erro
 static bool graph_edges_use_run(const struct document *document) {
     for (uint32_t i = 0; i < document->edge_count; i++) {
         const struct document_edge *edge = &document->edges[i];
-        if (edge->over && expr_uses_beyond(edge->over, DOCUMENT_VARIABLE_RUN, "configurable")) return true;
+        if (edge->over && document_uses_run(edge->over)) return true;
         for (uint32_t c = 0; c < edge->condition_count; c++) {
             const struct expr *expr = edge->conditions[c].expression;
-            if (expr && expr_uses_beyond(expr, DOCUMENT_VARIABLE_RUN, "configurable")) return true;
+            if (expr && document_uses_run(expr)) return true;
         }
     }
     return false;
