@@ -12,6 +12,7 @@
 #include "host/assembly/host_internal.h"
 #include "host/base/config/config.h"
 #include "host/base/container_of.h"
+#include "host/base/environment.h"
 #include "host/base/files.h"
 #include "host/base/log.h"
 #include "host/base/loop.h"
@@ -245,6 +246,41 @@ static int32_t host_bind_models(struct host *host, const char *const *model, str
     return status;
 }
 
+/* ---- Secrets in the environment ---- */
+
+/* The variables in which services expect their keys, also if no plugin or configuration names them. */
+static const char *const usual_keys[] = {
+    "OPENAI_API_KEY",   "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GEMINI_API_KEY",    "GOOGLE_API_KEY",
+    "AZURE_API_KEY",    "MISTRAL_API_KEY",   "GROQ_API_KEY",         "XAI_API_KEY",       "DEEPSEEK_API_KEY",
+    "COHERE_API_KEY",   "TOGETHER_API_KEY",  "OPENROUTER_API_KEY",   "FIREWORKS_API_KEY", "PERPLEXITY_API_KEY",
+    "CEREBRAS_API_KEY", "HF_TOKEN",          "AZURE_OPENAI_API_KEY", "NVIDIA_API_KEY",    "REPLICATE_API_TOKEN"};
+
+static void host_take_effects(const struct config *config, tn_value effects) {
+    for (size_t i = 0; i < value_count(effects); i++) {
+        const char *effect = value_chars(value_at(effects, i), NULL);
+        if (!effect || strncmp(effect, "secret:", 7) != 0) continue;
+        const char *variable = config_secret_variable(config, effect + 7);
+        if (variable) environment_take(variable);
+    }
+}
+
+static void host_take_plugin_secrets(void *user, struct plugin *plugin) {
+    tn_value manifest = plugin_manifest(plugin), components = manifest_components(manifest);
+    host_take_effects(user, value_get(manifest_plugin(manifest), "effects"));
+    for (size_t i = 0; i < value_count(components); i++)
+        host_take_effects(user, value_get(value_at(components, i), "effects"));
+}
+
+/*
+ * Removes all secrets that are known now from the environment, so that no child inherits or reads them. A document can
+ * name others: those are overwritten when they are fetched.
+ */
+static void host_take_secrets(const struct host *host) {
+    for (size_t i = 0; i < sizeof usual_keys / sizeof *usual_keys; i++) environment_take(usual_keys[i]);
+    config_each_secret_variable(host->config, environment_take);
+    registry_each_plugin(host->registry, host_take_plugin_secrets, host->config);
+}
+
 /* ---- The parts ---- */
 
 /* For tables with a `void *user`. */
@@ -378,6 +414,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     loop_enter(host->loop);
     host->secrets = secrets_new(host->config, host->loop);
     if (host_open_plugins(host, options, error) != TN_OK) goto failed;
+    host_take_secrets(host);
     if (host_open_http(host, options, error) != TN_OK) goto failed;
     config_lint_plugins(host, host_log_warning, NULL);
     host_connect_services(host);

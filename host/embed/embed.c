@@ -11,6 +11,7 @@
 #include "adl/value/memory.h"
 #include "host/assembly/abi_table.h"
 #include "host/assembly/host.h"
+#include "host/base/environment.h"
 #include "host/base/loop.h"
 #include "host/embed/embed_internal.h"
 #include "host/embed/embed_node.h"
@@ -51,6 +52,7 @@ tenon *tenon_open(tn_value options, char **why) {
     host_options.plugin_paths = list;
     host_options.config_file = embed_option_text(options, "config");
     host_options.no_config = embed_option_is_true(options, "no_config");
+    if (embed_option_is_true(options, "protect_secrets")) environment_protect();
     host_options.allow_drafts = embed_option_is_true(options, "allow_drafts");
     host_options.record_dir = embed_option_text(options, "record_dir");
     host_options.replay_dir = embed_option_text(options, "replay_dir");

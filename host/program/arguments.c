@@ -7,6 +7,7 @@
  */
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
+#include "host/base/environment.h"
 #include "host/plugin/conformance/guard.h"
 #include "host/program/command.h"
 #include "host/program/help.h"
@@ -320,7 +321,11 @@ static int run_command_line(int argc, char **argv) {
     int code = parse_words(&arguments, argc, argv, 1 + used);
     if (!code) code = check_operands(&arguments);
     if (!code) code = check_values(&arguments);
-    if (!command->hidden) command_report_crashes(); /* the host reports the crash of a plugin's process */
+    if (!command
+             ->hidden) { /* a hidden command is a child of a host, which reports crashes, and was given its secrets */
+        command_report_crashes();
+        environment_protect();
+    }
     if (!code) code = command->run(&arguments);
     if (!code && guard_findings()) code = COMMAND_PLUGIN_PROBLEM; /* each was logged */
     mem_free(arguments.given);

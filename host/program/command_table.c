@@ -648,6 +648,8 @@ const struct environment_variable environment_variables[] = {
     {"TENON_HTTP_RECORD", "The folder for `--record`, if neither `--record` nor `--replay` is given."},
     {"TENON_HTTP_REPLAY", "The folder for `--replay`, if neither `--record` nor `--replay` is given."},
     {"TENON_PROGRAM", "The program that runs isolated plugins (default: this one)."},
+    {"TENON_DUMPABLE",
+     "If `1`: a debugger can attach to the process, and it can leave a core file, although it holds secrets."},
     {"XDG_CONFIG_HOME",
      "The folder that contains `tenon/tenon.yaml`, the user's configuration (default: `~/.config`)."},
     {"XDG_DATA_HOME",

@@ -133,6 +133,10 @@ int32_t config_secret(const struct config *config, const char *name, int stop, t
 bool config_secret_waits(const struct config *config, const char *name); /* true if fetching can block */
 /* True if the secret is not listed in tenon.yaml and no environment variable has its name. For optional secrets. */
 bool config_secret_absent(const struct config *config, const char *name);
+/* The environment variable that the secret is read from; borrowed; NULL if it comes from a file or a command. */
+const char *config_secret_variable(const struct config *config, const char *name);
+/* Calls `each` for the variable of each secret that the configuration lists or uses. A variable can occur again. */
+void config_each_secret_variable(const struct config *config, void (*each)(const char *variable));
 /* The hosts that it may be sent to: an array of "host", "host:port" and "*.domain"; NULL if not restricted. */
 tn_value config_secret_hosts(const struct config *config, const char *name);
 /*

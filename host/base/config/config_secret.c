@@ -10,13 +10,13 @@
 #include "host/base/clock.h"
 #include "host/base/config/config.h"
 #include "host/base/config/config_internal.h"
+#include "host/base/environment.h"
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -92,13 +92,13 @@ static tn_value secret_read_all(int descriptor, const struct secret_wait *wait, 
 }
 
 static int32_t secret_from_environment(const char *name, const char *variable, tn_value *out, struct error *error) {
-    const char *text = getenv(variable);
-    tn_value how = value_format("the environment variable %s", variable);
+    tn_value text = environment_get(variable), how = value_format("the environment variable %s", variable);
     int32_t status = TN_OK;
-    if (!text)
-        status = secret_fail(error, name, value_chars(how, NULL), "it is not set");
-    else if ((*out = value_string(text, strlen(text))) == NULL)
-        status = secret_fail(error, name, value_chars(how, NULL), "it is not UTF-8");
+    if (value_is(text, TN_STRING))
+        *out = value_ref(text);
+    else
+        status = secret_fail(error, name, value_chars(how, NULL), text ? "it is not UTF-8" : "it is not set");
+    value_unref(text);
     value_unref(how);
     return status;
 }
@@ -192,12 +192,12 @@ static int32_t secret_from_command(const char *name, tn_value command, struct se
 
 int32_t config_secret(const struct config *config, const char *name, int stop, tn_value *out, struct error *error) {
     tn_value row = config ? value_get(config->secrets, name) : NULL;
-    tn_value env = value_get(row, "env"), file = value_get(row, "file"), command = value_get(row, "command");
+    tn_value file = value_get(row, "file"), command = value_get(row, "command");
     int64_t ms = config && config->secret_ms ? config->secret_ms : CONFIG_SECRET_MS;
     struct secret_wait wait = {clock_now_ms() + ms, stop, -1};
     if (command) return secret_from_command(name, command, &wait, out, error);
     if (file) return secret_from_file(name, value_chars(file, NULL), &wait, out, error);
-    return secret_from_environment(name, env ? value_chars(env, NULL) : name, out, error);
+    return secret_from_environment(name, config_secret_variable(config, name), out, error);
 }
 
 bool config_secret_waits(const struct config *config, const char *name) {
@@ -207,15 +207,45 @@ bool config_secret_waits(const struct config *config, const char *name) {
     return value_get(row, "command") != NULL;
 }
 
-bool config_secret_absent(const struct config *config, const char *name) {
+const char *config_secret_variable(const struct config *config, const char *name) {
     tn_value row = config ? value_get(config->secrets, name) : NULL, env = value_get(row, "env");
-    if (value_get(row, "command") || value_get(row, "file")) return false;
-    return getenv(env ? value_chars(env, NULL) : name) == NULL;
+    if (value_get(row, "command") || value_get(row, "file")) return NULL;
+    return env ? value_chars(env, NULL) : name;
+}
+
+bool config_secret_absent(const struct config *config, const char *name) {
+    const char *variable = config_secret_variable(config, name);
+    return variable && !environment_has(variable);
 }
 
 tn_value config_secret_hosts(const struct config *config, const char *name) {
     return config ? value_get(value_get(config->secrets, name), "hosts") : NULL;
 }
+
+/* ---- The variables of all secrets ---- */
+
+/* Calls `each` for the variable of each {secret: NAME} in `value`. */
+static void config_each_reference(const struct config *config, tn_value value, void (*each)(const char *variable)) {
+    bool object = value_is(value, TN_OBJECT);
+    if (!object && !value_is(value, TN_ARRAY)) return;
+    tn_value name = object ? value_get(value, "secret") : NULL;
+    const char *variable = value_is(name, TN_STRING) ? config_secret_variable(config, value_chars(name, NULL)) : NULL;
+    if (variable) each(variable);
+    for (size_t i = 0; i < value_count(value); i++)
+        config_each_reference(config, object ? value_value_at(value, i) : value_at(value, i), each);
+}
+
+void config_each_secret_variable(const struct config *config, void (*each)(const char *variable)) {
+    if (!config) return;
+    for (size_t i = 0; i < value_count(config->secrets); i++) {
+        const char *variable = config_secret_variable(config, value_chars(value_key_at(config->secrets, i), NULL));
+        if (variable) each(variable);
+    }
+    config_each_reference(config, config->plugins, each);
+    config_each_reference(config, config->models, each);
+}
+
+/* ---- Configuration with texts of secrets ---- */
 
 /* A secret that is not available stays a reference; *error describes the first. */
 static tn_value config_reveal_value(const struct config *config, tn_value value, struct error *error) {

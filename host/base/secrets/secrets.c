@@ -12,6 +12,7 @@
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/base/container_of.h"
+#include "host/base/environment.h"
 #include "host/base/loop.h"
 #include "host/base/url.h"
 #include <assert.h>
@@ -148,6 +149,7 @@ static struct secret *secret_store_text(struct secrets *secrets, const char *nam
     struct secret *secret = secret_lookup_or_add(secrets, name);
     size_t length;
     const char *chars = value_chars(text, &length);
+    environment_hide_memory();
     pthread_mutex_lock(&secrets->lock);
     secret_set_text(secret, chars, length);
     pthread_mutex_unlock(&secrets->lock);
