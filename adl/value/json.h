@@ -40,6 +40,8 @@ int32_t json_read(const char *text, size_t length, const struct json_limits *lim
 
 enum json_style { JSON_COMPACT, JSON_INDENTED /* two spaces */, JSON_SORTED /* compact, keys sorted: for hashes */ };
 void json_write(struct buffer *out, tn_value value, enum json_style style);
+/* The same; returns false, with the beginning of the text in `out`, if `value` is nested deeper than `depth`. */
+bool json_write_bounded(struct buffer *out, tn_value value, enum json_style style, size_t depth);
 char *json_text(tn_value value, enum json_style style);                      /* free it with mem_free */
 void json_write_string(struct buffer *out, const char *text, size_t length); /* quoted and escaped */
 /* Writes the shortest text that reads back as the same double. Returns its length, which is at most 32. */

@@ -24,6 +24,8 @@ struct writer {
     struct buffer *out;
     enum json_style style;
     size_t depth, capacity;
+    size_t depth_max; /* at least `capacity` */
+    bool too_deep;
     struct level *levels;
     struct level here[LEVELS_HERE];
 };
@@ -97,13 +99,30 @@ static void break_line(struct writer *writer) {
     for (size_t i = 0; i < writer->depth && !writer->out->overflow; i++) buffer_append(writer->out, "  ", 2);
 }
 
+static void json_drop_levels(struct writer *writer) {
+    while (writer->depth > 0) mem_free(writer->levels[--writer->depth].order);
+}
+
+/* Makes room for one more level. Returns false at the greatest depth; then writing ends. */
+static bool json_grow_levels(struct writer *writer) {
+    size_t capacity = writer->capacity > writer->depth_max / 2 ? writer->depth_max : writer->capacity * 2;
+    if (writer->capacity == writer->depth_max) {
+        writer->too_deep = true;
+        json_drop_levels(writer);
+        return false;
+    }
+    writer->levels = mem_array_from(writer->levels, writer->here, writer->depth, capacity, sizeof *writer->levels);
+    writer->capacity = capacity;
+    return true;
+}
+
 static void json_open(struct writer *writer, tn_value container, int kind) {
     if (value_count(container) == 0) {
         buffer_text(writer->out, kind == TN_ARRAY ? "[]" : "{}");
         return;
     }
     buffer_char(writer->out, kind == TN_ARRAY ? '[' : '{');
-    MEM_GROW_FROM(writer->levels, writer->here, writer->depth, writer->capacity);
+    if (writer->depth == writer->capacity && !json_grow_levels(writer)) return;
     size_t *order = kind == TN_OBJECT && writer->style == JSON_SORTED ? sorted_order(container) : NULL;
     writer->levels[writer->depth++] = (struct level){container, 0, order};
 }
@@ -134,8 +153,9 @@ static tn_value json_next(struct writer *writer) {
     return value_value_at(level->container, i);
 }
 
-void json_write(struct buffer *out, tn_value value, enum json_style style) {
-    struct writer writer = {.out = out, .style = style, .capacity = LEVELS_HERE};
+bool json_write_bounded(struct buffer *out, tn_value value, enum json_style style, size_t depth) {
+    struct writer writer = {
+        .out = out, .style = style, .capacity = depth < LEVELS_HERE ? depth : LEVELS_HERE, .depth_max = depth};
     writer.levels = writer.here;
     assert(value != NULL);
     do {
@@ -147,8 +167,13 @@ void json_write(struct buffer *out, tn_value value, enum json_style style) {
         if (writer.depth == 0) break;
         value = json_next(&writer);
     } while (!out->overflow);
-    while (writer.depth > 0) mem_free(writer.levels[--writer.depth].order);
+    json_drop_levels(&writer);
     if (writer.levels != writer.here) mem_free(writer.levels);
+    return !writer.too_deep;
+}
+
+void json_write(struct buffer *out, tn_value value, enum json_style style) {
+    json_write_bounded(out, value, style, SIZE_MAX);
 }
 
 char *json_text(tn_value value, enum json_style style) {

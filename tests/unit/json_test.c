@@ -216,6 +216,26 @@ static void writing_stops_at_the_limit(void **state) {
     value_unref(value);
 }
 
+static void writing_stops_at_the_depth(void **state) {
+    (void)state;
+    static const size_t depths[] = {1, 2, 31, 32, 33, 63, 64, 65, 264, 5000};
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+        tn_value value = value_set_take(value_object(), "z", value_int(1));
+        for (size_t depth = 1; depth < depths[i]; depth++)
+            value = depth % 2 ? value_push_take(value_array(), value) : value_set_take(value_object(), "k", value);
+        char *whole = json_text(value, JSON_SORTED);
+        for (size_t depth = depths[i] - 1; depth <= depths[i] + 1; depth++) {
+            struct buffer out;
+            buffer_init(&out, SIZE_MAX);
+            assert_int_equal(json_write_bounded(&out, value, JSON_SORTED, depth), depth >= depths[i]);
+            if (depth >= depths[i]) assert_string_equal(buffer_cstr(&out), whole);
+            buffer_finish(&out);
+        }
+        mem_free(whole);
+        value_unref(value);
+    }
+}
+
 static void strings_are_quoted(void **state) {
     (void)state;
     struct buffer out;
@@ -310,6 +330,7 @@ int main(void) {
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(deep_values_are_written_and_read),
         cmocka_unit_test(writing_stops_at_the_limit),
+        cmocka_unit_test(writing_stops_at_the_depth),
         cmocka_unit_test(strings_are_quoted),
         cmocka_unit_test(base64_both_ways),
         cmocka_unit_test(every_code_point),

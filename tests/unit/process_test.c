@@ -204,6 +204,34 @@ static void test_message_after_response(void **state) {
     script_finish(&script);
 }
 
+/* A configuration that is nested too deep fails its request. The child does not learn of it, and answers others. */
+static void test_request_too_deep(void **state) {
+    struct script script;
+    struct error error = ERROR_INIT;
+    tn_value result = NULL, deep = value_int(1);
+    (void)state;
+    for (size_t depth = 0; depth < FRAME_DEPTH_MAX - 1; depth++)
+        deep = value_set_take(value_object_reserve(1), "deeper",
+                              deep); /* with the message around it, one level too deep */
+    write_response("response", 100);
+    script_start(&script, "cat response >&3; exec sleep 100");
+    if (process_call_take(script.process, "ask", value_object(), ANSWER_MS, &result, &error) != TN_OK)
+        fail_msg("%s", error.message);
+    value_unref(result);
+    assert_int_equal(process_notify_take(script.process, "note", value_ref(deep)), FRAME_FITS);
+    deep = value_push_take(value_array(), deep);
+    assert_int_equal(process_notify_take(script.process, "note", value_ref(deep)), FRAME_TOO_DEEP);
+    assert_int_equal(process_call_take(script.process, "create", deep, ANSWER_MS, &result, &error), TN_LIMIT);
+    assert_string_equal(error.code, "LIMIT");
+    assert_string_equal(error.message,
+                        "plugin `test.script`: the request `create` is nested deeper than the 264 levels "
+                        "that can be sent");
+    error_finish(&error);
+    assert_int_equal(kill(process_id(script.process), 0), 0);
+    assert_false(script.ended);
+    script_finish(&script);
+}
+
 static void test_invalid_message_is_logged_once(void **state) {
     struct script script;
     (void)state;
@@ -357,6 +385,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_never_idle),
                                        cmocka_unit_test(test_response_before_end),
                                        cmocka_unit_test(test_message_after_response),
+                                       cmocka_unit_test(test_request_too_deep),
                                        cmocka_unit_test(test_invalid_message_is_logged_once),
                                        cmocka_unit_test(test_log_levels),
                                        cmocka_unit_test(test_closed_output),

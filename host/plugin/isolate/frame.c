@@ -8,7 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define COMPACT_ABOVE 65536u /* consumed bytes at the start of a buffer before the rest is moved to the front */
+#define PRUNED        "tenon.pruned" /* a member of a message that frame_next has pruned */
+#define COMPACT_ABOVE 65536u         /* consumed bytes at the start of a buffer before the rest is moved to the front */
 
 void frame_reader_init(struct frame_reader *reader) {
     *reader = (struct frame_reader){.start = 0};
@@ -87,6 +88,40 @@ static bool frame_read_header(const char *text, size_t length, size_t *begin, si
     return !*why;
 }
 
+/* Copies JSON text. Arrays and objects that are nested deeper than FRAME_DEPTH_MAX are replaced by null. */
+static void frame_prune(struct buffer *out, const char *text, size_t length) {
+    size_t depth = 0, from = 0; /* text[from..at) is not copied yet */
+    bool in_string = false;
+    for (size_t at = 0; at < length; at++) {
+        char c = text[at];
+        if (in_string) {
+            if (c == '\\') at++;
+            in_string = c != '"';
+        } else if (c == '"') {
+            in_string = true;
+        } else if ((c == '[' || c == '{') && depth++ == FRAME_DEPTH_MAX) {
+            buffer_append(out, text + from, at - from);
+            buffer_text(out, "null");
+        } else if ((c == ']' || c == '}') && depth > 0 && --depth == FRAME_DEPTH_MAX) {
+            from = at + 1;
+        }
+    }
+    if (depth <= FRAME_DEPTH_MAX) buffer_append(out, text + from, length - from);
+}
+
+static int32_t frame_read_pruned(const char *text, size_t length, tn_value *message) {
+    const struct json_limits limits = {.depth = FRAME_DEPTH_MAX};
+    struct buffer pruned;
+    buffer_init(&pruned, SIZE_MAX);
+    frame_prune(&pruned, text, length);
+    int32_t status = json_read(buffer_cstr(&pruned), pruned.length, &limits, message, NULL);
+    if (status == TN_OK && value_is(*message, TN_OBJECT)) *message = value_set_take(*message, PRUNED, value_bool(true));
+    buffer_finish(&pruned);
+    return status;
+}
+
+bool frame_is_pruned(tn_value message) { return value_get(message, PRUNED) == value_bool(true); }
+
 int32_t frame_next(struct frame_reader *reader, tn_value *message, struct error *error) {
     const char *why;
     size_t begin, content = 0, left = reader->bytes.length - reader->start;
@@ -98,7 +133,9 @@ int32_t frame_next(struct frame_reader *reader, tn_value *message, struct error 
         return why ? frame_break_stream(reader, error, why) : TN_OK;
     if (left - begin < content) return TN_OK;
     struct error inner = ERROR_INIT;
-    int32_t status = json_read(text + begin, content, NULL, message, &inner);
+    const struct json_limits limits = {.depth = FRAME_DEPTH_MAX};
+    int32_t status = json_read(text + begin, content, &limits, message, &inner);
+    if (status == TN_LIMIT) status = frame_read_pruned(text + begin, content, message);
     if (status == TN_OK && !value_is(*message, TN_OBJECT)) {
         value_unref(*message);
         *message = NULL;
@@ -118,22 +155,28 @@ int32_t frame_next(struct frame_reader *reader, tn_value *message, struct error 
 
 size_t frame_unread(const struct frame_reader *reader) { return reader->bytes.length - reader->start; }
 
-bool frame_write(struct buffer *out, tn_value message) {
+enum frame_fit frame_write(struct buffer *out, tn_value message) {
     /* The length is known only after the content is written: reserve blanks for it, which the protocol allows. */
     static const char head[] = "Content-Length:           \r\n\r\n";
     size_t at = out->length;
     char digits[16];
     buffer_append(out, head, sizeof head - 1);
-    json_write(out, message, JSON_COMPACT);
-    if (out->overflow) return true;
+    bool shallow = json_write_bounded(out, message, JSON_COMPACT, FRAME_DEPTH_MAX);
+    if (out->overflow) return FRAME_FITS;
     size_t length = out->length - at - (sizeof head - 1);
-    if (length > FRAME_MESSAGE_MAX) {
+    if (!shallow || length > FRAME_MESSAGE_MAX) {
         out->length = at;
-        return false;
+        return shallow ? FRAME_TOO_LONG : FRAME_TOO_DEEP;
     }
     int count = snprintf(digits, sizeof digits, "%zu", length);
     memcpy(out->data + at + 16, digits, (size_t)count);
-    return true;
+    return FRAME_FITS;
+}
+
+_Static_assert(FRAME_DEPTH_MAX == 264 && FRAME_MESSAGE_MAX == 64u << 20, "the texts below state both");
+
+const char *frame_fit_text(enum frame_fit fit) {
+    return fit == FRAME_TOO_DEEP ? "nested deeper than the 264 levels" : "longer than the 64 MiB";
 }
 
 /*

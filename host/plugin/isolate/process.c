@@ -408,9 +408,9 @@ static void process_on_deliver(struct loop_work *work) {
 
 /* ---- Sending notifications ---- */
 
-/* Queues a message, and takes its reference. Returns false if it is longer than FRAME_MESSAGE_MAX. */
-static bool process_send_take(struct process *process, tn_value message) {
-    bool fits = true;
+/* Queues a message, and takes its reference. */
+static enum frame_fit process_send_take(struct process *process, tn_value message) {
+    enum frame_fit fits = FRAME_FITS;
     if (!process->dead) {
         fits = frame_write(&process->outgoing, message);
         if (process->outgoing.overflow)
@@ -422,7 +422,7 @@ static bool process_send_take(struct process *process, tn_value message) {
     return fits;
 }
 
-bool process_notify_take(struct process *process, const char *method, tn_value params) {
+enum frame_fit process_notify_take(struct process *process, const char *method, tn_value params) {
     tn_value message = value_set_take(value_object_reserve(3), "jsonrpc", value_text("2.0"));
     message = value_set_take(message, "method", value_text(method));
     return process_send_take(process, value_set_take(message, "params", params));
@@ -479,6 +479,9 @@ static bool process_take_response(struct process *process, int64_t id, tn_value 
 static int32_t process_read_response(const struct process *process, const char *method, tn_value response,
                                      tn_value *result, struct error *error) {
     tn_value object = value_get(response, "error");
+    if (!object && frame_is_pruned(response))
+        return error_set(error, TN_LIMIT, "LIMIT", "plugin `%s`: the response to `%s` is %s that can be sent",
+                         process->name, method, frame_fit_text(FRAME_TOO_DEEP));
     if (!object) {
         *result = value_ref(value_get(response, "result"));
         return TN_OK;
@@ -518,9 +521,10 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
     tn_value response, request = value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0"));
     request = value_set_take(request, "id", value_int(id));
     request = value_set_take(request, "method", value_text(method));
-    if (!process_send_take(process, value_set_take(request, "params", params)))
-        return error_set(error, TN_LIMIT, "LIMIT", "plugin `%s`: the request `%s` is longer than %u MiB", process->name,
-                         method, FRAME_MESSAGE_MAX >> 20);
+    enum frame_fit fit = process_send_take(process, value_set_take(request, "params", params));
+    if (fit != FRAME_FITS)
+        return error_set(error, TN_LIMIT, "LIMIT", "plugin `%s`: the request `%s` is %s that can be sent",
+                         process->name, method, frame_fit_text(fit));
     bool ended = false; /* the child is reaped after the messages that it sent before its end were handled */
     while (!process->dead) {
         if (process_take_response(process, id, &response)) {

@@ -18,6 +18,7 @@
 
 #include "adl/value/error.h"
 #include "adl/value/value.h"
+#include "host/plugin/isolate/frame.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -74,14 +75,14 @@ void process_kill(struct process *process, const char *why);
 pid_t process_id(const struct process *process);
 /*
  * Queues the notification {"jsonrpc", "method", "params"}, and takes params. Does nothing if the child has ended.
- * Returns false if the message is longer than FRAME_MESSAGE_MAX.
+ * Returns why the message was not queued, or FRAME_FITS.
  */
-bool process_notify_take(struct process *process, const char *method, tn_value params);
+enum frame_fit process_notify_take(struct process *process, const char *method, tn_value params);
 /*
  * Sends a request and blocks until the response arrives; takes params. `error` may be NULL. Returns one of:
  *   TN_OK      *result is a new reference
  *   TN_FAILED  the child responded with an error, which is copied with its code
- *   TN_LIMIT   the request is too long
+ *   TN_LIMIT   the request is too long, or the request or the response is nested too deep
  *   TN_ERROR   the child has ended, or was killed because there was no response in time (PLUGIN_CRASHED)
  */
 int32_t process_call_take(struct process *process, const char *method, tn_value params, int64_t timeout_ms,

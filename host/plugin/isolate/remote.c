@@ -208,11 +208,12 @@ static int32_t remote_start_task(void *self, tn_task token, tn_value input) {
     params = value_set_take(params, "context", interface_task.context(token));
     if (instance->uses_run && call && call_ops_of(call)->run_value)
         params = value_set_take(params, "run", call_ops_of(call)->run_value(call));
-    if (process_notify_take(remote->process, "start", params)) return TN_OK;
+    enum frame_fit fit = process_notify_take(remote->process, "start", params);
+    if (fit == FRAME_FITS) return TN_OK;
     remote_discard_sent(instance);
     remote_task_release(remote, task, index);
-    error_set(&error, TN_LIMIT, "LIMIT", "the input of `%s` is longer than the 64 MiB that can be sent to plugin `%s`",
-              instance->component, plugin_id(remote->plugin));
+    error_set(&error, TN_LIMIT, "LIMIT", "the input of `%s` is %s that can be sent to plugin `%s`", instance->component,
+              frame_fit_text(fit), plugin_id(remote->plugin));
     call_fail(token, &error);
     error_finish(&error);
     return TN_OK;

@@ -32,8 +32,9 @@ static void remote_exchange_free(struct remote_exchange *exchange) {
     mem_free(exchange);
 }
 
-/* Sends an event to the child. Returns false if it is too long. */
-static bool remote_exchange_notify(const struct remote_exchange *exchange, const char *event, tn_value value) {
+/* Sends an event to the child. Returns why it was not sent, or FRAME_FITS. */
+static enum frame_fit remote_exchange_notify(const struct remote_exchange *exchange, const char *event,
+                                             tn_value value) {
     tn_value params = value_set_take(value_object_reserve(3), "exchange", value_int(exchange->number));
     params = value_set_take(params, "event", value_text(event));
     return process_notify_take(exchange->remote->process, "http", value_set_take(params, "value", value_ref(value)));
@@ -51,15 +52,22 @@ static void remote_exchange_fail(struct remote_exchange *exchange, int32_t statu
     remote_exchange_free(exchange);
 }
 
+static void remote_exchange_fail_limit(struct remote_exchange *exchange, const char *what, enum frame_fit fit) {
+    tn_value why = value_format("%s is %s that can be sent", what, frame_fit_text(fit));
+    remote_exchange_fail(exchange, TN_LIMIT, "LIMIT", value_chars(why, NULL));
+    value_unref(why);
+}
+
 static void remote_exchange_on_event(void *user, int32_t event, tn_value value) {
     static const char *const names[] = {
         [TN_HTTP_HEAD] = "head", [TN_HTTP_DATA] = "data", [TN_HTTP_END] = "end", [TN_HTTP_FAILED] = "failed"};
     struct remote_exchange *exchange = user;
     const struct remote *remote = exchange->remote;
-    if (!remote_exchange_notify(exchange, names[event], value)) {
-        remote->host->http->cancel(plugin_host(remote->plugin), exchange->token);
-        remote_exchange_fail(exchange, TN_LIMIT, "LIMIT",
-                             "the response is longer than the 64 MiB that can be sent to a child process at once");
+    enum frame_fit fit = remote_exchange_notify(exchange, names[event], value);
+    if (fit != FRAME_FITS) {
+        if (event != TN_HTTP_END && event != TN_HTTP_FAILED)
+            remote->host->http->cancel(plugin_host(remote->plugin), exchange->token);
+        remote_exchange_fail_limit(exchange, "the response", fit);
     } else if (event == TN_HTTP_END || event == TN_HTTP_FAILED) {
         remote_exchange_free(exchange);
     } else if (event == TN_HTTP_DATA && --exchange->credit == 0) {
@@ -67,8 +75,8 @@ static void remote_exchange_on_event(void *user, int32_t event, tn_value value) 
     }
 }
 
-static void remote_http_send(struct remote *remote, int64_t number, tn_value params) {
-    tn_value request = value_get(params, "request");
+static void remote_http_send(struct remote *remote, int64_t number, tn_value message) {
+    tn_value request = value_get(value_get(message, "params"), "request");
     if (!remote->exchanges) remote->exchanges = mem_zalloc(TASK_BUCKETS * sizeof(struct remote_exchange *));
     struct remote_exchange **place = remote_exchange_lookup(remote, number), *exchange;
     if (*place) {
@@ -77,6 +85,10 @@ static void remote_http_send(struct remote *remote, int64_t number, tn_value par
     }
     *place = exchange = mem_zalloc(sizeof *exchange);
     *exchange = (struct remote_exchange){NULL, remote, number, 0, PROTOCOL_EVENTS};
+    if (frame_is_pruned(message)) {
+        remote_exchange_fail_limit(exchange, "a request", FRAME_TOO_DEEP);
+        return;
+    }
     int32_t status = remote->host->http->send(plugin_host(remote->plugin), request ? request : value_null(),
                                               remote_exchange_on_event, exchange, &exchange->token);
     if (status == TN_LIMIT)
@@ -97,12 +109,12 @@ static void remote_http_add_credit(struct remote *remote, struct remote_exchange
     if (paused) remote->host->http->resume(plugin_host(remote->plugin), exchange->token);
 }
 
-bool remote_http_on_message(struct remote *remote, const char *method, tn_value params) {
-    tn_value which = value_get(params, "exchange");
+bool remote_http_on_message(struct remote *remote, const char *method, tn_value message) {
+    tn_value params = value_get(message, "params"), which = value_get(params, "exchange");
     int64_t number = value_is(which, TN_INT) ? value_to_int(which) : 0;
     if (strncmp(method, "http_", 5) != 0) return false;
     if (strcmp(method, "http_send") == 0) {
-        remote_http_send(remote, number, params);
+        remote_http_send(remote, number, message);
         return true;
     }
     struct remote_exchange *exchange = remote->exchanges ? *remote_exchange_lookup(remote, number) : NULL;

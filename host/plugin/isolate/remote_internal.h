@@ -74,7 +74,7 @@ bool remote_on_message_now(void *user, tn_value message);
 /* ---- remote_http.c: HTTP exchanges ---- */
 
 /* Handles a message about an exchange. Returns false if `method` is not one of them. */
-bool remote_http_on_message(struct remote *remote, const char *method, tn_value params);
+bool remote_http_on_message(struct remote *remote, const char *method, tn_value message);
 /* Cancels all exchanges, because the process has ended. */
 void remote_http_cancel_all(struct remote *remote);
 

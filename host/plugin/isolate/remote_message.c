@@ -89,13 +89,14 @@ static void remote_task_on_complete(struct remote *remote, struct remote_task *t
     interface_task.complete(task->token, value_get(params, "output"));
 }
 
-static void remote_task_on_fail(struct remote *remote, struct remote_task *task, tn_value params) {
+/* `pruned`: the details were nested too deep, and parts of them are missing. Code and message never are. */
+static void remote_task_on_fail(const struct remote_task *task, tn_value params, bool pruned) {
     struct error error = ERROR_INIT;
-    (void)remote;
     if (value_is(value_get(params, "error"), TN_OBJECT)) error_from_value(&error, value_get(params, "error"));
     if (!error.message || !*error.message)
         error_set(&error, TN_FAILED, value_get(value_get(params, "error"), "code") ? error.code : "NODE_EXECUTION",
                   "the task failed without an error message");
+    if (pruned && error.more) error.more = value_remove_take(error.more, value_text("detail"));
     call_fail(task->token, &error);
     error_finish(&error);
 }
@@ -143,19 +144,26 @@ static void remote_call_notify_error(const struct remote_call *call, int32_t sta
     error_finish(&error);
 }
 
+static void remote_call_notify_limit(const struct remote_call *call, const char *what, enum frame_fit fit) {
+    tn_value why = value_format("%s is %s that can be sent", what, frame_fit_text(fit));
+    remote_call_notify_error(call, TN_LIMIT, "LIMIT", value_chars(why, NULL));
+    value_unref(why);
+}
+
 static void remote_call_on_done(void *user, int32_t status, tn_value result) {
     struct remote_call *call = user;
     struct remote *remote = call->remote;
     remote->open_calls--;
     if (remote->process && remote_task_lookup(remote, call->task)) {
         tn_value params = remote_call_params(call, 1);
+        enum frame_fit fit;
         if (result) params = value_set_take(params, status == TN_OK ? "output" : "error", value_ref(result));
         if (status == TN_CANCELLED)
             remote_call_notify_error(call, status, "CANCELLED", "the call was cancelled");
         else if (status != TN_OK && !result)
             remote_call_notify_error(call, status, "NODE_EXECUTION", "the call failed");
-        else if (!process_notify_take(remote->process, "called", value_ref(params)))
-            remote_call_notify_error(call, TN_LIMIT, "LIMIT", "the result of the call is longer than 64 MiB");
+        else if ((fit = process_notify_take(remote->process, "called", value_ref(params))) != FRAME_FITS)
+            remote_call_notify_limit(call, "the result of the call", fit);
         value_unref(params);
     }
     mem_free(call);
@@ -200,6 +208,31 @@ static void remote_task_on_call(struct remote *remote, struct remote_task *task,
     mem_free(call);
 }
 
+/*
+ * A message about a task was nested too deep: fails what it is about. That is the call, or else the task; a task that
+ * has not ended in the child is cancelled there. Returns false for an error, which is reported without its details.
+ */
+static bool remote_task_on_pruned(struct remote *remote, struct remote_task *task, int64_t number, const char *method,
+                                  tn_value params) {
+    struct error error = ERROR_INIT;
+    if (strcmp(method, "fail") == 0) return false;
+    if (strcmp(method, "call") == 0) {
+        struct remote_call call = {remote, number, int_member(params, "call", -1)};
+        remote_call_notify_limit(&call, "the input of the call", FRAME_TOO_DEEP);
+        return true;
+    }
+    error_set(&error, TN_LIMIT, "LIMIT", "plugin `%s`: what `%s` sent with `%s` is %s that can be sent",
+              plugin_id(remote->plugin), task->instance->component, method, frame_fit_text(FRAME_TOO_DEEP));
+    if (strcmp(method, "emit") == 0)
+        process_notify_take(remote->process, "cancel",
+                            value_set_take(value_object_reserve(1), "task", value_int(number)));
+    tn_task token = task->token;
+    remote_task_release(remote, task, remote_task_index(number));
+    call_fail(token, &error);
+    error_finish(&error);
+    return true;
+}
+
 static void remote_on_log(struct remote *remote, tn_value params) {
     tn_value text = value_get(params, "message");
     int64_t level = int_member(params, "level", LOG_INFO);
@@ -225,12 +258,16 @@ static bool remote_has_component(struct remote *remote, tn_value component, stru
     return false;
 }
 
-static void remote_on_registry(struct remote *remote, const char *method, tn_value params) {
+static void remote_on_registry(struct remote *remote, const char *method, tn_value message) {
     struct error error = ERROR_INIT;
+    tn_value params = value_get(message, "params");
     tn_value kind = value_get(params, "kind"), id = value_get(params, "id");
     tn_value component = value_get(params, "component");
     if (strcmp(method, "expect") == 0) {
         registry_expect(remote->plugin, value_to_bool(value_get(params, "more")));
+    } else if (strcmp(method, "add") == 0 && frame_is_pruned(message)) {
+        error_set(&error, TN_LIMIT, "LIMIT", "a component that it adds is %s that can be sent",
+                  frame_fit_text(FRAME_TOO_DEEP));
     } else if (strcmp(method, "add") == 0 && value_is(component, TN_OBJECT)) {
         if (!remote_has_component(remote, component, &error)) registry_add_component(remote->plugin, component, &error);
     } else if (value_is(kind, TN_STRING) && value_is(id, TN_STRING)) {
@@ -250,7 +287,7 @@ bool remote_on_message_now(void *user, tn_value message) {
     tn_value name = value_get(message, "method"), params = value_get(message, "params");
     const char *method = value_is(name, TN_STRING) ? value_chars(name, NULL) : "";
     if (!is_registry_method(method) || !value_is(params, TN_OBJECT)) return false;
-    remote_on_registry(user, method, params);
+    remote_on_registry(user, method, message);
     return true;
 }
 
@@ -262,8 +299,8 @@ void remote_on_message(void *user, tn_value message) {
     if (strcmp(method, "log") == 0) {
         remote_on_log(remote, params);
     } else if (is_registry_method(method)) {
-        remote_on_registry(remote, method, params);
-    } else if (!remote_http_on_message(remote, method, params)) {
+        remote_on_registry(remote, method, message);
+    } else if (!remote_http_on_message(remote, method, message)) {
         tn_value which = value_get(params, "task");
         int64_t number = value_is(which, TN_INT) ? value_to_int(which) : -1;
         struct remote_task *task = remote_task_lookup(remote, number);
@@ -272,10 +309,11 @@ void remote_on_message(void *user, tn_value message) {
             log_write(LOG_WARN, plugin_id(remote->plugin), "it sent `%s` for a task that has ended", method);
             return;
         }
+        if (frame_is_pruned(message) && remote_task_on_pruned(remote, task, number, method, params)) return;
         if (strcmp(method, "complete") == 0)
             remote_task_on_complete(remote, task, params);
         else if (strcmp(method, "fail") == 0)
-            remote_task_on_fail(remote, task, params);
+            remote_task_on_fail(task, params, frame_is_pruned(message));
         else if (strcmp(method, "interrupt") == 0)
             remote_task_on_interrupt(remote, task, params);
         else

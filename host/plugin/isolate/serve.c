@@ -64,40 +64,50 @@ static void serve_flush_work(struct loop_work *work) {
     uv_poll_start(&server.poll, UV_READABLE | (writes ? UV_WRITABLE : 0), serve_on_socket);
 }
 
-/* Returns false if the message is too long; then it was not sent. */
-static bool serve_send_take(tn_value message) {
-    bool fits = frame_write(&server.outgoing, message);
+/* Returns why the message was not sent, or FRAME_FITS. */
+static enum frame_fit serve_send_take(tn_value message) {
+    enum frame_fit fit = frame_write(&server.outgoing, message);
     value_unref(message);
     loop_defer(server.loop, &server.flush);
-    return fits;
+    return fit;
 }
 
-void serve_set_too_long(struct error *error, const char *what) {
-    error_set(error, TN_LIMIT, "LIMIT", "%s is longer than the 64 MiB that an isolated plugin can send at once", what);
+void serve_set_unsendable(struct error *error, const char *what, enum frame_fit fit) {
+    error_set(error, TN_LIMIT, "LIMIT", "%s is %s that an isolated plugin can send at once", what, frame_fit_text(fit));
 }
 
 static tn_value serve_message_new(void) {
     return value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0"));
 }
 
-bool serve_notify_take(const char *method, tn_value params) {
+enum frame_fit serve_notify_take(const char *method, tn_value params) {
     tn_value message = value_set_take(serve_message_new(), "method", value_text(method));
     return serve_send_take(value_set_take(message, "params", params));
 }
 
-void serve_respond_error(tn_value id, const struct error *why) {
+static enum frame_fit serve_send_error(tn_value id, const struct error *why) {
     tn_value failure = value_set_take(value_object_reserve(3), "code", value_int(-32000));
     failure = value_set_take(failure, "message", value_text(why->message ? why->message : "failed"));
     failure = value_set_take(failure, "data", error_to_value(why));
     tn_value message = value_set_take(serve_message_new(), "id", value_ref(id));
-    serve_send_take(value_set_take(message, "error", failure));
+    return serve_send_take(value_set_take(message, "error", failure));
+}
+
+void serve_respond_error(tn_value id, const struct error *why) {
+    struct error error = ERROR_INIT;
+    enum frame_fit fit = serve_send_error(id, why);
+    if (fit == FRAME_FITS) return;
+    serve_set_unsendable(&error, "the error", fit);
+    serve_send_error(id, &error);
+    error_finish(&error);
 }
 
 void serve_respond_take(tn_value id, tn_value result) {
     tn_value message = value_set_take(serve_message_new(), "id", value_ref(id));
     struct error error = ERROR_INIT;
-    if (serve_send_take(value_set_take(message, "result", result))) return;
-    serve_set_too_long(&error, "the response");
+    enum frame_fit fit = serve_send_take(value_set_take(message, "result", result));
+    if (fit == FRAME_FITS) return;
+    serve_set_unsendable(&error, "the response", fit);
     serve_respond_error(id, &error);
     error_finish(&error);
 }

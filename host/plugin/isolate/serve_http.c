@@ -126,10 +126,11 @@ static int32_t serve_http_send(const void *self, tn_value request, tn_http_handl
     *served_exchange_link(exchange->number) = exchange;
     server.exchange_count++;
     *out = (uint64_t)exchange->number;
-    if (serve_notify_take("http_send", value_set_take(served_exchange_params(exchange), "request", value_ref(request))))
-        return TN_OK;
+    tn_value params = value_set_take(served_exchange_params(exchange), "request", value_ref(request));
+    enum frame_fit fit = serve_notify_take("http_send", params);
+    if (fit == FRAME_FITS) return TN_OK;
     struct error error = ERROR_INIT;
-    serve_set_too_long(&error, "a request");
+    serve_set_unsendable(&error, "a request", fit);
     tn_value why = error_to_value(&error);
     served_exchange_queue(exchange, TN_HTTP_FAILED, why);
     value_unref(why);

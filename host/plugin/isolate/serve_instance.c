@@ -23,8 +23,9 @@ int32_t serve_call_host_take(struct call *call, const char *key, tn_value target
     tn_value params = value_set_take(served_task_params(task, 3), "call", value_int(++server.last_call));
     params = value_set_take(params, key, target);
     if (input) params = value_set_take(params, "input", value_ref(input));
-    if (!serve_notify_take("call", params)) {
-        serve_fail_too_long(call, "the input of a call");
+    enum frame_fit fit = serve_notify_take("call", params);
+    if (fit != FRAME_FITS) {
+        serve_fail_unsendable(call, "the input of a call", fit);
         return TN_OK;
     }
     struct served_call *pending = mem_zalloc(sizeof *pending);

@@ -51,8 +51,8 @@ struct served_task {
     struct call *call;
     tn_value *reads; /* [channel read]: its value */
     tn_value context, run;
-    int64_t credit;  /* chunks that the host accepts */
-    bool chunk_lost; /* a chunk was too long to be sent */
+    int64_t credit;           /* chunks that the host accepts */
+    enum frame_fit chunk_fit; /* why a chunk could not be sent */
 };
 
 /* A call of the host that a task made and that has not ended. */
@@ -102,13 +102,13 @@ extern struct server server;
 
 /* ---- serve.c: messages to the host ---- */
 
-/* Each takes the references of its values. Returns false if the message is too long; then it was not sent. */
-bool serve_notify_take(const char *method, tn_value params);
-/* Responds to request `id`. If the result is too long, responds with an error. */
+/* Each takes the references of its values. Returns why the message was not sent, or FRAME_FITS. */
+enum frame_fit serve_notify_take(const char *method, tn_value params);
+/* Responds to request `id`. If the result cannot be sent, responds with an error. */
 void serve_respond_take(tn_value id, tn_value result);
 void serve_respond_error(tn_value id, const struct error *why);
-/* Sets the error for `what`, a message that is longer than the protocol allows. */
-void serve_set_too_long(struct error *error, const char *what);
+/* Sets the error for `what`, a message that the protocol does not allow. */
+void serve_set_unsendable(struct error *error, const char *what, enum frame_fit fit);
 
 /* ---- serve_task.c: messages about tasks ---- */
 
@@ -118,7 +118,7 @@ void serve_credit_task(tn_value params);
 void serve_reduce(tn_value id, tn_value params);
 /* Returns {task: number}, with space for `more` members. */
 tn_value served_task_params(const struct served_task *task, uint32_t more);
-void serve_fail_too_long(const struct call *call, const char *what);
+void serve_fail_unsendable(const struct call *call, const char *what, enum frame_fit fit);
 
 /* ---- serve_instance.c ---- */
 

@@ -41,8 +41,8 @@ static tn_value served_task_writes(const struct served_task *task) {
     return list;
 }
 
-/* Sends the outcome. Returns false if it is too long. */
-static bool served_task_notify_end(const struct served_task *task) {
+/* Sends the outcome. Returns why it was not sent, or FRAME_FITS. */
+static enum frame_fit served_task_notify_end(const struct served_task *task) {
     tn_value params = served_task_params(task, 4), writes, interrupt;
     switch (call_outcome(task->call)) {
     case CALL_COMPLETED:
@@ -61,9 +61,10 @@ static bool served_task_notify_end(const struct served_task *task) {
 }
 
 static void served_task_finish(struct served_task *task) {
-    if (task->chunk_lost || !served_task_notify_end(task)) {
+    enum frame_fit fit = task->chunk_fit != FRAME_FITS ? task->chunk_fit : served_task_notify_end(task);
+    if (fit != FRAME_FITS) {
         struct error error = ERROR_INIT;
-        serve_set_too_long(&error, task->chunk_lost ? "a chunk" : "the result of the task");
+        serve_set_unsendable(&error, task->chunk_fit != FRAME_FITS ? "a chunk" : "the result of the task", fit);
         serve_notify_take("fail", value_set_take(served_task_params(task, 1), "error", error_to_value(&error)));
         error_finish(&error);
     }
@@ -72,18 +73,20 @@ static void served_task_finish(struct served_task *task) {
 
 static void served_task_on_ended(struct call *call) { served_task_finish(call_owner(call)); }
 
-void serve_fail_too_long(const struct call *call, const char *what) {
+void serve_fail_unsendable(const struct call *call, const char *what, enum frame_fit fit) {
     struct error error = ERROR_INIT;
-    serve_set_too_long(&error, what);
+    serve_set_unsendable(&error, what, fit);
     call_fail(call_token(call), &error);
     error_finish(&error);
 }
 
 static bool served_task_on_chunk(struct call *call, tn_value chunk) {
     struct served_task *task = call_owner(call);
-    if (!serve_notify_take("emit", value_set_take(served_task_params(task, 1), "chunk", value_ref(chunk)))) {
-        task->chunk_lost = true; /* served_task_finish reports this even if the task has already ended */
-        serve_fail_too_long(call, "a chunk");
+    enum frame_fit fit =
+        serve_notify_take("emit", value_set_take(served_task_params(task, 1), "chunk", value_ref(chunk)));
+    if (fit != FRAME_FITS) {
+        task->chunk_fit = fit; /* served_task_finish reports this even if the task has already ended */
+        serve_fail_unsendable(call, "a chunk", fit);
         return true;
     }
     return --task->credit > 0;
