@@ -15,6 +15,7 @@ build() { # NAME FLAGS…
 }
 build bare
 build granted -DGRANTED="\"fs.write:$inside\""
+build everything -DGRANTED='"fs.read"'
 export DECLARED_SECRET=declared OTHER_SECRET=other
 
 document() { # NODE CONFIG
@@ -88,6 +89,55 @@ allowed link_to_passwd "$inside/link"
 attempt granted open_write "$inside/link" EACCES 'open("/etc/passwd", write)' # a link out of the folder is refused
 [ -z "$landlock" ] || always_refused race_with_check "$secret" EACCES # the path changes between check and open
 
+# What Landlock does not guard. Attributes are never read by path; a descriptor that may be read has them.
+setfattr() { python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.secret", b"value")' "$1"; }
+echo open >plugin/open
+if setfattr "$secret" 2>/dev/null && setfattr plugin/open 2>/dev/null; then
+    for how in get_attribute list_attributes get_attribute_of_link get_attribute_by_descriptor; do
+        always_refused $how "$secret" EACCES
+        expect_in err "xattr(\"$secret\"): the manifest does not declare fs.read of it"
+        attempt bare $how "$PWD/plugin/open" EOPNOTSUPP
+        expect_not_in err xattr
+    done
+    always_refused get_attribute_of_path "$secret" EBADF
+    attempt bare get_attribute_of_open "$PWD/plugin/open" done
+    attempt everything get_attribute "$secret" done
+else
+    echo "the file system of $work has no extended attributes, or python3 is not installed: they are not tested"
+fi
+ln -s "$outside/nothing" "$outside/link"
+ln -s "$outside" "$outside/folder"
+for how in read_link read_link_relative read_open_link; do
+    always_refused $how "$outside/link" EACCES
+    expect_in err "(\"$outside/link\"): the manifest does not declare fs.read of it"
+done
+always_refused read_link_by_descriptor "$outside/folder" EACCES "readlink(\"/proc/"
+always_refused enter_link "$outside/folder" EACCES "getcwd(\"$outside\")"
+always_refused resolve "$outside/folder/file" EACCES
+always_refused race_with_link "$outside/link" EACCES
+attempt bare read_own_links "" done
+attempt bare read_link "$PWD/plugin/link" done # in a folder that may be read
+ln -s "$PWD/plugin" "$outside/plugin"          # leads to what may be read
+attempt bare read_link "$outside/plugin" done
+attempt bare resolve "$outside/plugin/bare.so" done
+attempt bare resolve /etc/localtime done
+attempt everything read_link "$outside/link" done
+attempt everything enter_link "$outside/folder" done
+rm "$outside/link" "$outside/folder" "$outside/plugin"
+always_refused inform "" EPERM "inotify_init1: the manifest does not declare fs.read of all files"
+attempt everything inform "" done
+always_refused inform_of_all "" EPERM "fanotify_init$no_effect"
+
+# Memory that the limit of data does not count: only plugins that may start processes share memory.
+refused share_memory "" EPERM "mmap(shared memory): the manifest does not declare process.spawn"
+refused make_memory_file "" EPERM "memfd_create: the manifest does not declare process.spawn"
+refused make_secret_memory "" EPERM "memfd_secret: the manifest does not declare process.spawn"
+refused share_zeros /dev/zero EACCES 'open("/dev/zero", write)'
+for how in share_memory make_memory_file; do allowed $how ""; done
+allowed share_zeros /dev/zero
+always_refused make_shared_object /tenon-test EACCES 'open("/dev/shm/tenon-test", write)'
+always_refused make_segment "" EPERM "shmget$no_effect"
+
 # Sockets, and other ways to reach other processes.
 refused sock "" EPERM "socket(AF_INET): the manifest does not declare net:raw"
 refused sock6 "" EPERM "socket(AF_INET6): the manifest does not declare net:raw"
@@ -113,6 +163,21 @@ always_refused kill_host "" EPERM "kill("
 always_refused kill_all "" EPERM "kill(-1)"
 always_refused limit_host "" EPERM "prlimit64("
 always_refused signal_by_descriptor "" EPERM "fcntl("
+refused signal_group "" EPERM "kill(0)"
+refused stop_group "" EPERM "kill(0)"
+allowed signal_group ""
+always_refused kill_group_of_host "" EPERM "kill(-"
+always_refused tkill_host "" EPERM "tkill("
+always_refused tgkill_host "" EPERM "tgkill("
+always_refused queue_to_host "" EPERM "rt_sigqueueinfo("
+always_refused signal_host_by_pidfd "" EPERM
+always_refused slow_host "" EPERM "setpriority"
+always_refused slow_group "" EPERM "setpriority"
+always_refused slow_user "" EPERM "setpriority"
+always_refused slow_disk_of_host "" EPERM "ioprio_set"
+always_refused schedule_host "" EPERM "sched_setscheduler("
+always_refused pin_host "" EPERM "sched_setaffinity("
+attempt bare pin_self "" done
 always_refused leave_group "" EPERM "setsid$no_effect"
 always_refused clear_death_signal "" EPERM "prctl("
 
@@ -126,6 +191,22 @@ always_refused call_32_bit "" ENOSYS
 always_refused find_listener "" ENOENT
 always_refused find_capability "" EPERM
 [ -n "$SANITIZE" ] || always_refused allocate "" ENOMEM # sanitizers need more memory than any limit
+
+# A process that hides memory from the limit is killed; so is one that stops itself, or its group, at its timeout.
+killed() { # PLUGIN ATTEMPT
+    document test.escape "how: $2"
+    sed -i 's/config: {how/timeout: {total: 1s}, config: {how/' escape.yaml
+    run tenon run escape.yaml --plugins "plugin/$1.so" --isolate test.escapes
+    expect_code 1
+}
+if [ -z "$SANITIZE" ]; then
+    document test.escape "how: hide_memory"
+    run bash -c 'ulimit -d 400000; exec "$@"' - "$TENON" run escape.yaml --plugins plugin/bare.so --isolate test.escapes
+    expect_in err "sandbox: the process is killed because it uses more than 454 MiB of memory"
+    expect_in err "was killed by signal 9"
+fi
+killed bare stop_self
+killed granted stop_group
 
 # Secrets: only the one that the manifest names; nothing else of the host's environment.
 attempt granted read_secrets "" done
@@ -152,15 +233,21 @@ expect_out '{"out":"done"}'
 expect_in err "sandbox: \`fs.write:$inside\` is not granted: there is no such file or folder"
 mv gone inside
 
-# When the host is killed, a plugin that ignores signals is killed.
-document test.escape "how: ignore_signals, file: \"$inside/pids\""
-"$TENON" run escape.yaml --plugins plugin/granted.so --isolate test.escapes >"$work/out" 2>"$work/err" &
-host=$!
-disown
-has_two_lines() { [ "$(cat "$inside/pids" 2>/dev/null | wc -l)" = 2 ]; }
-wait_until has_two_lines
-kill -9 "$host"
-for pid in $(cat "$inside/pids"); do expect_ended "$pid" "process $pid of the plugin still runs after the host was killed"; done
+# When the host is killed, a plugin that ignores signals is killed, also if it has stopped its group.
+for how in pids stopped; do
+    document test.escape "how: ignore_signals, file: \"$inside/$how\""
+    "$TENON" run escape.yaml --plugins plugin/granted.so --isolate test.escapes >"$work/out" 2>"$work/err" &
+    host=$!
+    disown
+    has_two_lines() { [ "$(cat "$inside/$how" 2>/dev/null | wc -l)" = 2 ]; }
+    wait_until has_two_lines
+    has_stopped() { [ "$(sed 's/.*) //' "/proc/$(head -1 "$inside/$how")/stat" | cut -c1)" = T ]; }
+    [ $how = pids ] || wait_until has_stopped
+    kill -9 "$host"
+    for pid in $(cat "$inside/$how"); do
+        expect_ended "$pid" "process $pid of the plugin still runs after the host was killed"
+    done
+done
 
 # A plugin that is a program is in the same sandbox.
 cat >plugin/program <<SH

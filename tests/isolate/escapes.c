@@ -16,16 +16,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <tenon/easy.h>
 #include <unistd.h>
 
@@ -230,6 +233,175 @@ static int write_beyond_limit(const char *file) {
     return result;
 }
 
+/* ---- What Landlock does not guard: attributes, links, changes ---- */
+
+static int get_attribute(const char *file) { return (int)getxattr(file, "user.secret", NULL, 0); }
+static int list_attributes(const char *file) { return (int)listxattr(file, NULL, 0); }
+static int get_attribute_of_link(const char *file) { return (int)lgetxattr(file, "user.secret", NULL, 0); }
+
+static int get_attribute_at(const char *file) {
+    struct {
+        uint64_t value;
+        uint32_t size, flags;
+    } arguments = {0, 0, 0};
+    return (int)syscall(464 /* getxattrat */, AT_FDCWD, file, 0, "user.secret", &arguments, sizeof arguments);
+}
+
+static int get_attribute_of_path(const char *file) {
+    int opened = open(file, O_PATH);
+    return opened < 0 ? -1 : (int)fgetxattr(opened, "user.secret", NULL, 0);
+}
+
+static int get_attribute_of_open(const char *file) {
+    int opened = open(file, O_RDONLY);
+    return opened < 0 ? -1 : (int)fgetxattr(opened, "user.secret", NULL, 0);
+}
+
+static int get_attribute_by_descriptor(const char *file) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", open(file, O_PATH));
+    return (int)getxattr(path, "user.secret", NULL, 0);
+}
+
+/* 0 if the text of the link was read and is a path. */
+static int check_link(ssize_t length, const char *text) {
+    return length < 0 ? -1 : length > 0 && *text == '/' ? 0 : -1;
+}
+
+static int read_link(const char *file) {
+    char text[4096];
+    return check_link(readlink(file, text, sizeof text), text);
+}
+
+static int read_link_relative(const char *file) {
+    char path[4096], text[4096];
+    int folder = open("/usr/lib", O_PATH | O_DIRECTORY);
+    snprintf(path, sizeof path, "../..%s", file);
+    return check_link(readlinkat(folder, path, text, sizeof text), text);
+}
+
+static int read_open_link(const char *file) {
+    char text[4096];
+    return check_link(readlinkat(open(file, O_PATH | O_NOFOLLOW), "", text, sizeof text), text);
+}
+
+/* The path of a descriptor that was opened through the link. */
+static int read_link_by_descriptor(const char *file) {
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", open(file, O_PATH));
+    return check_link(readlink(path, text, sizeof text), text);
+}
+
+static int enter_link(const char *file) {
+    char text[4096];
+    if (chdir(file) != 0) return -1;
+    int result = syscall(SYS_getcwd, text, sizeof text) < 0 ? -1 : 0, why = errno;
+    char path[64];
+    if (result < 0 && readlink("/proc/self/cwd", path, sizeof path) >= 0) result = 0;
+    errno = why;
+    return result;
+}
+
+static int resolve(const char *file) {
+    char *path = realpath(file, NULL);
+    free(path);
+    return path ? 0 : -1;
+}
+
+/* The links whose text every process may read. */
+static int read_own_links(const char *file) {
+    char text[4096] = "", pid[32], folder[4096];
+    (void)file;
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    if (readlink("/proc/self", text, sizeof text - 1) < 0 || strcmp(text, pid) != 0) return -1;
+    memset(text, 0, sizeof text);
+    if (readlink("/proc/self/exe", text, sizeof text - 1) < 0 || !strstr(text, "/tenon")) return -1;
+    memset(text, 0, sizeof text);
+    if (readlink("/proc/self/exe", text, 3) != 3) return -1; /* cut, without a zero */
+    if (readlink("/dev/fd", text, sizeof text) < 0) return -1;
+    if (!getcwd(folder, sizeof folder) || !realpath(".", text) || strcmp(folder, text) != 0) return -1;
+    if (readlink("/usr", text, sizeof text) >= 0 || errno != EINVAL) return -1;
+    if (readlink("/nowhere/at/all", text, sizeof text) >= 0 || errno != ENOENT) return -1;
+    if (syscall(SYS_readlink, "/proc/self", (char *)8, 100) >= 0 || errno != EFAULT) return -1;
+    return syscall(SYS_readlink, (char *)8, text, 100) >= 0 || errno != EFAULT ? -1 : 0;
+}
+
+static int inform(const char *file) { return (void)file, inotify_init1(IN_CLOEXEC); }
+static int inform_of_all(const char *file) { return (void)file, (int)syscall(SYS_fanotify_init, 0, 0); }
+
+/* ---- Memory beyond the limit ---- */
+
+static int share_memory(const char *file) {
+    (void)file;
+    return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0;
+}
+
+static int share_zeros(const char *file) {
+    int zero = open(file, O_RDWR);
+    if (zero < 0) return -1;
+    return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, zero, 0) == MAP_FAILED ? -1 : 0;
+}
+
+static int make_memory_file(const char *file) { return (void)file, memfd_create("memory", MFD_CLOEXEC); }
+static int make_secret_memory(const char *file) { return (void)file, (int)syscall(447 /* memfd_secret */, 0); }
+static int make_shared_object(const char *file) { return shm_open(file, O_RDWR | O_CREAT, 0600); }
+static int make_segment(const char *file) { return (void)file, shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600); }
+
+/* Memory that is read-only does not count for the limit of data. */
+static int hide_memory(const char *file) {
+    size_t size = 32u << 20;
+    (void)file;
+    for (int i = 0; i < 32; i++) {
+        char *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (block == MAP_FAILED) return -1;
+        memset(block, 1, size);
+        mprotect(block, size, PROT_READ);
+    }
+    for (;;) pause();
+}
+
+/* ---- Signals to other processes, and their settings ---- */
+
+static int signal_group(const char *file) { return (void)file, kill(0, 0); }
+static int stop_group(const char *file) { return (void)file, kill(0, SIGSTOP); }
+static int stop_self(const char *file) { return (void)file, raise(SIGSTOP); }
+static int kill_group_of_host(const char *file) { return (void)file, killpg(getpgid(getppid()), SIGCONT); }
+static int tkill_host(const char *file) { return (void)file, (int)syscall(SYS_tkill, getppid(), SIGCONT); }
+static int tgkill_host(const char *file) { return (void)file, (int)syscall(SYS_tgkill, getppid(), getppid(), SIGCONT); }
+
+static int queue_to_host(const char *file) {
+    siginfo_t info = {.si_signo = SIGCONT, .si_code = SI_QUEUE};
+    return (void)file, (int)syscall(SYS_rt_sigqueueinfo, getppid(), SIGCONT, &info);
+}
+
+static int signal_host_by_pidfd(const char *file) {
+    (void)file;
+    return (int)syscall(SYS_pidfd_send_signal, (int)syscall(SYS_pidfd_open, getppid(), 0), SIGCONT, NULL, 0);
+}
+
+static int slow_host(const char *file) { return (void)file, setpriority(PRIO_PROCESS, (id_t)getppid(), 19); }
+static int slow_group(const char *file) { return (void)file, setpriority(PRIO_PGRP, 0, 19); }
+static int slow_user(const char *file) { return (void)file, setpriority(PRIO_USER, 0, 19); }
+static int slow_disk_of_host(const char *file) { return (void)file, (int)syscall(SYS_ioprio_set, 1, getppid(), 7); }
+
+static int schedule_host(const char *file) {
+    struct sched_param idle = {0};
+    return (void)file, sched_setscheduler(getppid(), SCHED_IDLE, &idle);
+}
+
+static int pin_host(const char *file) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    return (void)file, sched_setaffinity(getppid(), sizeof one, &one);
+}
+
+static int pin_self(const char *file) {
+    cpu_set_t all;
+    (void)file;
+    return sched_getaffinity(0, sizeof all, &all) == 0 ? sched_setaffinity(gettid(), sizeof all, &all) : -1;
+}
+
 static int socket_in_constructor(const char *file) {
     (void)file;
     errno = EPERM;
@@ -265,6 +437,7 @@ static int ignore_signals(const char *file) {
     FILE *out = child > 0 ? fopen(file, "w") : NULL;
     if (out) fprintf(out, "%d\n%d\n", (int)getpid(), (int)child);
     if (out) fclose(out);
+    if (strstr(file, "stopped")) kill(0, SIGSTOP);
     for (;;) pause();
 }
 
@@ -292,6 +465,19 @@ static int race_with_check(const char *file) {
         if (readlink(link, target, sizeof target - 1) > 0 && strcmp(target, file) == 0 && read(opened, &byte, 1) >= 0)
             return 0;
         close(opened);
+    }
+    errno = EACCES;
+    return -1;
+}
+
+/* A link that changes while it is checked. */
+static int race_with_link(const char *file) {
+    pthread_t thread;
+    changing = strdup(file);
+    if (strlen(file) > 200 || pthread_create(&thread, NULL, change_path, NULL) != 0) return 0;
+    for (int i = 0; i < 3000; i++) {
+        char text[256] = "";
+        if (readlink(swapped, text, sizeof text - 1) >= 0 && *text == '/') return 0;
     }
     errno = EACCES;
     return -1;
@@ -350,6 +536,45 @@ static const struct {
     {"open_repeatedly", open_repeatedly},
     {"ignore_signals", ignore_signals},
     {"race_with_check", race_with_check},
+    {"get_attribute", get_attribute},
+    {"list_attributes", list_attributes},
+    {"get_attribute_of_link", get_attribute_of_link},
+    {"get_attribute_at", get_attribute_at},
+    {"get_attribute_of_path", get_attribute_of_path},
+    {"get_attribute_of_open", get_attribute_of_open},
+    {"get_attribute_by_descriptor", get_attribute_by_descriptor},
+    {"read_link", read_link},
+    {"read_link_relative", read_link_relative},
+    {"read_open_link", read_open_link},
+    {"read_link_by_descriptor", read_link_by_descriptor},
+    {"enter_link", enter_link},
+    {"resolve", resolve},
+    {"read_own_links", read_own_links},
+    {"inform", inform},
+    {"inform_of_all", inform_of_all},
+    {"race_with_link", race_with_link},
+    {"share_memory", share_memory},
+    {"share_zeros", share_zeros},
+    {"make_memory_file", make_memory_file},
+    {"make_secret_memory", make_secret_memory},
+    {"make_shared_object", make_shared_object},
+    {"make_segment", make_segment},
+    {"hide_memory", hide_memory},
+    {"signal_group", signal_group},
+    {"stop_group", stop_group},
+    {"stop_self", stop_self},
+    {"kill_group_of_host", kill_group_of_host},
+    {"tkill_host", tkill_host},
+    {"tgkill_host", tgkill_host},
+    {"queue_to_host", queue_to_host},
+    {"signal_host_by_pidfd", signal_host_by_pidfd},
+    {"slow_host", slow_host},
+    {"slow_group", slow_group},
+    {"slow_user", slow_user},
+    {"slow_disk_of_host", slow_disk_of_host},
+    {"schedule_host", schedule_host},
+    {"pin_host", pin_host},
+    {"pin_self", pin_self},
 };
 
 TN_NODE(escape, "test.escape", "Tries to get out.", EFFECTS, (TEXT, how, "how"), (TEXT_OR, file, "", "with which file"),

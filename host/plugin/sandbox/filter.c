@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -135,6 +136,13 @@ static void filter_personality(struct filter_builder *builder) {
     filter_refuse_if(builder, argument_differs(0, UINT32_MAX));
 }
 
+/* It is not counted as data, and only processes that are started can share it. */
+static void filter_mmap(struct filter_builder *builder) {
+    bool takes_registers = strcmp(builder->name, "mmap2") == 0 || sizeof(void *) == 8;
+    if (takes_registers && !builder->plan->spawn)
+        filter_refuse_if(builder, argument_has_bits(3, MAP_TYPE | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS));
+}
+
 static void filter_pidfd_signal(struct filter_builder *builder) {
     if (!builder->plan->spawn || !builder->options->scoped) filter_refuse(builder);
 }
@@ -152,6 +160,8 @@ static const struct {
     {"ioprio_set", filter_ioprio},
     {"personality", filter_personality},
     {"pidfd_send_signal", filter_pidfd_signal},
+    {"mmap", filter_mmap},
+    {"mmap2", filter_mmap},
 };
 
 static void filter_add_argument_rules(struct filter_builder *builder) {
@@ -177,6 +187,17 @@ static void filter_add_open_rules(struct filter_builder *builder, const struct s
         filter_refuse(builder);
     }
     builder->refuse = action;
+}
+
+/*
+ * Calls that read what Landlock does not guard. Without a watch, attributes seem to be unknown to the file system;
+ * links can be read, because every realpath() would fail otherwise.
+ */
+static void filter_add_get_rules(struct filter_builder *builder, const struct syscall_rule *rule) {
+    bool watched = builder->refuse == SCMP_ACT_NOTIFY, link = rule->kind == SYSCALL_LINK || rule->kind == SYSCALL_CWD;
+    if (sandbox_plan_allows(builder->plan, "/", SANDBOX_READ) || (link && !watched)) return;
+    uint32_t action = watched ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EOPNOTSUPP);
+    filter_check(builder, seccomp_rule_add(builder->filter, action, builder->number, 0));
 }
 
 static void filter_add_path_rules(struct filter_builder *builder, const struct syscall_rule *rule) {
@@ -216,6 +237,13 @@ static void filter_add_rules(struct filter_builder *builder, const struct syscal
         break;
     case SYSCALL_SOCKET: filter_socket(builder); break;
     case SYSCALL_ARGUMENTS: filter_add_argument_rules(builder); break;
+    case SYSCALL_INFORM:
+        if (!sandbox_plan_allows(builder->plan, "/", SANDBOX_READ)) filter_refuse(builder);
+        break;
+    case SYSCALL_GET_PATH:
+    case SYSCALL_GET_ENTRY:
+    case SYSCALL_LINK:
+    case SYSCALL_CWD: filter_add_get_rules(builder, rule); break;
     case SYSCALL_PROCESS: filter_add_process_rules(builder); break;
     case SYSCALL_OPEN:
     case SYSCALL_ENTRY:

@@ -9,7 +9,7 @@
  *     if (!filter_enter(&plan, &options, &listener, &error)) return report(&error);
  *     if (listener >= 0) syscall_watch_attach(&watch, listener);
  *
- * filter_absent.c replaces filter.c, syscalls.c and watch.c in a build without libseccomp.
+ * filter_absent.c replaces filter.c, syscalls.c and watch*.c in a build without libseccomp.
  */
 #ifndef TENON_HOST_PLUGIN_SANDBOX_FILTER_H
 #define TENON_HOST_PLUGIN_SANDBOX_FILTER_H

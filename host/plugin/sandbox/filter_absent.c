@@ -1,7 +1,7 @@
 /*
  * filter_absent.c - a build without libseccomp: no filter and no watch.
  *
- * It replaces filter.c, syscalls.c and watch.c. Because filter_library_version returns NULL, sandbox_probe reports no
+ * It replaces filter.c, syscalls.c and watch*.c. Because filter_library_version returns NULL, sandbox_probe reports no
  * filter and sandbox_enter never calls the other functions.
  */
 #include "host/plugin/sandbox/filter.h"

@@ -33,7 +33,6 @@ static const struct path_grant for_all[] = {
     {"/etc/localtime", SANDBOX_READ},
     {"/etc/locale.alias", SANDBOX_READ},
     {"/dev/null", ALL},
-    {"/dev/zero", ALL},
     {"/dev/full", ALL},
     {"/dev/random", SANDBOX_READ},
     {"/dev/urandom", SANDBOX_READ},
@@ -53,7 +52,10 @@ static const struct path_grant for_programs[] = {
 };
 
 /* Children started with process.spawn: a rule for our /proc/self does not cover their /proc/PID. */
-static const struct path_grant for_children[] = {{"/proc", SANDBOX_READ}};
+static const struct path_grant for_children[] = {
+    {"/proc", SANDBOX_READ},
+    {"/dev/zero", ALL}, /* a shared mapping of it is memory that the limit of data does not count */
+};
 
 /* To look up host names, and to verify certificates. */
 static const struct path_grant for_network[] = {

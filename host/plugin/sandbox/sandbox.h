@@ -2,10 +2,9 @@
  * sandbox.h - a process permanently drops the rights that its plan does not grant.
  *
  * Three independent layers: a filter of system calls (seccomp, filter.h), a list of files (Landlock, landlock.h), and
- * limits (rlimits, no_new_privs, no capabilities). Outside the sandbox, a small process of the same process group
- * (watch.h) logs one line for each refusal, `sandbox: refused socket(AF_INET): …`, and kills the group when the host
- * has ended. Enter the sandbox before any code of the plugin runs: neither the process nor its threads and children can
- * leave it.
+ * limits (rlimits, no_new_privs, no capabilities). Outside the sandbox, a small process (watch.h) logs one line for
+ * each refusal, `sandbox: refused socket(AF_INET): …`, and kills the group when the host has ended. Enter the sandbox
+ * before any code of the plugin runs: neither the process nor its threads and children can leave it.
  *
  *     struct sandbox_plan plan;
  *     sandbox_plan_init(&plan, manifest, path, false);

@@ -15,6 +15,12 @@
             SYSCALL_NO_ARGUMENT, SYSCALL_NO_ARGUMENT, SYSCALL_NO_ARGUMENT, SYSCALL_NO_ARGUMENT                         \
         }                                                                                                              \
     }
+#define SPAWN_NEWER(name, number)                                                                                      \
+    {                                                                                                                  \
+        name, SYSCALL_SPAWN, number, {                                                                                 \
+            SYSCALL_NO_ARGUMENT, SYSCALL_NO_ARGUMENT, SYSCALL_NO_ARGUMENT, SYSCALL_NO_ARGUMENT                         \
+        }                                                                                                              \
+    }
 #define PLAIN(rule, name)                                                                                              \
     {                                                                                                                  \
         name, rule, 0, { SYSCALL_NO_ARGUMENT, SYSCALL_NO_ARGUMENT, SYSCALL_NO_ARGUMENT, SYSCALL_NO_ARGUMENT }          \
@@ -38,6 +44,14 @@
 #define SET_NEWER(name, n, at, path)                                                                                   \
     {                                                                                                                  \
         name, SYSCALL_SET_PATH, n, { at, path, SYSCALL_NO_ARGUMENT, SYSCALL_NO_ARGUMENT }                              \
+    }
+#define GET(kind, name, n, at, path)                                                                                   \
+    {                                                                                                                  \
+        name, kind, n, { at, path, SYSCALL_NO_ARGUMENT, SYSCALL_NO_ARGUMENT }                                          \
+    }
+#define LINK(name, at, path, buffer, size)                                                                             \
+    {                                                                                                                  \
+        name, SYSCALL_LINK, 0, { at, path, buffer, size }                                                              \
     }
 #define SET_FILE(name)                                                                                                 \
     {                                                                                                                  \
@@ -82,6 +96,11 @@ static const struct syscall_rule syscall_rules[] = {
     PLAIN(SYSCALL_ARGUMENTS, "clone"),
     PLAIN(SYSCALL_RUN, "execve"),
     PLAIN(SYSCALL_RUN, "execveat"),
+    /* Memory that the limit of data does not count. It is for sharing with other processes. */
+    PLAIN(SYSCALL_ARGUMENTS, "mmap"),
+    PLAIN(SYSCALL_ARGUMENTS, "mmap2"),
+    PLAIN(SYSCALL_SPAWN, "memfd_create"),
+    SPAWN_NEWER("memfd_secret", 447),
     /* Sockets, and other ways to reach other processes. */
     PLAIN(SYSCALL_SOCKET, "socket"),
     PLAIN(SYSCALL_ARGUMENTS, "socketpair"),
@@ -111,6 +130,9 @@ static const struct syscall_rule syscall_rules[] = {
     NEVER("open_by_handle_at"),
     NEVER("fanotify_init"),
     NEVER("fanotify_mark"),
+    PLAIN(SYSCALL_INFORM, "inotify_init"),
+    PLAIN(SYSCALL_INFORM, "inotify_init1"),
+    PLAIN(SYSCALL_INFORM, "inotify_add_watch"),
     NEVER("modify_ldt"),
     NEVER("vm86"),
     NEVER("vm86old"),
@@ -200,6 +222,15 @@ static const struct syscall_rule syscall_rules[] = {
     SET_FILE("fchown"),
     SET_FILE("fsetxattr"),
     SET_FILE("fremovexattr"),
+    GET(SYSCALL_GET_PATH, "getxattr", 0, NO, 0),
+    GET(SYSCALL_GET_ENTRY, "lgetxattr", 0, NO, 0),
+    GET(SYSCALL_GET_PATH, "getxattrat", 464, 0, 1),
+    GET(SYSCALL_GET_PATH, "listxattr", 0, NO, 0),
+    GET(SYSCALL_GET_ENTRY, "llistxattr", 0, NO, 0),
+    GET(SYSCALL_GET_PATH, "listxattrat", 465, 0, 1),
+    LINK("readlink", NO, 0, 1, 2),
+    LINK("readlinkat", 0, 1, 2, 3),
+    PLAIN(SYSCALL_CWD, "getcwd"),
 };
 
 #define COUNT (sizeof syscall_rules / sizeof *syscall_rules)

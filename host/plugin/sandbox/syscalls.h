@@ -23,6 +23,11 @@ enum syscall_kind {
     SYSCALL_ENTRY,     /* changes a directory entry: arguments are folder, path, and optionally folder, path again */
     SYSCALL_SET_PATH,  /* changes the file that the path refers to: folder, path */
     SYSCALL_SET_FILE,  /* changes the file of a descriptor */
+    SYSCALL_GET_PATH,  /* reads attributes of the file that the path refers to: folder, path */
+    SYSCALL_GET_ENTRY, /* the same, of a link itself */
+    SYSCALL_LINK,      /* readlink, which the watch performs: folder, path, buffer, size */
+    SYSCALL_CWD,       /* getcwd, which the watch performs */
+    SYSCALL_INFORM,    /* reports changes of any file: allowed if every file may be read */
     SYSCALL_PROCESS    /* acts on the process in argument 0: only itself and its children are allowed */
 };
 

@@ -3,20 +3,21 @@
  *
  * A path is read from the memory of the calling process, which can change it after the check. Therefore the answer is
  * never more than "continue", and Landlock makes the final decision. Without Landlock this is the only check of paths;
- * it stops mistakes, but not a plugin that changes the path in time.
+ * it stops mistakes, but not a plugin that changes the path in time. Calls that Landlock does not restrict are refused,
+ * or answered by watch_answer.c.
  *
- * The process has no exit signal, so wait() in the plugin does not see it.
+ * The process has no exit signal, so wait() in the plugin does not see it. It is not in the plugin's process group, so
+ * that signals to the group do not stop or end it.
  */
 #include "host/plugin/sandbox/watch.h"
-#include "adl/value/buffer.h"
-#include "host/base/log.h"
+#include "host/base/clock.h"
 #include "host/plugin/sandbox/syscalls.h"
+#include "host/plugin/sandbox/watch_internal.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/seccomp.h>
 #include <poll.h>
-#include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,179 +27,13 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
-
-/* Descriptors in the watch process: the seccomp listener, a pidfd of the host, the socket of syscall_watch_attach. */
-enum { LISTENER = 0, HOST = 1, SOCKET = 3 };
 
 /* Defined by linux/seccomp.h since Linux 6.6: the calling process and the watch take turns on one processor. */
 #define SET_FLAGS    _IOW('!', 4, uint64_t)
 #define SYNC_WAKE_UP 1ul
 
-#define PAGE 4096u
-
-/* The state of the watch process. */
-struct watch_state {
-    const struct sandbox_plan *plan;
-    pid_t plugin;
-    bool landlocked;
-    unsigned lines; /* refusals that were logged */
-};
-
-/* One notification: the call that a process of the plugin is trying to make. */
-struct watch_notice {
-    const struct watch_state *watch;
-    const struct syscall_rule *rule;
-    const struct seccomp_data *data;
-    pid_t pid;
-};
-
-/* ---- Paths ---- */
-
-/* Copies a text from the memory of process `pid`. Returns false if it cannot be read. */
-static bool watch_read_text(pid_t pid, uint64_t address, char out[PATH_MAX]) {
-    for (size_t length = 0; length < PATH_MAX;) {
-        size_t part = PAGE - (size_t)((address + length) % PAGE);
-        if (part > PATH_MAX - length) part = PATH_MAX - length;
-        struct iovec here = {out + length, part}, there = {(void *)(uintptr_t)(address + length), part};
-        ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
-        if (got <= 0) return false;
-        if (memchr(out + length, 0, (size_t)got)) return true;
-        length += (size_t)got;
-    }
-    return false;
-}
-
-static bool path_is_under(const char *path, const char *folder) {
-    size_t length = strlen(folder);
-    return strncmp(path, folder, length) == 0 && (!path[length] || path[length] == '/');
-}
-
-/* The process that /proc/self means for the caller. For a thread of the plugin, the plugin's pid: the plan grants that.
- */
-static pid_t notice_self_pid(const struct watch_notice *notice) {
-    char thread[64];
-    snprintf(thread, sizeof thread, "/proc/%d/task/%d", (int)notice->watch->plugin, (int)notice->pid);
-    return access(thread, F_OK) == 0 ? notice->watch->plugin : notice->pid;
-}
-
-/* Translates a path of the calling process into one that resolves the same way in this process. */
-static bool notice_absolute_path(const struct watch_notice *notice, int folder, const char *path, char out[PATH_MAX]) {
-    int length;
-    if (path_is_under(path, "/proc/self"))
-        length = snprintf(out, PATH_MAX, "/proc/%d%s", (int)notice_self_pid(notice), path + strlen("/proc/self"));
-    else if (path_is_under(path, "/proc/thread-self"))
-        length =
-            snprintf(out, PATH_MAX, "/proc/%d%s", (int)notice_self_pid(notice), path + strlen("/proc/thread-self"));
-    else if (path_is_under(path, "/dev/fd"))
-        length = snprintf(out, PATH_MAX, "/proc/%d/fd%s", (int)notice_self_pid(notice), path + strlen("/dev/fd"));
-    else if (*path == '/')
-        length = snprintf(out, PATH_MAX, "%s", path);
-    else if (folder == AT_FDCWD)
-        length = snprintf(out, PATH_MAX, "/proc/%d/cwd/%s", (int)notice->pid, path);
-    else
-        length = snprintf(out, PATH_MAX, "/proc/%d/fd/%d/%s", (int)notice->pid, folder, path);
-    return length > 0 && length < PATH_MAX;
-}
-
-enum path_state { PATH_EXISTS, PATH_CREATABLE, PATH_UNRESOLVED };
-
-/*
- * Resolves a path; `follow` says whether to follow a link in its last component. PATH_CREATABLE: the folder exists, the
- * file does not.
- */
-static enum path_state watch_resolve_path(const char *path, bool follow, char out[PATH_MAX]) {
-    char parent[PATH_MAX];
-    if (follow && realpath(path, out)) return PATH_EXISTS;
-    snprintf(parent, sizeof parent, "%s", path);
-    size_t length = strlen(parent);
-    while (length > 1 && parent[length - 1] == '/') parent[--length] = 0;
-    char *slash = strrchr(parent, '/');
-    const char *name = slash + 1;
-    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || !*name)
-        return realpath(path, out) ? PATH_EXISTS : PATH_UNRESOLVED;
-    *slash = 0;
-    if (!realpath(slash == parent ? "/" : parent, out)) return PATH_UNRESOLVED;
-    length = strlen(out);
-    if (length + strlen(name) + 2 > PATH_MAX) return PATH_UNRESOLVED;
-    snprintf(out + length, PATH_MAX - length, "%s%s", length == 1 ? "" : "/", name);
-    if (faccessat(AT_FDCWD, out, F_OK, AT_SYMLINK_NOFOLLOW) != 0) return PATH_CREATABLE;
-    return follow ? PATH_UNRESOLVED : PATH_EXISTS; /* a link whose target does not exist */
-}
-
-/* ---- Logging refusals ---- */
-
-static const char *family_name(uint64_t family) {
-    static const struct {
-        int family;
-        const char *name;
-    } names[] = {{AF_UNIX, "AF_UNIX"},       {AF_INET, "AF_INET"},          {AF_INET6, "AF_INET6"},
-                 {AF_NETLINK, "AF_NETLINK"}, {AF_PACKET, "AF_PACKET"},      {AF_VSOCK, "AF_VSOCK"},
-                 {AF_ALG, "AF_ALG"},         {AF_BLUETOOTH, "AF_BLUETOOTH"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].family == (int)family) return names[i].name;
-    return NULL;
-}
-
-static void watch_log_refusal(struct watch_state *watch, const char *what, const char *why) {
-    if (watch->lines > WATCH_LINES_MAX) return;
-    if (watch->lines++ < WATCH_LINES_MAX)
-        log_write(LOG_WARN, NULL, "sandbox: refused %s: %s", what, why);
-    else
-        log_write(LOG_WARN, NULL, "sandbox: more than %u refusals: further ones are not logged", WATCH_LINES_MAX);
-}
-
-static void watch_log_call(struct watch_state *watch, const struct watch_notice *notice) {
-    char what[PATH_MAX + 64], path[PATH_MAX];
-    const struct syscall_rule *rule = notice->rule;
-    const __u64 *arguments = notice->data->args;
-    const char *why = "no effect opens it", *family = family_name(arguments[0]);
-    bool is_clone = strcmp(rule->name, "clone") == 0, is_socket = strcmp(rule->name, "socket") == 0;
-    snprintf(what, sizeof what, "%s", rule->name);
-    if (is_clone && arguments[0] & (CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET))
-        snprintf(what, sizeof what, "clone(a namespace)");
-    else if (is_clone)
-        snprintf(what, sizeof what, "fork");
-    else if ((is_socket || strcmp(rule->name, "socketpair") == 0) && family)
-        snprintf(what, sizeof what, "%s(%s)", rule->name, family);
-    else if (is_socket || rule->kind == SYSCALL_PROCESS || strcmp(rule->name, "prctl") == 0)
-        snprintf(what, sizeof what, "%s(%d)", rule->name, (int)arguments[0]);
-    else if (strcmp(rule->name, "execve") == 0 && watch_read_text(notice->pid, arguments[0], path))
-        snprintf(what, sizeof what, "execve(\"%s\")", path);
-    else if (strcmp(rule->name, "ioctl") == 0 || strcmp(rule->name, "fcntl") == 0)
-        snprintf(what, sizeof what, "%s(0x%x)", rule->name, (unsigned)arguments[1]);
-    if (rule->kind == SYSCALL_SPAWN || rule->kind == SYSCALL_RUN || (is_clone && !watch->plan->spawn))
-        why = "the manifest does not declare process.spawn";
-    if (is_socket && (arguments[0] == AF_INET || arguments[0] == AF_INET6))
-        why = "the manifest does not declare net:raw";
-    if (rule->kind == SYSCALL_PROCESS) why = "it is not a process of the plugin";
-    watch_log_refusal(watch, what, why);
-}
-
-static void watch_log_path(struct watch_state *watch, const struct watch_notice *notice, const char *path,
-                           uint32_t access) {
-    char what[PATH_MAX + 64], why[PATH_MAX + 64];
-    const char *effect = access & SANDBOX_WRITE ? "fs.write" : "fs.read";
-    if (notice->rule->kind == SYSCALL_OPEN)
-        snprintf(what, sizeof what, "open(\"%s\", %s)", path, access & SANDBOX_WRITE ? "write" : "read");
-    else
-        snprintf(what, sizeof what, "%s(\"%s\")", notice->rule->name, path);
-    snprintf(why, sizeof why, "the manifest does not declare %s of it", effect);
-    watch_log_refusal(watch, what, why);
-}
-
 /* ---- Deciding: each function returns 0 to continue the call, or the errno it fails with ---- */
-
-/* The group contains the plugin, its children (they cannot leave it), and this process. */
-static bool watch_is_plugin_process(pid_t pid) { return pid != getpid() && getpgid(pid) == getpgrp(); }
-
-static bool watch_is_granted(const struct watch_state *watch, const char *path, uint32_t access) {
-    int pid = 0, length = 0;
-    if (sscanf(path, "/proc/%d%n", &pid, &length) == 1 && path[length] == '/' && !watch_is_plugin_process(pid))
-        return false;
-    return sandbox_plan_allows(watch->plan, path, access);
-}
 
 static int watch_decide_path(struct watch_state *watch, const struct watch_notice *notice, int at, int path_at,
                              uint32_t access) {
@@ -219,7 +54,8 @@ static int watch_decide_path(struct watch_state *watch, const struct watch_notic
     } else {
         if (!notice_absolute_path(notice, folder, path, walked)) return unknown;
         bool creates = rule->kind == SYSCALL_ENTRY || access & SANDBOX_WRITE;
-        enum path_state resolved = watch_resolve_path(walked, rule->kind != SYSCALL_ENTRY, located);
+        bool follow = rule->kind != SYSCALL_ENTRY && rule->kind != SYSCALL_GET_ENTRY;
+        enum path_state resolved = watch_resolve_path(walked, follow, located);
         if (resolved == PATH_UNRESOLVED || (resolved == PATH_CREATABLE && !creates)) {
             if (!creates) return 0; /* the kernel returns ENOENT */
             if (watch->plan->writes) return unknown;
@@ -257,9 +93,22 @@ static int watch_decide_file(struct watch_state *watch, const struct watch_notic
     return EACCES;
 }
 
+/*
+ * Attributes are never read by path: the path could change after the check, and Landlock does not restrict the call.
+ * For a granted path the file system seems to have no attributes, which programs expect. A descriptor of it has them.
+ */
+static int watch_decide_get(struct watch_state *watch, const struct watch_notice *notice) {
+    const int8_t *at = notice->rule->arguments;
+    int answer = watch_decide_path(watch, notice, at[0], at[1], SANDBOX_READ);
+    return answer ? answer : EOPNOTSUPP;
+}
+
+/* 0 is the group of the caller. Only programs that have children need it. */
 static int watch_decide_process(struct watch_state *watch, const struct watch_notice *notice) {
     pid_t pid = (pid_t)notice->data->args[0];
-    if (pid == 0 || (pid > 0 && watch_is_plugin_process(pid))) return 0;
+    bool is_kill = strcmp(notice->rule->name, "kill") == 0;
+    if (pid == 0 && (!is_kill || (watch->plan->spawn && getpgid(notice->pid) == watch->group))) return 0;
+    if (pid > 0 && watch_is_plugin_process(watch, pid)) return 0;
     if (pid > 0 && getpgid(pid) < 0 && errno == ESRCH) return ESRCH;
     watch_log_call(watch, notice);
     return EPERM;
@@ -271,6 +120,8 @@ static int watch_decide(struct watch_state *watch, const struct watch_notice *no
     case SYSCALL_ENTRY:
     case SYSCALL_SET_PATH: return watch_decide_change(watch, notice);
     case SYSCALL_SET_FILE: return watch_decide_file(watch, notice);
+    case SYSCALL_GET_PATH:
+    case SYSCALL_GET_ENTRY: return watch_decide_get(watch, notice);
     case SYSCALL_PROCESS: return watch_decide_process(watch, notice);
     default: watch_log_call(watch, notice); return EPERM;
     }
@@ -282,10 +133,19 @@ static void watch_answer_notice(struct watch_state *watch, struct seccomp_notif 
                                 struct seccomp_notif_resp *response) {
     memset(message, 0, sizeof *message);                        /* required by the kernel */
     if (seccomp_notify_receive(LISTENER, message) != 0) return; /* the calling process has ended */
-    struct watch_notice notice = {watch, syscall_rule_by_number(message->data.nr), &message->data, (pid_t)message->pid};
-    int error = notice.rule ? watch_decide(watch, &notice) : EPERM;
-    *response = (struct seccomp_notif_resp){.id = message->id, .error = -error};
-    if (error == 0) response->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    struct watch_notice notice = {watch, syscall_rule_by_number(message->data.nr), &message->data, (pid_t)message->pid,
+                                  message->id};
+    int64_t result = 0;
+    int error = EPERM;
+    bool answers = notice.rule && (notice.rule->kind == SYSCALL_LINK || notice.rule->kind == SYSCALL_CWD);
+    if (answers)
+        error = notice.rule->kind == SYSCALL_LINK ? watch_answer_link(watch, &notice, &result)
+                                                  : watch_answer_cwd(watch, &notice, &result);
+    else if (notice.rule)
+        error = watch_decide(watch, &notice);
+    *response = (struct seccomp_notif_resp){.id = message->id, .error = error > 0 ? -error : 0};
+    if (error == 0 && answers) response->val = result;
+    if (error == WATCH_CONTINUE || (error == 0 && !answers)) response->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     seccomp_notify_respond(LISTENER, response);
 }
 
@@ -309,8 +169,8 @@ static bool watch_receive_listener(int socket) {
 }
 
 /* Only a group that the plugin's process leads: another one would also contain processes that are not its own. */
-static _Noreturn void watch_kill_group(pid_t plugin) {
-    kill(getpgrp() == plugin ? 0 : plugin, SIGKILL);
+static _Noreturn void watch_kill_plugin(const struct watch_state *watch) {
+    kill(watch->group == watch->plugin ? -watch->plugin : watch->plugin, SIGKILL);
     _exit(0);
 }
 
@@ -323,12 +183,23 @@ static _Noreturn void watch_run(struct watch_state *watch, int socket, int host)
     int copy = fcntl(socket, F_DUPFD, 10);
     if (dup2(host, HOST) < 0 || dup2(copy, SOCKET) < 0) _exit(1);
     closefrom(SOCKET + 1);
+    setpgid(0, 0);
+    watch->memory = watch_memory_limit();
+    if (!getcwd(watch->cwd, sizeof watch->cwd)) *watch->cwd = 0;
     struct pollfd ready[] = {{.fd = SOCKET, .events = POLLIN}, {.fd = HOST, .events = POLLIN}};
     bool attached = false;
+    int64_t next_ms = clock_now_ms() + WATCH_MEMORY_MS; /* the next check of memory */
     if (seccomp_notify_alloc(&message, &response) != 0) _exit(1);
     for (;;) {
-        if (poll(ready, 2, -1) < 0 && errno != EINTR) _exit(1);
-        if (ready[1].revents) watch_kill_group(watch->plugin);
+        int64_t left_ms = next_ms - clock_now_ms();
+        if (left_ms <= 0) {
+            if (watch_memory_exceeded(watch)) watch_kill_plugin(watch);
+            next_ms += left_ms = WATCH_MEMORY_MS;
+        }
+        int count = poll(ready, 2, (int)left_ms);
+        if (count < 0 && errno != EINTR) _exit(1);
+        if (count <= 0) continue;
+        if (ready[1].revents) watch_kill_plugin(watch);
         if (!ready[0].revents) continue;
         if (attached) {
             if (ready[0].revents & POLLIN)
@@ -347,7 +218,7 @@ static _Noreturn void watch_run(struct watch_state *watch, int socket, int host)
 
 bool syscall_watch_start(struct syscall_watch *watch, const struct sandbox_plan *plan, bool landlocked) {
     int sockets[2], host = (int)syscall(SYS_pidfd_open, getppid(), 0);
-    struct watch_state state = {.plan = plan, .plugin = getpid(), .landlocked = landlocked};
+    struct watch_state state = {.plan = plan, .plugin = getpid(), .group = getpgrp(), .landlocked = landlocked};
     if (host < 0) return false;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
         close(host);

@@ -2,9 +2,11 @@
  * watch.h - a small process beside a sandbox: it logs refusals, and kills the sandboxed processes if the host ends.
  *
  * The kernel sends it each call that the filter does not allow, and each attempt to open a file. It answers with an
- * error, or continues the call, which the kernel then checks as usual. It never performs a call for the plugin. It is a
- * separate process, because a plugin that could read the notifications could also answer them. When the host ends, it
- * kills the process group that the sandboxed process leads. When the plugin's processes have ended, it exits.
+ * error, or continues the call, which the kernel then checks as usual. Of the calls it performs only readlink and
+ * getcwd, which Landlock does not restrict. It is a separate process, because a plugin that could read the
+ * notifications could also answer them, and it is in its own process group, so that the plugin cannot signal it. When
+ * the host ends, or the plugin's process uses too much memory, it kills the process group that the sandboxed process
+ * leads. When the plugin's processes have ended, it exits.
  *
  *     struct syscall_watch watch;
  *     if (!syscall_watch_start(&watch, &plan, landlocked)) ...    // before the sandbox is entered
