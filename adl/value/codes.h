@@ -140,6 +140,8 @@
     CODE(SANDBOX, false, "Other", \
          "The process of an isolated plugin could not be confined and was not started. `tenon doctor` shows " \
          "what this system allows.") \
+    CODE(NODE_DENIED, false, "Other", \
+         "A person refused to approve a node that the operator's policy asks about.") \
     /* Tools. */ \
     CODE(TOOL_NOT_FOUND, false, "Tool::NotFound", \
          "The tool does not exist, or the document's list `tools` does not contain it.") \

@@ -138,7 +138,7 @@ tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, s
     if (diagnostics_errors(handle->diagnostics))
         graph_refuse(&handle->error, name, handle->diagnostics);
     else
-        graph_build(host_engine(host), document, 0, NULL, &graph, &handle->error);
+        graph_build(host_engine(host), document, &(struct graph_origin){0}, &graph, &handle->error);
     document_unref(document);
     source_unref(source);
     return graph ? embed_runnable_take(handle, &graph->callable) : NULL;

@@ -105,14 +105,23 @@ static tn_value approver_refuse(const struct approver *approver) {
 
 static tn_value ask_approval(struct approver *approver, tn_value interrupt) {
     tn_value payload = value_get(interrupt, "payload");
-    const char *tool = command_text(payload, "tool", "?"), *why = command_text(payload, "why", "");
+    const char *node = command_text(payload, "node", NULL), *tool = command_text(payload, node ? "type" : "tool", "?");
+    const char *why = command_text(payload, "why", ""), *caller = command_text(payload, "caller", "");
     tn_value arguments = value_get(payload, "arguments"), effects = value_get(payload, "effects");
-    if (value_get(approver->always, tool)) return approval_verdict(true);
-    command_printf(stderr, "approve the call of %s?%s%s\n", tool, *why ? " " : "", why);
+    tn_value key = value_format("%s\n%s", tool, caller); /* the same tool for another caller is asked about again */
+    bool known = value_get_key(approver->always, key) != NULL;
+    value_unref(key);
+    if (known) return approval_verdict(true);
+    if (node)
+        command_printf(stderr, "approve the node %s (%s)?%s%s\n", node, tool, *why ? " " : "", why);
+    else
+        command_printf(stderr, "approve the call of %s?%s%s\n", tool, *why ? " " : "", why);
+    if (*caller) command_printf(stderr, "  for        %s\n", caller);
     if (arguments) approver_show_json("  arguments  ", arguments);
     if (effects && value_count(effects)) approver_show_json("  effects    ", effects);
     for (;;) {
-        char *line = approver_read_line(approver, "  [y]es, [n]o, [a]lways in this session, [e]dit? ");
+        char *line = approver_read_line(approver, node ? "  [y]es, [n]o, [a]lways in this session? "
+                                                       : "  [y]es, [n]o, [a]lways in this session, [e]dit? ");
         if (!line) return NULL;
         char letter = line[0];
         mem_free(line);
@@ -123,11 +132,14 @@ static tn_value ask_approval(struct approver *approver, tn_value interrupt) {
         case 'N': return approver_refuse(approver);
         case 'a':
         case 'A':
-            approver->always = value_set_take(approver->always, tool, value_bool(true));
+            approver->always =
+                value_set_key_take(approver->always, value_format("%s\n%s", tool, caller), value_bool(true));
             return approval_verdict(true);
         case 'e':
-        case 'E': return approver_edit_arguments(approver, interrupt);
-        default: fputs("  answer y, n, a or e\n", stderr);
+        case 'E':
+            if (!node) return approver_edit_arguments(approver, interrupt);
+            break;
+        default: fputs(node ? "  answer y, n or a\n" : "  answer y, n, a or e\n", stderr);
         }
     }
 }

@@ -54,7 +54,7 @@ static int replay_history(struct host *host, const char *name, const char *path,
     struct graph *graph = NULL;
     tn_value report = NULL;
     int code;
-    int32_t status = graph_open(host_engine(host), NULL, path, 0, NULL, &graph, &error);
+    int32_t status = graph_open(host_engine(host), NULL, path, &(struct graph_origin){0}, &graph, &error);
     if (status != TN_OK) {
         code = command_report_error(COMMAND_INVALID, &error);
     } else if (replay_run_wait(graph, history, &report, &error) != TN_OK) {
@@ -113,7 +113,7 @@ static int replay_from(struct host *host, const char *id, int64_t seq, const cha
     struct error error = ERROR_INIT;
     struct graph *graph = NULL;
     int code;
-    if (graph_open(host_engine(host), NULL, path, 0, NULL, &graph, &error) != TN_OK)
+    if (graph_open(host_engine(host), NULL, path, &(struct graph_origin){0}, &graph, &error) != TN_OK)
         code = command_report_error(COMMAND_INVALID, &error);
     else if (thread_fork(host_store(host, NULL), id, seq, fork, &error) != TN_OK)
         code = command_report_error(COMMAND_RUN_FAILED, &error);

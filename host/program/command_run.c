@@ -56,7 +56,8 @@ struct graph *command_open_graph(const struct arguments *arguments, struct host 
         *code = only_plugin_errors(found) ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID;
     } else if (config_lint_role(host, document, &error) != TN_OK) {
         *code = command_report_error(COMMAND_USAGE, &error);
-    } else if (graph_build(host_engine(host), document, 0, found, &graph, &error) != TN_OK) {
+    } else if (graph_build(host_engine(host), document, &(struct graph_origin){.diagnostics = found}, &graph, &error) !=
+               TN_OK) {
         *code = command_report_error(is_plugin_error(&error) ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID, &error);
     } else if (diagnostics_warnings(found) && !argument_given(arguments, "quiet") && !json) {
         command_print_diagnostics(arguments, found, false);

@@ -277,7 +277,7 @@ static int thread_update_run(const struct arguments *arguments, struct host *hos
                                      .as = argument_text(arguments, "as"),
                                      .accept_changes = accept,
                                      .document = document};
-    int32_t status = graph_open(host_engine(host), NULL, document, 0, NULL, &graph, &error);
+    int32_t status = graph_open(host_engine(host), NULL, document, &(struct graph_origin){0}, &graph, &error);
     int code = status == TN_OK ? COMMAND_OK : command_report_error(COMMAND_INVALID, &error);
     if (status == TN_OK && thread_prepare_wait(host_engine(host), graph, &request, &options, &error) != TN_OK)
         code = command_report_error(COMMAND_RUN_FAILED, &error);

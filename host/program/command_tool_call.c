@@ -78,7 +78,7 @@ static tn_value tool_read_arguments(const struct arguments *arguments) {
 /* Requests approval, as the tool kernel does in a run. Returns NULL if there is no answer. */
 static tn_value tool_request_approval(struct tool_call *calling, const struct component_info *info,
                                       const struct tool_policy *policy, tn_value given) {
-    tn_value payload = tool_question(info, policy, given);
+    tn_value payload = tool_question(info, NULL, policy, given);
     tn_value interrupt = value_set_take(value_object_reserve(4), "id", value_text("use")), list = value_array();
     interrupt = value_set_take(interrupt, "node", value_text(info->id));
     interrupt = value_set_take(interrupt, "payload", payload);

@@ -70,7 +70,12 @@ static void questions_print_how(FILE *out, tn_value entry, bool approval, const 
 static void questions_print_approval(FILE *out, tn_value payload) {
     tn_value arguments = value_get(payload, "arguments"), effects = value_get(payload, "effects");
     const char *why = command_text(payload, "why", "");
-    command_printf(out, ": may %s be called?%s%s\n", command_text(payload, "tool", "a tool"), *why ? " " : "", why);
+    const char *caller = command_text(payload, "caller", "");
+    if (value_get(payload, "node"))
+        command_printf(out, ": may it run (%s)?%s%s\n", command_text(payload, "type", "a node"), *why ? " " : "", why);
+    else
+        command_printf(out, ": may %s be called?%s%s\n", command_text(payload, "tool", "a tool"), *why ? " " : "", why);
+    if (*caller) command_printf(out, "      for       %s\n", caller);
     if (arguments) questions_print_line(out, "arguments", arguments, SHOWN_MAX);
     if (value_count(effects)) questions_print_line(out, "effects", effects, SHOWN_MAX);
 }

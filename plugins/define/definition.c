@@ -130,16 +130,29 @@ static bool definition_read_document(struct definition *definition, struct docum
 
 /* ---- The component ---- */
 
+/* The right to call the tool or document that implements this one. */
+static void definition_put_call(tn_builder *out, const struct definition *definition) {
+    struct tn_text_buffer right = {.limit = 8192};
+    if (definition->implementation == BY_TOOL) {
+        tn_text_append(&right, "calls.tool:");
+        tn_text_append(&right, tn_get_text(definition->value, "tool", ""));
+    } else {
+        tn_text_append(&right, "calls.document:");
+        tn_text_append(&right, tn_chars(definition->document, NULL));
+    }
+    tn_put_take(out, NULL, tn_text_finish(&right));
+}
+
 static void definition_put_effects(tn_builder *out, const struct definition *definition) {
     tn_value declared = tn.value->get(definition->value, "effects"), http = tn.value->get(definition->value, "http");
-    if (tn.value->kind(declared) == TN_ARRAY) {
-        tn_put(out, "effects", declared);
-        return;
-    }
-    if (definition->implementation != BY_HTTP && definition->implementation != BY_COMMAND)
-        return; /* the registry assumes the worst */
+    bool calls = definition->implementation == BY_TOOL || definition->implementation == BY_DOCUMENT;
     tn_put_begin(out, "effects", TN_ARRAY);
-    if (definition->implementation == BY_COMMAND) {
+    if (tn.value->kind(declared) == TN_ARRAY) {
+        for (uint64_t i = 0, count = tn.value->count(declared); i < count; i++)
+            tn_put(out, NULL, tn.value->at(declared, i));
+    } else if (calls) {
+        tn_put_text(out, NULL, "unknown"); /* it has the effects of the implementation, whatever these are */
+    } else if (definition->implementation == BY_COMMAND) {
         tn_put_text(out, NULL, "process.spawn");
     } else {
         const char *url = tn_get_text(http, "url", ""), *method = tn_get_text(http, "method", "GET");
@@ -157,6 +170,7 @@ static void definition_put_effects(tn_builder *out, const struct definition *def
         if (strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0 || strcmp(method, "DELETE") == 0)
             tn_put_text(out, NULL, "destructive");
     }
+    if (calls) definition_put_call(out, definition);
     tn.value->end(out);
 }
 

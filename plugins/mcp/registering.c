@@ -17,6 +17,7 @@ static struct tool_naming server_get_tool_naming(struct server *server) {
     return (struct tool_naming){.prefix = server_prefix(server),
                                 .effect = server->effect,
                                 .http = strncmp(server->effect, "network.http", 12) == 0,
+                                .role = server_sampling_role(server),
                                 .taken = is_id_taken,
                                 .user = server};
 }

@@ -85,6 +85,11 @@ static void put_tool_effects(tn_builder *builder, const struct tool_naming *nami
     if (!read_only)
         tn_put_text(builder, NULL, read_hint(annotations, "destructiveHint", true) ? "destructive" : "mcp.write");
     if (!naming->http && read_hint(annotations, "openWorldHint", !reads)) tn_put_text(builder, NULL, "network.http");
+    if (naming->role != NULL) {
+        char right[MCP_ID_MAX + sizeof "calls.model:"];
+        (void)snprintf(right, sizeof right, "calls.model:%s", naming->role);
+        tn_put_text(builder, NULL, right);
+    }
     tn.value->end(builder);
 }
 

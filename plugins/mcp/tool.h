@@ -43,6 +43,7 @@ struct tool_naming {
     const char *prefix;
     const char *effect; /* of contacting the server: "process.spawn", "network.http:HOST" */
     bool http;          /* parameters may be headers; every call uses the network */
+    const char *role;   /* the model that answers the server's questions, or NULL */
     /* Returns true if another tool has this id. */
     bool (*taken)(void *user, const char *id, const char *name);
     void *user;

@@ -78,7 +78,7 @@ struct graph *build(const char *text) {
     if (diagnostics_errors(found))
         graph_refuse(&error, "bench.yaml", found);
     else
-        graph_build(host_engine(host), document, 0, NULL, &graph, &error);
+        graph_build(host_engine(host), document, &(struct graph_origin){0}, &graph, &error);
     if (!graph) die("cannot start", error.message);
     document_unref(document);
     diagnostics_free(found);

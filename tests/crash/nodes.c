@@ -285,6 +285,7 @@ static int32_t agent_create(tn_value config, tn_binder *binder, void **self) {
 }
 
 TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"crash.agent\", \"title\": \"Calls tools.\", \"style\": "
-        "\"async\", \"effects\": [], \"config\": {\"type\": \"object\", \"required\": [\"out\"], \"properties\": "
+        "\"async\", \"effects\": [\"calls.any\"], \"config\": {\"type\": \"object\", \"required\": [\"out\"], "
+        "\"properties\": "
         "{\"out\": {\"type\": \"string\", \"x-tenon\": \"channel-write\"}, \"last\": {\"type\": \"string\"}}}}}")
 TN_COMPONENT(agent, "crash.agent", agent_create, agent_start, NULL, NULL, free)

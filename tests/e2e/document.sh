@@ -49,7 +49,7 @@ Y
 cat >outer.yaml <<'Y'
 version: "1.0"
 agent: {name: outer}
-tools: [{name: document.run, approval: auto}]
+tools: [{name: document.run, approval: auto}, extract]
 channels: [{name: text, type: last_value}, {name: result, type: last_value}, {name: said, type: last_value}]
 nodes:
   - {id: first, type: llm, config: {model: default, prompt: hi, output_key: said}}

@@ -1,6 +1,7 @@
 # A program that breaks the component protocol in one place: the call fails with a specific error, and the host continues.
 command -v python3 >/dev/null || skips "python3 is not installed"
 cp "$SOURCE/samples/python/wordcount.py.tenon.json" .
+sed -i 's/"effects": \[\]/"effects": ["calls.node:delay"]/' wordcount.py.tenon.json
 cat >wordcount.py <<'PYTHON'
 #!/usr/bin/env -S python3 -IS
 import json, os, socket, sys, time
@@ -215,7 +216,7 @@ expect_in err "is longer than the 64 MiB that can be sent to plugin \`sample.wor
 rm large.json
 
 # A restarted process refuses an instance that the one before it accepted: the other instances work.
-sed -i "s|\"style\"|\"idempotent\": true, \"style\"|; s|\"effects\": \[\]|\"effects\": [\"fs.write:$PWD\"]|" wordcount.py.tenon.json
+sed -i "s|\"style\"|\"idempotent\": true, \"style\"|; s|\"effects\": \[[^]]*\]|\"effects\": [\"fs.write:$PWD\"]|" wordcount.py.tenon.json
 cat >again.yaml <<'YAML'
 version: "1.0"
 agent: {name: again}

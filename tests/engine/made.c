@@ -65,7 +65,7 @@ static void made_destroy(void *self) { tn.core->release(tn.host, self); }
 TN_COMPONENT(made, "test.made", made_create, made_start, NULL, NULL, made_destroy)
 TN_NOTE("{\"plugin\": {\"optional\": [\"" TN_GRAPH_DRAFT_2 "\"]}}")
 TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"test.made\", \"title\": \"Runs a document that it makes.\", "
-        "\"style\": \"async\", \"effects\": [], \"config\": {\"type\": \"object\", \"properties\": {"
+        "\"style\": \"async\", \"effects\": [\"calls.any\"], \"config\": {\"type\": \"object\", \"properties\": {"
         "\"document\": {\"description\": \"the document\"}, \"name\": {\"type\": \"string\"}, "
         "\"given\": {\"type\": \"object\"}, \"out\": {\"type\": \"string\", \"x-tenon\": \"channel-write\"}}, "
         "\"required\": [\"document\", \"out\"], \"additionalProperties\": false}}}")

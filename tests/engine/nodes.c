@@ -202,7 +202,7 @@ static int32_t agent_create(tn_value config, tn_binder *binder, void **self) {
 }
 
 TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"test.agent\", \"title\": \"Calls tools.\", \"style\": "
-        "\"async\", \"effects\": [], "
+        "\"async\", \"effects\": [\"calls.any\"], "
         "\"config\": {\"type\": \"object\", \"required\": [\"out\"], \"properties\": {\"out\": {\"type\": "
         "\"string\", \"x-tenon\": \"channel-write\"}}}}}")
 TN_COMPONENT(agent, "test.agent", agent_create, agent_start, NULL, NULL, free)

@@ -309,7 +309,9 @@ static int32_t tools_start(void *self, tn_task task, tn_value input) {
 }
 
 #define CONFIG                                                                                                         \
-    "\"effects\": [], \"config\": {\"type\": \"object\", \"properties\": {\"tools\": {}, \"calls\": {\"type\": "       \
+    "\"effects\": [\"calls.any\", \"calls.approved\"], \"config\": {\"type\": \"object\", \"properties\": "            \
+    "{\"tools\": {}, \"calls\": "                                                                                      \
+    "{\"type\": "                                                                                                      \
     "\"array\"}, \"asks\": {\"type\": \"boolean\"}, \"out\": {\"type\": \"string\", \"x-tenon\": "                     \
     "\"channel-write\"}}, \"required\": [\"out\"]}}}"
 TN_NOTE("{\"plugin\": {\"optional\": [\"" TN_TOOL_DRAFT "\"]}}")
@@ -371,8 +373,9 @@ static int32_t bound_start(void *self, tn_task task, tn_value input) {
     return status;
 }
 
-TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"test.bound\", \"title\": \"Calls a tool.\", \"style\": "
-        "\"async\", \"effects\": [], \"config\": {\"type\": \"object\", \"properties\": {\"tool\": {\"type\": "
-        "\"string\", \"x-tenon\": \"tool\"}, \"input\": {}, \"out\": {\"type\": \"string\", \"x-tenon\": "
-        "\"channel-write\"}}, \"required\": [\"tool\", \"out\"]}}}")
+TN_NOTE(
+    "{\"component\": {\"kind\": \"node\", \"id\": \"test.bound\", \"title\": \"Calls a tool.\", \"style\": "
+    "\"async\", \"effects\": [\"calls.any\"], \"config\": {\"type\": \"object\", \"properties\": {\"tool\": {\"type\": "
+    "\"string\", \"x-tenon\": \"tool\"}, \"input\": {}, \"out\": {\"type\": \"string\", \"x-tenon\": "
+    "\"channel-write\"}}, \"required\": [\"tool\", \"out\"]}}}")
 TN_COMPONENT(bound, "test.bound", bound_create, bound_start, NULL, NULL, free)

@@ -51,7 +51,9 @@ static void prepare(void) {
     struct source *source = source_new("fuzz.yaml", document_text, strlen(document_text));
     struct diagnostics *found = diagnostics_new();
     struct document *document = document_read(source, host_catalog(host), found);
-    if (diagnostics_errors(found) || graph_build(host_engine(host), document, 0, NULL, &graph, NULL) != TN_OK) abort();
+    if (diagnostics_errors(found) ||
+        graph_build(host_engine(host), document, &(struct graph_origin){0}, &graph, NULL) != TN_OK)
+        abort();
     document_unref(document);
     diagnostics_free(found);
     source_unref(source);

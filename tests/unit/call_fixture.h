@@ -208,9 +208,9 @@ static void fixture_each_field(void *self, void (*offer)(void *user, const char 
 
 static struct callable *fixture_instance(const char *id);
 
-static struct callable *fixture_callee(void *self, const char *kind, const char *name, tn_value config,
-                                       struct error *error) {
-    (void)self, (void)kind, (void)config, (void)error;
+static struct callable *fixture_callee(void *self, struct authority *caller, const char *kind, const char *name,
+                                       tn_value config, struct error *error) {
+    (void)self, (void)caller, (void)kind, (void)config, (void)error;
     return fixture_instance(name);
 }
 
@@ -218,7 +218,8 @@ static const struct instance_scope fixture_scope = {.field = fixture_field,
                                                     .channel = fixture_channel,
                                                     .callee = fixture_callee,
                                                     .each_field = fixture_each_field,
-                                                    .where = "a test"};
+                                                    .where = "a test",
+                                                    .checked_before = true}; /* authority_test.c is about checks */
 
 static struct callable *fixture_instance(const char *id) {
     struct component *component;

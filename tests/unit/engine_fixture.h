@@ -49,7 +49,7 @@ FIXTURE_UNUSED static struct graph *graph_for_tests(struct host *host, const cha
     if (diagnostics_errors(found))
         graph_refuse(&error, name, found);
     else
-        graph_build(host_engine(host), document, 0, NULL, &graph, &error);
+        graph_build(host_engine(host), document, &(struct graph_origin){0}, &graph, &error);
     if (!graph && message) *message = mem_text(error.message ? error.message : "");
     if (!graph && !message) fail_msg("%s: %s\n%s", name, error.message, text);
     error_finish(&error);

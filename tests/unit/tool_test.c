@@ -14,6 +14,7 @@
 #include "host/engine/tool/tool_set.h"
 #include "host/engine/tool/tool_validate.h"
 #include "host/plugin/abi/abi.h"
+#include "host/plugin/call/authority.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include "tests/unit/engine_fixture.h"
@@ -71,7 +72,9 @@ static void test_policy(void **state) {
         tn_value effects = policies[i].effects ? parse_json(policies[i].effects) : NULL;
         struct tool_policy policy;
         char found[64];
-        tool_policy_of(entries, rules, policies[i].name, effects, policies[i].chosen, &policy);
+        struct authority *document = authority_of_document(NULL, "a document", entries, false);
+        tool_policy_of(document, rules, policies[i].name, effects, policies[i].chosen, &policy);
+        authority_unref(document);
         snprintf(found, sizeof found, "%s %s", tool_approval_name(policy.approval), policy.by);
         if (strcmp(found, policies[i].expected) != 0)
             fail_msg("row %zu: expected %s, found %s: %s", i, policies[i].expected, found,
@@ -88,24 +91,28 @@ static void test_limits_of_entries(void **state) {
     (void)state;
     tn_value entries = parse_json("[{\"name\": \"a.*\", \"timeout\": \"1.5s\", \"concurrency\": 4, \"max_calls\": 10}, "
                                   "{\"name\": \"b\", \"timeout\": 2, \"max_calls\": 99999999999}, {\"name\": \"c\"}]");
+    struct authority *document = authority_of_document(NULL, "a document", entries, false);
     struct tool_policy policy;
-    tool_policy_of(entries, NULL, "a.b", value_array(), true, &policy);
+    tool_policy_of(document, NULL, "a.b", value_array(), true, &policy);
     assert_int_equal(policy.timeout_ms, 1500);
     assert_int_equal(policy.concurrency, 4);
     assert_int_equal(policy.max_calls, 10);
     assert_false(tool_policy_is_plain(&policy));
     tool_policy_finish(&policy);
-    tool_policy_of(entries, NULL, "b", value_array(), true, &policy);
+    tool_policy_of(document, NULL, "b", value_array(), true, &policy);
     assert_int_equal(policy.timeout_ms, 2000);
     assert_int_equal(policy.max_calls, UINT32_MAX);
     tool_policy_finish(&policy);
-    tool_policy_of(entries, NULL, "c", value_array(), true, &policy);
+    tool_policy_of(document, NULL, "c", value_array(), true, &policy);
     assert_true(tool_policy_is_plain(&policy));
     tool_policy_finish(&policy);
-    assert_true(tool_entries_have(entries, "a.x"));
-    assert_false(tool_entries_have(entries, "d"));
-    assert_false(tool_entries_have(value_array(), "a"));
-    assert_true(tool_entries_have(NULL, "d"));
+    struct authority *inner = authority_of_document(document, "inside", value_array(), false);
+    assert_true(authority_allows_tool(document, "a.x"));
+    assert_false(authority_allows_tool(document, "d"));
+    assert_false(authority_allows_tool(inner, "a.x"));
+    assert_true(authority_allows_tool(NULL, "d"));
+    authority_unref(inner);
+    authority_unref(document);
     value_unref(entries);
 }
 
@@ -224,8 +231,8 @@ static void test_instances(void **state) {
     struct tools *tools = host_engine(host)->tools;
     assert_int_equal(registry_resolve(host_registry(host), "tool", "t.add", &component, &error), TN_OK);
     uint64_t before = plugin_refs(component->plugin);
-    assert_int_equal(tools_instance(tools, component, &one, &error), TN_OK);
-    assert_int_equal(tools_instance(tools, component, &other, &error), TN_OK);
+    assert_int_equal(tools_instance(tools, component, NULL, &one, &error), TN_OK);
+    assert_int_equal(tools_instance(tools, component, NULL, &other, &error), TN_OK);
     assert_ptr_equal(one, other);
     assert_int_equal(plugin_refs(component->plugin), before + 1);
     tools_sweep(tools, NULL, NULL);

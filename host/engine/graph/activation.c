@@ -8,6 +8,7 @@
 #include "host/base/container_of.h"
 #include "host/engine/graph/cache.h"
 #include "host/engine/graph/durable.h"
+#include "host/engine/graph/node_gate.h"
 #include "host/engine/graph/run_internal.h"
 #include "host/plugin/call/instance.h"
 #include "host/plugin/registry/registry.h"
@@ -258,6 +259,18 @@ static tn_value activation_cache_key(const struct activation *activation) {
 
 /* ---- Attempts ---- */
 
+/* Returns what is called now: the node, or its gate, which asks for an approval or refuses the node. */
+static struct callable *activation_pass_gate(struct activation *activation) {
+    const struct graph_node *node = activation_node(activation);
+    if (!node->gate || activation->agreed) return node->callable;
+    if (!activation->resumed || !node_gate_approves(activation->answer)) return node->gate;
+    activation->agreed = true;
+    activation->resumed = false;
+    value_unref(activation->answer);
+    activation->answer = NULL;
+    return node->callable;
+}
+
 static void activation_start_attempt(struct activation *activation) {
     struct run *run = activation->run;
     const struct document_node *def = activation_definition(activation);
@@ -276,7 +289,8 @@ static void activation_start_attempt(struct activation *activation) {
     value_unref(activation->unrepeatable_calls);
     activation->call_usage = activation->unrepeatable_calls = NULL;
     run->open++;
-    activation->call = call_new(run->loop, activation_node(activation)->callable, &activation_call_ops, activation);
+    struct callable *callable = activation_pass_gate(activation);
+    activation->call = call_new(run->loop, callable, &activation_call_ops, activation);
     if (def->timeout_total_ms || def->timeout_idle_ms)
         call_set_time_limits(activation->call, def->timeout_total_ms, def->timeout_idle_ms);
     bool ended = call_start(activation->call, activation->resumed ? activation->answer : activation->plan.input);

@@ -53,6 +53,7 @@ struct activation {
     uint32_t round;   /* number of this round, from 0; a retry and the node's own interrupt begin a new one */
     enum activation_state state;
     bool passed_interrupt_before; /* the run was resumed here: `interrupt: before` does not interrupt it again */
+    bool agreed;                  /* a person has approved the node (node_gate.h) */
     bool resumed;                 /* the call starts with `answer` as its input */
     bool waits_for_child_call;    /* a call that it made waits for an answer; then the activation is started again */
     bool unrepeatable;            /* in this round it has used a tool whose effects must not be repeated by a retry */

@@ -10,14 +10,16 @@
 #include "host/engine/graph/graphs_internal.h"
 #include "host/engine/model/model.h"
 #include "host/engine/tool/tool_use.h"
+#include "host/plugin/call/authority.h"
 #include "host/plugin/call/instance.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
 
 /* A component that is called gets an input and reads no channels. */
-static struct callable *component_callee(struct engine *engine, const char *kind, const char *id, tn_value config,
-                                         struct error *error) {
-    const struct instance_scope scope = binding_scope_of_host(engine, "a component that is called");
+static struct callable *component_callee(struct engine *engine, struct authority *caller, const char *kind,
+                                         const char *id, tn_value config, struct error *error) {
+    struct instance_scope scope = binding_scope_of_host(engine, "a component that is called");
+    scope.authority = caller;
     struct component *component;
     struct callable *callable = NULL;
     if (registry_resolve(engine->registry, kind, id, &component, error) != TN_OK) return NULL;
@@ -47,63 +49,63 @@ static struct callable *model_callee(struct graph *graph, const char *name, tn_v
 
 /* ---- Tools ---- */
 
-static struct callable *tool_callee(struct graph *graph, const char *name, tn_value config, struct error *error) {
-    tn_value entries = tool_entries(graph->document);
+static struct callable *tool_callee(struct engine *engine, struct authority *caller, const char *name, tn_value config,
+                                    struct error *error) {
     struct callable *callable = NULL;
-    if (tool_entries_have(entries, name))
-        tool_bind(graph->engine, entries, name, config, false, &callable, error);
-    else
-        error_set(error, TN_NOT_FOUND, "TOOL_NOT_FOUND",
-                  "the tool `%s` is not in the document's `tools`; add it there to allow it", name);
-    value_unref(entries);
+    tool_bind(engine, caller, name, config, false, &callable, error);
     return callable;
 }
 
-struct callable *binding_callee(struct graph *graph, const char *kind, const char *name, tn_value config,
-                                struct error *error) {
+struct callable *binding_callee(struct graph *graph, struct authority *caller, const char *kind, const char *name,
+                                tn_value config, struct error *error) {
     if (strcmp(kind, "graph") == 0) {
         const struct source *source = graph->document->source;
+        const struct graph_origin origin = {.depth = graph->depth + 1,
+                                            .diagnostics = graph->diagnostics,
+                                            .outer = authority_around_document(caller, name)};
         struct graph *inner = NULL;
         if (config)
-            graph_open_value(graph, config, name, &inner, error);
+            graph_open_value(graph, caller, config, name, &inner, error);
         else
-            graph_open(graph->engine, source ? source_name(source) : NULL, name, graph->depth + 1, graph->diagnostics,
-                       &inner, error);
+            graph_open(graph->engine, source ? source_name(source) : NULL, name, &origin, &inner, error);
         return inner ? &inner->callable : NULL;
     }
     if (strcmp(kind, "model") == 0) return model_callee(graph, name, config, error);
-    if (strcmp(kind, "tool") == 0) return tool_callee(graph, name, config, error);
-    return component_callee(graph->engine, kind, name, config, error);
+    if (strcmp(kind, "tool") == 0) return tool_callee(graph->engine, caller, name, config, error);
+    return component_callee(graph->engine, caller, kind, name, config, error);
 }
 
 /* ---- Outside of graphs ---- */
 
-static struct callable *callee_of_host(struct engine *engine, const char *kind, const char *name, tn_value config,
-                                       struct error *error) {
+static struct callable *callee_of_host(struct engine *engine, struct authority *caller, const char *kind,
+                                       const char *name, tn_value config, struct error *error) {
     struct callable *callable = NULL;
     if (strcmp(kind, "model") == 0) {
         tn_value role = config_model(engine->config, name), binding = role ? value_ref(role) : value_text(name);
         model_new(engine, name, binding, config, &callable, error);
         value_unref(binding);
     } else if (strcmp(kind, "tool") == 0) {
-        tool_bind(engine, NULL, name, config, false, &callable, error);
+        callable = tool_callee(engine, caller, name, config, error);
     } else if (strcmp(kind, "graph") != 0) {
-        callable = component_callee(engine, kind, name, config, error);
+        callable = component_callee(engine, caller, kind, name, config, error);
     } else if (config) {
         error_set(error, TN_UNSUPPORTED, "UNSUPPORTED",
                   "a document that a component creates must be called inside another document");
     } else {
         struct graph *graph = NULL;
         const struct graph *building = engine->graphs->building;
-        graph_open(engine, NULL, name, 1, building ? building->diagnostics : NULL, &graph, error);
+        const struct graph_origin origin = {.depth = 1,
+                                            .diagnostics = building ? building->diagnostics : NULL,
+                                            .outer = authority_around_document(caller, name)};
+        graph_open(engine, NULL, name, &origin, &graph, error);
         if (graph) callable = &graph->callable;
     }
     return callable;
 }
 
 /* Creating a component may create others, and these may create the first one again. */
-static struct callable *bounded_callee(void *self, const char *kind, const char *name, tn_value config,
-                                       struct error *error) {
+static struct callable *bounded_callee(void *self, struct authority *caller, const char *kind, const char *name,
+                                       tn_value config, struct error *error) {
     struct engine *engine = self;
     struct callable *callable = NULL;
     if (engine->graphs->callee_depth >= BINDING_DEPTH_MAX) {
@@ -113,7 +115,7 @@ static struct callable *bounded_callee(void *self, const char *kind, const char 
         return NULL;
     }
     engine->graphs->callee_depth++;
-    callable = callee_of_host(engine, kind, name, config, error);
+    callable = callee_of_host(engine, caller, kind, name, config, error);
     engine->graphs->callee_depth--;
     return callable;
 }

@@ -4,7 +4,7 @@
  * A role of the document (`models:`) names a provider and its options; tenon.yaml may bind the role to another one. The
  * list `tools:` of a document is an allow-list: other tools cannot be bound.
  *
- *     struct callable *model = binding_callee(graph, "model", "writer", NULL, &error);
+ *     struct callable *model = binding_callee(graph, caller, "model", "writer", NULL, &error);
  */
 #ifndef TENON_HOST_ENGINE_GRAPH_BINDING_H
 #define TENON_HOST_ENGINE_GRAPH_BINDING_H
@@ -12,15 +12,16 @@
 #include "adl/value/error.h"
 #include "host/plugin/call/instance.h"
 
+struct authority;
 struct callable;
 struct graph;
 struct engine;
 
 #define BINDING_DEPTH_MAX 16u /* tools that call tools that call … */
 
-/* Returns a new reference, or NULL with the error set. `config` may be NULL. */
-struct callable *binding_callee(struct graph *graph, const char *kind, const char *name, tn_value config,
-                                struct error *error);
+/* Returns a new reference, or NULL with the error set. `config` may be NULL. `caller` is the frame that binds. */
+struct callable *binding_callee(struct graph *graph, struct authority *caller, const char *kind, const char *name,
+                                tn_value config, struct error *error);
 
 /*
  * The scope of a component outside of any graph, such as a tool: models by the roles of tenon.yaml or by provider:name,

@@ -8,16 +8,19 @@
  */
 #include "host/engine/graph/graph.h"
 #include "adl/document/effects.h"
+#include "adl/source/source.h"
 #include "adl/value/memory.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/binding.h"
 #include "host/engine/graph/cache.h"
 #include "host/engine/graph/graphs_internal.h"
 #include "host/engine/graph/nested.h"
+#include "host/engine/graph/node_gate.h"
 #include "host/engine/model/model.h"
 #include "host/engine/tool/tool.h"
 #include "host/engine/tool/tool_policy.h"
 #include "host/engine/tool/tool_set.h"
+#include "host/plugin/call/authority.h"
 #include "host/plugin/call/instance.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
@@ -136,19 +139,18 @@ static void scope_each_field(void *self, void (*offer)(void *user, const char *n
     for (uint32_t i = 0; i < document->local_count; i++) offer(user, value_chars(document->locals[i], NULL));
 }
 
-static struct callable *scope_callee(void *self, const char *kind, const char *name, tn_value config,
-                                     struct error *error) {
-    struct callable *callee = binding_callee(self, kind, name, config, error);
+static struct callable *scope_callee(void *self, struct authority *caller, const char *kind, const char *name,
+                                     tn_value config, struct error *error) {
+    struct callable *callee = binding_callee(self, caller, kind, name, config, error);
     if (callee) graph_add_callee_effects(self, callee);
     return callee;
 }
 
 /* A model chooses the tools, so the result depends on more than the input: the node is not cacheable. */
-static int32_t scope_tools(void *self, tn_value names, struct callable **out, struct error *error) {
+static int32_t scope_tools(void *self, struct authority *caller, tn_value names, struct callable **out,
+                           struct error *error) {
     struct graph *graph = self;
-    tn_value entries = tool_entries(graph->document);
-    int32_t status = tool_set_new(graph->engine, entries, names, out, error);
-    value_unref(entries);
+    int32_t status = tool_set_new(graph->engine, caller, names, out, error);
     if (status == TN_OK) graph->callees_cacheable = false;
     return status;
 }
@@ -164,7 +166,8 @@ static struct instance_scope graph_scope(struct graph *graph, const char *where)
                                    .tools = scope_tools,
                                    .each_field = scope_each_field,
                                    .run_used = scope_run_used,
-                                   .where = where};
+                                   .where = where,
+                                   .authority = graph->authority};
 }
 
 /* ---- Building ---- */
@@ -190,17 +193,26 @@ static int32_t graph_build_node(struct graph *graph, uint32_t index, struct erro
         error_prefix_node(error, def);
         return status;
     }
-    tn_value config = document_node_config(graph->document, index, &graph->engine->catalog, error);
+    status = authority_check_node(graph->authority, component->info, error);
+    tn_value config = NULL;
+    if (status == TN_OK) config = document_node_config(graph->document, index, &graph->engine->catalog, error);
     if (!config) {
         error_prefix_node(error, def);
         return TN_INVALID;
     }
     tn_value where = value_format("node `%s`", value_chars(def->id, NULL));
     struct instance_scope scope = graph_scope(graph, value_chars(where, NULL));
+    scope.node = value_chars(def->id, NULL);
+    scope.given = def->config ? def->config : value_null();
     graph->callees_repeatable = graph->callees_cacheable = true;
     status = instance_new(component, config, &scope, &node->callable, error);
     value_unref(config);
     value_unref(where);
+    if (status != TN_OK) {
+        error_prefix_node(error, def);
+        return status;
+    }
+    status = node_gate_new(graph->engine, node->callable, component->info, &node->gate, error);
     if (status != TN_OK) {
         error_prefix_node(error, def);
         return status;
@@ -256,6 +268,7 @@ static void graph_free(struct callable *callable) {
     }
     for (uint32_t i = 0; graph->nodes && i < graph->document->node_count; i++) {
         cache_free(graph->nodes[i].cache);
+        callable_unref(graph->nodes[i].gate);
         callable_unref(graph->nodes[i].callable);
     }
     for (uint32_t i = 0; graph->reducers && i < graph->document->channel_count; i++) callable_unref(graph->reducers[i]);
@@ -267,6 +280,7 @@ static void graph_free(struct callable *callable) {
     graph_unref(graph->newer);
     mem_free(graph->path);
     document_unref(graph->document);
+    authority_unref(graph->authority);
     value_unref(graph->value);
     tools_sweep(graph->engine->tools, NULL, NULL);
     if (graph->engine->registry) registry_sweep(graph->engine->registry);
@@ -282,25 +296,24 @@ struct graphs *graphs_new(void) {
 
 void graphs_free(struct graphs *graphs) { mem_free(graphs); }
 
-int32_t graph_build(struct engine *engine, struct document *document, uint32_t depth, struct diagnostics *diagnostics,
+int32_t graph_build(struct engine *engine, struct document *document, const struct graph_origin *origin,
                     struct graph **out, struct error *error) {
-    return graph_build_value(engine, document, NULL, depth, diagnostics, out, error);
-}
-
-int32_t graph_build_value(struct engine *engine, struct document *document, tn_value value, uint32_t depth,
-                          struct diagnostics *diagnostics, struct graph **out, struct error *error) {
-    if (depth > DOCUMENT_SUBGRAPH_DEPTH_MAX)
+    if (origin->depth > DOCUMENT_SUBGRAPH_DEPTH_MAX)
         return error_set(error, TN_LIMIT, "INVALID_GRAPH", "subgraphs are nested more than %u deep",
                          DOCUMENT_SUBGRAPH_DEPTH_MAX);
     struct graph *graph = mem_zalloc(sizeof *graph);
+    tn_value entries = tool_entries(document);
     graph->callable = (struct callable){&graph_callable_ops, 1};
     graph->engine = engine;
-    graph->depth = depth;
+    graph->depth = origin->depth;
     graph->upgrades = registry_upgrades(engine->registry);
     graph->document = document_ref(document);
-    graph->value = value_ref(value);
+    graph->authority = authority_of_document(
+        origin->outer, document->source ? source_name(document->source) : "document", entries, origin->from_text);
+    value_unref(entries);
+    graph->value = value_ref(origin->value);
     graph->around = engine->graphs->building;
-    graph->diagnostics = diagnostics;
+    graph->diagnostics = origin->diagnostics;
     engine->graphs->building = graph;
     graph->repeatable = true;
     graph->cacheable = !graph_edges_use_run(document);

@@ -19,6 +19,7 @@
 #include "host/plugin/call/call.h"
 #include <tenon/util/sha256.h>
 
+struct authority;
 struct cache;
 struct diagnostics;
 struct engine;
@@ -46,6 +47,7 @@ struct graph_join {
 
 struct graph_node {
     struct callable *callable;
+    struct callable *gate; /* called before it, until a person has approved the node (node_gate.h); or NULL */
     const uint32_t *reads; /* fields; borrowed from the callable */
     uint32_t read_count;
     bool may_retry, may_cache; /* derived from the effects of its component and of the components that it calls */
@@ -59,6 +61,7 @@ struct graph {
     struct callable callable; /* first */
     struct engine *engine;
     struct document *document;
+    struct authority *authority;     /* the document's frame (plugin/call/authority.h) */
     uint32_t depth;                  /* graphs around it; bounded by DOCUMENT_SUBGRAPH_DEPTH_MAX */
     struct graph *next_open;         /* next graph in graphs->open */
     char *path;                      /* the key in graphs->open; NULL if graph_open did not open it */
@@ -86,27 +89,37 @@ struct graphs *graphs_new(void);
 void graphs_free(struct graphs *graphs);
 
 /*
- * Builds a document that document_read found to be correct. `depth` is the number of graphs around it: 0 for a document
- * that a user named. `diagnostics` receives those of the documents that its nodes open; it may be NULL. Returns
- * INVALID_GRAPH, or the error of a component's create with the node in its message.
+ * Where a document comes from. All zero: a user named it. `depth` is the number of graphs around it. `diagnostics`
+ * receives those of the documents that its nodes open; it may be NULL. `value` is the document as a component created
+ * it, or NULL.
  */
-int32_t graph_build(struct engine *engine, struct document *document, uint32_t depth, struct diagnostics *diagnostics,
+struct graph_origin {
+    uint32_t depth;
+    struct diagnostics *diagnostics;
+    struct authority *outer; /* the frame that limits the document; NULL: the operator */
+    tn_value value;
+    bool from_text; /* a component passed it as a text at run time */
+};
+
+/*
+ * Builds a document that document_read found to be correct. Returns INVALID_GRAPH, PERMISSION_DENIED for a node that
+ * the document may not contain, or the error of a component's create with the node in its message.
+ */
+int32_t graph_build(struct engine *engine, struct document *document, const struct graph_origin *origin,
                     struct graph **out, struct error *error);
 /*
- * Reads, checks and builds the document at `path`, relative to `from`. A host builds each path once while it is in use.
- * `diagnostics` receives its diagnostics and those of the documents that it opens; it may be NULL.
+ * Reads, checks and builds the document at `path`, relative to `from`. A host builds each path once for each `outer`
+ * while it is in use.
  */
-int32_t graph_open(struct engine *engine, const char *from, const char *path, uint32_t depth,
-                   struct diagnostics *diagnostics, struct graph **out, struct error *error);
-/* graph_build for a document that a component created as `value`. */
-int32_t graph_build_value(struct engine *engine, struct document *document, tn_value value, uint32_t depth,
-                          struct diagnostics *diagnostics, struct graph **out, struct error *error);
+int32_t graph_open(struct engine *engine, const char *from, const char *path, const struct graph_origin *origin,
+                   struct graph **out, struct error *error);
 /*
- * Checks and builds a document that a node of `around` created. It gets the roles and tools of `around` unless it has
- * some itself. Messages name it `PATH#name.json` and count lines of its indented JSON. Fails if it contains itself.
+ * Checks and builds a document that a node of `around` (`caller`) created. It gets the roles and tools of `around`
+ * unless it has some itself. Messages name it `PATH#name.json` and count lines of its indented JSON. Fails if it
+ * contains itself.
  */
-int32_t graph_open_value(struct graph *around, tn_value value, const char *name, struct graph **out,
-                         struct error *error);
+int32_t graph_open_value(struct graph *around, struct authority *caller, tn_value value, const char *name,
+                         struct graph **out, struct error *error);
 /* Sets `error` to the first error among the diagnostics, with its place and code. Returns TN_INVALID. */
 int32_t graph_refuse(struct error *error, const char *path, const struct diagnostics *found);
 /*

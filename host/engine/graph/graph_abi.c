@@ -15,6 +15,7 @@
 #include "host/engine/graph/graph.h"
 #include "host/plugin/abi/abi_operation.h"
 #include "host/plugin/call/call.h"
+#include "host/plugin/call/instance.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
@@ -96,7 +97,11 @@ static int32_t error_set_report(const struct diagnostics *found, struct error *e
 static int32_t document_run(const struct operation *operation, struct call *call, struct document *document,
                             tn_value input, struct error *error) {
     struct graph *graph = NULL;
-    int32_t status = graph_build(operation->engine, document, 1, NULL, &graph, error);
+    struct call *caller = call_parent(call);
+    /* The document may do what the component may that passed the text, and has the limits of the documents around. */
+    const struct graph_origin origin = {
+        .depth = 1, .outer = caller ? instance_authority(call_callable(caller)) : NULL, .from_text = true};
+    int32_t status = graph_build(operation->engine, document, &origin, &graph, error);
     if (status == TN_OK) {
         status = call_child(call_token(call), &graph->callable, false, value_get(input, "input"), document_on_run_ended,
                             (void *)(uintptr_t)call_token(call));

@@ -13,13 +13,14 @@
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/graphs_internal.h"
+#include "host/plugin/call/authority.h"
 #include "host/plugin/registry/registry.h"
 #include <assert.h>
 #include <string.h>
 
-static struct graph *graphs_lookup(struct engine *engine, const char *path) {
+static struct graph *graphs_lookup(struct engine *engine, const char *path, const struct authority *outer) {
     for (struct graph *graph = engine->graphs->open; graph; graph = graph->next_open)
-        if (strcmp(graph->path, path) == 0) return graph;
+        if (graph->authority->outer == outer && strcmp(graph->path, path) == 0) return graph;
     return NULL;
 }
 
@@ -37,18 +38,17 @@ int32_t graph_refuse(struct error *error, const char *path, const struct diagnos
     return error_set(error, TN_INVALID, "INVALID_GRAPH", "%s: the document has errors", path);
 }
 
-static int32_t graph_read_and_build(struct engine *engine, char *path, tn_value text, uint32_t depth,
-                                    struct diagnostics *diagnostics, struct graph **out, struct error *error) {
+static int32_t graph_read_and_build(struct engine *engine, char *path, tn_value text, const struct graph_origin *origin,
+                                    struct graph **out, struct error *error) {
     size_t length;
     const char *bytes = value_chars(text, &length);
     struct source *source = source_new(path, bytes, length);
-    struct diagnostics *own = diagnostics ? NULL : diagnostics_new();
-    struct diagnostics *found = own ? own : diagnostics;
+    struct diagnostics *own = origin->diagnostics ? NULL : diagnostics_new();
+    struct diagnostics *found = own ? own : origin->diagnostics;
     size_t errors_before = diagnostics_errors(found);
     struct document *document = document_read(source, &engine->catalog, found);
-    int32_t status = diagnostics_errors(found) > errors_before
-                         ? graph_refuse(error, path, found)
-                         : graph_build(engine, document, depth, diagnostics, out, error);
+    int32_t status = diagnostics_errors(found) > errors_before ? graph_refuse(error, path, found)
+                                                               : graph_build(engine, document, origin, out, error);
     document_unref(document);
     source_unref(source);
     diagnostics_free(own);
@@ -77,9 +77,10 @@ struct graph *graph_current(struct graph *graph) {
     struct diagnostics *found = diagnostics_new();
     struct error error = ERROR_INIT;
     struct document *document = document_read(graph->document->source, &engine->catalog, found);
-    int32_t status = diagnostics_errors(found)
-                         ? graph_refuse(&error, source_name(document->source), found)
-                         : graph_build(engine, document, graph->depth, NULL, &graph->newer, &error);
+    const struct graph_origin origin = {
+        .depth = graph->depth, .outer = graph->authority->outer, .from_text = graph->authority->from_text};
+    int32_t status = diagnostics_errors(found) ? graph_refuse(&error, source_name(document->source), found)
+                                               : graph_build(engine, document, &origin, &graph->newer, &error);
     assert(status != TN_OK || graph->newer);
     if (status == TN_OK)
         graph_replace(graph, graph->newer);
@@ -93,21 +94,21 @@ struct graph *graph_current(struct graph *graph) {
     return graph->newer ? graph->newer : graph;
 }
 
-int32_t graph_open(struct engine *engine, const char *from, const char *path, uint32_t depth,
-                   struct diagnostics *diagnostics, struct graph **out, struct error *error) {
-    if (depth > DOCUMENT_SUBGRAPH_DEPTH_MAX)
+int32_t graph_open(struct engine *engine, const char *from, const char *path, const struct graph_origin *origin,
+                   struct graph **out, struct error *error) {
+    if (origin->depth > DOCUMENT_SUBGRAPH_DEPTH_MAX)
         return error_set(error, TN_LIMIT, "INVALID_GRAPH", "subgraphs are nested more than %u deep at `%s`",
                          DOCUMENT_SUBGRAPH_DEPTH_MAX, path);
     char *resolved = NULL;
     const char *why = "it cannot be read";
     tn_value text = engine->catalog.read(engine->catalog.self, from, path, &resolved, &why);
     if (!text) return error_set(error, TN_NOT_FOUND, "INVALID_GRAPH", "cannot read the document `%s`: %s", path, why);
-    struct graph *open = graphs_lookup(engine, resolved);
+    struct graph *open = graphs_lookup(engine, resolved, origin->outer);
     int32_t status = TN_OK;
     if (open) {
         *out = graph_ref(graph_current(open));
     } else {
-        status = graph_read_and_build(engine, resolved, text, depth, diagnostics, out, error);
+        status = graph_read_and_build(engine, resolved, text, origin, out, error);
         if (status == TN_OK) {
             (*out)->path = resolved;
             (*out)->next_open = engine->graphs->open;
@@ -160,9 +161,10 @@ static char *name_in_document(const struct graph *around, const char *name) {
     return buffer_detach(&text, NULL);
 }
 
-int32_t graph_open_value(struct graph *around, tn_value value, const char *name, struct graph **out,
-                         struct error *error) {
+int32_t graph_open_value(struct graph *around, struct authority *caller, tn_value value, const char *name,
+                         struct graph **out, struct error *error) {
     struct engine *engine = around->engine;
+    const struct graph_origin origin = {.depth = around->depth + 1, .outer = caller, .value = value};
     for (const struct graph *graph = engine->graphs->building; graph; graph = graph->around)
         if (graph->value && value_equal(graph->value, value))
             return error_set(error, TN_INVALID, "INVALID_GRAPH", "the document `%s` would run inside itself", name);
@@ -172,9 +174,8 @@ int32_t graph_open_value(struct graph *around, tn_value value, const char *name,
     /* The document is not a file of the user: if it has mistakes, the node that made it is refused. */
     struct diagnostics *found = diagnostics_new();
     struct document *document = document_read(source, &engine->catalog, found);
-    int32_t status = diagnostics_errors(found)
-                         ? graph_refuse(error, path, found)
-                         : graph_build_value(engine, document, value, around->depth + 1, NULL, out, error);
+    int32_t status = diagnostics_errors(found) ? graph_refuse(error, path, found)
+                                               : graph_build(engine, document, &origin, out, error);
     document_unref(document);
     diagnostics_free(found);
     source_unref(source);

@@ -11,7 +11,8 @@
  *     unrepeatable  only in nested runs: a tool was used whose effects must not be repeated (run_tool_uses.c)
  *     TASK   {used?, uses?, unrepeatable?, done: {writes: [[channel, value]], output?}} | {failed: error}
  *            | {asked: {payload, schema?, continuation?}} | {waits: true, children}
- *            or how it is to be started: {approved? (passed_interrupt_before), answer?, attempt?, round?, children?}
+ *            or how it is to be started: {approved? (passed_interrupt_before), agreed?, answer?, attempt?, round?,
+ * children?}
  *
  * Names are used where the document has names; edges and joins are stored by their position in it. Nothing depends on
  * the time or the machine: equal runs are saved as equal bytes.
@@ -84,6 +85,7 @@ tn_value activation_save(const struct activation *activation) {
     if (activation->resumed && activation->state != ACTIVATION_INTERRUPTED)
         entry = value_set_take(entry, "answer", value_ref(activation->answer));
     if (activation->passed_interrupt_before) entry = value_set_take(entry, "approved", value_bool(true));
+    if (activation->agreed) entry = value_set_take(entry, "agreed", value_bool(true));
     if (activation->attempt > 1) entry = value_set_take(entry, "attempt", value_int(activation->attempt));
     if (activation->round) entry = value_set_take(entry, "round", value_int(activation->round));
     return value_count(activation->child_calls) ? value_set_take(entry, "children", value_ref(activation->child_calls))
@@ -253,6 +255,7 @@ int32_t activation_restore(struct activation *activation, tn_value entry, struct
     int32_t status = check_children(children, error);
     if (status != TN_OK) return status;
     activation->passed_interrupt_before = saved_flag(entry, "approved");
+    activation->agreed = saved_flag(entry, "agreed");
     activation->attempt = (uint32_t)saved_number(entry, "attempt", 1);
     activation->round = (uint32_t)saved_number(entry, "round", 0);
     if (children) {

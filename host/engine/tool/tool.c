@@ -10,6 +10,7 @@
 #include "host/engine/engine.h"
 #include "host/engine/tool/tool_audit.h"
 #include "host/engine/tool/tool_policy.h"
+#include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/call/instance.h"
 #include "host/plugin/registry/registry.h"
@@ -17,6 +18,7 @@
 
 struct tool_instance {
     struct component *component;
+    struct authority *caller; /* NULL if callers share it */
     struct callable *instance;
 };
 
@@ -46,7 +48,10 @@ struct tools *tools_new(struct engine *engine) {
 
 void tools_free(struct tools *tools) {
     if (!tools) return;
-    for (size_t i = 0; i < tools->instance_count; i++) callable_unref(tools->instances[i].instance);
+    for (size_t i = 0; i < tools->instance_count; i++) {
+        callable_unref(tools->instances[i].instance);
+        authority_unref(tools->instances[i].caller);
+    }
     mem_free(tools->instances);
     audit_finish(&tools->audit);
     mem_free(tools);
@@ -63,22 +68,29 @@ void tools_sweep(struct tools *tools, bool (*gone)(void *user, const struct comp
     size_t left = 0;
     for (size_t i = 0; i < tools->instance_count; i++) {
         struct tool_instance entry = tools->instances[i];
-        if (entry.component->removed || (gone && gone(user, entry.component)))
-            callable_unref(entry.instance);
-        else
+        /* The instance and this list have the last references: the caller is gone. */
+        bool unused = entry.caller && entry.caller->references == 2;
+        if (!entry.component->removed && !unused && !(gone && gone(user, entry.component))) {
             tools->instances[left++] = entry;
+            continue;
+        }
+        callable_unref(entry.instance);
+        authority_unref(entry.caller);
     }
     tools->instance_count = left;
 }
 
-int32_t tools_instance(struct tools *tools, struct component *component, struct callable **out, struct error *error) {
-    const struct instance_scope scope = tools->engine->scope(tools->engine, "a tool that is called");
+int32_t tools_instance(struct tools *tools, struct component *component, struct authority *caller,
+                       struct callable **out, struct error *error) {
+    struct instance_scope scope = tools->engine->scope(tools->engine, "a tool that is called");
+    if (!authority_matters(component->info)) caller = NULL;
+    scope.authority = caller;
     if (tools->generation != registry_generation(tools->engine->registry)) {
         tools_sweep(tools, NULL, NULL);
         tools->generation = registry_generation(tools->engine->registry);
     }
     for (size_t i = 0; i < tools->instance_count; i++) {
-        if (tools->instances[i].component != component) continue;
+        if (tools->instances[i].component != component || tools->instances[i].caller != caller) continue;
         *out = tools->instances[i].instance;
         return TN_OK;
     }
@@ -86,7 +98,7 @@ int32_t tools_instance(struct tools *tools, struct component *component, struct 
     int32_t status = instance_new(component, value_object(), &scope, &instance, error);
     if (status != TN_OK) return status;
     MEM_EXTEND(tools->instances, tools->instance_count);
-    tools->instances[tools->instance_count++] = (struct tool_instance){component, instance};
+    tools->instances[tools->instance_count++] = (struct tool_instance){component, authority_ref(caller), instance};
     *out = instance;
     return TN_OK;
 }

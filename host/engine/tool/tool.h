@@ -6,7 +6,7 @@
  * documents of the host.
  *
  *     tool_search(engine, "read file", 10, show, out);              // the best match first
- *     if (tools_instance(engine->tools, component, &instance, &error) != TN_OK) ...
+ *     if (tools_instance(engine->tools, component, caller, &instance, &error) != TN_OK) ...
  *
  * A definition is as in tenon/tool.h: {tool_name, description, input_schema, output_schema?, effects,
  * implementation_ref, approval?}. Thread: loop.
@@ -20,6 +20,7 @@
 #include <stddef.h>
 
 struct audit;
+struct authority;
 struct callable;
 struct component;
 struct component_info;
@@ -38,8 +39,12 @@ void tools_free(struct tools *tools);
  */
 void tools_sweep(struct tools *tools, bool (*gone)(void *user, const struct component *component), void *user);
 
-/* The cached instance without a configuration; borrowed until the component is removed. */
-int32_t tools_instance(struct tools *tools, struct component *component, struct callable **out, struct error *error);
+/*
+ * The cached instance without a configuration; borrowed until the component is removed. Callers share it, unless the
+ * tool itself calls something: then there is one for each `caller` (a frame, or NULL), which limits what it may call.
+ */
+int32_t tools_instance(struct tools *tools, struct component *component, struct authority *caller,
+                       struct callable **out, struct error *error);
 
 /* The definition; a new reference. Without `policy` (NULL) it has no `approval`. */
 tn_value tool_definition(const struct component_info *info, const struct tool_policy *policy);

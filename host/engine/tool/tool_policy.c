@@ -4,10 +4,13 @@
 #include "host/engine/tool/tool_policy.h"
 #include "adl/document/document.h"
 #include "adl/document/duration.h"
+#include "adl/document/effects.h"
 #include "adl/value/wildcard.h"
+#include "host/plugin/call/authority.h"
 #include <string.h>
 
 #define EFFECT_PREFIX      "effect:"
+#define NODE_PREFIX        "node:"
 #define EFFECT_DESTRUCTIVE "destructive"
 
 static const char *const approval_names[] = {[TOOL_AUTO] = "auto", [TOOL_ASK] = "ask", [TOOL_DENY] = "deny"};
@@ -65,8 +68,6 @@ static tn_value best_entry_of(tn_value entries, const char *name) {
     return best_match;
 }
 
-bool tool_entries_have(tn_value entries, const char *name) { return !entries || best_entry_of(entries, name); }
-
 static uint32_t entry_count(tn_value entry, const char *key) {
     int64_t number;
     tn_value value = value_get(entry, key);
@@ -99,18 +100,27 @@ static void decide_take(struct tool_policy *policy, enum tool_approval approval,
 static void apply_document(tn_value entry, struct tool_policy *policy, bool *decided) {
     enum tool_approval approval;
     if (!tool_approval_read(value_get(entry, "approval"), &approval)) return;
+    if (*decided && approval <= policy->approval) return;
     *decided = true;
     decide_take(policy, approval, "document",
                 value_format("the document sets `%s` for `%s`", tool_approval_name(approval), entry_pattern(entry)));
 }
 
+/* The pattern without `prefix`; NULL if it does not have it. Without a prefix: NULL for a rule that has one. */
+static const char *rule_pattern(const char *pattern, const char *prefix) {
+    if (*prefix) return strncmp(pattern, prefix, strlen(prefix)) == 0 ? pattern + strlen(prefix) : NULL;
+    bool other = strncmp(pattern, EFFECT_PREFIX, strlen(EFFECT_PREFIX)) == 0 ||
+                 strncmp(pattern, NODE_PREFIX, strlen(NODE_PREFIX)) == 0;
+    return other ? NULL : pattern;
+}
+
 /* The pattern of the best rule for the name, or NULL. */
-static tn_value best_rule_of(tn_value rules, const char *name, bool *exact) {
+static tn_value best_rule_of(tn_value rules, const char *prefix, const char *name, bool *exact) {
     tn_value best_match = NULL;
     int64_t best = -1;
     for (size_t i = 0; i < value_count(rules); i++) {
-        const char *pattern = value_chars(value_key_at(rules, i), NULL);
-        if (strncmp(pattern, EFFECT_PREFIX, strlen(EFFECT_PREFIX)) == 0) continue;
+        const char *pattern = rule_pattern(value_chars(value_key_at(rules, i), NULL), prefix);
+        if (!pattern) continue;
         int64_t exact_by = pattern_exactness(pattern, name);
         if (exact_by <= best) continue;
         best = exact_by;
@@ -130,16 +140,19 @@ static bool has_effect(tn_value effects, const char *pattern) {
     if (!effects || !value_is(effects, TN_ARRAY)) return tool_effect_fits(pattern, TOOL_EFFECT_UNKNOWN);
     for (size_t i = 0; i < value_count(effects); i++) {
         tn_value effect = value_at(effects, i);
-        if (value_is(effect, TN_STRING) && tool_effect_fits(pattern, value_chars(effect, NULL))) return true;
+        const char *text = value_is(effect, TN_STRING) ? value_chars(effect, NULL) : "";
+        /* A right to call has no effect itself: only a rule that names such rights is about it. */
+        if (effect_is_call(text) && strncmp(pattern, "calls.", strlen("calls.")) != 0) continue;
+        if (tool_effect_fits(pattern, text)) return true;
     }
     return false;
 }
 
-static void apply_operator(tn_value rules, const char *name, tn_value effects, struct tool_policy *policy,
-                           bool *decided) {
+static void apply_operator(tn_value rules, const char *prefix, const char *name, tn_value effects,
+                           struct tool_policy *policy, bool *decided) {
     enum tool_approval strictest = TOOL_AUTO, approval;
     bool exact;
-    tn_value rule = best_rule_of(rules, name, &exact);
+    tn_value rule = best_rule_of(rules, prefix, name, &exact);
     if (rule && !tool_approval_read(value_get_key(rules, rule), &strictest)) rule = NULL;
     for (size_t i = 0; !(rule && exact) && i < value_count(rules); i++) {
         tn_value key = value_key_at(rules, i);
@@ -160,22 +173,42 @@ static void apply_operator(tn_value rules, const char *name, tn_value effects, s
 static void apply_effects(tn_value effects, struct tool_policy *policy) {
     if (!effects || !value_is(effects, TN_ARRAY))
         decide_take(policy, TOOL_ASK, "effects", value_text("it declares no effects"));
+    else if (has_effect(effects, TOOL_EFFECT_UNKNOWN))
+        decide_take(policy, TOOL_ASK, "effects", value_text("its effects are not known"));
     else if (has_effect(effects, EFFECT_DESTRUCTIVE))
         decide_take(policy, TOOL_ASK, "effects", value_text("it declares the effect `" EFFECT_DESTRUCTIVE "`"));
 }
 
-void tool_policy_of(tn_value entries, tn_value rules, const char *name, tn_value effects, bool chosen,
+static int64_t smaller_limit(int64_t limit, int64_t other) {
+    return !limit || (other && other < limit) ? other : limit;
+}
+
+static void apply_limits(tn_value entry, struct tool_policy *policy) {
+    policy->timeout_ms = smaller_limit(policy->timeout_ms, entry_duration(entry, "timeout"));
+    policy->concurrency = (uint32_t)smaller_limit(policy->concurrency, entry_count(entry, "concurrency"));
+    policy->max_calls = (uint32_t)smaller_limit(policy->max_calls, entry_count(entry, "max_calls"));
+}
+
+void tool_policy_of(const struct authority *caller, tn_value rules, const char *name, tn_value effects, bool chosen,
                     struct tool_policy *out) {
     *out = (struct tool_policy){.approval = TOOL_AUTO, .by = "default"};
-    tn_value entry = best_entry_of(entries, name);
     bool decided = false;
-    apply_document(entry, out, &decided);
-    apply_operator(rules, name, effects, out, &decided);
-    if (!decided && chosen) apply_effects(effects, out);
+    for (const struct authority *frame = caller; frame; frame = frame->outer) {
+        if (!frame->tools) continue;
+        tn_value entry = best_entry_of(frame->tools, name);
+        apply_document(entry, out, &decided);
+        apply_limits(entry, out);
+    }
+    apply_operator(rules, "", name, effects, out, &decided);
+    if (!decided && (chosen || authority_is_from_text(caller))) apply_effects(effects, out);
     if (!out->why) out->why = value_text("no rule restricts it");
-    out->timeout_ms = entry_duration(entry, "timeout");
-    out->concurrency = entry_count(entry, "concurrency");
-    out->max_calls = entry_count(entry, "max_calls");
+}
+
+void node_policy_of(tn_value rules, const char *type, tn_value effects, struct tool_policy *out) {
+    bool decided = false;
+    *out = (struct tool_policy){.approval = TOOL_AUTO, .by = "default"};
+    apply_operator(rules, NODE_PREFIX, type, effects, out, &decided);
+    if (!out->why) out->why = value_text("no rule restricts it");
 }
 
 void tool_policy_finish(struct tool_policy *policy) {

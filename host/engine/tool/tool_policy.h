@@ -7,7 +7,7 @@
  * document names does not, because the author has chosen it.
  *
  *     struct tool_policy policy;
- *     tool_policy_of(entries, config_tool_policies(config), "files.delete", effects, true, &policy);
+ *     tool_policy_of(caller, config_tool_policies(config), "files.delete", effects, true, &policy);
  *     if (policy.approval == TOOL_DENY) refuse(policy.why);
  *     tool_policy_finish(&policy);
  *
@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct authority;
 struct document;
 
 /* The effect of a tool whose manifest has no `effects`, in rules and messages. */
@@ -40,12 +41,16 @@ struct tool_policy {
 
 /* The document's `tools` as [{name, approval?, …}]; a new reference, or NULL if all tools are allowed. */
 tn_value tool_entries(const struct document *document);
-/* True if the entries allow the tool. NULL allows all. */
-bool tool_entries_have(tn_value entries, const char *name);
 
-/* `rules` is {pattern or "effect:PATTERN": approval} or NULL. `effects` is an array, or NULL if unknown. */
-void tool_policy_of(tn_value entries, tn_value rules, const char *name, tn_value effects, bool chosen,
+/*
+ * The policy for a use by the component whose frame is `caller` (plugin/call/authority.h): the rules of every document
+ * on the chain apply, and the strictest wins. `rules` is {pattern or "effect:PATTERN": approval} or NULL. `effects` is
+ * an array, or NULL if unknown.
+ */
+void tool_policy_of(const struct authority *caller, tn_value rules, const char *name, tn_value effects, bool chosen,
                     struct tool_policy *out);
+/* The same for a node of a document: of `rules`, those for "node:PATTERN" and for effects apply. */
+void node_policy_of(tn_value rules, const char *type, tn_value effects, struct tool_policy *out);
 /* True if a rule "effect:PATTERN" matches the effect. `pattern` is the part after the colon. */
 bool tool_effect_fits(const char *pattern, const char *effect);
 void tool_policy_finish(struct tool_policy *policy);

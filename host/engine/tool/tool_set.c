@@ -15,6 +15,7 @@
 #include "host/engine/engine.h"
 #include "host/engine/tool/tool.h"
 #include "host/engine/tool/tool_use.h"
+#include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/registry/registry.h"
 #include <assert.h>
@@ -24,10 +25,14 @@
 struct tool_set_callable {
     struct tool_set base; /* first */
     struct engine *engine;
-    tn_value entries; /* the document's `tools`; NULL allows all */
-    tn_value names;   /* names and patterns; NULL means all that are allowed */
+    struct authority *caller; /* who uses the tools; NULL: the operator */
+    tn_value names;           /* names and patterns; NULL means all that are allowed */
     tn_value definitions;
-    uint64_t generation;
+    uint64_t generation; /* of the registry, when `definitions` was made */
+    /* Tools that the caller may call, as far as they have been called since `permitted_at`, a generation. */
+    const struct component_info **permitted;
+    size_t permitted_count;
+    uint64_t permitted_at;
 };
 
 static struct tool_set_callable *tool_set_of(struct callable *callable) { return (struct tool_set_callable *)callable; }
@@ -38,12 +43,33 @@ static bool set_contains(const struct tool_set_callable *set, const char *name) 
     bool named = !set->names;
     for (size_t i = 0; !named && i < value_count(set->names); i++)
         named = wildcard_matches(text_at(set->names, i), name);
-    return named && tool_entries_have(set->entries, name);
+    return named && authority_allows_tool(set->caller, name);
+}
+
+/* True if the caller may call the tool; it may have been given a pattern, which includes other tools. */
+static bool set_permits(const struct tool_set_callable *set, const struct component_info *info) {
+    struct error error = ERROR_INIT;
+    int32_t status = authority_check(set->caller, "tool", info->id, info, &error);
+    error_finish(&error);
+    return status == TN_OK;
 }
 
 static void set_policy_of(const struct tool_set_callable *set, const struct component_info *info,
                           struct tool_policy *out) {
-    tool_policy_of(set->entries, config_tool_policies(set->engine->config), info->id, info->effects, true, out);
+    tool_policy_of(set->caller, config_tool_policies(set->engine->config), info->id, info->effects, true, out);
+}
+
+static int32_t set_check_call(struct tool_set_callable *set, const struct component_info *info, struct error *error) {
+    uint64_t generation = registry_generation(set->engine->registry);
+    if (set->permitted_at != generation) set->permitted_count = 0;
+    set->permitted_at = generation;
+    for (size_t i = 0; i < set->permitted_count; i++)
+        if (set->permitted[i] == info) return TN_OK;
+    int32_t status = authority_check(set->caller, "tool", info->id, info, error);
+    if (status != TN_OK) return status;
+    MEM_EXTEND(set->permitted, set->permitted_count);
+    set->permitted[set->permitted_count++] = info;
+    return TN_OK;
 }
 
 /* ---- Describing ---- */
@@ -57,7 +83,8 @@ static bool describe_tool(void *user, const struct component_info *info) {
     struct set_description *description = user;
     const struct catalog *catalog = &description->set->engine->catalog;
     struct tool_policy policy;
-    if (!set_contains(description->set, info->id) || (catalog->usable && !catalog->usable(catalog->self, info, NULL)))
+    if (!set_contains(description->set, info->id) || !set_permits(description->set, info) ||
+        (catalog->usable && !catalog->usable(catalog->self, info, NULL)))
         return true;
     if (value_count(description->list) == TN_TOOL_SET_MAX) {
         log_write(LOG_WARN, NULL,
@@ -108,7 +135,7 @@ static int32_t tool_not_found(const struct tool_set_callable *set, const char *n
                      nearest_hint(&candidates.nearest).text);
 }
 
-static int32_t set_find_tool(const struct tool_set_callable *set, tn_value call, struct tool_request *request,
+static int32_t set_find_tool(struct tool_set_callable *set, tn_value call, struct tool_request *request,
                              struct error *error) {
     tn_value name = value_get(call, "name");
     if (!name || !value_is(name, TN_STRING))
@@ -120,7 +147,9 @@ static int32_t set_find_tool(const struct tool_set_callable *set, tn_value call,
     int32_t status = registry_resolve(set->engine->registry, "tool", text, &request->component, error);
     if (status == TN_NOT_FOUND) return tool_not_found(set, text, error);
     if (status != TN_OK) return status;
-    return tools_instance(set->engine->tools, request->component, &request->instance, error);
+    status = set_check_call(set, request->component->info, error);
+    if (status != TN_OK) return status;
+    return tools_instance(set->engine->tools, request->component, set->caller, &request->instance, error);
 }
 
 static int32_t tool_set_start(struct callable *callable, struct call *call, tn_value input) {
@@ -135,8 +164,10 @@ static int32_t tool_set_start(struct callable *callable, struct call *call, tn_v
     }
     assert(request.component);
     request.arguments = value_get(request_value, "arguments");
-    request.approved = value_get(request_value, "approved") == value_bool(true);
     set_policy_of(set, request.component->info, &request.policy);
+    request.caller = set->caller;
+    request.approved = value_get(request_value, "approved") == value_bool(true) &&
+                       tool_grant_counts(set->caller, &request.policy, request.component->info->id);
     return tool_use_start(call, request);
 }
 
@@ -156,7 +187,8 @@ static void tool_set_use(struct callable *callable, tn_value input, struct calla
 
 static void tool_set_free(struct callable *callable) {
     struct tool_set_callable *set = tool_set_of(callable);
-    value_unref(set->entries);
+    authority_unref(set->caller);
+    mem_free((void *)set->permitted);
     value_unref(set->names);
     value_unref(set->definitions);
     mem_free(set);
@@ -171,7 +203,7 @@ static const struct callable_ops tool_set_ops = {.start = tool_set_start,
 
 /* ---- Creating a set ---- */
 
-static int32_t tool_set_check_name(struct engine *engine, tn_value entries, tn_value name, bool *open,
+static int32_t tool_set_check_name(struct engine *engine, const struct authority *caller, tn_value name, bool *open,
                                    struct error *error) {
     struct component *component;
     if (!value_is(name, TN_STRING))
@@ -182,13 +214,13 @@ static int32_t tool_set_check_name(struct engine *engine, tn_value entries, tn_v
         *open = true;
         return TN_OK;
     }
-    if (!tool_entries_have(entries, text))
-        return error_set(error, TN_NOT_FOUND, "TOOL_NOT_FOUND",
-                         "the tool `%s` is not in the document's `tools`; add it there to allow it", text);
-    return registry_resolve(engine->registry, "tool", text, &component, error);
+    int32_t status = tool_check_allowed(caller, text, error);
+    if (status == TN_OK) status = authority_check(caller, "tool", text, NULL, error);
+    if (status == TN_OK) status = registry_resolve(engine->registry, "tool", text, &component, error);
+    return status == TN_OK ? authority_check(caller, "tool", text, component->info, error) : status;
 }
 
-int32_t tool_set_new(struct engine *engine, tn_value entries, tn_value names, struct callable **out,
+int32_t tool_set_new(struct engine *engine, struct authority *caller, tn_value names, struct callable **out,
                      struct error *error) {
     bool open = !names; /* it may include tools that are registered at run time */
     if (names && !value_is(names, TN_ARRAY))
@@ -198,14 +230,14 @@ int32_t tool_set_new(struct engine *engine, tn_value entries, tn_value names, st
         return error_set(error, TN_LIMIT, "LIMIT", "a tool set has %zu names, expected at most %u", value_count(names),
                          TOOL_SET_NAMES_MAX);
     for (size_t i = 0; i < value_count(names); i++) {
-        int32_t status = tool_set_check_name(engine, entries, value_at(names, i), &open, error);
+        int32_t status = tool_set_check_name(engine, caller, value_at(names, i), &open, error);
         if (status != TN_OK) return status;
     }
     if (open) registry_load_dynamic(engine->registry, "tool");
     struct tool_set_callable *set = mem_zalloc(sizeof *set);
     set->base = (struct tool_set){{&tool_set_ops, 1}, set_describe};
     set->engine = engine;
-    set->entries = value_ref(entries);
+    set->caller = authority_ref(caller);
     set->names = value_ref(names);
     *out = &set->base.callable;
     return TN_OK;

@@ -6,7 +6,7 @@
  * the tool (tool_use.h).
  *
  *     struct callable *set;
- *     if (tool_set_new(engine, entries, names, &set, &error) != TN_OK) ...
+ *     if (tool_set_new(engine, caller, names, &set, &error) != TN_OK) ...
  *     tn_value definitions = tool_set_describe(set);
  *     callable_unref(set);
  *
@@ -20,16 +20,18 @@
 #include "host/plugin/call/call.h"
 #include "host/plugin/call/call_tools.h"
 
+struct authority;
 struct engine;
 
 #define TOOL_SET_NAMES_MAX 1000u /* names and patterns of one set */
 
 /*
- * Creates a set. `entries` (tool_policy.h; may be NULL) is what the document allows. `names` is an array of names and
- * patterns, or NULL for all allowed tools. TOOL_NOT_FOUND for a name without `*` that does not exist or is not allowed;
- * INVALID_INPUT if `names` is malformed; LIMIT.
+ * Creates a set for the component whose frame is `caller` (plugin/call/authority.h; NULL: the operator). `names` is an
+ * array of names and patterns, or NULL for all tools that the caller may use. TOOL_NOT_FOUND for a name without `*`
+ * that does not exist or that a document does not allow; PERMISSION_DENIED if the caller may not call it; INVALID_INPUT
+ * if `names` is malformed; LIMIT.
  */
-int32_t tool_set_new(struct engine *engine, tn_value entries, tn_value names, struct callable **out,
+int32_t tool_set_new(struct engine *engine, struct authority *caller, tn_value names, struct callable **out,
                      struct error *error);
 
 #endif

@@ -16,6 +16,7 @@
 #include "host/engine/tool/tool.h"
 #include "host/engine/tool/tool_audit.h"
 #include "host/engine/tool/tool_validate.h"
+#include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/call/instance.h"
 #include "host/plugin/registry/registry.h"
@@ -29,6 +30,7 @@ struct tool_use {
     struct engine *engine;
     struct component *component;
     struct callable *instance;
+    struct authority *caller;
     tn_value arguments;
     struct tool_policy policy;
     int64_t started_ms, called_ms; /* start of the use, and of the tool's call */
@@ -41,6 +43,7 @@ struct tool_use {
 static void tool_use_free(struct tool_use *use) {
     if (use->ticket.gate) tools_leave(use->engine->tools, &use->ticket);
     callable_unref(use->instance);
+    authority_unref(use->caller);
     value_unref(use->arguments);
     tool_policy_finish(&use->policy);
     mem_free(use);
@@ -230,13 +233,17 @@ tn_value tool_answer_schema(const struct component_info *info) {
     return value_set_take(value_object_reserve(1), "anyOf", ways);
 }
 
-tn_value tool_question(const struct component_info *info, const struct tool_policy *policy, tn_value arguments) {
-    tn_value payload = value_set_take(value_object_reserve(6), "kind", value_text("approval"));
+tn_value tool_question(const struct component_info *info, const struct authority *caller,
+                       const struct tool_policy *policy, tn_value arguments) {
+    tn_value payload = value_set_take(value_object_reserve(8), "kind", value_text("approval"));
     payload = value_set_take(payload, "tool", value_text(info->id));
     payload = value_set_take(payload, "arguments", value_ref(arguments));
     payload = value_set_take(payload, "effects", tool_effects(info));
     payload = value_set_take(payload, "title", value_text(info->title));
-    return value_set_take(payload, "why", value_ref(policy->why));
+    payload = value_set_take(payload, "why", value_ref(policy->why));
+    if (!caller) return payload;
+    payload = value_set_take(payload, "chain", authority_chain(caller));
+    return value_set_take(payload, "caller", authority_chain_text(caller));
 }
 
 /* True if the run can be interrupted and answered. */
@@ -256,7 +263,7 @@ static int32_t request_approval(struct tool_use *use) {
     }
     tn_value continuation = value_set_take(value_object_reserve(2), "name", value_text(id));
     continuation = value_set_take(continuation, "arguments", value_ref(use->arguments));
-    tn_value payload = tool_question(use->component->info, &use->policy, use->arguments),
+    tn_value payload = tool_question(use->component->info, use->caller, &use->policy, use->arguments),
              schema = tool_answer_schema(use->component->info);
     uint64_t token = use->token;
     tool_use_detach(use);
@@ -326,6 +333,7 @@ int32_t tool_use_start(struct call *call, struct tool_request request) {
     use->engine = request.engine;
     use->component = request.component;
     use->instance = callable_ref(request.instance);
+    use->caller = authority_ref((struct authority *)(uintptr_t)request.caller);
     use->arguments = none ? value_object() : value_ref(request.arguments);
     use->policy = request.policy;
     use->started_ms = loop_now_ms(call_loop(call));
@@ -354,7 +362,7 @@ struct bound_tool {
     struct engine *engine;
     struct component *component;
     struct callable *instance;
-    tn_value entries;
+    struct authority *caller;
     bool chosen, counted;
 };
 
@@ -365,8 +373,9 @@ static int32_t bound_start(struct callable *callable, struct call *call, tn_valu
     struct tool_request request = {.engine = bound->engine,
                                    .component = bound->component,
                                    .instance = bound->instance,
+                                   .caller = bound->caller,
                                    .arguments = saved ? value_get(saved, "arguments") : input};
-    tool_policy_of(bound->entries, config_tool_policies(bound->engine->config), info->id, info->effects, bound->chosen,
+    tool_policy_of(bound->caller, config_tool_policies(bound->engine->config), info->id, info->effects, bound->chosen,
                    &request.policy);
     return tool_use_start(call, request);
 }
@@ -374,7 +383,7 @@ static int32_t bound_start(struct callable *callable, struct call *call, tn_valu
 static void bound_free(struct callable *callable) {
     struct bound_tool *bound = (struct bound_tool *)callable;
     callable_unref(bound->instance);
-    value_unref(bound->entries);
+    authority_unref(bound->caller);
     mem_free(bound);
 }
 
@@ -402,17 +411,29 @@ static const struct callable_ops guarded_tool_ops = {.start = bound_start,
                                                      .saving = CALLABLE_SAVED,
                                                      .is_wrapper = true};
 
-int32_t tool_bind(struct engine *engine, tn_value entries, const char *name, tn_value config, bool chosen,
+bool tool_grant_counts(const struct authority *caller, const struct tool_policy *policy, const char *name) {
+    return !caller || (strcmp(policy->by, "operator") != 0 && authority_grants_approval(caller, name));
+}
+
+int32_t tool_check_allowed(const struct authority *caller, const char *name, struct error *error) {
+    if (authority_allows_tool(caller, name)) return TN_OK;
+    return error_set(error, TN_NOT_FOUND, "TOOL_NOT_FOUND",
+                     "the tool `%s` is not in the document's `tools`; add it there to allow it", name);
+}
+
+int32_t tool_bind(struct engine *engine, struct authority *caller, const char *name, tn_value config, bool chosen,
                   struct callable **out, struct error *error) {
-    const struct instance_scope scope = engine->scope(engine, "a tool that is called");
+    struct instance_scope scope = engine->scope(engine, "a tool that is called");
     struct component *component;
     struct callable *instance = NULL;
     struct tool_policy policy;
-    int32_t status = registry_resolve(engine->registry, "tool", name, &component, error);
+    int32_t status = tool_check_allowed(caller, name, error);
+    scope.authority = caller;
+    if (status == TN_OK) status = registry_resolve(engine->registry, "tool", name, &component, error);
     if (status == TN_OK) status = instance_new(component, config ? config : value_object(), &scope, &instance, error);
     if (status != TN_OK) return status;
     const struct component_info *info = component->info;
-    tool_policy_of(entries, config_tool_policies(engine->config), info->id, info->effects, chosen, &policy);
+    tool_policy_of(caller, config_tool_policies(engine->config), info->id, info->effects, chosen, &policy);
     bool plain = tool_policy_is_plain(&policy) && !audit_is_enabled(engine->config) &&
                  !config_tool_flag(engine->config, "audit_required");
     bool counted = policy.max_calls > 0;
@@ -426,7 +447,7 @@ int32_t tool_bind(struct engine *engine, tn_value entries, const char *name, tn_
     bound->engine = engine;
     bound->component = component;
     bound->instance = instance;
-    bound->entries = value_ref(entries);
+    bound->caller = authority_ref(caller);
     bound->chosen = chosen;
     bound->counted = counted;
     *out = &bound->callable;

@@ -5,7 +5,7 @@
  * a tool that a component has bound by name, with the arguments as input. The tool is called as the only child of this
  * call. If approval is needed, the use is interrupted with
  *
- *     {kind: "approval", tool, arguments, effects, title, why}
+ *     {kind: "approval", tool, arguments, effects, title, why, chain?, caller?}
  *
  * and resumes with the answer: {approved: bool, arguments?, reason?}, or true, false, "yes", "no". `arguments` in the
  * answer replace those of the use. They must match the tool's schema; otherwise the answer is rejected, and the use
@@ -25,6 +25,7 @@
 #include "host/engine/tool/tool_policy.h"
 #include <stdbool.h>
 
+struct authority;
 struct call;
 struct callable;
 struct component;
@@ -38,8 +39,9 @@ struct tool_request {
     struct engine *engine;
     struct component *component;
     struct callable *instance;
-    tn_value arguments; /* NULL or null: {} */
-    bool approved;      /* the caller grants approval */
+    const struct authority *caller; /* for the question of an approval; NULL: the operator */
+    tn_value arguments;             /* NULL or null: {} */
+    bool approved;                  /* the caller grants approval */
     struct tool_policy policy;
 };
 
@@ -52,17 +54,24 @@ int32_t tool_use_start(struct call *call, struct tool_request request);
 tn_value tool_use_saved_request(struct call *call, tn_value input);
 void tool_use_cancel(struct callable *callable, struct call *call);
 
-/* The payload of the interrupt; a new reference. */
-tn_value tool_question(const struct component_info *info, const struct tool_policy *policy, tn_value arguments);
+/* The payload of the interrupt; a new reference. `caller` may be NULL. */
+tn_value tool_question(const struct component_info *info, const struct authority *caller,
+                       const struct tool_policy *policy, tn_value arguments);
+/* True if a grant of approval by the caller counts: the document's author has named the tool, and no rule of the
+ * operator requests the approval. */
+bool tool_grant_counts(const struct authority *caller, const struct tool_policy *policy, const char *name);
+/* TOOL_NOT_FOUND if a document on the chain does not allow the tool. */
+int32_t tool_check_allowed(const struct authority *caller, const char *name, struct error *error);
 /* The schema of the answer: {anyOf: [{approved, arguments?, reason?}, boolean, "yes" or "no"]}. A new reference. */
 tn_value tool_answer_schema(const struct component_info *info);
 
 /*
  * Binds the tool `name` for a component that calls it. *out is an instance with `config` (may be NULL), or a wrapper of
- * it if policy, schemas or audit require one. `entries` is what the document allows (tool_policy.h). `chosen` is true
- * if a model chooses the tool. Fails with TOOL_NOT_FOUND and the errors of registry_resolve and instance_new.
+ * it if policy, schemas or audit require one. `caller` is the frame of the component that binds it; NULL: the operator.
+ * `chosen` is true if a model chooses the tool. Fails with TOOL_NOT_FOUND and the errors of registry_resolve and
+ * instance_new.
  */
-int32_t tool_bind(struct engine *engine, tn_value entries, const char *name, tn_value config, bool chosen,
+int32_t tool_bind(struct engine *engine, struct authority *caller, const char *name, tn_value config, bool chosen,
                   struct callable **out, struct error *error);
 
 #endif

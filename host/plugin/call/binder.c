@@ -10,6 +10,8 @@
 #include "adl/template/template.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
+#include "host/plugin/call/authority.h"
+#include "host/plugin/registry/registry.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -144,6 +146,13 @@ int32_t binder_write(struct tn_binder *binder, const char *name, uint32_t *index
 
 /* ---- Components to call ---- */
 
+static int32_t binder_check_call(const struct instance_scope *scope, const char *kind, const char *name,
+                                 const struct callable *callable, struct error *error) {
+    const struct component *callee = callable ? instance_component(callable) : NULL;
+    if (scope->checked_before || (callable && !callee)) return TN_OK;
+    return authority_check(scope->authority, kind, name, callee ? callee->info : NULL, error);
+}
+
 int32_t binder_call(struct tn_binder *binder, const char *kind, const char *name, tn_value config, uint32_t *index) {
     if (!binder || !kind || !name || !index) return TN_INVALID;
     struct bindings *bindings = binder->bindings;
@@ -161,7 +170,20 @@ int32_t binder_call(struct tn_binder *binder, const char *kind, const char *name
         return binder_fail(binder, TN_UNSUPPORTED, "UNSUPPORTED", "cannot call the %s `%s`: %s cannot call components",
                            kind, name, scope->where);
     struct error error = ERROR_INIT;
-    struct callable *callable = scope->callee(scope->self, kind, name, config, &error);
+    struct callable *callable = NULL;
+    /* The name is checked before anything is loaded or read for it, the effects when the callee is known. */
+    status = binder_check_call(scope, kind, name, NULL, &error);
+    if (status == TN_OK) callable = scope->callee(scope->self, scope->authority, kind, name, config, &error);
+    if (callable && binder_check_call(scope, kind, name, callable, &error) != TN_OK) {
+        callable_unref(callable);
+        callable = NULL;
+    }
+    if (status == TN_OK && !callable && error.code && strcmp(error.code, "PERMISSION_DENIED") == 0) status = TN_INVALID;
+    if (status != TN_OK) {
+        binder_fail(binder, status, error.code, "%s", error.message);
+        error_finish(&error);
+        return status;
+    }
     if (!callable) {
         /* Do not repeat the message about too much depth on each level. */
         bool deep = error.code && strcmp(error.code, "LIMIT") == 0;
@@ -195,7 +217,7 @@ int32_t binder_tools(struct tn_binder *binder, tn_value names, uint32_t *set) {
                            scope->where);
     struct error error = ERROR_INIT;
     struct callable *made = NULL;
-    status = scope->tools(scope->self, names, &made, &error);
+    status = scope->tools(scope->self, scope->authority, names, &made, &error);
     if (status != TN_OK) {
         binder_fail(binder, status, error.code ? error.code : "NOT_FOUND", "cannot use the tools: %s",
                     error.message ? error.message : "they are not available");

@@ -6,6 +6,7 @@
  */
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
+#include "host/plugin/call/authority.h"
 #include "host/plugin/call/instance_internal.h"
 #include "host/plugin/call/slot.h"
 #include "host/plugin/registry/plugin.h"
@@ -69,6 +70,7 @@ static void instance_free(struct callable *callable) {
         for (uint32_t i = 0; i < instance->idle_count; i++) vtable->destroy(instance->idle[i]);
     }
     bindings_finish(&instance->bindings);
+    authority_unref(instance->scope.authority);
     value_unref(instance->config);
     mem_free((void *)instance->idle);
     mem_free(instance->where);
@@ -129,6 +131,10 @@ int32_t instance_new(struct component *component, tn_value config, const struct 
     instance->scope = *scope;
     instance->where = mem_text(scope->where ? scope->where : "a component");
     instance->scope.where = instance->where;
+    instance->scope.authority =
+        authority_of_component(scope->authority, component->info, scope->given ? scope->given : config, scope->node);
+    instance->scope.node = NULL;
+    instance->scope.given = NULL;
     instance->queue_last = &instance->queue;
     plugin_ref(component->plugin);
     void *self = NULL;
@@ -170,7 +176,9 @@ int32_t instance_new_called(struct component *component, tn_value config, const 
                            errors.count > 1 ? " (and more)" : "");
     }
     schema_errors_finish(&errors);
-    if (status == TN_OK) status = instance_new(component, whole, scope, out, error);
+    struct instance_scope inner = *scope;
+    inner.given = config ? config : value_null();
+    if (status == TN_OK) status = instance_new(component, whole, &inner, out, error);
     value_unref(whole);
     return status;
 }
@@ -181,6 +189,10 @@ const uint32_t *instance_reads(const struct callable *callable, uint32_t *count)
     const struct instance *instance = (const struct instance *)callable;
     *count = instance->bindings.read_count;
     return instance->bindings.reads;
+}
+
+struct authority *instance_authority(const struct callable *callable) {
+    return instance_is(callable) ? ((const struct instance *)callable)->scope.authority : NULL;
 }
 
 struct callable *instance_callee(const struct callable *callable, uint32_t index) {

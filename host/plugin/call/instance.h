@@ -18,8 +18,10 @@
 
 #include "adl/value/error.h"
 #include "adl/value/value.h"
+#include <stdbool.h>
 #include <stdint.h>
 
+struct authority; /* authority.h */
 struct callable;
 struct component; /* registry.h */
 struct expr_scope;
@@ -29,10 +31,14 @@ struct instance_scope {
     void *self;
     int32_t (*field)(void *self, const char *name);   /* the state field to read, or -1 */
     int32_t (*channel)(void *self, const char *name); /* the channel to write, or -1 */
-    /* A component or graph (kind "graph") to call: a new reference, or NULL with the error set. */
-    struct callable *(*callee)(void *self, const char *kind, const char *name, tn_value config, struct error *error);
+    /*
+     * A component or graph (kind "graph") to call: a new reference, or NULL with the error set. `caller` is the frame
+     * of the component that binds; it outlives the callable.
+     */
+    struct callable *(*callee)(void *self, struct authority *caller, const char *kind, const char *name,
+                               tn_value config, struct error *error);
     /* The tool set of these names (NULL means all tools), as a callable, see engine/tool/tool_set.h. May be NULL. */
-    int32_t (*tools)(void *self, tn_value names, struct callable **out, struct error *error);
+    int32_t (*tools)(void *self, struct authority *caller, tn_value names, struct callable **out, struct error *error);
     /* Calls `visit` with the name of each field, for "did you mean". May be NULL. */
     void (*each_field)(void *self, void (*visit)(void *user, const char *name), void *user);
     /* The name of a field that each_field does not visit, if `field` adds fields on demand. May be NULL. */
@@ -40,6 +46,11 @@ struct instance_scope {
     /* An expression or a template uses more of `run` than `run.configurable`. May be NULL. */
     void (*run_used)(void *self);
     const char *where; /* "node `judge`", for messages */
+    /* The frame around the component: its document, or the component that calls it. NULL: the operator. */
+    struct authority *authority;
+    const char *node;    /* the node's id, or NULL if the component is no node */
+    tn_value given;      /* its config as the author wrote it, without defaults; NULL: the config of instance_new */
+    bool checked_before; /* in a child process: the host checks what the component binds */
 };
 
 /*
@@ -58,6 +69,8 @@ int32_t instance_new_called(struct component *component, tn_value config, const 
 
 /* The state fields that the callable may read, each once: its cache key, and what a worker receives. Borrowed. */
 const uint32_t *instance_reads(const struct callable *callable, uint32_t *count);
+/* The frame of an instance, borrowed; NULL if the callable is none. */
+struct authority *instance_authority(const struct callable *callable);
 /* What it has bound to call, in that order; borrowed. NULL after the last one, or if it is not an instance. */
 struct callable *instance_callee(const struct callable *callable, uint32_t index);
 /* The component that this callable is an instance of, or wraps an instance of; else NULL. */

@@ -160,6 +160,13 @@ const char *const conformance_known_effects[] = {"fs.read",
                                                  "state.task_update",
                                                  "state.task_claim",
                                                  "state.artifact_write",
+                                                 "calls.tool",
+                                                 "calls.model",
+                                                 "calls.node",
+                                                 "calls.document",
+                                                 "calls.any",
+                                                 "calls.approved",
+                                                 "mcp.write",
                                                  NULL};
 
 /* Warns about a name that is similar to a known effect. Other unknown names may be meant for other hosts. */

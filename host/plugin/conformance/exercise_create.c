@@ -50,10 +50,10 @@ static int32_t exercise_callee_start(struct callable *callable, struct call *cal
 
 static void exercise_callee_free(struct callable *callable) { mem_free(callable); }
 
-static struct callable *exercise_scope_callee(void *self, const char *kind, const char *name, tn_value config,
-                                              struct error *error) {
+static struct callable *exercise_scope_callee(void *self, struct authority *caller, const char *kind, const char *name,
+                                              tn_value config, struct error *error) {
     static const struct callable_ops ops = {.start = exercise_callee_start, .free = exercise_callee_free};
-    (void)self, (void)name, (void)config, (void)error;
+    (void)self, (void)caller, (void)name, (void)config, (void)error;
     struct exercise_callee *made = mem_zalloc(sizeof *made);
     made->callable = (struct callable){&ops, 1};
     made->model = strcmp(kind, "model") == 0;
@@ -77,10 +77,11 @@ static tn_value exercise_describe_tools(struct tool_set *set) {
 static void exercise_tools_free(struct callable *callable) { mem_free(callable); }
 
 /* Always returns an empty tool set, because a check must not cause effects. */
-static int32_t exercise_scope_tools(void *self, tn_value names, struct callable **out, struct error *error) {
+static int32_t exercise_scope_tools(void *self, struct authority *caller, tn_value names, struct callable **out,
+                                    struct error *error) {
     static const struct callable_ops ops = {.start = exercise_tool_start, .free = exercise_tools_free};
     struct tool_set *set = mem_zalloc(sizeof *set);
-    (void)self, (void)names, (void)error;
+    (void)self, (void)caller, (void)names, (void)error;
     *set = (struct tool_set){{&ops, 1}, exercise_describe_tools};
     *out = &set->callable;
     return TN_OK;

@@ -105,9 +105,10 @@ static int32_t served_scope_channel(void *self, const char *name) {
     return (int32_t)record_name(&instance->writes, &instance->write_count, name);
 }
 
-static struct callable *served_scope_callee(void *self, const char *kind, const char *name, tn_value config,
-                                            struct error *error) {
+static struct callable *served_scope_callee(void *self, struct authority *caller, const char *kind, const char *name,
+                                            tn_value config, struct error *error) {
     struct served_instance *instance = self;
+    (void)caller;
     struct served_callee *callee = mem_zalloc(sizeof *callee), **last = &instance->callees;
     (void)error;
     callee->callable = (struct callable){&served_callee_ops, 1};
@@ -175,7 +176,8 @@ void serve_create(tn_value id, tn_value params) {
                                          .callee = served_scope_callee,
                                          .tools = serve_scope_tools,
                                          .field_name = served_scope_field_name,
-                                         .where = name};
+                                         .where = name,
+                                         .checked_before = true};
     int32_t status = registry_resolve(server.registry, kind, name, &component, &error);
     if (status == TN_OK)
         status = instance_new(component, value_get(params, "config"), &scope, &instance->callable, &error);

@@ -22,6 +22,7 @@
 #include <uv.h>
 
 /* An instance that the host created in this process. */
+struct authority;
 struct served_instance {
     struct served_instance *next;
     int64_t number;
@@ -136,7 +137,8 @@ struct callable *serve_operation(const char *operation);
 /* ---- serve_tool.c ---- */
 
 /* Implements instance_scope.tools; `self` is the instance. */
-int32_t serve_scope_tools(void *self, tn_value names, struct callable **out, struct error *error);
+int32_t serve_scope_tools(void *self, struct authority *caller, tn_value names, struct callable **out,
+                          struct error *error);
 tn_value served_sets_names(const struct served_instance *instance); /* [names or null]; a new reference */
 /* Stores the descriptions that came with the start of a task: {index: definitions}; NULL if none has changed. */
 void served_sets_update(struct served_instance *instance, tn_value tools);

@@ -30,11 +30,12 @@ static tn_value served_set_describe(struct tool_set *set) {
     return value_ref(((const struct served_set *)set)->described);
 }
 
-int32_t serve_scope_tools(void *self, tn_value names, struct callable **out, struct error *error) {
+int32_t serve_scope_tools(void *self, struct authority *caller, tn_value names, struct callable **out,
+                          struct error *error) {
     static const struct callable_ops ops = {.start = served_set_start, .free = served_set_free};
     struct served_instance *instance = self;
     struct served_set *set = mem_zalloc(sizeof *set), **last = &instance->sets;
-    (void)error; /* the host checks the names */
+    (void)caller, (void)error; /* the host checks the names */
     set->set = (struct tool_set){{&ops, 1}, served_set_describe};
     set->names = value_ref(names);
     set->described = value_array();

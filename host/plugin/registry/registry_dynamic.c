@@ -7,6 +7,7 @@
  * A name that no manifest has may belong to such a component. To find it, the plugins of its kind are loaded, and those
  * that have announced components (tenon.expect) are waited for, at most REGISTRY_EXPECT_MS.
  */
+#include "adl/document/effects.h"
 #include "adl/value/memory.h"
 #include "host/base/log.h"
 #include "host/plugin/registry/manifest.h"
@@ -24,6 +25,42 @@ bool plugin_is_dynamic(const struct plugin *plugin, const char *kind) {
     return false;
 }
 
+static tn_value append_all(tn_value list, tn_value more) {
+    for (size_t i = 0; more && value_is(more, TN_ARRAY) && i < value_count(more); i++)
+        list = value_push_take(list, value_ref(value_at(more, i)));
+    return list;
+}
+
+/*
+ * A component that may call others can cause what they do. So the plugin's manifest, which the operator has seen, must
+ * declare its rights to call and all of its effects: a plugin must not widen them at run time.
+ */
+static int32_t check_dynamic_rights(const struct plugin *plugin, tn_value component, struct error *error) {
+    tn_value effects = value_get(component, "effects"), declared = value_array();
+    const char *missing = NULL;
+    declared = append_all(declared, value_get(manifest_plugin(plugin->manifest), "effects"));
+    declared = append_all(declared, plugin->grants);
+    bool calls = false;
+    for (size_t i = 0; effects && value_is(effects, TN_ARRAY) && !missing && i < value_count(effects); i++) {
+        const char *effect = value_chars(value_at(effects, i), NULL);
+        bool right = effect_is_call(effect), covered = false;
+        for (size_t k = 0; right && !covered && k < value_count(declared); k++)
+            covered = effect_covers(value_chars(value_at(declared, k), NULL), effect);
+        calls |= right;
+        if (right && !covered) missing = effect;
+    }
+    bool within = !missing && (!calls || effects_within(effects, declared, &missing));
+    int32_t status = TN_OK;
+    if (!within)
+        status = error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                           "%s: plugin `%s` adds the %s `%s` at run time with the effect `%s`, which the `effects` of "
+                           "its manifest, beside \"dynamic\", do not declare",
+                           plugin_display_name(plugin), plugin->id, manifest_text(component, "kind"),
+                           manifest_text(component, "id"), missing ? missing : "");
+    value_unref(declared);
+    return status;
+}
+
 int32_t registry_add_component(struct plugin *plugin, tn_value component, struct error *error) {
     int32_t status = manifest_check_component(plugin_display_name(plugin), component, error);
     if (status != TN_OK) return status;
@@ -37,6 +74,7 @@ int32_t registry_add_component(struct plugin *plugin, tn_value component, struct
                          "%s: plugin `%s` adds the %s `%s` at run time, but its manifest lacks \"dynamic\": "
                          "[\"%s\"]",
                          plugin_display_name(plugin), plugin->id, kind, id, kind);
+    if (check_dynamic_rights(plugin, component, error) != TN_OK) return TN_INVALID;
     struct row *there = row_find(plugin->registry, kind, id, strlen(id));
     if (there && there->component.plugin == plugin)
         return error_set(error, TN_INVALID, "PLUGIN_DUPLICATE", "plugin `%s` already has the %s `%s`; remove it first",

@@ -18,9 +18,11 @@
                          "\",\"" draft_id "\"]" more "}}");
 /* A node; `config` is the properties of its configuration as JSON text. */
 #define NODE(name, id, config)                                                                                         \
-    TN_NOTE_AS(name, "{\"component\":{\"kind\":\"node\",\"id\":\"" id "\",\"title\":\"The exhibit of a draft\","       \
-                     "\"documentation\":\"See its source.\",\"style\":\"async\",\"effects\":[],\"config\":{\"type\":"  \
-                     "\"object\",\"properties\":{" config "},\"additionalProperties\":false}}}");
+    TN_NOTE_AS(                                                                                                        \
+        name,                                                                                                          \
+        "{\"component\":{\"kind\":\"node\",\"id\":\"" id "\",\"title\":\"The exhibit of a draft\","                    \
+        "\"documentation\":\"See its source.\",\"style\":\"async\",\"effects\":[\"calls.tool\",\"calls.document\"],"   \
+        "\"config\":{\"type\":\"object\",\"properties\":{" config "},\"additionalProperties\":false}}}");
 #define PROPERTY(name, marked)                                                                                         \
     "\"" name "\":{\"type\":\"string\",\"description\":\"what is bound\",\"x-tenon\":\"" marked "\"}"
 

@@ -13,9 +13,10 @@ TN_NOTE("{\"plugin\":{\"id\":\"museum.released\",\"version\":\"1.0.0\",\"title\"
         "\"MIT\",\"requires\":[\"" TN_CORE_1 "\",\"" TN_VALUE_1 "\",\"" TN_TASK_1 "\"],\"config\":{\"type\":\"object\","
         "\"properties\":{\"greeting\":{\"type\":\"string\",\"default\":\"none\"}},\"additionalProperties\":false}}}")
 
+#define RIGHTS "[\"calls.tool:museum.*\",\"calls.model:museum.*\"]"
 #define COMPONENT(kind, id, style, more)                                                                               \
     TN_NOTE("{\"component\":{\"kind\":\"" kind "\",\"id\":\"museum." id "\",\"title\":\"The exhibit of " id            \
-            "\",\"documentation\":\"See released.c.\",\"style\":\"" style "\",\"effects\":[]" more "}}")
+            "\",\"documentation\":\"See released.c.\",\"style\":\"" style "\",\"effects\":" RIGHTS more "}}")
 #define CHANNELS                                                                                                       \
     ",\"config\":{\"type\":\"object\",\"properties\":{\"in\":{\"description\":\"is "                                   \
     "read\",\"type\":\"string\",\"x-tenon\":\"channel-read\","                                                         \

@@ -8,7 +8,8 @@ MANIFEST("tool", "Uses everything of a draft of tool", TN_TOOL_DRAFT, "")
 
 #define USES(name, id, style)                                                                                          \
     TN_NOTE_AS(name, "{\"component\":{\"kind\":\"node\",\"id\":\"" id "\",\"title\":\"The exhibit of a draft\","       \
-                     "\"documentation\":\"See its source.\",\"style\":\"" style "\",\"effects\":[],"                   \
+                     "\"documentation\":\"See its source.\",\"style\":\"" style                                        \
+                     "\",\"effects\":[\"calls.any\",\"calls.approved\"],"                                              \
                      "\"config\":{\"type\":\"object\",\"properties\":{" PROPERTY(                                      \
                          "out", "channel-write") "},\"additionalProperties\":false}}}");
 USES(uses, "museum.uses", "async")

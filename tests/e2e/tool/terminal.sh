@@ -48,7 +48,7 @@ edges: [{from: START, to: count}, {from: count, to: a}, {from: a, to: b}, {from:
 Y
 cat >tenon.yaml <<'Y'
 tools: {approval: {t.ask: auto}}
-plugins: {config: {tenon.define: {tools: [{name: g.asks, description: Asks., document: graph.yaml, effects: []}]}}}
+plugins: {config: {tenon.define: {tools: [{name: g.asks, description: Asks., document: graph.yaml, effects: [state.count, destructive]}]}}}
 Y
 run python3 terminal.py '7|one|two' "$TENON" tool call g.asks --yes --json "${plugin[@]}"
 expect_code 0
@@ -69,7 +69,7 @@ run tenon run ask.yaml --thread waits --resume "${plugin[@]}"
 id=$(tenon thread show waits --json | grep -o '"id":"[0-9a-f]*"' | head -1 | cut -d'"' -f4)
 expect_code 5 && expect_in err "  $id  node a: may t.delete be called? tenon.yaml sets" && expect_in err '      arguments {"path":"x"}'
 expect_in err "      answer    --answer $id=yes, or =no, or =" && expect_not_in err schema
-[ "$(sed -n '/waits for answers/,$p' "$work/err" | wc -l)" = 10 ] || fails "expected two blocks of four lines between two lines"
+[ "$(sed -n '/waits for answers/,$p' "$work/err" | wc -l)" = 12 ] || fails "expected two blocks of five lines between two lines"
 run python3 terminal.py 'y|y' "$TENON" run ask.yaml --thread waits --resume "${plugin[@]}"
 expect_code 0 && expect_in out "approve the call of t.delete?" && expect_in out "deleted x" && expect_in out "deleted y"
 # After SIGTERM, no question is answered from an earlier `always`, so the run does not continue. `stop` sends the signal.

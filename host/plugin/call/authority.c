@@ -1,0 +1,276 @@
+/*
+ * authority.c - decides whether a component may call another one. See authority.h for the rule.
+ */
+#include "host/plugin/call/authority.h"
+#include "adl/document/effects.h"
+#include "adl/schema/schema.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "adl/value/wildcard.h"
+#include <string.h>
+
+#define CALLS_ANY      "calls.any"
+#define CALLS_APPROVED "calls.approved"
+#define UNKNOWN        "unknown"
+
+/* ---- Frames ---- */
+
+struct authority *authority_of_component(struct authority *outer, const struct component_info *info, tn_value config,
+                                         const char *node) {
+    struct authority *authority = mem_zalloc(sizeof *authority);
+    authority->references = 1;
+    authority->kind = AUTHORITY_COMPONENT;
+    authority->outer = authority_ref(outer);
+    authority->info = info;
+    authority->config = value_ref(config);
+    authority->name = node ? mem_text(node) : NULL;
+    return authority;
+}
+
+struct authority *authority_of_document(struct authority *outer, const char *name, tn_value tools, bool from_text) {
+    struct authority *authority = mem_zalloc(sizeof *authority);
+    authority->references = 1;
+    authority->kind = AUTHORITY_DOCUMENT;
+    authority->outer = authority_ref(outer);
+    authority->name = mem_text(name);
+    authority->tools = value_ref(tools);
+    authority->from_text = from_text;
+    return authority;
+}
+
+struct authority *authority_ref(struct authority *authority) {
+    if (authority) authority->references++;
+    return authority;
+}
+
+void authority_unref(struct authority *authority) {
+    while (authority && --authority->references == 0) {
+        struct authority *outer = authority->outer;
+        mem_free(authority->name);
+        value_unref(authority->tools);
+        value_unref(authority->config);
+        mem_free(authority);
+        authority = outer;
+    }
+}
+
+const struct authority *authority_document(const struct authority *authority) {
+    while (authority && authority->kind != AUTHORITY_DOCUMENT) authority = authority->outer;
+    return authority;
+}
+
+bool authority_is_from_text(const struct authority *authority) {
+    for (; authority; authority = authority->outer)
+        if (authority->from_text) return true;
+    return false;
+}
+
+/* ---- What a component may call ---- */
+
+/* The annotation `x-tenon` for the kinds that can be called. */
+static const char *annotation_of_kind(const char *kind) { return strcmp(kind, "graph") == 0 ? "document" : kind; }
+
+struct named_search {
+    const char *kind, *name;
+    bool found;
+};
+
+static void on_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
+    struct named_search *search = self;
+    (void)pointer, (void)on_key;
+    if (search->found || !value_is(where, TN_STRING) || !value_text_is(annotation, search->kind)) return;
+    search->found = wildcard_matches(value_chars(where, NULL), search->name);
+}
+
+/* True if the author of the component's configuration has named the callee in it. */
+static bool config_names(const struct authority *caller, const char *kind, const char *name) {
+    struct named_search search = {annotation_of_kind(kind), name, false};
+    if (caller->config && caller->info->config)
+        schema_each_annotation(caller->info->config, caller->config, "x-tenon", on_annotation, &search);
+    return search.found;
+}
+
+/* True for a right to call that covers `name`: "calls.KIND" or "calls.KIND:PATTERN". */
+static bool right_covers(tn_value effect, const char *kind, const char *name) {
+    static const char prefix[] = "calls.";
+    if (!value_is(effect, TN_STRING)) return false;
+    const char *text = value_chars(effect, NULL);
+    size_t length = strlen(kind);
+    if (strncmp(text, prefix, sizeof prefix - 1) != 0 || strncmp(text + sizeof prefix - 1, kind, length) != 0)
+        return false;
+    const char *rest = text + sizeof prefix - 1 + length;
+    return !*rest || (*rest == ':' && wildcard_matches(rest + 1, name));
+}
+
+static bool declares_call(const struct component_info *info, const char *kind, const char *name) {
+    for (size_t i = 0; i < value_count(info->effects); i++)
+        if (right_covers(value_at(info->effects, i), annotation_of_kind(kind), name)) return true;
+    return false;
+}
+
+static bool declares(const struct component_info *info, const char *effect) {
+    for (size_t i = 0; i < value_count(info->effects); i++)
+        if (value_text_is(value_at(info->effects, i), effect)) return true;
+    return false;
+}
+
+bool authority_matters(const struct component_info *info) {
+    for (size_t i = 0; i < value_count(info->effects); i++) {
+        tn_value effect = value_at(info->effects, i);
+        if (value_is(effect, TN_STRING) &&
+            (effect_is_call(value_chars(effect, NULL)) || value_text_is(effect, "document.run")))
+            return true;
+    }
+    return false;
+}
+
+/* The component that wrote the configuration of `frame`; NULL if it was the user: in a document, or as the operator. */
+static const struct authority *author_of(const struct authority *frame) {
+    const struct authority *outer = frame->outer;
+    if (outer && outer->kind == AUTHORITY_DOCUMENT) outer = outer->outer;
+    return outer && outer->kind == AUTHORITY_COMPONENT ? outer : NULL;
+}
+
+static const char *kind_word(const char *kind) { return annotation_of_kind(kind); }
+
+static int32_t refuse_undeclared(const struct authority *caller, const char *kind, const char *name,
+                                 struct error *error) {
+    const struct component_info *info = caller->info;
+    return error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                     "the %s `%s` of plugin `%s` may not call the %s `%s`: its manifest does not declare it; add "
+                     "\"calls.%s:%s\" to the component's `effects`, or let its configuration name it",
+                     info->kind, info->id, info->plugin_id, kind_word(kind), name, kind_word(kind), name);
+}
+
+static int32_t refuse_effect(const struct authority *caller, const struct component_info *callee, const char *effect,
+                             struct error *error) {
+    const struct component_info *info = caller->info;
+    if (!effect)
+        return error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                         "the %s `%s` of plugin `%s` may not call the %s `%s` of plugin `%s`, which declares no "
+                         "effects and may therefore have any; declare the effects of `%s`",
+                         info->kind, info->id, info->plugin_id, callee->kind, callee->id, callee->plugin_id,
+                         callee->id);
+    return error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                     "the %s `%s` of plugin `%s` may not call the %s `%s` of plugin `%s`, which has the effect `%s`: "
+                     "`%s` does not declare this effect, and a component may cause only effects that it declares",
+                     info->kind, info->id, info->plugin_id, callee->kind, callee->id, callee->plugin_id, effect,
+                     info->id);
+}
+
+static int32_t check_effects(const struct authority *caller, const struct component_info *callee, struct error *error) {
+    const char *missing;
+    if (!callee || effects_within(callee->effects, caller->info->effects, &missing)) return TN_OK;
+    return refuse_effect(caller, callee, missing, error);
+}
+
+/*
+ * True if the component itself may call: its manifest declares the call, and its effects include the callee's. If
+ * `made`, a document or configuration that it has made names the callee; then the manifest need not name a component.
+ */
+static bool may_call(const struct authority *caller, const char *kind, const char *name,
+                     const struct component_info *callee, bool made) {
+    const char *missing;
+    bool component = strcmp(kind, "model") != 0 && strcmp(kind, "graph") != 0;
+    bool declared = declares_call(caller->info, kind, name) || (made && (component || declares(caller->info, UNKNOWN)));
+    return declared && (!component || !callee || effects_within(callee->effects, caller->info->effects, &missing));
+}
+
+int32_t authority_check(const struct authority *caller, const char *kind, const char *name,
+                        const struct component_info *callee, struct error *error) {
+    bool made = false;
+    while (caller && !may_call(caller, kind, name, callee, made)) {
+        bool passes_on = config_names(caller, kind, name) || declares(caller->info, CALLS_ANY);
+        if (!passes_on) {
+            bool declared = made || declares_call(caller->info, kind, name);
+            return declared && callee ? check_effects(caller, callee, error)
+                                      : refuse_undeclared(caller, kind, name, error);
+        }
+        caller = author_of(caller);
+        made = true;
+    }
+    return TN_OK;
+}
+
+int32_t authority_check_node(const struct authority *document, const struct component_info *type, struct error *error) {
+    const struct authority *maker = document ? document->outer : NULL;
+    while (maker && maker->kind == AUTHORITY_COMPONENT && declares(maker->info, CALLS_ANY)) maker = author_of(maker);
+    if (!maker || maker->kind != AUTHORITY_COMPONENT) return TN_OK;
+    return check_effects(maker, type, error);
+}
+
+/* ---- Documents ---- */
+
+static bool entries_name(tn_value tools, const char *name) {
+    for (size_t i = 0; i < value_count(tools); i++) {
+        tn_value pattern = value_get(value_at(tools, i), "name");
+        if (pattern && value_is(pattern, TN_STRING) && wildcard_matches(value_chars(pattern, NULL), name)) return true;
+    }
+    return false;
+}
+
+bool authority_allows_tool(const struct authority *authority, const char *name) {
+    for (; authority; authority = authority->outer)
+        if (authority->tools && !entries_name(authority->tools, name)) return false;
+    return true;
+}
+
+bool authority_grants_approval(const struct authority *caller, const char *tool) {
+    for (; caller; caller = author_of(caller))
+        if (!declares(caller->info, CALLS_APPROVED) && !config_names(caller, "approval", tool)) return false;
+    return true;
+}
+
+struct authority *authority_around_document(struct authority *caller, const char *path) {
+    const struct authority *writer = caller;
+    while (writer && (config_names(writer, "graph", path) || declares(writer->info, CALLS_ANY)))
+        writer = author_of(writer);
+    if (writer) return caller;
+    struct authority *document = caller;
+    while (document && !document->tools) document = document->outer;
+    return document;
+}
+
+/* ---- The chain, for people ---- */
+
+tn_value authority_chain(const struct authority *authority) {
+    tn_value chain = value_array();
+    for (; authority; authority = authority->outer) {
+        tn_value frame = value_object_reserve(4);
+        bool document = authority->kind == AUTHORITY_DOCUMENT;
+        frame = value_set_take(frame, "kind", value_text(document ? "document" : authority->info->kind));
+        if (document) {
+            frame = value_set_take(frame, "name", value_text(authority->name));
+        } else {
+            frame = value_set_take(frame, "id", value_text(authority->info->id));
+            frame = value_set_take(frame, "plugin", value_text(authority->info->plugin_id));
+            if (authority->name) frame = value_set_take(frame, "node", value_text(authority->name));
+        }
+        chain = value_push_take(chain, frame);
+    }
+    return chain;
+}
+
+/* "agent `a`" for a node; "`words.title` of plugin `x`" for what it calls. */
+static void write_component(struct buffer *out, const struct authority *frame) {
+    if (frame->name)
+        buffer_format(out, "%s `%s`", frame->info->id, frame->name);
+    else
+        buffer_format(out, "`%s` of plugin `%s`", frame->info->id, frame->info->plugin_id);
+}
+
+tn_value authority_chain_text(const struct authority *authority) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    for (; authority; authority = authority->outer) {
+        if (authority->kind == AUTHORITY_DOCUMENT) {
+            buffer_format(&out, "%sdocument `%s`", out.length ? " of " : "", authority->name);
+            continue;
+        }
+        if (out.length) buffer_text(&out, ", for ");
+        write_component(&out, authority);
+    }
+    tn_value text = value_string_lossy(buffer_cstr(&out), out.length);
+    buffer_finish(&out);
+    return text;
+}

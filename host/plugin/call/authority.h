@@ -1,0 +1,87 @@
+/*
+ * authority.h - who may call what: a chain from the operator through documents to the component that calls.
+ *
+ * Each component instance and each document has a *frame*. A frame points to the next one outwards: a node to its
+ * document, a tool to the component that bound it, a document to the component or document that opened it. NULL is the
+ * operator, who may do everything. A frame only ever narrows what the frames around it allow:
+ *
+ *   component   calls what its manifest declares (`calls.KIND:PATTERN` among its effects) if the callee's effects are
+ *               among its own, and what its configuration names in a member annotated `x-tenon`, because whoever wrote
+ *               that configuration has chosen it. The writer must be allowed to call it, too.
+ *   document    its list `tools` is an allow-list for everything inside it, however deep.
+ *
+ * sdk/guide/authority.md has the rule for authors and operators. binder.c checks every bound name with authority_check;
+ * engine/tool applies authority_allows_tool and the approval rules to each use.
+ *
+ *     struct authority *node = authority_of_component(document, info, config, "judge");
+ *     if (authority_check(node, "tool", "shell.run", callee, &error) != TN_OK) refuse(&error);
+ *     authority_unref(node);
+ *
+ * Frames are immutable and counted. Thread: [loop].
+ */
+#ifndef TENON_HOST_PLUGIN_CALL_AUTHORITY_H
+#define TENON_HOST_PLUGIN_CALL_AUTHORITY_H
+
+#include "adl/document/catalog.h"
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum authority_kind { AUTHORITY_DOCUMENT, AUTHORITY_COMPONENT };
+
+struct authority {
+    uint32_t references;
+    enum authority_kind kind;
+    struct authority *outer; /* NULL: the operator */
+    char *name;              /* a document's name; a node's id; NULL for other components */
+    /* A document. */
+    tn_value tools; /* [{name, …}] as tool_entries returns it; NULL if the document allows every tool */
+    bool from_text; /* a component passed it as a text at run time: a model may have written it */
+    /* A component. */
+    const struct component_info *info;
+    tn_value config; /* as its author wrote it, without defaults; NULL if there is none */
+};
+
+/* Each returns a new reference; `outer`, `config` and `tools` are borrowed and may be NULL. `node` may be NULL. */
+struct authority *authority_of_component(struct authority *outer, const struct component_info *info, tn_value config,
+                                         const char *node);
+struct authority *authority_of_document(struct authority *outer, const char *name, tn_value tools, bool from_text);
+struct authority *authority_ref(struct authority *authority); /* NULL is allowed */
+void authority_unref(struct authority *authority);            /* NULL is allowed */
+
+/*
+ * Checks that the component `caller` may call the component, role or document `name`. `callee` is what is known about
+ * it, or NULL if it is no component (a role, a document). Returns TN_OK, or TN_INVALID with the code
+ * PERMISSION_DENIED and a message that names both sides.
+ */
+int32_t authority_check(const struct authority *caller, const char *kind, const char *name,
+                        const struct component_info *callee, struct error *error);
+/* Checks that a document may contain a node of this type. Only documents that a component has made are limited. */
+int32_t authority_check_node(const struct authority *document, const struct component_info *type, struct error *error);
+/* True if no document on the chain has a list of tools without this one. NULL allows every tool. */
+bool authority_allows_tool(const struct authority *authority, const char *name);
+/* True if the component may grant the approval of a use: whoever wrote its config has named the tool in a member
+ * annotated `x-tenon: approval`, or its manifest declares "calls.approved", which passes on what a user has approved.
+ * The same must hold for the component that wrote the config, if one did. NULL may. */
+bool authority_grants_approval(const struct authority *caller, const char *tool);
+/* The next document outwards, `authority` itself included; NULL if there is none. */
+const struct authority *authority_document(const struct authority *authority);
+/* True if a document on the chain came as a text at run time. */
+bool authority_is_from_text(const struct authority *authority);
+/*
+ * What limits a document that `caller` opens by `path`: `caller` itself if the path is its own choice; otherwise the
+ * nearest document around it that limits tools, or NULL. Borrowed.
+ */
+struct authority *authority_around_document(struct authority *caller, const char *path);
+/* True if the component may call something, so that its instances depend on their caller. */
+bool authority_matters(const struct component_info *info);
+
+/*
+ * The chain, innermost first: [{kind: "tool", id, plugin, node?} or {kind: "document", name}, …]. A new reference.
+ */
+tn_value authority_chain(const struct authority *authority);
+/* The same as a text: "for `words.title` (tool of plugin `x`), for node `a` of document `d`"; "" for the operator. */
+tn_value authority_chain_text(const struct authority *authority);
+
+#endif
