@@ -321,14 +321,14 @@ static enum result read_range(struct builder *builder, uint32_t from, uint32_t t
                             .last_end = from,
                             .joins = joins,
                             .problem = problem};
-    if (!yaml_parser_initialize(&reader.parser)) abort(); /* fails only if memory runs out */
+    if (!yaml_parser_initialize(&reader.parser)) mem_exhausted(0);
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text + from, to - from);
     enum result result = READ_DONE;
     for (bool end = false; result == READ_DONE && !end;) {
         yaml_event_t event;
         if (!yaml_parser_parse(&reader.parser, &event)) {
-            if (reader.parser.error == YAML_MEMORY_ERROR) abort();
+            if (reader.parser.error == YAML_MEMORY_ERROR) mem_exhausted(0);
             set_problem(&reader, reader.parser.problem, reader.parser.problem_mark.index, reader.parser.context,
                         reader.parser.context_mark.index);
             result = READ_FAILED;

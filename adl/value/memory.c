@@ -6,6 +6,7 @@
  */
 #include "adl/value/memory.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,23 @@
 
 #define SMALL 1024 /* bytes */
 
+/* Process-wide: there is one memory, and mem_exhausted has no host. */
+static _Atomic(mem_handler *) exhausted_handler;
+static _Atomic(void *) exhausted_user;
+
+void mem_set_handler(mem_handler *handler, void *user) {
+    atomic_store(&exhausted_handler, NULL);
+    atomic_store(&exhausted_user, user);
+    atomic_store(&exhausted_handler, handler);
+}
+
 _Noreturn void mem_exhausted(size_t size) {
-    (void)fprintf(stderr, "tenon: out of memory: cannot allocate %zu bytes\n", size);
+    mem_handler *handler = atomic_load(&exhausted_handler);
+    if (handler != NULL) handler(atomic_load(&exhausted_user), size == SIZE_MAX ? UINT64_MAX : size);
+    if (size > 0)
+        (void)fprintf(stderr, "tenon: out of memory: cannot allocate %zu bytes\n", size);
+    else
+        (void)fputs("tenon: out of memory\n", stderr);
     abort();
 }
 

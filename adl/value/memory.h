@@ -1,5 +1,6 @@
 /*
- * memory.h - allocation that cannot fail: when memory runs out, the process ends with a message.
+ * memory.h - allocation that cannot fail: when memory runs out, the process ends with a message, or as its handler
+ * says.
  *
  * Data that an outsider can enlarge must go through a bounded buffer (buffer.h), which reports LIMIT long before that.
  *
@@ -26,8 +27,18 @@ void *mem_array_from(void *memory, const void *inline_items, size_t count, size_
 char *mem_text(const char *text) __attribute__((malloc, returns_nonnull));
 char *mem_text_n(const char *text, size_t length) __attribute__((malloc, returns_nonnull));
 void mem_free(void *memory); /* NULL is allowed */
-/* Ends the process because `size` bytes cannot be allocated; SIZE_MAX if the size itself overflowed. */
+/*
+ * Ends the process because `size` bytes cannot be allocated; SIZE_MAX if the size itself overflowed, 0 if it is
+ * unknown. Calls the handler first, if there is one.
+ */
 _Noreturn void mem_exhausted(size_t size);
+/*
+ * Sets the handler of the process, before other threads allocate memory; NULL removes it. mem_exhausted calls it on the
+ * thread that needs memory, possibly on several threads at once. It should end the process. If it returns,
+ * mem_exhausted writes its message and aborts.
+ */
+typedef void mem_handler(void *user, uint64_t size); /* UINT64_MAX if the size itself overflowed */
+void mem_set_handler(mem_handler *handler, void *user);
 
 /* Doubles `capacity`, an integer variable of any type; an empty array gets 8 items. */
 #define MEM_DOUBLE(capacity)                                                                                           \

@@ -30,6 +30,8 @@ const tn_value_1 *tenon_values(void) { return interface_find(TN_VALUE_1); }
 
 void tenon_free(void *memory) { mem_free(memory); }
 
+void tenon_set_memory_handler(tenon_memory_handler handler, void *user) { mem_set_handler(handler, user); }
+
 /* ---- The host ---- */
 
 static const char *embed_option_text(tn_value options, const char *key) {

@@ -13,8 +13,8 @@
  *     tenon_close(host);
  *
  * Threads: a host and everything made from it belong to the thread that opened it; calls run the host's loop. A process
- * can have several hosts. Only tenon_cancel may be called from any thread. Values are those of tenon.h, made and read
- * through tenon_values(). Ownership is as in tenon.h: the caller releases what a function returns.
+ * can have several hosts. Only functions marked [any] may be called from any thread. Values are those of tenon.h, made
+ * and read through tenon_values(). Ownership is as in tenon.h: the caller releases what a function returns.
  */
 #ifndef TENON_EMBED_H
 #define TENON_EMBED_H
@@ -50,6 +50,20 @@ TN_EXPORT const char *tenon_version(void);      /* [any] "0.1.0" */
 TN_EXPORT const char *tenon_error(tenon *host);
 TN_EXPORT tn_value tenon_error_value(tenon *host);
 TN_EXPORT void tenon_free(void *memory); /* for char * results; NULL is allowed */
+/*
+ * [any] Sets the function that is called when memory runs out; NULL removes it. It applies to the whole process, and
+ * can be set before a host is opened. `size` is the number of bytes that could not be allocated: 0 if it is unknown,
+ * UINT64_MAX if the size itself overflowed.
+ *
+ * The library calls it on the thread that needed the memory, which can be one of its own, and possibly on several
+ * threads at once. It must end the process, with abort, _exit or exec. Before that it may write a message, save what
+ * belongs to the program, and free its own memory. It must not call the library, nor leave by longjmp or an exception:
+ * locks may be held, and data be half changed. If it returns, or if none is set, the library writes
+ * "tenon: out of memory: cannot allocate N bytes" to standard error and aborts. Saved threads stay as they were at
+ * their last checkpoint.
+ */
+typedef void (*tenon_memory_handler)(void *user, uint64_t size);
+TN_EXPORT void tenon_set_memory_handler(tenon_memory_handler handler, void *user);
 /* All diagnostics of the last document, as {"diagnostics": […]}, in the form of `tenon check --json`. */
 TN_EXPORT tn_value tenon_diagnostics(tenon *host);
 
