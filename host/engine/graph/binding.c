@@ -29,20 +29,37 @@ static struct callable *component_callee(struct engine *engine, struct authority
 
 /* ---- Models ---- */
 
-/* The binding of a role in tenon.yaml, or else in the document; NULL if neither has it. */
-static tn_value role_binding(struct graph *graph, const char *role) {
-    tn_value configured = config_model(graph->engine->config, role);
-    if (configured) return configured;
-    const struct document_model *model = document_find_model(graph->document, role);
-    return model ? model->binding : NULL;
+tn_value binding_role_around(const struct authority *authority, const char *role) {
+    for (const struct authority *frame = authority; frame; frame = frame->outer) {
+        if (frame->kind != AUTHORITY_DOCUMENT || authority_is_made(frame)) continue;
+        return frame->models ? value_get(frame->models, role) : NULL;
+    }
+    return NULL;
 }
 
-static struct callable *model_callee(struct graph *graph, const char *name, tn_value config, struct error *error) {
+/*
+ * The binding of a role: in tenon.yaml, or else in the document, or for a document that the user did not write, in one
+ * around it that the user wrote. NULL if there is none. A document that a component made or passed as a text does not
+ * bind roles itself, because a binding can send data and credentials anywhere.
+ */
+static tn_value role_binding(const struct graph *graph, const char *role) {
+    tn_value configured = config_model(graph->engine->config, role);
+    return configured ? configured : binding_role_around(graph->authority, role);
+}
+
+static struct callable *model_callee(struct graph *graph, const struct authority *caller, const char *name,
+                                     tn_value config, struct error *error) {
     tn_value binding = role_binding(graph, name);
-    tn_value named = binding ? NULL : value_text(name);
-    if (!binding) binding = named;
     struct callable *callable = NULL;
-    model_new(graph->engine, name, binding, config, &callable, error);
+    if (!binding && authority_is_made(graph->authority) && !authority_is_named(caller, "model", name)) {
+        error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                  "the document `%s` was not written by the user and may use only roles that tenon.yaml or a document "
+                  "around it binds; bind the role `%s` there",
+                  graph->authority->name, name);
+        return NULL;
+    }
+    tn_value named = binding ? NULL : value_text(name);
+    model_new(graph->engine, name, binding ? binding : named, config, &callable, error);
     value_unref(named);
     return callable;
 }
@@ -70,7 +87,7 @@ struct callable *binding_callee(struct graph *graph, struct authority *caller, c
             graph_open(graph->engine, source ? source_name(source) : NULL, name, &origin, &inner, error);
         return inner ? &inner->callable : NULL;
     }
-    if (strcmp(kind, "model") == 0) return model_callee(graph, name, config, error);
+    if (strcmp(kind, "model") == 0) return model_callee(graph, caller, name, config, error);
     if (strcmp(kind, "tool") == 0) return tool_callee(graph->engine, caller, name, config, error);
     return component_callee(graph->engine, caller, kind, name, config, error);
 }

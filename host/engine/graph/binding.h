@@ -24,6 +24,11 @@ struct callable *binding_callee(struct graph *graph, struct authority *caller, c
                                 tn_value config, struct error *error);
 
 /*
+ * The binding of a role in the innermost document on the chain that the user wrote, borrowed; NULL if it has none.
+ */
+tn_value binding_role_around(const struct authority *authority, const char *role);
+
+/*
  * The scope of a component outside of any graph, such as a tool: models by the roles of tenon.yaml or by provider:name,
  * tools under the policy of the operator, documents by path. It has no state. `engine` must outlive the instance.
  */

@@ -310,6 +310,10 @@ int32_t graph_build(struct engine *engine, struct document *document, const stru
     graph->document = document_ref(document);
     graph->authority = authority_of_document(
         origin->outer, document->source ? source_name(document->source) : "document", entries, origin->from_text);
+    for (uint32_t i = 0; i < document->model_count; i++)
+        graph->authority->models =
+            value_set_key_take(graph->authority->models ? graph->authority->models : value_object(),
+                               value_ref(document->models[i].role), value_ref(document->models[i].binding));
     value_unref(entries);
     graph->value = value_ref(origin->value);
     graph->around = engine->graphs->building;

@@ -12,6 +12,7 @@
 #include "adl/source/source.h"
 #include "adl/value/memory.h"
 #include "host/engine/engine.h"
+#include "host/engine/graph/binding.h"
 #include "host/engine/graph/graph.h"
 #include "host/plugin/abi/abi_operation.h"
 #include "host/plugin/call/call.h"
@@ -44,8 +45,29 @@ static struct source *document_source(tn_value input, struct error *error) {
     return source_new(name && value_is(name, TN_STRING) ? value_chars(name, NULL) : "document", chars, length);
 }
 
-static struct document *read_document(struct engine *engine, struct source *source, struct diagnostics *found) {
-    struct document *document = document_read(source, &engine->catalog, found);
+struct text_roles {
+    const struct catalog *catalog;
+    const struct authority *caller;
+};
+
+/* A document from a text may also use the roles that the user's documents around it bind (binding.c). */
+static bool text_role_bound(void *self, const char *role, size_t length) {
+    const struct text_roles *roles = self;
+    const struct catalog *catalog = roles->catalog;
+    if (catalog->role_bound && catalog->role_bound(catalog->role_self, role, length)) return true;
+    char *name = mem_text_n(role, length);
+    tn_value binding = binding_role_around(roles->caller, name);
+    mem_free(name);
+    return binding != NULL;
+}
+
+static struct document *read_document(struct engine *engine, const struct authority *caller, struct source *source,
+                                      struct diagnostics *found) {
+    struct text_roles roles = {&engine->catalog, caller};
+    struct catalog catalog = engine->catalog;
+    catalog.role_bound = text_role_bound;
+    catalog.role_self = &roles;
+    struct document *document = document_read(source, &catalog, found);
     diagnostics_sort(found);
     return document;
 }
@@ -94,13 +116,17 @@ static int32_t error_set_report(const struct diagnostics *found, struct error *e
     return TN_INVALID;
 }
 
+/* The frame of the component that passed the text. */
+static struct authority *caller_of(const struct call *call) {
+    struct call *parent = call_parent(call);
+    return parent ? instance_authority(call_callable(parent)) : NULL;
+}
+
 static int32_t document_run(const struct operation *operation, struct call *call, struct document *document,
                             tn_value input, struct error *error) {
     struct graph *graph = NULL;
-    struct call *caller = call_parent(call);
     /* The document may do what the component may that passed the text, and has the limits of the documents around. */
-    const struct graph_origin origin = {
-        .depth = 1, .outer = caller ? instance_authority(call_callable(caller)) : NULL, .from_text = true};
+    const struct graph_origin origin = {.depth = 1, .outer = caller_of(call), .from_text = true};
     int32_t status = graph_build(operation->engine, document, &origin, &graph, error);
     if (status == TN_OK) {
         status = call_child(call_token(call), &graph->callable, false, value_get(input, "input"), document_on_run_ended,
@@ -126,7 +152,7 @@ static int32_t operation_start(struct callable *callable, struct call *call, tn_
         source = document_source(input, &error);
     if (source) {
         struct diagnostics *found = diagnostics_new();
-        struct document *document = read_document(operation->engine, source, found);
+        struct document *document = read_document(operation->engine, caller_of(call), source, found);
         if (!operation->runs) {
             tn_value result = document_check_result(found);
             (void)call_complete(call_token(call), result);

@@ -48,6 +48,7 @@ void authority_unref(struct authority *authority) {
         struct authority *outer = authority->outer;
         mem_free(authority->name);
         value_unref(authority->tools);
+        value_unref(authority->models);
         value_unref(authority->config);
         mem_free(authority);
         authority = outer;
@@ -213,6 +214,18 @@ bool authority_allows_tool(const struct authority *authority, const char *name) 
     for (; authority; authority = authority->outer)
         if (authority->tools && !entries_name(authority->tools, name)) return false;
     return true;
+}
+
+bool authority_is_named(const struct authority *caller, const char *kind, const char *name) {
+    for (; caller; caller = author_of(caller))
+        if (!config_names(caller, kind, name)) return false;
+    return true;
+}
+
+bool authority_is_made(const struct authority *document) {
+    for (; document; document = document->outer)
+        if (document->kind == AUTHORITY_COMPONENT) return true;
+    return false;
 }
 
 bool authority_grants_approval(const struct authority *caller, const char *tool) {

@@ -36,8 +36,9 @@ struct authority {
     struct authority *outer; /* NULL: the operator */
     char *name;              /* a document's name; a node's id; NULL for other components */
     /* A document. */
-    tn_value tools; /* [{name, …}] as tool_entries returns it; NULL if the document allows every tool */
-    bool from_text; /* a component passed it as a text at run time: a model may have written it */
+    tn_value tools;  /* [{name, …}] as tool_entries returns it; NULL if the document allows every tool */
+    tn_value models; /* {role: binding}, set by the builder of the document; NULL if it binds none */
+    bool from_text;  /* a component passed it as a text at run time: a model may have written it */
     /* A component. */
     const struct component_info *info;
     tn_value config; /* as its author wrote it, without defaults; NULL if there is none */
@@ -67,6 +68,13 @@ bool authority_allows_tool(const struct authority *authority, const char *name);
 bool authority_grants_approval(const struct authority *caller, const char *tool);
 /* The next document outwards, `authority` itself included; NULL if there is none. */
 const struct authority *authority_document(const struct authority *authority);
+/*
+ * True if the user has named it: the configuration of `caller` does, and if a component wrote that, its own one does,
+ * and so on. NULL is the user.
+ */
+bool authority_is_named(const struct authority *caller, const char *kind, const char *name);
+/* True if a component made the document, or passed it as a text, so that the user did not write it. */
+bool authority_is_made(const struct authority *document);
 /* True if a document on the chain came as a text at run time. */
 bool authority_is_from_text(const struct authority *authority);
 /*
