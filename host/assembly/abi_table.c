@@ -6,6 +6,7 @@
 #include "host/engine/graph/graph_abi.h"
 #include "host/net/http_abi.h"
 #include "host/plugin/abi/abi.h"
+#include "host/plugin/isolate/launch_program.h"
 #include <string.h>
 
 const struct registry_interface interface_table[] = {
@@ -19,6 +20,7 @@ const struct registry_interface interface_table[] = {
     {TN_GRAPH_DRAFT, &interface_graph, true, NULL},
     {TN_GRAPH_DRAFT_2, &interface_graph_2, true, NULL},
     {TN_HTTP_DRAFT, &interface_http, true, interface_http_ended},
+    {TN_LAUNCH_DRAFT, &interface_launch, true, NULL},
     {TN_POLL_DRAFT, &interface_poll, true, interface_poll_ended},
     {TN_REGISTRY_DRAFT, &registry_draft, true, NULL},
     {TN_STATE_DRAFT, &interface_state, true, NULL},

@@ -30,6 +30,7 @@
 #include "host/plugin/abi/abi.h"
 #include "host/plugin/call/worker.h"
 #include "host/plugin/conformance/guard.h"
+#include "host/plugin/isolate/launch_program.h"
 #include "host/plugin/isolate/remote.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/plugin/registry/manifest.h"
@@ -160,6 +161,7 @@ static void *host_interface_owner(void *user, const char *interface_id) {
     struct host *host = user;
     if (strcmp(interface_id, TN_HTTP_DRAFT) == 0) return host->http;
     if (strcmp(interface_id, TN_STATE_DRAFT) == 0) return &host->state;
+    if (strcmp(interface_id, TN_LAUNCH_DRAFT) == 0) return &host->remote;
     return strcmp(interface_id, TN_DOCUMENT_DRAFT) == 0 ? host->engine : NULL;
 }
 

@@ -2,7 +2,7 @@
  * environment.c - a table of the values that were moved, and the bytes of the original block.
  *
  * The kernel shows the block that the process was started with, whatever `environ` contains later. The strings of
- * `environ` are in that block unless somebody has called setenv, so the bytes of each string are overwritten in place.
+ * `environ` are in that block unless setenv has replaced them, so the bytes of each string are overwritten in place.
  * A variable can occur more than once; each occurrence is overwritten, and the first one counts, as for getenv.
  */
 #include "host/base/environment.h"

@@ -131,6 +131,7 @@ int command_plugin_new(const struct arguments *arguments);
 int command_plugin_check(const struct arguments *arguments);
 int command_plugin_upgrade(const struct arguments *arguments);
 int command_plugin_serve(const struct arguments *arguments);
+int command_plugin_launch(const struct arguments *arguments);
 int command_pack_build(const struct arguments *arguments);
 int command_pack_keygen(const struct arguments *arguments);
 int command_pack_sign(const struct arguments *arguments);

@@ -335,6 +335,12 @@ static const struct command_option plugin_serve_options[] = {
     OPTIONS_END,
 };
 
+static const struct command_option plugin_launch_options[] = {
+    {"effect", .argument = "EFFECT", .help = "an effect that the sandbox allows"},
+    {"file", .argument = "PATH", .help = "a file that can be read"},
+    OPTIONS_END,
+};
+
 /* ---- Options: Packs ---- */
 
 static const struct command_option pack_build_options[] = {
@@ -585,6 +591,12 @@ const struct command commands[] = {
      "sandbox allows the effects that the manifest declares, and each EFFECT.",
      "", .options = plugin_serve_options, .operands_min = 1, .operands_max = 1 + PLUGIN_GRANTS_MAX,
      .run = command_plugin_serve, .hidden = true},
+    {"plugin launch", "PROGRAM WORD…", "run a program in the sandbox (used internally)",
+     "A host starts this command for each program that a plugin starts in the sandbox. WORD… are the program's "
+     "arguments,\n"
+     "the first one its name. The sandbox allows the effects; files can be read. Descriptor 3 receives log lines.",
+     "", .options = plugin_launch_options, .operands_min = 2, .operands_max = NO_MAXIMUM, .run = command_plugin_launch,
+     .hidden = true},
 
     /* ---- Packs ---- */
     {"pack build", "DIR", "build a pack from a folder",

@@ -8,6 +8,7 @@
 
 const tn_http_draft *define_http;
 const tn_poll_draft *define_poll;
+const tn_launch_draft *define_launch;
 static struct call *running_calls;
 
 /* ---- Instances ---- */
@@ -20,7 +21,9 @@ static int32_t define_bind_callee(const struct definition *definition, tn_binder
         return define_http != NULL ? TN_OK
                                    : tn.task->refuse(binder, "UNSUPPORTED", "this host does not offer HTTP to plugins");
     default:
-        return define_poll != NULL ? TN_OK : tn.task->refuse(binder, "UNSUPPORTED", "this host cannot watch a command");
+        return define_poll != NULL && define_launch != NULL
+                   ? TN_OK
+                   : tn.task->refuse(binder, "UNSUPPORTED", "this host does not start or watch programs for plugins");
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "definition.h"
 #include <tenon/http.h>
+#include <tenon/launch.h>
 #include <tenon/poll.h>
 
 struct instance {
@@ -27,6 +28,7 @@ struct call {
 
 extern TN_EASY_HIDDEN const tn_http_draft *define_http;
 extern TN_EASY_HIDDEN const tn_poll_draft *define_poll;
+extern TN_EASY_HIDDEN const tn_launch_draft *define_launch;
 
 int32_t define_call_create(const struct definition *definition, tn_binder *binder, void **instance);
 void define_call_destroy(void *instance);
@@ -37,7 +39,8 @@ void define_call_cancel(void *instance, tn_task task);
 void define_call_complete(struct call *call, tn_value output);
 void define_call_fail(struct call *call, const char *code, const char *message, tn_value more);
 
-/* In command.c. If command_start does not return TN_OK, nothing was started and the caller frees the call. */
+/* In command_start.c and command.c. If command_start does not return TN_OK, nothing was started and the caller frees
+ * the call. */
 int32_t command_start(struct call *call, tn_value input);
 void command_cancel(struct call *call); /* kills the program; the call ends soon afterwards */
 

@@ -29,8 +29,8 @@ static struct definition *definitions;
 /* ---- Reading ---- */
 
 /* An invalid description is logged and left out. */
-static void add_description(tn_value value, const char *where, const char *folder) {
-    struct definition *definition = definition_read(value, where, folder);
+static void add_description(tn_value value, const char *where, const char *folder, bool in_config) {
+    struct definition *definition = definition_read(value, where, folder, in_config);
     struct definition **last = &definitions;
     while (*last != NULL) last = &(*last)->next;
     *last = definition;
@@ -43,12 +43,12 @@ static void add_description_file(const char *path) {
     tn_value root = yaml_read_file(path);
     if (slash != NULL) tn_text_append_n(&folder, path, (uint64_t)(slash > path ? slash - path : 1));
     const char *from = slash != NULL ? tn_text_chars(&folder) : NULL;
-    if (root != NULL && tn.value->kind(root) != TN_ARRAY) add_description(root, path, from);
+    if (root != NULL && tn.value->kind(root) != TN_ARRAY) add_description(root, path, from, false);
     for (uint64_t i = 0, count = root != NULL ? tn.value->count(root) : 0; i < count; i++) {
         char where[4200];
         if (tn.value->kind(root) != TN_ARRAY) break;
         (void)snprintf(where, sizeof(where), "%.4096s: [%llu]", path, (unsigned long long)i);
-        add_description(tn.value->at(root, i), where, from);
+        add_description(tn.value->at(root, i), where, from, false);
     }
     tn_text_free(&folder);
     tn_release(root);
@@ -87,7 +87,7 @@ static int32_t define_init(void *self, tn_value config) {
         if (path != NULL)
             add_description_file(path);
         else
-            add_description(item, where, NULL);
+            add_description(item, where, NULL, true);
     }
     register_components();
     return TN_OK;
@@ -128,6 +128,7 @@ TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
     registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof(*registry));
     define_http = tn_easy_interface(host, TN_HTTP_DRAFT, sizeof(*define_http));
     define_poll = tn_easy_interface(host, TN_POLL_DRAFT, sizeof(*define_poll));
+    define_launch = tn_easy_interface(host, TN_LAUNCH_DRAFT, sizeof(*define_launch));
     if (tn.core == NULL) return NULL;
     if (tn.value != NULL && tn.task != NULL && tn.graph != NULL && registry != NULL) return &plugin;
     tn.core->log(host, TN_LOG_ERROR,

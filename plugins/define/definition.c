@@ -34,11 +34,25 @@ struct member {
 
 enum { ANY = -1 };
 
-static const struct member tool_members[] = {
-    {"name", TN_STRING},    {"title", TN_STRING},    {"description", TN_STRING}, {"input", TN_OBJECT},
-    {"output", TN_OBJECT},  {"effects", TN_ARRAY},   {"tool", TN_STRING},        {"arguments", TN_OBJECT},
-    {"http", TN_OBJECT},    {"command", TN_ARRAY},   {"stdin", TN_STRING},       {"output_as", TN_STRING},
-    {"timeout_ms", TN_INT}, {"document", TN_STRING}, {"result", TN_STRING},      {NULL, ANY}};
+static const struct member tool_members[] = {{"name", TN_STRING},
+                                             {"title", TN_STRING},
+                                             {"description", TN_STRING},
+                                             {"input", TN_OBJECT},
+                                             {"output", TN_OBJECT},
+                                             {"effects", TN_ARRAY},
+                                             {"tool", TN_STRING},
+                                             {"arguments", TN_OBJECT},
+                                             {"http", TN_OBJECT},
+                                             {"command", TN_ARRAY},
+                                             {"stdin", TN_STRING},
+                                             {"output_as", TN_STRING},
+                                             {"timeout_ms", TN_INT},
+                                             {"document", TN_STRING},
+                                             {"result", TN_STRING},
+                                             {"env", TN_OBJECT},
+                                             {"inherit_env", TN_ARRAY},
+                                             {"sandbox", TN_BOOL},
+                                             {NULL, ANY}};
 static const struct member http_members[] = {{"url", TN_STRING},     {"method", TN_STRING}, {"query", TN_OBJECT},
                                              {"headers", TN_OBJECT}, {"body", TN_STRING},   {"json", ANY},
                                              {"timeout_ms", TN_INT}, {"max_bytes", TN_INT}, {NULL, ANY}};
@@ -65,11 +79,34 @@ static bool description_check_members(tn_value value, const struct member *membe
 
 /* ---- Implementation ---- */
 
+static bool is_list_of_strings(tn_value list) {
+    bool good = tn.value->kind(list) == TN_ARRAY;
+    for (uint64_t i = 0, count = tn.value->count(list); good && i < count; i++) good = is_string(tn.value->at(list, i));
+    return good;
+}
+
 static bool is_command(tn_value command) {
     uint64_t count = tn.value->count(command);
-    bool good = tn.value->kind(command) == TN_ARRAY && count > 0 && count <= 256;
-    for (uint64_t i = 0; good && i < count; i++) good = is_string(tn.value->at(command, i));
-    return good;
+    return is_list_of_strings(command) && count > 0 && count <= 256;
+}
+
+/* What concerns only commands. A file of descriptions may come from elsewhere: it cannot switch off the sandbox. */
+static bool definition_read_command(struct definition *definition, const char *where, bool in_config) {
+    static const char *const names[] = {"env", "inherit_env", "sandbox"};
+    tn_value sandbox = tn.value->get(definition->value, "sandbox");
+    tn_value inherited = tn.value->get(definition->value, "inherit_env");
+    bool command = definition->implementation == BY_COMMAND;
+    for (size_t i = 0; !command && i < sizeof(names) / sizeof(names[0]); i++)
+        if (tn.value->get(definition->value, names[i]) != NULL)
+            return log_description_error(where, "`%s`: expected only with `command`", names[i]);
+    if (inherited != NULL && !is_list_of_strings(inherited))
+        return log_description_error(where, "`inherit_env`: expected a list of names of variables");
+    int32_t wanted = 1;
+    if (sandbox != NULL) (void)tn.value->as_bool(sandbox, &wanted);
+    definition->sandboxed = command && wanted != 0;
+    if (command && !definition->sandboxed && !in_config)
+        return log_description_error(where, "found `sandbox: false`, which is allowed only in tenon.yaml itself");
+    return true;
 }
 
 static bool definition_read_implementation(struct definition *definition, const char *where) {
@@ -150,10 +187,8 @@ static void definition_put_effects(tn_builder *out, const struct definition *def
     if (tn.value->kind(declared) == TN_ARRAY) {
         for (uint64_t i = 0, count = tn.value->count(declared); i < count; i++)
             tn_put(out, NULL, tn.value->at(declared, i));
-    } else if (calls) {
+    } else if (definition->implementation != BY_HTTP) {
         tn_put_text(out, NULL, "unknown"); /* it has the effects of the implementation, whatever these are */
-    } else if (definition->implementation == BY_COMMAND) {
-        tn_put_text(out, NULL, "process.spawn");
     } else {
         const char *url = tn_get_text(http, "url", ""), *method = tn_get_text(http, "method", "GET");
         const char *host = strstr(url, "://");
@@ -210,11 +245,12 @@ static bool definition_make_component(struct definition *definition, const struc
 /* ---- Reading ---- */
 
 static bool definition_read_members(struct definition *definition, struct document_parts *document_parts,
-                                    const char *where, const char *folder) {
+                                    const char *where, const char *folder, bool in_config) {
     if (!description_check_members(definition->value, tool_members, where, "")) return false;
     if (!description_check_members(tn.value->get(definition->value, "http"), http_members, where, "http."))
         return false;
     if (!definition_read_implementation(definition, where)) return false;
+    if (!definition_read_command(definition, where, in_config)) return false;
     if (definition->implementation == BY_DOCUMENT && !definition_read_document(definition, document_parts, folder))
         return log_description_error(
             where, "the document of the tool cannot be used (see the previous line); the tool is left out");
@@ -240,7 +276,7 @@ static bool definition_read_members(struct definition *definition, struct docume
     return definition_make_component(definition, document_parts);
 }
 
-struct definition *definition_read(tn_value value, const char *where, const char *folder) {
+struct definition *definition_read(tn_value value, const char *where, const char *folder, bool in_config) {
     struct document_parts document_parts = {0};
     if (!is_mapping(value)) {
         (void)log_description_error(where, "expected a mapping that describes a tool");
@@ -250,7 +286,7 @@ struct definition *definition_read(tn_value value, const char *where, const char
     if (definition == NULL) return NULL;
     memset(definition, 0, sizeof(*definition));
     definition->value = tn_retain(value);
-    bool good = definition_read_members(definition, &document_parts, where, folder);
+    bool good = definition_read_members(definition, &document_parts, where, folder, in_config);
     tn_release(document_parts.root);
     if (good) return definition;
     definition_free(definition);

@@ -1,7 +1,7 @@
 /*
  * definition.h - one description of a tool: read, checked and converted to a component for the registry.
  *
- *     struct definition *definition = definition_read(value, "tools.yaml", "/etc/acme"); // NULL: error logged
+ *     struct definition *definition = definition_read(value, "tools.yaml", "/etc/acme", false); // NULL: error logged
  *     registry->add(tn.host, definition->component);
  *     definition_free(definition);
  */
@@ -21,11 +21,13 @@ struct definition {
     tn_value document;  /* BY_DOCUMENT: path; absolute if the folder of the description is */
     tn_value arguments; /* what the callee gets; NULL: the input itself */
     const char *result; /* path of names, separated by dots; NULL: the whole output */
+    bool sandboxed;     /* BY_COMMAND: the program runs in the sandbox */
 };
 
-/* `where` names the description in messages: a file, or a place in tenon.yaml. Relative paths start in `folder`, which
- * may be NULL. Returns NULL if the description is invalid or memory runs out; the reason has been logged. */
-struct definition *definition_read(tn_value value, const char *where, const char *folder);
+/* `where` names the description in messages: a file, or a place in tenon.yaml; `in_config` is true for the latter,
+ * which only the operator writes. Relative paths start in `folder`, which may be NULL. Returns NULL if the description
+ * is invalid or memory runs out; the reason has been logged. */
+struct definition *definition_read(tn_value value, const char *where, const char *folder, bool in_config);
 void definition_free(struct definition *definition); /* NULL is allowed */
 
 /* Returns the part of `output` that `result` names, or null if it does not exist; a new reference. */

@@ -16,6 +16,7 @@
 #include <tenon/easy.h>
 #include <tenon/expect.h>
 #include <tenon/http.h>
+#include <tenon/launch.h>
 #include <tenon/message.h>
 #include <tenon/poll.h>
 #include <tenon/registry.h>
@@ -51,10 +52,11 @@
 #define MCP_SESSION_ENDED                                                                                              \
     "SESSION_ENDED" /* code of a request that failed because its session ended; it may be sent again */
 
-/* Interfaces that `tn` does not have; mcp_http is NULL if the host does not offer it. */
+/* Interfaces that `tn` does not have; mcp_http and mcp_launch are NULL if the host does not offer them. */
 extern TN_EASY_HIDDEN const tn_poll_draft *mcp_poll;
 extern TN_EASY_HIDDEN const tn_registry_draft *mcp_registry;
 extern TN_EASY_HIDDEN const tn_http_draft *mcp_http;
+extern TN_EASY_HIDDEN const tn_launch_draft *mcp_launch;
 
 static inline void *mcp_alloc(uint64_t size) {
     void *memory = tn.core->alloc(tn.host, size);

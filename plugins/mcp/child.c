@@ -6,6 +6,7 @@
  * signals.
  */
 #include "child.h"
+#include "launched.h"
 #include "orphans.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -129,59 +130,15 @@ void child_end_all(void) {
 
 /* ---- The start ---- */
 
-static void child_free_words(char **words) {
-    for (char **word = words; word != NULL && *word != NULL; word++) mcp_free(*word);
-    mcp_free(words);
-}
-
-static char **child_read_command(tn_value command) {
-    uint64_t count = tn.value->count(command);
-    char **words = mcp_alloc((count + 1) * sizeof *words);
-    for (uint64_t i = 0; words != NULL && i < count; i++) {
-        words[i] = copy_text(tn_chars(tn.value->at(command, i), NULL));
-        if (words[i] != NULL) continue;
-        child_free_words(words);
-        return NULL;
-    }
-    return words;
-}
-
-static bool is_overridden(tn_value env, const char *entry) {
-    char name[256];
-    size_t length = strcspn(entry, "=");
-    if (length >= sizeof name) return false;
-    memcpy(name, entry, length);
-    name[length] = '\0';
-    return tn.value->get(env, name) != NULL;
-}
-
-/* Returns NAME=VALUE, or NULL if memory runs out. */
-static char *make_environment_entry(const char *name, const char *value) {
-    size_t size = strlen(name) + strlen(value) + 2;
-    char *result = mcp_alloc(size);
-    if (result != NULL) (void)snprintf(result, size, "%s=%s", name, value);
-    return result;
-}
-
-static char **child_read_environment(tn_value env) {
-    uint64_t count = 0, more = tn.value->count(env), used = 0;
-    while (environ != NULL && environ[count] != NULL) count++;
-    char **words = mcp_alloc((count + more + 1) * sizeof *words);
-    bool good = words != NULL;
-    for (uint64_t i = 0; good && i < count; i++) {
-        if (is_overridden(env, environ[i])) continue;
-        words[used] = copy_text(environ[i]);
-        good = words[used++] != NULL;
-    }
-    for (uint64_t i = 0; good && i < more; i++) {
-        tn_value key, value;
-        good = tn.value->entry(env, i, &key, &value) == TN_OK && tn_chars(value, NULL) != NULL;
-        if (good) words[used] = make_environment_entry(tn_chars(key, NULL), tn_chars(value, NULL));
-        good = good && words[used++] != NULL;
-    }
-    if (good) return words;
-    child_free_words(words);
-    return NULL;
+/* {command, env, inherit_env}, a new reference; NULL if memory runs out. */
+static tn_value child_request(const struct child_options *options) {
+    tn_builder *out = tn.value->builder();
+    tn.value->begin(out, TN_OBJECT);
+    tn_put(out, "command", options->command);
+    if (options->env != NULL) tn_put(out, "env", options->env);
+    if (options->inherit_env != NULL) tn_put(out, "inherit_env", options->inherit_env);
+    tn.value->end(out);
+    return tn.value->finish(out);
 }
 
 /* All pipes are close-on-exec; the dup2 of spawn makes the child's ends inheritable. */
@@ -199,7 +156,7 @@ static void child_close_pipes(int pipes[3][2]) {
     }
 }
 
-static int child_spawn(pid_t *pid, char **words, char **environment, const char *cwd, int pipes[3][2], short group) {
+static int child_spawn(pid_t *pid, const struct launched *program, const char *cwd, int pipes[3][2], short group) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -215,7 +172,8 @@ static int child_spawn(pid_t *pid, char **words, char **environment, const char 
     (void)posix_spawnattr_setsigdefault(&attributes, &all);
     (void)posix_spawnattr_setpgroup(&attributes, 0);
     (void)posix_spawnattr_setflags(&attributes, (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
-    if (error == 0) error = posix_spawnp(pid, words[0], &actions, &attributes, words, environment);
+    if (error == 0)
+        error = posix_spawn(pid, program->path, &actions, &attributes, program->arguments, program->environment);
     (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
     return error;
@@ -239,10 +197,13 @@ static void keep_parent_ends(int pipes[3][2], int ends[3]) {
 struct child *child_new(const struct child_options *options, child_ended ended, void *user, int ends[3], char *why,
                         size_t size) {
     struct child *child = mcp_alloc(sizeof *child);
-    char **words = child_read_command(options->command), **environment = child_read_environment(options->env);
+    tn_value request = child_request(options);
+    struct launched program;
+    const char *name = tn_chars(tn.value->at(options->command, 0), NULL), *code;
+    char reason[512] = "not enough memory";
     int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
-    bool good = child != NULL && words != NULL && environment != NULL;
-    if (!good) (void)snprintf(why, size, "not enough memory");
+    bool good = launched_init(&program, mcp_launch, request, &code, reason, sizeof reason) == TN_OK && child != NULL;
+    if (!good) (void)snprintf(why, size, "`%s` cannot be started: %s", name, reason);
     if (good && !child_open_pipes(pipes)) {
         (void)snprintf(why, size, "cannot open a pipe: %s", strerror(errno));
         good = false;
@@ -252,16 +213,16 @@ struct child *child_new(const struct child_options *options, child_ended ended, 
         child->ended = ended;
         child->user = user;
         orphans_begin();
-        int error = child_spawn(&child->pid, words, environment, options->cwd, pipes, POSIX_SPAWN_SETPGROUP);
+        int error = child_spawn(&child->pid, &program, options->cwd, pipes, POSIX_SPAWN_SETPGROUP);
         /* A sandbox may forbid process groups: then only the child gets signals, and its children end with the sandbox.
          */
-        if (error == EPERM) error = child_spawn(&child->pid, words, environment, options->cwd, pipes, 0);
+        if (error == EPERM) error = child_spawn(&child->pid, &program, options->cwd, pipes, 0);
         if (error != 0)
-            (void)snprintf(why, size, "`%s` cannot be started%s%s: %s", words[0], options->cwd != NULL ? " in " : "",
+            (void)snprintf(why, size, "`%s` cannot be started%s%s: %s", name, options->cwd != NULL ? " in " : "",
                            options->cwd != NULL ? options->cwd : "", strerror(error));
         good = error == 0;
         if (good && !child_watch(child)) {
-            (void)snprintf(why, size, "`%s` cannot be watched: %s", words[0], strerror(errno));
+            (void)snprintf(why, size, "`%s` cannot be watched: %s", name, strerror(errno));
             (void)kill(-child->pid, SIGKILL);
             (void)kill(child->pid, SIGKILL);
             (void)waitpid(child->pid, NULL, 0);
@@ -271,8 +232,8 @@ struct child *child_new(const struct child_options *options, child_ended ended, 
     if (good) orphans_add(child->pid);
     if (good) keep_parent_ends(pipes, ends);
     child_close_pipes(pipes);
-    child_free_words(words);
-    child_free_words(environment);
+    launched_finish(&program);
+    tn_release(request);
     if (good) return child;
     if (child != NULL) child_free(child);
     return NULL;

@@ -12,7 +12,7 @@
 
 struct child;
 struct child_options {
-    tn_value command, env; /* as in stdio.h */
+    tn_value command, env, inherit_env; /* as in stdio.h */
     const char *cwd;
 };
 

@@ -19,6 +19,7 @@
 TN_EASY_HIDDEN struct tn_easy tn;
 TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 TN_EASY_HIDDEN const tn_poll_draft *mcp_poll;
+TN_EASY_HIDDEN const tn_launch_draft *mcp_launch;
 TN_EASY_HIDDEN const tn_http_draft *mcp_http;
 TN_EASY_HIDDEN const tn_registry_draft *mcp_registry;
 
@@ -319,6 +320,7 @@ TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
     static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, mcp_get_interface};
     if (tn_easy_entry(host) == NULL) return NULL; /* also fills `tn` */
     mcp_poll = tn_easy_interface(host, TN_POLL_DRAFT, sizeof *mcp_poll);
+    mcp_launch = tn_easy_interface(host, TN_LAUNCH_DRAFT, sizeof *mcp_launch);
     mcp_http = tn_easy_interface(host, TN_HTTP_DRAFT, sizeof *mcp_http);
     mcp_registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof *mcp_registry);
     expecting = tn_easy_interface(host, TN_EXPECT_DRAFT, sizeof *expecting);

@@ -339,9 +339,9 @@ static struct transport *server_open_transport(struct server *server, char *why,
                                              tn.value->get(server->config, "headers"), server->oauth};
         return http_new(&options, &events, why, size);
     }
-    const struct stdio_options options = {server->name, tn.value->get(server->config, "command"),
-                                          tn.value->get(server->config, "env"),
-                                          tn_get_text(server->config, "cwd", NULL)};
+    const struct stdio_options options = {
+        server->name, tn.value->get(server->config, "command"), tn.value->get(server->config, "env"),
+        tn.value->get(server->config, "inherit_env"), tn_get_text(server->config, "cwd", NULL)};
     return stdio_new(&options, &events, why, size);
 }
 

@@ -219,7 +219,7 @@ struct transport *stdio_new(const struct stdio_options *options, const struct tr
         (void)snprintf(why, size, "not enough memory");
         return NULL;
     }
-    const struct child_options child = {options->command, options->env, options->cwd};
+    const struct child_options child = {options->command, options->env, options->inherit_env, options->cwd};
     stdio->transport = (struct transport){&stdio_class, *events};
     for (int i = 0; i < 3; i++) stdio->ends[i] = -1;
     stdio->unsent.limit = MCP_UNSENT_MAX;

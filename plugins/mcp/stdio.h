@@ -14,10 +14,11 @@
 #include "transport.h"
 
 struct stdio_options {
-    const char *name; /* the server's name, for the log */
-    tn_value command; /* [program, argument…] */
-    tn_value env;     /* {name: string}, added to our environment; may be NULL */
-    const char *cwd;  /* NULL: our folder */
+    const char *name;     /* the server's name, for the log */
+    tn_value command;     /* [program, argument…] */
+    tn_value env;         /* {name: string}, added to what every program gets; may be NULL */
+    tn_value inherit_env; /* [name]: variables of the host's environment that it gets, too; may be NULL */
+    const char *cwd;      /* NULL: our folder */
 };
 
 /* Returns NULL with the reason in `why` on failure. The options are not kept. */

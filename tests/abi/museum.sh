@@ -89,7 +89,7 @@ for set in $sets; do
     shown "$set" released released-asks museum.released
     shown "$set" released released-refuses museum.released
     case $set in /*) ln -sfn "$set" shown && shown_store shown store-1-draft.1 ;; *) shown_store "$set" store-1-draft.1 ;; esac
-    for draft in document eval expect graph http poll registry state tool; do
+    for draft in document eval expect graph http launch poll registry state tool; do
         shown "$set" $draft-1-draft.1 $draft-1-draft.1 museum.$draft
     done
     shown "$set" graph-1-draft.2 graph-1-draft.2 museum.graph2

@@ -11,21 +11,21 @@ plugins:
         - {document: shout.yaml, name: loud, effects: [], result: text, arguments: {text: "{word}{{}}", times: 2}, input: {type: object, properties: {word: {type: string}}}}
         - {name: loudest, tool: loud, effects: [], arguments: {word: "{w}"}}
         - {name: same, tool: loud, effects: []}
-        - {name: say, description: Says it, command: [printf, "<%s>", "{text}", "-{n}-", "{missing}"], input: {type: object, properties: {text: {type: string}, n: {type: integer}}, required: [text]}}
-        - {name: up, command: [tr, a-z, A-Z], stdin: "{text}"}
-        - {name: all, command: [cat], output_as: json, result: a.b}
-        - {name: deaf, command: [sh, -c, "exec 0<&-; sleep 0.1; echo ended"], stdin: "{text}"}
-        - {name: env, command: [env]}
-        - {name: slow, command: [sh, -c, "sleep 100 & sleep 100"], timeout_ms: 200}
-        - {name: escapes, command: [sh, -c, "setsid sh -c 'echo out >pid; exec sleep 100' & while [ ! -s pid ]; do :; done; echo begun"]}
-        - {name: hides, command: [sh, -c, "setsid sh -c 'echo out >pid; exec sleep 100' & while [ ! -s pid ]; do :; done; exec sleep 100"], timeout_ms: 1000}
-        - {name: stays, command: [sh, -c, "trap '' TERM; sleep 100 & sleep 0.3; echo $$ $! >pids; sleep 100"]}
-        - {name: bad, command: [sh, -c, "echo oops >&2; exit 3"]}
-        - {name: killed, command: [sh, -c, "kill -9 $$"]}
-        - {name: none, command: [does-not-exist]}
-        - {name: flood, command: [yes]}
-        - {name: binary, command: [printf, '\377']}
-        - {name: nojson, command: [echo, "{{"], output_as: json}
+        - {name: say, effects: [], description: Says it, command: [printf, "<%s>", "{text}", "-{n}-", "{missing}"], input: {type: object, properties: {text: {type: string}, n: {type: integer}}, required: [text]}}
+        - {name: up, effects: [], command: [tr, a-z, A-Z], stdin: "{text}"}
+        - {name: all, effects: [], command: [cat], output_as: json, result: a.b}
+        - {name: deaf, command: [sh, -c, "exec 0<&-; sleep 0.1; echo ended"], effects: [process.spawn], stdin: "{text}"}
+        - {name: env, effects: [], command: [env]}
+        - {name: slow, command: [sh, -c, "sleep 100 & sleep 100"], effects: [process.spawn], timeout_ms: 200}
+        - {name: escapes, effects: [process.spawn], command: [sh, -c, "setsid sh -c 'echo out >pid; exec sleep 100' & while [ ! -s pid ]; do :; done; echo begun"], sandbox: false}
+        - {name: hides, effects: [process.spawn], command: [sh, -c, "setsid sh -c 'echo out >pid; exec sleep 100' & while [ ! -s pid ]; do :; done; exec sleep 100"], sandbox: false, timeout_ms: 1000}
+        - {name: stays, command: [sh, -c, "trap '' TERM; sleep 100 & sleep 0.3; echo $$ $! >pids; sleep 100"], effects: [process.spawn, "fs.write:."]}
+        - {name: bad, effects: [], command: [sh, -c, "echo oops >&2; exit 3"]}
+        - {name: killed, effects: [], command: [sh, -c, "kill -9 $$"]}
+        - {name: none, effects: [], command: [does-not-exist]}
+        - {name: flood, effects: [], command: [yes]}
+        - {name: binary, effects: [], command: [printf, '\377']}
+        - {name: nojson, effects: [], command: [echo, "{{"], output_as: json}
         - more.yaml
 Y
 cat >more.yaml <<'Y'
@@ -109,7 +109,7 @@ expect_code 1 && expect_in err "exit code 3: oops" && expect_in err "[COMMAND_FA
 call killed '{}'
 expect_code 1 && expect_in err "signal 9"
 call none '{}'
-expect_code 1 && expect_in err 'the command `does-not-exist` cannot be started'
+expect_code 1 && expect_in err 'the command `does-not-exist` cannot be started: the program `does-not-exist` does not exist in PATH [NOT_FOUND]'
 call flood '{}'
 expect_code 1 && expect_in err "more than 4 MiB"
 call binary '{}'

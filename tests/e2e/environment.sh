@@ -6,7 +6,7 @@ plugins:
   config:
     tenon.define:
       tools:
-        - {name: host.environment, command: [sh, -c, "tr '\\0' '\\n' </proc/$PPID/environ"]}
+        - {name: host.environment, command: [sh, -c, "tr '\\0' '\\n' </proc/$PPID/environ"], sandbox: false}
 Y
 echo file-secret-1234 >other
 export OPENAI_API_KEY=conventional-1234 MY_VARIABLE=configured-1234 OTHER=other-1234 HARMLESS=harmless-1234
@@ -30,7 +30,7 @@ head -c 0 /proc/$PPID/mem 2>/dev/null && echo memory
 echo end
 S
 cat >reader.yaml <<'Y'
-plugins: {config: {tenon.define: {tools: [{name: host.read, command: [sh, reader.sh]}]}}}
+plugins: {config: {tenon.define: {tools: [{name: host.read, command: [sh, reader.sh], sandbox: false}]}}}
 Y
 reads() { run "${other_user[@]}" env HOME="$work/here" "$@" "$TENON" tool call host.read '{}' --yes -c reader.yaml; }
 unset MY_VARIABLE OTHER

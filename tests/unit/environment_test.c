@@ -1,7 +1,7 @@
 /*
  * environment_test.c - moving secrets out of the environment of a process, and what the kernel shows afterwards.
  *
- * Each case runs in a process of its own, which is started with a known environment, because the block that the kernel
+ * Each case runs in a separate process, which is started with a known environment, because the block that the kernel
  * shows is written only when a program is started.
  */
 #include <setjmp.h>

@@ -9,6 +9,7 @@
 #include "host/engine/graph/graph_abi.h"
 #include "host/net/http_abi.h"
 #include "host/plugin/call/instance_internal.h"
+#include "host/plugin/isolate/launch_program.h"
 
 static tn_task last_task;
 static tn_binder *last_binder;
@@ -48,10 +49,10 @@ static tn_value json(const char *text) {
 
 static void test_the_table(void **state) {
     (void)state;
-    static const char *const ids[] = {TN_CORE_1,        TN_VALUE_1,    TN_TASK_1,         TN_EVAL_DRAFT,
-                                      TN_GRAPH_DRAFT,   TN_POLL_DRAFT, TN_REGISTRY_DRAFT, TN_STATE_DRAFT,
-                                      TN_GRAPH_DRAFT_2, TN_HTTP_DRAFT, TN_TOOL_DRAFT,     TN_EXPECT_DRAFT,
-                                      TN_DOCUMENT_DRAFT};
+    static const char *const ids[] = {TN_CORE_1,         TN_VALUE_1,     TN_TASK_1,         TN_EVAL_DRAFT,
+                                      TN_GRAPH_DRAFT,    TN_POLL_DRAFT,  TN_REGISTRY_DRAFT, TN_STATE_DRAFT,
+                                      TN_GRAPH_DRAFT_2,  TN_HTTP_DRAFT,  TN_TOOL_DRAFT,     TN_EXPECT_DRAFT,
+                                      TN_DOCUMENT_DRAFT, TN_LAUNCH_DRAFT};
     size_t rows = 0;
     while (interface_table[rows].id) rows++;
     assert_int_equal(rows, sizeof ids / sizeof *ids);
@@ -68,6 +69,7 @@ static void test_the_table(void **state) {
     assert_int_equal(interface_graph.size, sizeof(tn_graph_draft));
     assert_int_equal(interface_graph_2.size, sizeof(tn_graph_draft_2));
     assert_int_equal(interface_http.size, sizeof(tn_http_draft));
+    assert_int_equal(interface_launch.size, sizeof(tn_launch_draft));
     assert_int_equal(interface_poll.size, sizeof(tn_poll_draft));
     assert_int_equal(registry_draft.size, sizeof(tn_registry_draft));
     assert_int_equal(registry_expect_draft.size, sizeof(tn_expect_draft));

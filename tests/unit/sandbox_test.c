@@ -109,6 +109,26 @@ static void grants_what_is_declared(void **state) {
     sandbox_plan_finish(&plan);
 }
 
+static void a_program_can_read_its_file_only(void **state) {
+    struct sandbox_plan plan;
+    tn_value files = value_push_take(value_array(), value_text(in_folder("data/file")));
+    tn_value effects = value_push_take(value_array(), value_text("process.spawn"));
+    (void)state;
+    for (int with_effects = 0; with_effects < 2; with_effects++) {
+        sandbox_plan_init_program(&plan, with_effects ? effects : NULL, in_folder("plugin/acme.so"), files);
+        assert_true(plan.program && plan.spawn == with_effects && !plan.network && !plan.writes);
+        assert_true(sandbox_plan_allows(&plan, in_folder("plugin/acme.so"), SANDBOX_READ | SANDBOX_RUN));
+        assert_false(sandbox_plan_allows(&plan, in_folder("plugin"), SANDBOX_READ));
+        assert_true(sandbox_plan_allows(&plan, in_folder("data/file"), SANDBOX_READ));
+        assert_false(sandbox_plan_allows(&plan, in_folder("data/file"), SANDBOX_WRITE));
+        assert_false(sandbox_plan_allows(&plan, in_folder("data"), SANDBOX_READ));
+        assert_true(sandbox_plan_allows(&plan, "/usr/bin/env", SANDBOX_RUN));
+        sandbox_plan_finish(&plan);
+    }
+    value_unref(files);
+    value_unref(effects);
+}
+
 static void grants_nothing_else(void **state) {
     static const char *const none[] = {"-", "", "destructive state.task_create secret:KEY network.http:example.org",
                                        "fs.reads:/ process.spawner net:cooked net fs process"};
@@ -395,13 +415,19 @@ static void doctor_knows_each_version(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grants_what_is_declared),          cmocka_unit_test(grants_nothing_else),
-        cmocka_unit_test(everything_is_without_a_path),     cmocka_unit_test(programs_are_run),
-        cmocka_unit_test(missing_path_is_reported),         cmocka_unit_test(paths_have_a_limit),
-        cmocka_unit_test(limits_of_the_own_group_are_read), cmocka_unit_test(calls_have_known_names),
-        cmocka_unit_test(landlock_without_other_layers),    cmocka_unit_test(filter_without_other_layers),
-        cmocka_unit_test(watch_keeps_no_descriptors),       cmocka_unit_test(watch_kills_no_other_group),
-        cmocka_unit_test(doctor_knows_each_version)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(grants_what_is_declared),
+                                       cmocka_unit_test(a_program_can_read_its_file_only),
+                                       cmocka_unit_test(grants_nothing_else),
+                                       cmocka_unit_test(everything_is_without_a_path),
+                                       cmocka_unit_test(programs_are_run),
+                                       cmocka_unit_test(missing_path_is_reported),
+                                       cmocka_unit_test(paths_have_a_limit),
+                                       cmocka_unit_test(limits_of_the_own_group_are_read),
+                                       cmocka_unit_test(calls_have_known_names),
+                                       cmocka_unit_test(landlock_without_other_layers),
+                                       cmocka_unit_test(filter_without_other_layers),
+                                       cmocka_unit_test(watch_keeps_no_descriptors),
+                                       cmocka_unit_test(watch_kills_no_other_group),
+                                       cmocka_unit_test(doctor_knows_each_version)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -17,10 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECRETS_MAX 64u
+#define ENTRIES_MAX 72u /* of the environment */
 
-/* Returns the path of the tenon program, which the caller frees, or NULL with error. */
-static char *launch_find_program(struct error *error) {
+char *launch_find_program(struct error *error) {
     const char *named = getenv("TENON_PROGRAM");
     char path[PATH_MAX], resolved[PATH_MAX];
     if (named && *named) return mem_text(named);
@@ -37,9 +36,20 @@ static char *launch_find_program(struct error *error) {
     }
     mem_free(plugins);
     if (!found)
-        error_set(error, TN_NOT_FOUND, "PLUGIN_REFUSED",
-                  "the tenon program, which runs isolated plugins, was not found; set TENON_PROGRAM to its path");
+        error_set(
+            error, TN_NOT_FOUND, "PLUGIN_REFUSED",
+            "the tenon program, which starts programs in a sandbox, was not found; set TENON_PROGRAM to its path");
     return found;
+}
+
+/* "NAME=value" of everything that every program gets: an array; a new reference. */
+static tn_value launch_basic_entries(void) {
+    tn_value basic = launch_basic_environment(true), list = value_array();
+    for (size_t i = 0; i < value_count(basic); i++)
+        list = value_push_take(list, value_format("%s=%s", value_chars(value_key_at(basic, i), NULL),
+                                                  value_chars(value_value_at(basic, i), NULL)));
+    value_unref(basic);
+    return list;
 }
 
 static char *launch_scrub_line(void *user, const char *line) { return secrets_scrub_line(user, line); }
@@ -62,15 +72,15 @@ static int32_t launch_add_secret(const struct remote_services *host, const char 
     return TN_OK;
 }
 
-/* Collects "NAME=text" for each effect `secret:NAME` of the plugin and its components. */
-static int32_t launch_collect_secrets(const struct remote_services *host, const struct plugin *plugin, tn_value *out,
-                                      struct error *error) {
-    tn_value components = manifest_components(plugin_manifest(plugin)), list = value_array();
+/* Collects "NAME=text" for the environment: what every program gets, and each effect `secret:NAME` of the plugin. */
+static int32_t launch_collect_environment(const struct remote_services *host, const struct plugin *plugin,
+                                          tn_value *out, struct error *error) {
+    tn_value components = manifest_components(plugin_manifest(plugin)), list = launch_basic_entries();
     int32_t status = TN_OK;
     for (size_t i = 0; status == TN_OK && i <= value_count(components); i++) {
         tn_value whole = i ? value_at(components, i - 1) : manifest_plugin(plugin_manifest(plugin));
         tn_value effects = value_get(whole, "effects");
-        for (size_t j = 0; status == TN_OK && j < value_count(effects) && value_count(list) < SECRETS_MAX; j++) {
+        for (size_t j = 0; status == TN_OK && j < value_count(effects) && value_count(list) < ENTRIES_MAX; j++) {
             const char *effect = value_chars(value_at(effects, j), NULL);
             if (!effect || strncmp(effect, "secret:", 7) != 0) continue;
             status = launch_add_secret(host, effect + 7, &list, error);
@@ -108,8 +118,8 @@ struct process *launch_plugin(const struct remote_services *host, const struct p
         return NULL;
     }
     char *program = launch_find_program(error);
-    if (program && launch_collect_secrets(host, plugin, &named, error) == TN_OK) {
-        const char *environment[SECRETS_MAX + 2] = {"PATH=/usr/local/bin:/usr/bin:/bin"};
+    if (program && launch_collect_environment(host, plugin, &named, error) == TN_OK) {
+        const char *environment[ENTRIES_MAX + 1] = {NULL};
         const char *arguments[PLUGIN_GRANTS_MAX + 6] = {program, "plugin", "serve"};
         tn_value grants = plugin_grants(plugin);
         size_t count = 3;
@@ -117,7 +127,7 @@ struct process *launch_plugin(const struct remote_services *host, const struct p
             arguments[count++] = "--require-filter";
         arguments[count++] = path;
         for (size_t i = 0; i < value_count(grants); i++) arguments[count++] = value_chars(value_at(grants, i), NULL);
-        for (size_t i = 0; i < value_count(named); i++) environment[i + 1] = value_chars(value_at(named, i), NULL);
+        for (size_t i = 0; i < value_count(named); i++) environment[i] = value_chars(value_at(named, i), NULL);
         options->arguments = arguments;
         options->environment = environment;
         options->scrub = launch_scrub_line;

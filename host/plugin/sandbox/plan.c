@@ -156,12 +156,23 @@ static void plan_read_effects(struct sandbox_plan *plan, tn_value list) {
     }
 }
 
+static void plan_begin(struct sandbox_plan *plan, bool program, const char *undeclared) {
+    *plan = (struct sandbox_plan){.program = program, .undeclared = undeclared, .problems = value_array()};
+    GRANT_ALL(plan, for_all);
+    cgroup_limits(plan_grant_limit, plan);
+}
+
+/* What follows from the effects that were read. */
+static void plan_complete(struct sandbox_plan *plan) {
+    if (plan->program || plan->spawn) GRANT_ALL(plan, for_programs);
+    if (plan->spawn) GRANT_ALL(plan, for_children);
+    if (plan->network) GRANT_ALL(plan, for_network);
+}
+
 void sandbox_plan_init(struct sandbox_plan *plan, tn_value manifest, const char *path, bool program) {
     char folder[PATH_MAX];
     tn_value components = value_get(manifest, "components");
-    *plan = (struct sandbox_plan){.program = program, .problems = value_array()};
-    GRANT_ALL(plan, for_all);
-    cgroup_limits(plan_grant_limit, plan);
+    plan_begin(plan, program, "the manifest does not declare");
     if (realpath(path, folder)) {
         plan_grant(plan, folder, SANDBOX_READ | (program ? SANDBOX_RUN : 0));
         char *slash = strrchr(folder, '/');
@@ -171,9 +182,16 @@ void sandbox_plan_init(struct sandbox_plan *plan, tn_value manifest, const char 
     plan_read_effects(plan, value_get(value_get(manifest, "plugin"), "effects"));
     for (size_t i = 0; i < value_count(components); i++)
         plan_read_effects(plan, value_get(value_at(components, i), "effects"));
-    if (plan->program || plan->spawn) GRANT_ALL(plan, for_programs);
-    if (plan->spawn) GRANT_ALL(plan, for_children);
-    if (plan->network) GRANT_ALL(plan, for_network);
+    plan_complete(plan);
+}
+
+void sandbox_plan_init_program(struct sandbox_plan *plan, tn_value declared, const char *path, tn_value files) {
+    plan_begin(plan, true, "the effects of the program do not contain");
+    plan_grant(plan, path, SANDBOX_READ | SANDBOX_RUN);
+    for (size_t i = 0; i < value_count(files); i++)
+        plan_grant(plan, value_chars(value_at(files, i), NULL), SANDBOX_READ);
+    plan_read_effects(plan, declared);
+    plan_complete(plan);
 }
 
 void sandbox_plan_finish(struct sandbox_plan *plan) {

@@ -33,15 +33,22 @@ struct sandbox_path {
 struct sandbox_plan {
     struct sandbox_path paths[SANDBOX_PATHS_MAX];
     size_t path_count;
-    bool program;      /* the plugin is a program: it is executed instead of loaded */
-    bool spawn;        /* process.spawn is declared */
-    bool network;      /* net:raw is declared */
-    bool writes;       /* fs.write is declared */
+    bool program; /* the plugin is a program: it is executed instead of loaded */
+    bool spawn;   /* process.spawn is declared */
+    bool network; /* net:raw is declared */
+    bool writes;  /* fs.write is declared */
+    /* For messages, with an effect behind it: "the manifest does not declare". */
+    const char *undeclared;
     tn_value problems; /* array of texts: what was declared and could not be granted */
 };
 
 /* `path` is the plugin's file. Never fails: an effect that cannot be granted is added to `problems`. */
 void sandbox_plan_init(struct sandbox_plan *plan, tn_value manifest, const char *path, bool program);
+/*
+ * The plan of a program that a plugin starts (tenon/launch.h). `declared` (its effects) and `files` (which it can read)
+ * are arrays of strings, or NULL. Unlike a plugin, it can read only its file, not the folder of the file.
+ */
+void sandbox_plan_init_program(struct sandbox_plan *plan, tn_value declared, const char *path, tn_value files);
 void sandbox_plan_finish(struct sandbox_plan *plan);
 /* True if all bits of `access` are granted. `path` must be absolute and without symbolic links. */
 bool sandbox_plan_allows(const struct sandbox_plan *plan, const char *path, uint32_t access);

@@ -34,6 +34,7 @@ void watch_log_call(struct watch_state *watch, const struct watch_notice *notice
     const struct syscall_rule *rule = notice->rule;
     const __u64 *arguments = notice->data->args;
     const char *why = "no effect opens it", *family = family_name(arguments[0]);
+    char missing[128];
     bool is_mmap = strncmp(rule->name, "mmap", 4) == 0;
     bool is_clone = strcmp(rule->name, "clone") == 0, is_socket = strcmp(rule->name, "socket") == 0;
     snprintf(what, sizeof what, "%s", rule->name);
@@ -49,13 +50,17 @@ void watch_log_call(struct watch_state *watch, const struct watch_notice *notice
         snprintf(what, sizeof what, "execve(\"%s\")", path);
     else if (strcmp(rule->name, "ioctl") == 0 || strcmp(rule->name, "fcntl") == 0)
         snprintf(what, sizeof what, "%s(0x%x)", rule->name, (unsigned)arguments[1]);
+    const char *effect = NULL;
     if (rule->kind == SYSCALL_SPAWN || rule->kind == SYSCALL_RUN || (is_clone && !watch->plan->spawn))
-        why = "the manifest does not declare process.spawn";
+        effect = "process.spawn";
     if (is_mmap) snprintf(what, sizeof what, "mmap(shared memory)");
-    if (is_mmap) why = "the manifest does not declare process.spawn";
-    if (rule->kind == SYSCALL_INFORM) why = "the manifest does not declare fs.read of all files";
-    if (is_socket && (arguments[0] == AF_INET || arguments[0] == AF_INET6))
-        why = "the manifest does not declare net:raw";
+    if (is_mmap) effect = "process.spawn";
+    if (rule->kind == SYSCALL_INFORM) effect = "fs.read of all files";
+    if (is_socket && (arguments[0] == AF_INET || arguments[0] == AF_INET6)) effect = "net:raw";
+    if (effect) {
+        snprintf(missing, sizeof missing, "%s %s", watch->plan->undeclared, effect);
+        why = missing;
+    }
     if (rule->kind == SYSCALL_PROCESS) why = "it is not a process of the plugin";
     watch_log_refusal(watch, what, why);
 }
@@ -67,6 +72,6 @@ void watch_log_path(struct watch_state *watch, const struct watch_notice *notice
         snprintf(what, sizeof what, "open(\"%s\", %s)", path, access & SANDBOX_WRITE ? "write" : "read");
     else
         snprintf(what, sizeof what, "%s(\"%s\")", notice->rule->name, path);
-    snprintf(why, sizeof why, "the manifest does not declare %s of it", effect);
+    snprintf(why, sizeof why, "%s %s of it", watch->plan->undeclared, effect);
     watch_log_refusal(watch, what, why);
 }

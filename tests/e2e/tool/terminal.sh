@@ -83,7 +83,7 @@ nodes:
 edges: [{from: START, to: a}, {from: a, to: [b, s]}, {from: [b, s], to: END}]
 Y
 cat >tenon.yaml <<'Y'
-plugins: {config: {tenon.define: {tools: [{name: stop, description: Stops., command: [sh, -c, "kill -TERM $PPID"], effects: []}]}}}
+plugins: {config: {tenon.define: {tools: [{name: stop, description: Stops., command: [sh, -c, "kill -TERM $PPID"], effects: [], sandbox: false}]}}}
 Y
 run python3 terminal.py 'a' "$TENON" run stop.yaml --thread stopped "${plugin[@]}"
 expect_code 5 && expect_in out "the run waits for answers" && expect_in out "deleted x" && expect_not_in out "deleted y"
