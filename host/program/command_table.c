@@ -306,6 +306,9 @@ static const struct command_option tool_call_options[] = {
     {"set", "PATH=VALUE", .letter = 's', .help = "set an argument, as for `tenon run`; may be repeated"},
     {"yes", .letter = 'y', .help = "approve the call in advance; a denied tool stays denied"},
     {"json", .help = "print a text result as JSON, too"},
+    {"idempotency-key", "KEY",
+     .help =
+         "the tool's idempotency key: up to 64 letters, digits, `-`, `.` and `_`; without it, each call has a new one"},
     OPTIONS_END,
 };
 

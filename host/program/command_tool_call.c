@@ -13,6 +13,7 @@
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
+#include "host/base/random.h"
 #include "host/data/thread/thread_interrupts.h"
 #include "host/engine/graph/run.h"
 #include "host/engine/tool/tool_set.h"
@@ -29,12 +30,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#define KEY_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._"
+
 struct tool_call {
     struct host *host;
     const char *tool;
     struct approver approver;
     tn_value known;    /* {path: the recorded outcome of a nested call}, for call_ops.recall */
-    tn_value task_id;  /* the same for every attempt of the call; NULL before the first */
+    tn_value key;      /* the idempotency key: the same for every attempt of the call */
     bool ended, waits; /* waits: a nested call has asked a question */
 };
 
@@ -155,7 +158,7 @@ static bool tool_call_record(struct call *call, const char *path, struct call *e
 
 static tn_value tool_call_context(struct call *call) {
     const struct tool_call *calling = call_owner(call);
-    tn_value object = value_set_take(value_object_reserve(2), "task_id", value_ref(calling->task_id));
+    tn_value object = value_set_take(value_object_reserve(2), "task_id", value_ref(calling->key));
     return value_set_take(object, "now", value_int(loop_wall_ms(host_loop(calling->host))));
 }
 
@@ -234,7 +237,6 @@ static int tool_call_once(struct tool_call *calling, struct callable *set, tn_va
                                         .record = tool_call_record};
     struct call *call = call_new(host_loop(calling->host), set, &ops, calling);
     *out = NULL;
-    if (!calling->task_id) calling->task_id = value_format("%016" PRIx64, call_token(call));
     calling->waits = false;
     calling->ended = call_start(call, request);
     if (!calling->ended && loop_run(host_loop(calling->host), tool_call_is_done, calling) && !calling->ended) {
@@ -271,6 +273,21 @@ static int tool_call_run(struct tool_call *calling, struct callable *set, tn_val
     return code;
 }
 
+/* The key of --idempotency-key, or a new one. If the option is malformed, prints an error and returns NULL. */
+static tn_value tool_read_key(const struct arguments *arguments) {
+    const char *given = argument_text(arguments, "idempotency-key");
+    uint64_t random[2];
+    if (given) {
+        size_t length = strlen(given);
+        if (length && length <= CALL_ID_ROOT_MAX && strspn(given, KEY_CHARACTERS) == length) return value_text(given);
+        command_warn("--idempotency-key: found `%.100s`, expected 1 to %u letters, digits, `-`, `.` and `_`", given,
+                     CALL_ID_ROOT_MAX);
+        return NULL;
+    }
+    random_fill(random, sizeof random);
+    return value_format("%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+}
+
 int command_tool_call(const struct arguments *arguments) {
     struct component *component;
     struct error error = ERROR_INIT;
@@ -279,12 +296,14 @@ int command_tool_call(const struct arguments *arguments) {
     bool approved = false;
     struct host *host = command_tool_open(arguments, &component, &code);
     if (!host) return code;
-    struct tool_call call_state = {.host = host, .tool = component->info->id, .known = value_object()};
+    struct tool_call call_state = {
+        .host = host, .tool = component->info->id, .known = value_object(), .key = tool_read_key(arguments)};
     tn_value given = tool_read_arguments(arguments), name = value_text(component->info->id);
     tn_value names = value_push_take(value_array(), value_ref(name));
     approver_init(&call_state.approver);
     command_watch_signals(host);
-    code = given ? tool_check_call(arguments, &call_state, component->info, &given, &approved) : COMMAND_USAGE;
+    code = given && call_state.key ? tool_check_call(arguments, &call_state, component->info, &given, &approved)
+                                   : COMMAND_USAGE;
     if (code == COMMAND_OK && tool_set_new(host_engine(host), NULL, names, &set, &error) != TN_OK)
         code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
     if (code == COMMAND_OK) {
@@ -302,6 +321,6 @@ int command_tool_call(const struct arguments *arguments) {
     host_free(host);
     approver_finish(&call_state.approver);
     value_unref(call_state.known);
-    value_unref(call_state.task_id);
+    value_unref(call_state.key);
     return code;
 }

@@ -243,13 +243,21 @@ static struct tool_call *answer_lookup_tool_call(const struct model_answer *answ
     return NULL;
 }
 
-/* The id is derived from the task: a replay generates the same id, another task a different one. */
+/*
+ * The id differs between the calls of a conversation. It does not depend on the random part of the task's id, because a
+ * run that is recorded must send the same ids when the recording is replayed.
+ */
 static tn_value answer_generate_call_id(const struct model_call *call, uint64_t number) {
     char text[48];
     tn_value context = tn.task->context(call->task);
+    const char *id = tn_get_text(context, "task_id", "task"), *path = strchr(id, '.');
     uint64_t hash = 14695981039346656037u;
-    for (const char *at = tn_get_text(context, "task_id", "task"); *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    if (tn.value->get(context, "seed") != NULL) {
+        id = path != NULL ? path : "";
+        hash = (hash ^ (uint64_t)tn_get_int(context, "seed", 0)) * 1099511628211u;
+        hash = (hash ^ tn.value->count(call->messages)) * 1099511628211u;
+    }
+    for (; *id != '\0'; id++) hash = (hash ^ (unsigned char)*id) * 1099511628211u;
     hash ^= (uint64_t)tn_get_int(context, "attempt", 0);
     tn_release(context);
     (void)snprintf(text, sizeof text, "call_%016llx_%llu", (unsigned long long)hash, (unsigned long long)number);

@@ -268,8 +268,8 @@ typedef struct tn_task_1 {
     int32_t (*cancelled)(tn_task task);
     /*
      * [loop, worker] {task_id, attempt, run_id, thread_id, runner_id, node, path, step, now, seed, tags, metadata,
-     * configurable}. task_id stays the same across attempts and resumes: use it as the idempotency key. NULL if the
-     * task has ended.
+     * configurable}. task_id stays the same across attempts and resumes, and no other task has it: use it as the
+     * idempotency key. It has at most 96 letters, digits, `-`, `.` and `_`. NULL if the task has ended.
      */
     tn_value (*context)(tn_task task);
     /* [loop, worker] The channel bound as `index`, as it was when the super-step started. NULL if the task has ended.

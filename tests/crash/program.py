@@ -23,7 +23,8 @@ def expect(condition, message):
 
 def environment(folder, more):
     env = {key: value for key, value in os.environ.items() if not key.startswith(("CRASH_", "TENON"))}
-    env.update(CRASH_LINES=os.path.join(folder, "lines"), HOME=folder, XDG_CONFIG_HOME=folder, XDG_DATA_HOME=folder)
+    env.update(CRASH_LINES=os.path.join(folder, "lines"), HOME=folder, XDG_CONFIG_HOME=folder, XDG_DATA_HOME=folder,
+               LD_PRELOAD=os.environ["CRASH_SHIM"], CRASH_RANDOM="1")
     if more:
         env.update(more)
     return env

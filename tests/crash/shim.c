@@ -7,6 +7,9 @@
  * kills it; `eio` fails this call; `enospc` fails it and all later writes, because a full disk stays full. The file
  * CRASH_MARK is created when it happens. If the file is missing at the end, there were fewer calls.
  *
+ * CRASH_RANDOM: the system's random numbers are all zero, so that a new thread has the idempotency keys that it had in
+ * the undisturbed run.
+ *
  * The files of a store end with .db, .db-wal or .db-journal. The -shm file is left out: it is shared memory, and
  * nothing in it outlives its last process.
  */
@@ -112,4 +115,10 @@ EXPORT int ftruncate64(int fd, off64_t size) { CALL(int, is_store_file(fd), 0, 0
 EXPORT int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
 EXPORT int fsync(int fd) { CALL(int, is_store_file(fd), 0, 0, syscall(SYS_fsync, fd)); }
 EXPORT int fdatasync(int fd) { CALL(int, is_store_file(fd), 0, 0, syscall(SYS_fdatasync, fd)); }
+ssize_t getrandom(void *bytes, size_t size, unsigned flags);
+EXPORT ssize_t getrandom(void *bytes, size_t size, unsigned flags) {
+    if (!getenv("CRASH_RANDOM")) return syscall(SYS_getrandom, bytes, size, flags);
+    memset(bytes, 0, size);
+    return (ssize_t)size;
+}
 EXPORT int unlink(const char *path) { CALL(int, is_store_path(path), 0, 0, syscall(SYS_unlink, path)); }

@@ -110,9 +110,9 @@ ok tenon run two.yaml $nodes --thread there --resume --answer "$(id there r)=6" 
 ok tenon replay there $nodes
 ok tenon thread delete away
 ok tenon thread import away.json
-# An export of an imported thread is the same, except for the fence and the distance of snapshots.
+# An export of an imported thread is the same, except for the fence, the distance of snapshots and the incarnation.
 same() {
-    sed 's/"thread_id":"[^"]*"//; s/"fence":[0-9]*//; s/"changed":[0-9]*//; s/"snapshot":[0-9]*//' "$1" |
+    sed 's/,"incarnation":"[^"]*"//g; s/"thread_id":"[^"]*"//; s/"fence":[0-9]*//; s/"changed":[0-9]*//; s/"snapshot":[0-9]*//' "$1" |
         grep -o '"[^"]*"\|[0-9]*' | sort | cksum
 }
 carry away again.json
@@ -221,7 +221,7 @@ first_code && expect_code 137
 is killed running '{"n":1}'
 touch go
 ok tenon run slow.yaml $nodes --thread killed --resume && expect_out '{"n":11}'
-changes() { tenon thread export "$1" | grep -o '"checkpoints":.*"journal"' | sed 's/"now":[0-9]*//g; s/"run_id":"[^"]*","thread_id":"[^"]*"//g'; }
+changes() { tenon thread export "$1" | grep -o '"checkpoints":.*"journal"' | sed 's/"now":[0-9]*//g; s/"run_id":"[^"]*","thread_id":"[^"]*","incarnation":"[^"]*"//g'; }
 [ "$(changes killed)" = "$(changes drained)" ] || fails "the changes of the killed and the drained run differ"
 
 # ---- Ids ----

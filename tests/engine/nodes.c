@@ -267,6 +267,14 @@ TN_NODE(context, "test.context", "Writes its task's context.", TN_PURE, (WRITE, 
     return tn_done(task);
 }
 
+TN_NODE(key, "test.key", "Writes its idempotency key.", TN_PURE, (WRITE, out, "the channel")) {
+    (void)input;
+    tn_value context = tn.task->context(task);
+    tn_write_take(task, config->out, tn_text(tn_get_text(context, "task_id", "none")));
+    tn_release(context);
+    return tn_done(task);
+}
+
 /* ---- Reducers: from {current, writes} to the new value of the channel ---- */
 
 TN_NOTE(

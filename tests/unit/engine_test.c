@@ -123,6 +123,7 @@ static bool run_case(const struct corpus_case *test, struct host *host, unsigned
     }
     struct run_options options = RUN_OPTIONS_INIT;
     options.run_id = "run-1";
+    options.loaded = parse_json("{\"incarnation\": \"7a18676a33931f5ca9603aa7fc41e62b\"}"); /* for fixed ids */
     tn_value config = corpus_section(test, "config") ? parse_json(corpus_section(test, "config")) : NULL;
     assert_int_equal(run_options_read(&options, config, NULL), TN_OK);
     options.modes = modes;
@@ -141,6 +142,7 @@ static bool run_case(const struct corpus_case *test, struct host *host, unsigned
     outcome->status = mem_text(run_status_name(run_status(watched->run)));
     outcome->state = state_text(watched->run);
     outcome->error = error_text(watched->run);
+    value_unref(options.loaded);
     value_unref(config);
     value_unref(input);
     graph_unref(graph);

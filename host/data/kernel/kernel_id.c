@@ -2,21 +2,14 @@
  * kernel_id.c - ids that sort by time, and tokens that cannot be guessed.
  */
 #include "adl/value/memory.h"
+#include "host/base/random.h"
 #include "host/data/kernel/kernel_request.h"
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
-
-/* Aborts if the system has no random numbers: ids must differ from those of all other processes. */
-static void fill_random(void *bytes, size_t length) {
-    if (getrandom(bytes, length, 0) == (ssize_t)length) return;
-    fputs("tenon: cannot get random numbers from the system\n", stderr);
-    abort();
-}
 
 /* Milliseconds and a counter of 12 bits, as one number that never decreases within this process. */
 static uint64_t next_stamp(int64_t now_ms, uint64_t start) {
@@ -31,7 +24,7 @@ static uint64_t next_stamp(int64_t now_ms, uint64_t start) {
 
 void kernel_id_make(int64_t now_ms, char out[KERNEL_ID_TEXT]) {
     uint64_t random[2];
-    fill_random(random, sizeof random);
+    random_fill(random, sizeof random);
     /* Start in the lower half of the counter, so that it can count further ids of the same millisecond. */
     uint64_t stamp = next_stamp(now_ms, random[0] & 0x7ff);
     uint64_t high = stamp >> 12 << 16 | 0x7000 | (stamp & 0xfff);
@@ -42,6 +35,6 @@ void kernel_id_make(int64_t now_ms, char out[KERNEL_ID_TEXT]) {
 
 void kernel_token_make(char out[33]) {
     uint64_t random[2];
-    fill_random(random, sizeof random);
+    random_fill(random, sizeof random);
     snprintf(out, 33, "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
 }

@@ -231,10 +231,13 @@ static tn_value import_operations(tn_value file, const char *id, tn_value state,
         operations = value_push_take(operations,
                                      store_put(STORE_GRAPHS, thread_record_text(*record, "graph"), value_ref(graph)));
     for (size_t i = 0; i < value_count(checkpoints); i++) {
+        tn_value checkpoint = value_ref(value_at(checkpoints, i));
+        /* What follows the last checkpoint belongs to the new thread. */
+        if (i + 1 == value_count(checkpoints))
+            checkpoint = value_set_take(checkpoint, "incarnation", value_ref(value_get(*record, "incarnation")));
         thread_number(digits, (uint32_t)i);
         thread_key_of(key, thread, (const char *const[]){digits, NULL});
-        operations =
-            value_push_take(operations, store_put(STORE_CHECKPOINTS, key, value_ref(value_at(checkpoints, i))));
+        operations = value_push_take(operations, store_put(STORE_CHECKPOINTS, key, checkpoint));
     }
     for (size_t part = 0; part < PART_COUNT; part++) {
         tn_value records = value_get(file, parts[part].member);
@@ -273,6 +276,9 @@ static int32_t write_import(struct session *session, const struct thread_import 
         /* The run of an exported thread is in another process or has ended. */
         if (strcmp(thread_record_text(record, "status"), "running") == 0)
             record = value_set_take(record, "status", value_text("stopped"));
+        char incarnation[THREAD_INCARNATION_TEXT];
+        thread_incarnation_make(incarnation);
+        record = value_set_take(record, "incarnation", value_text(incarnation));
         tn_value operations = import_operations(import->file, import->id, state, weight, &record);
         struct thread_put put = {.id = import->id,
                                  .record = record,

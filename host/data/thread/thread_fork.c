@@ -91,6 +91,9 @@ static tn_value put_checkpoint(struct thread_fork *it) {
     }
     made = value_set_take(made, "source", value_text("fork"));
     made = value_set_take(made, "from", value_text(it->id));
+    char incarnation[THREAD_INCARNATION_TEXT];
+    thread_incarnation_make(incarnation);
+    made = value_set_take(made, "incarnation", value_text(incarnation));
     made = value_set_take(made, "delta", complete_delta(state, it->checkpoint));
     fork_put(it, STORE_CHECKPOINTS, "0000000000", made);
     return made;
@@ -154,6 +157,7 @@ static tn_value fork_record(const struct thread_fork *it, tn_value checkpoint) {
     record = value_set_take(record, "step", value_int(thread_record_int(checkpoint, "step", 0)));
     record = value_set_take(record, "next", next);
     record = value_set_take(record, "head", value_int(0));
+    record = value_set_take(record, "incarnation", value_ref(value_get(checkpoint, "incarnation")));
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         tn_value member = value_get(old, kept[i]);
         if (member) record = value_set_take(record, kept[i], value_ref(member));

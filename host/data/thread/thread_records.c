@@ -2,9 +2,12 @@
  * thread_records.c - finds a thread's record, reads its members, and writes complete threads.
  */
 #include "host/data/thread/thread_records.h"
+#include "host/base/random.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_log.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <tenon/store.h>
 
@@ -42,6 +45,12 @@ int64_t thread_record_int(tn_value object, const char *key, int64_t otherwise) {
 const char *thread_record_text(tn_value object, const char *key) {
     tn_value value = value_get(object, key);
     return value && value_is(value, TN_STRING) ? value_chars(value, NULL) : "";
+}
+
+void thread_incarnation_make(char out[THREAD_INCARNATION_TEXT]) {
+    uint64_t random[2];
+    random_fill(random, sizeof random);
+    snprintf(out, THREAD_INCARNATION_TEXT, "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
 }
 
 /* ---- Complete threads ---- */

@@ -28,6 +28,13 @@ void thread_records_range(const char *thread_id, char from[THREAD_KEY_MAX], char
 int64_t thread_record_int(tn_value object, const char *key, int64_t otherwise);
 const char *thread_record_text(tn_value object, const char *key); /* "" if it is not a string; borrowed */
 
+/*
+ * A random text, from which the engine derives idempotency keys. Each new thread has another one, so that a thread with
+ * the name of a deleted one, of a thread in another store, or with a changed state never repeats a key.
+ */
+#define THREAD_INCARNATION_TEXT 33 /* 32 hexadecimal digits */
+void thread_incarnation_make(char out[THREAD_INCARNATION_TEXT]);
+
 #define THREAD_IMPORTING "importing" /* the status while thread_put writes several batches */
 
 struct thread_put {

@@ -10,6 +10,7 @@
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_records.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/graph_identity.h"
@@ -112,6 +113,19 @@ static int32_t thread_read_head(struct session *session, void *user, tn_value *r
     return thread_read(session, lookup->id, THREAD_HEAD, result, error);
 }
 
+/*
+ * The incarnation that the run has and saves; a new reference, or NULL. A new thread gets one, and a thread without one
+ * gets it with its next input. After a change from outside, an unfinished step runs again with other arguments, so it
+ * must have other keys.
+ */
+static tn_value choose_incarnation(tn_value record, enum thread_mode mode) {
+    char made[THREAD_INCARNATION_TEXT];
+    tn_value known = value_get(record, "incarnation");
+    if (mode == THREAD_RESUME || (known && mode != THREAD_UPDATE)) return known ? value_ref(known) : NULL;
+    thread_incarnation_make(made);
+    return value_text(made);
+}
+
 static void ignore_written(void *user, int32_t status, tn_value result, const struct error *error) {
     (void)user, (void)status, (void)result, (void)error;
 }
@@ -154,8 +168,9 @@ int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const st
     }
     options->document = request->document;
     options->durability = request->durability;
-    options->loaded = loaded;
-    options->log = thread_log_new(store, request->id, loaded);
+    tn_value incarnation = choose_incarnation(record, request->mode);
+    options->loaded = incarnation ? value_set_take(loaded, "incarnation", incarnation) : loaded;
+    options->log = thread_log_new(store, request->id, options->loaded);
     return TN_OK;
 }
 

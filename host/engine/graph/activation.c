@@ -63,14 +63,11 @@ uint64_t activation_hash(const struct activation *activation) {
 }
 
 char *activation_id(struct activation *activation, char out[ACTIVATION_ID_SIZE]) {
-    struct run *run = activation->run;
-    const char *thread = run->options.thread_id ? run->options.thread_id : run_id(run);
-    uint64_t thread_hash = 14695981039346656037u; /* FNV-1a */
-    for (const char *at = thread; *at; at++) thread_hash = (thread_hash ^ (unsigned char)*at) * 1099511628211u;
+    const uint64_t *incarnation = run_incarnation(activation->run);
     uint64_t hash = activation_hash(activation);
     /* Two hashes, because an id must be unique among all threads: 64 bits are too few. */
-    snprintf(out, ACTIVATION_ID_SIZE, "%016" PRIx64 "%016" PRIx64, run_mix(thread_hash, hash),
-             run_mix(run_mix(thread_hash, 1), hash));
+    snprintf(out, ACTIVATION_ID_SIZE, "%016" PRIx64 "%016" PRIx64, run_mix(incarnation[0], hash),
+             run_mix(incarnation[1], hash));
     return out;
 }
 

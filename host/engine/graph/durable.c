@@ -140,6 +140,10 @@ static tn_value durable_checkpoint(struct durable *durable, const char *source, 
         tn_value config = run_config(run);
         if (value_count(config)) checkpoint = value_set_take(checkpoint, "config", config);
     }
+    if (strcmp(source, "input") == 0 || strcmp(source, "update") == 0) {
+        tn_value incarnation = run_loaded_incarnation(run);
+        if (incarnation) checkpoint = value_set_take(checkpoint, "incarnation", value_ref(incarnation));
+    }
     checkpoint = value_set_take(checkpoint, "delta", durable_delta(durable));
     value_unref(saved);
     return checkpoint;
@@ -156,6 +160,8 @@ static tn_value durable_record(const struct durable *durable, const char *status
     if (durable->seq > 0) record = value_set_take(record, "head", value_int(durable->seq - 1));
     if (!durable->written) {
         if (durable->is_new) record = value_set_take(record, "created_at", time_value(now_ms));
+        tn_value incarnation = run_loaded_incarnation(run);
+        if (incarnation) record = value_set_take(record, "incarnation", value_ref(incarnation));
         record = value_set_take(record, "config", run_config(run));
         record = value_set_take(record, "agent", value_ref(document->name));
         record = value_set_take(record, "graph", value_text(graph_identity(run->graph)));

@@ -9,6 +9,7 @@
 #include "adl/value/memory.h"
 #include "host/engine/graph/durable.h"
 #include "host/engine/graph/run_internal.h"
+#include <tenon/util/sha256.h>
 
 struct run *run_outermost(const struct run *run) {
     while (run->outer) run = run->outer;
@@ -151,6 +152,25 @@ static int32_t nested_fail_depth(struct call *call) {
     return TN_OK;
 }
 
+/*
+ * The incarnation of an outermost run that belongs to a call, such as the document of a tool that is called again after
+ * a question: derived from the call's id. Returns false if the call's owner provides no id.
+ */
+static bool incarnation_of_call(struct call *call, char out[TN_SHA256_TEXT]) {
+    if (!call_ops_of(call)->context) return false;
+    tn_value context = call_context(call), id = value_get(context, "task_id");
+    bool known = value_is(id, TN_STRING);
+    size_t length = 0;
+    const char *text = known ? value_chars(id, &length) : "";
+    struct tn_sha256 state;
+    tn_sha256_init(&state);
+    tn_sha256_update(&state, text, length);
+    tn_sha256_finish_text(&state, out);
+    out[32] = 0; /* an incarnation has 32 digits */
+    value_unref(context);
+    return known;
+}
+
 int32_t nested_start(struct callable *callable, struct call *call, tn_value input) {
     struct graph *graph = (struct graph *)callable;
     struct run_options options = RUN_OPTIONS_INIT;
@@ -184,6 +204,8 @@ int32_t nested_start(struct callable *callable, struct call *call, tn_value inpu
         while (*last) last = &(*last)->next_nested;
         *last = run;
     }
+    char incarnation[TN_SHA256_TEXT];
+    if (!outer && incarnation_of_call(call, incarnation)) run_set_incarnation(run, incarnation);
     nested->run = run;
     nested->token = call_token(call);
     call_set_data(call, nested);

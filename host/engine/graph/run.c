@@ -6,12 +6,12 @@
  */
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
+#include "host/base/random.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/durable.h"
 #include "host/engine/graph/run_internal.h"
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 const char *run_status_name(enum run_status status) {
     static const char *const names[] = {
@@ -118,6 +118,7 @@ void run_free(struct run *run) {
     value_unref(run->input);
     value_unref(run->path);
     mem_free(run->id);
+    mem_free(run->incarnation);
     error_finish(&run->error);
     graph_unref(run->graph);
     mem_free(run);
@@ -258,7 +259,7 @@ const char *run_id(struct run *run) {
     if (run->id) return run->id;
     static const char digits[] = "0123456789abcdef";
     unsigned char bytes[16];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) memset(bytes, 0, sizeof bytes);
+    random_fill(bytes, sizeof bytes);
     bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40); /* a random UUID, RFC 9562 version 4 */
     bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80);
     run->id = mem_alloc(37);

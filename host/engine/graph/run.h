@@ -82,7 +82,7 @@ struct run_options {
     void *user;
     /* A run with a thread: its log (data/thread/thread_log.h), borrowed until run_free, and what was loaded of it. */
     struct thread_log *log; /* NULL if nothing is written */
-    tn_value loaded;
+    tn_value loaded;        /* its `incarnation` is saved with the thread; run_incarnation.c */
     enum run_durability durability;
     const char *document;  /* path of the document, stored in the thread; may be NULL */
     struct replay *replay; /* instead of a log: the recorded thread (run_replay.h); borrowed until run_free */

@@ -57,8 +57,9 @@ struct run {
     struct graph *graph;
     struct loop *loop;
     struct run_options options;
-    char *id;       /* NULL until run_id is called, if the options have none */
-    tn_value input; /* input of this invocation */
+    char *id;              /* NULL until run_id is called, if the options have none */
+    tn_value input;        /* input of this invocation */
+    uint64_t *incarnation; /* outermost run; NULL until run_incarnation is called */
 
     enum run_state state;
     enum run_state state_after_commit;
@@ -95,6 +96,7 @@ struct run {
     uint32_t deferred_count;
     bool subscriber_full;    /* outermost run: event() returned false; the run waits for run_continue */
     bool triggered_unsorted; /* `triggered` is not in document order */
+    bool unrepeatable;       /* it has used a tool whose effects must not be repeated by a retry */
     bool interrupt_after; /* a node of the last step has `interrupt: after`: the run is interrupted before this plan */
 
     /* Most steps have one activation and few successors: these make an allocation unnecessary. */
@@ -116,7 +118,6 @@ struct run {
     struct usage *usage, *usage_settled;   /* usage of models; run_usage.c */
     struct usage *usage_before;            /* the part of `usage` that earlier runs of the thread used */
     tn_value tool_uses, tool_uses_settled; /* owned; {tool: count}; run_tool_uses.c */
-    bool unrepeatable;                     /* it has used a tool whose effects must not be repeated by a retry */
 };
 
 /* ---- run.c ---- */
@@ -141,6 +142,13 @@ void run_start_step_limit(struct run *run, uint32_t counted);
 void run_start_timeout(struct run *run);
 tn_value run_context(struct run *run); /* the run's part of activation_context; a new reference */
 uint64_t run_mix(uint64_t hash, uint64_t more);
+
+/* ---- run_incarnation.c ---- */
+
+/* The two halves of the incarnation that the run and the runs around it have now. */
+const uint64_t *run_incarnation(struct run *run);
+void run_set_incarnation(struct run *run, const char *text); /* of an outermost run without a thread */
+tn_value run_loaded_incarnation(const struct run *run);      /* to be saved with the thread; borrowed, or NULL */
 
 /* ---- run_step.c ---- */
 

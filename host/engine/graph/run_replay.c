@@ -9,6 +9,7 @@
 
 struct replay {
     tn_value checkpoints, journal, difference;
+    tn_value incarnation; /* borrowed from a checkpoint; NULL if none of them had one */
     uint32_t count;
     bool over, left;
 };
@@ -28,7 +29,15 @@ void replay_free(struct replay *replay) {
     mem_free(replay);
 }
 
-void replay_pass(struct replay *replay) { replay->count++; }
+void replay_pass(struct replay *replay) {
+    tn_value changed = value_get(value_at(replay->checkpoints, replay->count++), "incarnation");
+    if (changed) replay->incarnation = changed;
+}
+
+const char *replay_incarnation(const struct replay *replay) {
+    return value_is(replay->incarnation, TN_STRING) ? value_chars(replay->incarnation, NULL) : NULL;
+}
+
 bool replay_is_over(const struct replay *replay) { return replay->over || replay->difference; }
 bool replay_is_left(const struct replay *replay) { return replay->left || replay_is_over(replay); }
 
@@ -126,6 +135,6 @@ int64_t replay_step(struct replay *replay, uint32_t seq, tn_value made) {
     }
     if (!replay->difference && !is_same_value(value_get(recorded, "delta"), value_get(made, "delta")))
         replay_set_delta_difference(replay, seq, made, recorded);
-    if (!replay->difference) replay->count++;
+    if (!replay->difference) replay_pass(replay);
     return now && value_as_int(now, &now_ms) ? now_ms : 0;
 }

@@ -34,6 +34,8 @@ bool replay_is_over(const struct replay *replay);
 tn_value replay_difference(const struct replay *replay);
 uint32_t replay_count(const struct replay *replay); /* the number of checkpoints that were equal */
 void replay_pass(struct replay *replay);            /* skips a checkpoint that no run wrote */
+/* The incarnation of the thread after the checkpoints that were equal; borrowed; NULL if it had none. */
+const char *replay_incarnation(const struct replay *replay);
 tn_value replay_answer(const struct replay *replay, const char *interrupt_id); /* borrowed, or NULL */
 
 /* ---- Called by durable.c ---- */

@@ -41,6 +41,13 @@ struct loop_work;
 #define CALL_CHUNKS_LOW  16u    /* queued chunks at which `ready` is called */
 #define CALL_DEPTH_MAX   64u    /* nesting depth of calls */
 #define CALL_WRITES_MAX  65536u /* writes of one task; further writes fail with TN_LIMIT */
+/*
+ * Bytes of a task_id, of letters, digits, `-`, `.` and `_`: what identifies the call at the top, and the path from it
+ * to this call, or a hash of a longer path. The path of the calls that a node makes itself has at most 11 bytes.
+ */
+#define CALL_ID_MAX      96u
+#define CALL_ID_PATH_MAX 32u
+#define CALL_ID_ROOT_MAX (CALL_ID_MAX - CALL_ID_PATH_MAX) /* of the id that the owner of a call sets in its context */
 
 enum call_outcome { CALL_OPEN, CALL_COMPLETED, CALL_FAILED, CALL_CANCELLED, CALL_INTERRUPTED };
 

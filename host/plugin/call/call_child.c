@@ -10,6 +10,7 @@
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
 #include "host/plugin/call/call_internal.h"
+#include <inttypes.h>
 
 struct child_call {
     struct call *call;
@@ -92,15 +93,33 @@ static bool child_record(struct call *call) {
     return waits;
 }
 
+/*
+ * Writes ".0.2", the path without the calls that wrappers make: those have the id of the wrapper. An id therefore does
+ * not depend on whether a policy wraps the tool, and the audit log has the key that the service received.
+ */
+static void write_id_path(struct buffer *out, const struct call *call) {
+    if (call->parent->parent) write_id_path(out, call->parent);
+    if (!call->parent->callable->ops->is_wrapper) buffer_format(out, ".%u", call->ordinal);
+}
+
 /* The root task's context with a task_id that is unique to this call: it serves as the idempotency key. */
 static tn_value child_context(struct call *call) {
     struct call *root = call_root(call);
     tn_value context = call_context(root);
-    struct buffer id;
+    struct buffer id, path;
     buffer_init(&id, SIZE_MAX);
-    buffer_format(&id, "%s.", value_chars(value_get(context, "task_id"), NULL));
-    write_call_path(&id, call);
+    buffer_init(&path, SIZE_MAX);
+    buffer_text(&id, value_chars(value_get(context, "task_id"), NULL));
+    write_id_path(&path, call);
+    if (path.length > CALL_ID_PATH_MAX) {
+        tn_value text = value_text(buffer_cstr(&path));
+        buffer_format(&id, ".h%016" PRIx64, value_hash(text));
+        value_unref(text);
+    } else {
+        buffer_append(&id, buffer_cstr(&path), path.length);
+    }
     context = value_set_take(context, "task_id", value_text(buffer_cstr(&id)));
+    buffer_finish(&path);
     buffer_finish(&id);
     return context;
 }

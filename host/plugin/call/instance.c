@@ -6,12 +6,13 @@
  */
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
+#include "host/base/random.h"
 #include "host/plugin/call/authority.h"
 #include "host/plugin/call/instance_internal.h"
 #include "host/plugin/call/slot.h"
 #include "host/plugin/registry/plugin.h"
 #include <inttypes.h>
-#include <stdio.h>
+#include <pthread.h>
 #include <string.h>
 
 static struct instance *instance_of(struct callable *callable) { return (struct instance *)callable; }
@@ -206,9 +207,17 @@ struct component *instance_component(const struct callable *callable) {
     return callable->ops->component ? callable->ops->component(callable) : NULL;
 }
 
+static uint64_t process_random[2];
+static void choose_process_random(void) { random_fill(process_random, sizeof process_random); }
+
+/* A token is unique in this process only, but a task_id must be unique everywhere: it serves as the idempotency key. */
+static tn_value unique_call_id(const struct call *call) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, choose_process_random);
+    return value_format("%016" PRIx64 "%016" PRIx64, process_random[0], process_random[1] + slot_token(call));
+}
+
 tn_value instance_plain_context(const struct call *call) {
-    char id[24];
-    snprintf(id, sizeof id, "%016" PRIx64, slot_token(call));
-    tn_value context = value_set_take(value_object_reserve(2), "task_id", value_text(id));
+    tn_value context = value_set_take(value_object_reserve(2), "task_id", unique_call_id(call));
     return value_set_take(context, "now", value_int(loop_wall_ms(call->loop)));
 }
