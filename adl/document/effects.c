@@ -6,7 +6,7 @@
 #include "adl/value/wildcard.h"
 #include <string.h>
 
-#define EFFECT_UNKNOWN "unknown" /* declared instead of a list that nobody knows: it may be any */
+#define EFFECT_UNKNOWN "unknown" /* declared instead of a list if the effects are not known: they may be any */
 
 /* True for "fs.read" and "fs.read:PATH". */
 static bool is_effect(const char *text, const char *effect) {
@@ -50,10 +50,19 @@ const char *component_obstacle(const struct component_info *component) {
 
 /* ---- Permissions ---- */
 
+/* True if a part of the path is "..", which may lead out of any folder. */
+static bool path_climbs(const char *path) {
+    for (const char *part = path; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '\0' || part[2] == '/')) return true;
+    }
+    return false;
+}
+
 static bool path_covers(const char *folder, const char *path) {
     size_t length = strlen(folder);
     while (length > 1 && folder[length - 1] == '/') length--;
-    if (strncmp(folder, path, length) != 0 || strstr(path, "/../")) return false;
+    if (length == 0 || strncmp(folder, path, length) != 0 || path_climbs(path)) return false;
     return path[length] == '\0' || path[length] == '/' || (length == 1 && folder[0] == '/');
 }
 

@@ -1,0 +1,552 @@
+/*
+ * authority_test.c - who may call what, on chains of frames that are built by hand.
+ *
+ * A chain is JSON, the outermost frame first:
+ *   {"document": NAME, "tools": [ENTRY, …]?, "from_text": true?}
+ *   {"component": KIND, "effects": [EFFECT, …]?, "config": {…}?, "node": ID?}
+ * The component's id is "c" and its position in the chain, its plugin's "p" and the same. All components have the
+ * schema below for their configuration.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* After those: */
+#include "adl/document/effects.h"
+#include "adl/schema/schema.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/plugin/call/authority.h"
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+#define FRAMES_MAX   8
+
+static const char config_schema[] =
+    "{\"type\":\"object\",\"properties\":{\"tool\":{\"type\":\"string\",\"x-tenon\":\"tool\"},"
+    "\"model\":{\"type\":\"string\",\"x-tenon\":\"model\"},\"node\":{\"type\":\"string\",\"x-tenon\":\"node\"},"
+    "\"document\":{\"type\":\"string\",\"x-tenon\":\"document\"},\"free\":{},"
+    "\"fallback\":{\"type\":\"string\",\"x-tenon\":\"tool\",\"default\":\"shell.run\"},"
+    "\"tools\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"x-tenon\":\"tool\"}},"
+    "\"approve\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"x-tenon\":\"approval\"}}}}";
+
+struct chain {
+    tn_value parsed;
+    struct schema *schema;
+    struct component_info infos[FRAMES_MAX];
+    char ids[FRAMES_MAX][24], plugins[FRAMES_MAX][24];
+    struct authority *innermost;
+};
+
+static tn_value parse(const char *text) {
+    struct error error = ERROR_INIT;
+    tn_value value = NULL;
+    if (json_read(text, strlen(text), NULL, &value, &error) != TN_OK) fail_msg("%s: %s", text, error.message);
+    return value;
+}
+
+static const char *text_of(tn_value object, const char *key) {
+    tn_value value = value_get(object, key);
+    return value ? value_chars(value, NULL) : NULL;
+}
+
+static void chain_init(struct chain *chain, const char *text) {
+    *chain = (struct chain){.parsed = parse(text)};
+    tn_value schema = parse(config_schema);
+    assert_int_equal(schema_compile(schema, NULL, &chain->schema, NULL), TN_OK);
+    value_unref(schema);
+    assert_true(value_count(chain->parsed) <= FRAMES_MAX);
+    for (size_t i = 0; i < value_count(chain->parsed); i++) {
+        tn_value frame = value_at(chain->parsed, i);
+        struct authority *outer = chain->innermost;
+        if (value_get(frame, "document")) {
+            chain->innermost = authority_of_document(outer, text_of(frame, "document"), value_get(frame, "tools"),
+                                                     value_get(frame, "from_text") != NULL);
+        } else {
+            snprintf(chain->ids[i], sizeof chain->ids[i], "c%zu", i);
+            snprintf(chain->plugins[i], sizeof chain->plugins[i], "p%zu", i);
+            chain->infos[i] = (struct component_info){.kind = text_of(frame, "component"),
+                                                      .id = chain->ids[i],
+                                                      .plugin_id = chain->plugins[i],
+                                                      .effects = value_get(frame, "effects"),
+                                                      .config = chain->schema};
+            chain->innermost =
+                authority_of_component(outer, &chain->infos[i], value_get(frame, "config"), text_of(frame, "node"));
+        }
+        authority_unref(outer);
+    }
+}
+
+static void chain_finish(struct chain *chain) {
+    authority_unref(chain->innermost);
+    schema_unref(chain->schema);
+    value_unref(chain->parsed);
+}
+
+/* ---- authority_check ---- */
+
+#define SPAWN "[\"process.spawn\"]"
+#define NONE  "NONE" /* the callee is not a component, or is not known yet */
+
+static const struct {
+    const char *chain, *kind, *name, *effects;
+    const char *refused; /* a part of the message; NULL: allowed */
+} calls[] = {
+    /* The operator may do everything. */
+    {"[]", "tool", "shell.run", SPAWN, NULL},
+    {"[]", "tool", "quiet", NULL, NULL},
+
+    /* A tool that declares too little. */
+    {"[{\"component\":\"tool\"}]", "tool", "shell.run", SPAWN,
+     "the tool `c0` of plugin `p0` may not call the tool `shell.run`: its manifest does not declare it; add "
+     "\"calls.tool:shell.run\""},
+    {"[{\"component\":\"tool\",\"effects\":[]}]", "tool", "shell.run", SPAWN, "does not declare it"},
+    {"[{\"component\":\"tool\",\"effects\":[]}]", "tool", "pure", "[]", "does not declare it"},
+    {"[{\"component\":\"tool\",\"effects\":[\"process.spawn\"]}]", "tool", "shell.run", SPAWN, "does not declare it"},
+    {"[{\"component\":\"tool\",\"effects\":[\"tool.call\",\"process.spawn\"]}]", "tool", "shell.run", SPAWN,
+     "does not declare it"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.toolbox\",\"process.spawn\"]}]", "tool", "shell.run", SPAWN,
+     "does not declare it"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.\",\"calls\",\"process.spawn\"]}]", "tool", "shell.run", SPAWN,
+     "does not declare it"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool:\",\"process.spawn\"]}]", "tool", "shell.run", SPAWN,
+     "does not declare it"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool:shell\",\"process.spawn\"]}]", "tool", "shell.run", SPAWN,
+     "does not declare it"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.node:shell.run\",\"calls.model\",\"process.spawn\"]}]", "tool",
+     "shell.run", SPAWN, "does not declare it"},
+    {"[{\"component\":\"tool\",\"effects\":[7,null,{},\"process.spawn\"]}]", "tool", "shell.run", SPAWN,
+     "does not declare it"},
+    {"[{\"component\":\"tool\",\"effects\":\"calls.tool\"}]", "tool", "shell.run", SPAWN, "does not declare it"},
+
+    /* It declares the call, but not the effect. */
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool:shell.run\"]}]", "tool", "shell.run", SPAWN,
+     "the tool `c0` of plugin `p0` may not call the tool `shell.run` of plugin `callee`, which has the effect "
+     "`process.spawn`"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool\",\"process\"]}]", "tool", "shell.run", SPAWN,
+     "has the effect `process.spawn`"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool\",\"process.spawn:/bin/true\"]}]", "tool", "shell.run", SPAWN,
+     "has the effect `process.spawn`"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool\",\"fs.read:/srv\"]}]", "tool", "read",
+     "[\"fs.read:/srv/a\",\"fs.read:/etc\"]", "has the effect `fs.read:/etc`"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool\"]}]", "tool", "quiet", NULL, "declares no effects"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool\",\"unknown\"]}]", "tool", "quiet", NULL,
+     "declares no effects"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool\",\"process.spawn\"]}]", "tool", "odd", "[\"unknown\"]",
+     "has the effect `unknown`"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool\"]}]", "tool", "agentic", "[\"calls.model\"]",
+     "has the effect `calls.model`"},
+
+    /* It declares both. */
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool:shell.run\",\"process.spawn\"]}]", "tool", "shell.run", SPAWN,
+     NULL},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool:shell.*\",\"process.spawn\"]}]", "tool", "shell.run", SPAWN,
+     NULL},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool\",\"process.spawn\"]}]", "tool", "shell.run", SPAWN, NULL},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool\",\"unknown\"]}]", "tool", "shell.run", SPAWN, NULL},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool:pure\"]}]", "tool", "pure", "[]", NULL},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool\"]}]", "tool", "caller", "[\"calls.tool:x\",\"tool.call\"]",
+     NULL}, /* what it calls is checked itself */
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.tool:shell.run\"]}]", "tool", "shell.run", NONE, NULL},
+    {"[{\"component\":\"node\",\"effects\":[\"calls.node:delay\"]}]", "node", "delay", "[]", NULL},
+    {"[{\"component\":\"node\",\"effects\":[\"calls.node:delay\"]}]", "node", "emit", "[]", "`emit`"},
+    {"[{\"component\":\"node\",\"effects\":[\"calls.model\"]}]", "model", "default", NONE, NULL},
+    {"[{\"component\":\"node\",\"effects\":[\"calls.model:cheap\"]}]", "model", "default", NONE,
+     "may not call the model `default`"},
+    {"[{\"component\":\"node\",\"effects\":[]}]", "model", "default", NONE, "\"calls.model:default\""},
+    {"[{\"component\":\"node\",\"effects\":[\"calls.document:inner.yaml\"]}]", "graph", "inner.yaml", NONE, NULL},
+    {"[{\"component\":\"node\",\"effects\":[\"calls.document:inner.yaml\"]}]", "graph", "../other.yaml", NONE,
+     "may not call the document `../other.yaml`"},
+    {"[{\"component\":\"node\",\"effects\":[\"calls.graph\"]}]", "graph", "inner.yaml", NONE,
+     "\"calls.document:inner.yaml\""},
+
+    /* The user names it in the configuration, in a member that is annotated with its kind. */
+    {"[{\"component\":\"node\",\"effects\":[],\"config\":{\"tool\":\"shell.run\"}}]", "tool", "shell.run", SPAWN, NULL},
+    {"[{\"component\":\"node\",\"config\":{\"tools\":[\"a\",\"shell.*\"]}}]", "tool", "shell.run", SPAWN, NULL},
+    {"[{\"component\":\"node\",\"config\":{\"tool\":\"quiet\"}}]", "tool", "quiet", NULL, NULL},
+    {"[{\"component\":\"node\",\"config\":{\"model\":\"default\"}}]", "model", "default", NONE, NULL},
+    {"[{\"component\":\"node\",\"config\":{\"node\":\"delay\"}}]", "node", "delay", SPAWN, NULL},
+    {"[{\"component\":\"node\",\"config\":{\"document\":\"a.yaml\"}}]", "graph", "a.yaml", NONE, NULL},
+    {"[{\"component\":\"node\",\"effects\":[],\"config\":{\"tool\":\"shell\"}}]", "tool", "shell.run", SPAWN,
+     "does not declare it"},
+    {"[{\"component\":\"node\",\"effects\":[],\"config\":{\"tool\":\"Shell.run\"}}]", "tool", "shell.run", SPAWN,
+     "does not declare it"},
+    {"[{\"component\":\"node\",\"effects\":[],\"config\":{\"free\":\"shell.run\"}}]", "tool", "shell.run", SPAWN,
+     "does not declare it"},
+    {"[{\"component\":\"node\",\"effects\":[],\"config\":{\"model\":\"shell.run\",\"approve\":[\"shell.run\"]}}]",
+     "tool", "shell.run", SPAWN, "does not declare it"},
+    {"[{\"component\":\"node\",\"effects\":[],\"config\":{\"tool\":{\"tool\":\"shell.run\"}}}]", "tool", "shell.run",
+     SPAWN, "does not declare it"},
+    /* A default of the plugin's schema is not the user's choice. */
+    {"[{\"component\":\"node\",\"effects\":[],\"config\":{}}]", "tool", "shell.run", SPAWN, "does not declare it"},
+
+    /* Who wrote the configuration must be allowed, too: here the component c0 did. */
+    {"[{\"component\":\"node\",\"effects\":[]},{\"component\":\"node\",\"effects\":[],\"config\":{\"tool\":"
+     "\"shell.run\"}}]",
+     "tool", "shell.run", SPAWN, "the node `c0` of plugin `p0` may not call the tool `shell.run` of plugin `callee`"},
+    {"[{\"component\":\"node\",\"effects\":[\"process.spawn\"]},{\"component\":\"node\",\"effects\":[],\"config\":{"
+     "\"tool\":\"shell.run\"}}]",
+     "tool", "shell.run", SPAWN, NULL},
+    {"[{\"component\":\"node\",\"effects\":[],\"config\":{\"tool\":\"shell.run\"}},{\"component\":\"node\","
+     "\"effects\":[],\"config\":{\"tool\":\"shell.run\"}}]",
+     "tool", "shell.run", SPAWN, NULL},
+    {"[{\"component\":\"node\",\"effects\":[]},{\"component\":\"node\",\"config\":{\"model\":\"default\"}}]", "model",
+     "default", NONE, "the node `c0` of plugin `p0` may not call the model `default`"},
+    {"[{\"component\":\"node\",\"effects\":[\"calls.model\"]},{\"component\":\"node\",\"config\":{\"model\":"
+     "\"default\"}}]",
+     "model", "default", NONE, NULL},
+    /* The same through a document that c0 has made. */
+    {"[{\"component\":\"node\",\"effects\":[]},{\"document\":\"made\"},{\"component\":\"node\",\"effects\":[],"
+     "\"config\":{\"tool\":\"shell.run\"}}]",
+     "tool", "shell.run", SPAWN, "the node `c0` of plugin `p0`"},
+    {"[{\"component\":\"node\",\"effects\":[],\"config\":{\"tools\":[\"shell.run\"]}},{\"document\":\"made\"},"
+     "{\"component\":\"node\",\"effects\":[],\"config\":{\"tool\":\"shell.run\"}}]",
+     "tool", "shell.run", SPAWN, NULL},
+    /* A document inside a document of the user: the user wrote both. */
+    {"[{\"document\":\"outer\"},{\"document\":\"inner\"},{\"component\":\"node\",\"effects\":[],\"config\":{\"tool\":"
+     "\"shell.run\"}}]",
+     "tool", "shell.run", SPAWN, NULL},
+
+    /* calls.any: judged as its caller. */
+    {"[{\"component\":\"tool\",\"effects\":[]},{\"component\":\"tool\",\"effects\":[\"calls.any\"]}]", "tool",
+     "shell.run", SPAWN, "the tool `c0` of plugin `p0`"},
+    {"[{\"component\":\"node\",\"effects\":[],\"config\":{\"tool\":\"words\"}},{\"component\":\"tool\",\"effects\":["
+     "\"calls.any\"]}]",
+     "tool", "shell.run", SPAWN, "the node `c0` of plugin `p0`"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.any\"]},{\"component\":\"tool\",\"effects\":[\"calls.any\"]},"
+     "{\"component\":\"tool\",\"effects\":[\"calls.tool\"]}]",
+     "tool", "shell.run", SPAWN, "the tool `c2` of plugin `p2`"},
+    {"[{\"component\":\"node\",\"effects\":[\"process.spawn\"]},{\"component\":\"tool\",\"effects\":[\"calls.any\"]}]",
+     "tool", "shell.run", SPAWN, NULL},
+    /* A document from a text, through document.run: the component that runs it is judged. */
+    {"[{\"component\":\"node\",\"effects\":[\"calls.model\"],\"config\":{\"tools\":[\"document.run\"]}},{"
+     "\"component\":\"tool\",\"effects\":[\"document.run\",\"calls.any\"]},{\"document\":\"t\",\"from_text\":true},{"
+     "\"component\":\"node\",\"effects\":[],\"config\":{\"tool\":\"shell.run\"}}]",
+     "tool", "shell.run", SPAWN, "the node `c0` of plugin `p0`"},
+};
+
+static void test_calls(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(calls); i++) {
+        struct chain chain;
+        struct error error = ERROR_INIT;
+        chain_init(&chain, calls[i].chain);
+        bool component = !calls[i].effects || strcmp(calls[i].effects, NONE) != 0;
+        tn_value effects = component && calls[i].effects ? parse(calls[i].effects) : NULL;
+        const struct component_info callee = {
+            .kind = calls[i].kind, .id = calls[i].name, .plugin_id = "callee", .effects = effects};
+        int32_t status =
+            authority_check(chain.innermost, calls[i].kind, calls[i].name, component ? &callee : NULL, &error);
+        if (!calls[i].refused && status != TN_OK) fail_msg("row %zu: refused: %s", i, error.message);
+        if (calls[i].refused && status == TN_OK) fail_msg("row %zu: allowed: %s", i, calls[i].chain);
+        if (calls[i].refused) {
+            assert_int_equal(status, TN_INVALID);
+            assert_string_equal(error.code, "PERMISSION_DENIED");
+            if (!strstr(error.message, calls[i].refused)) fail_msg("row %zu: found: %s", i, error.message);
+        }
+        error_finish(&error);
+        value_unref(effects);
+        chain_finish(&chain);
+    }
+}
+
+/* ---- Nodes of documents ---- */
+
+static const struct {
+    const char *chain, *effects, *refused;
+} nodes[] = {
+    {"[{\"document\":\"d\"}]", SPAWN, NULL},
+    {"[{\"document\":\"d\"},{\"document\":\"e\"}]", NULL, NULL},
+    {"[{\"component\":\"node\",\"effects\":[]},{\"document\":\"made\"}]", SPAWN, "the node `c0` of plugin `p0`"},
+    {"[{\"component\":\"node\",\"effects\":[]},{\"document\":\"made\"}]", NULL, "declares no effects"},
+    {"[{\"component\":\"node\",\"effects\":[]},{\"document\":\"made\"}]", "[]", NULL},
+    {"[{\"component\":\"node\",\"effects\":[\"process.spawn\"]},{\"document\":\"made\"}]", SPAWN, NULL},
+    {"[{\"component\":\"node\",\"effects\":[]},{\"component\":\"tool\",\"effects\":[\"calls.any\"]},{\"document\":"
+     "\"made\"}]",
+     SPAWN, "the node `c0` of plugin `p0`"},
+    {"[{\"component\":\"tool\",\"effects\":[\"calls.any\"]},{\"document\":\"made\"}]", SPAWN, NULL},
+};
+
+static void test_nodes_of_documents(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(nodes); i++) {
+        struct chain chain;
+        struct error error = ERROR_INIT;
+        chain_init(&chain, nodes[i].chain);
+        tn_value effects = nodes[i].effects ? parse(nodes[i].effects) : NULL;
+        const struct component_info type = {.kind = "node", .id = "n", .plugin_id = "callee", .effects = effects};
+        int32_t status = authority_check_node(chain.innermost, &type, &error);
+        if ((status == TN_OK) != !nodes[i].refused) fail_msg("row %zu: status %d %s", i, status, error.message);
+        if (nodes[i].refused && !strstr(error.message, nodes[i].refused))
+            fail_msg("row %zu: found: %s", i, error.message);
+        error_finish(&error);
+        value_unref(effects);
+        chain_finish(&chain);
+    }
+}
+
+/* ---- Documents narrow the tools ---- */
+
+static const struct {
+    const char *chain, *tool;
+    bool allowed;
+} narrowed[] = {
+    {"[]", "a.b", true},
+    {"[{\"document\":\"d\"}]", "a.b", true},
+    {"[{\"document\":\"d\",\"tools\":[]}]", "a.b", false},
+    {"[{\"document\":\"d\",\"tools\":[{\"name\":\"a.*\"}]}]", "a.b", true},
+    {"[{\"document\":\"d\",\"tools\":[{\"name\":\"a\"}]}]", "a.b", false},
+    {"[{\"document\":\"d\",\"tools\":[{\"name\":7},{}]}]", "a.b", false},
+    /* Each document on the chain counts; the inner one cannot widen. */
+    {"[{\"document\":\"d\",\"tools\":[{\"name\":\"a.b\"}]},{\"document\":\"e\",\"tools\":[{\"name\":\"*\"}]}]", "a.c",
+     false},
+    {"[{\"document\":\"d\",\"tools\":[{\"name\":\"a.b\"}]},{\"document\":\"e\",\"tools\":[{\"name\":\"*\"}]}]", "a.b",
+     true},
+    {"[{\"document\":\"d\",\"tools\":[{\"name\":\"*\"}]},{\"document\":\"e\",\"tools\":[{\"name\":\"a.b\"}]}]", "a.c",
+     false},
+    {"[{\"document\":\"d\",\"tools\":[{\"name\":\"a.b\"}]},{\"document\":\"e\"}]", "a.c", false},
+    {"[{\"document\":\"d\",\"tools\":[]},{\"component\":\"tool\",\"effects\":[\"calls.any\"]},{\"document\":\"e\","
+     "\"tools\":[{\"name\":\"a.b\"}]},{\"component\":\"node\",\"config\":{\"tool\":\"a.b\"}}]",
+     "a.b", false},
+};
+
+static void test_documents_narrow(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(narrowed); i++) {
+        struct chain chain;
+        chain_init(&chain, narrowed[i].chain);
+        if (authority_allows_tool(chain.innermost, narrowed[i].tool) != narrowed[i].allowed)
+            fail_msg("row %zu: %s", i, narrowed[i].chain);
+        chain_finish(&chain);
+    }
+}
+
+/* ---- Approval ---- */
+
+static const struct {
+    const char *chain;
+    bool grants; /* the approval of a.b */
+} grants[] = {
+    {"[]", true},
+    {"[{\"component\":\"node\",\"effects\":[]}]", false},
+    {"[{\"component\":\"node\",\"effects\":[\"calls.tool\",\"calls.any\",\"tool.call\",\"unknown\"]}]", false},
+    {"[{\"component\":\"node\",\"config\":{\"tool\":\"a.b\",\"free\":[\"a.b\"]}}]", false},
+    {"[{\"component\":\"node\",\"config\":{\"approve\":[\"a.b\"]}}]", true},
+    {"[{\"component\":\"node\",\"config\":{\"approve\":[\"a.*\"]}}]", true},
+    {"[{\"component\":\"node\",\"config\":{\"approve\":[\"a\"]}}]", false},
+    {"[{\"document\":\"d\"},{\"component\":\"node\",\"config\":{\"approve\":[\"a.b\"]}}]", true},
+    /* A component cannot approve its own call through a document or a configuration that it makes. */
+    {"[{\"component\":\"node\",\"effects\":[]},{\"component\":\"node\",\"config\":{\"approve\":[\"a.b\"]}}]", false},
+    {"[{\"component\":\"node\",\"effects\":[]},{\"document\":\"made\"},{\"component\":\"node\",\"config\":{\"approve\":"
+     "[\"a.b\"]}}]",
+     false},
+    {"[{\"component\":\"node\",\"config\":{\"approve\":[\"a.b\"]}},{\"document\":\"made\"},{\"component\":\"node\","
+     "\"config\":{\"approve\":[\"a.b\"]}}]",
+     true},
+    {"[{\"component\":\"node\",\"effects\":[]},{\"component\":\"node\",\"effects\":[\"calls.approved\"]}]", false},
+};
+
+static void test_grants(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(grants); i++) {
+        struct chain chain;
+        chain_init(&chain, grants[i].chain);
+        if (authority_grants_approval(chain.innermost, "a.b") != grants[i].grants)
+            fail_msg("row %zu: %s", i, grants[i].chain);
+        chain_finish(&chain);
+    }
+}
+
+/* ---- What surrounds a document that is opened by its path ---- */
+
+static void test_around_document(void **state) {
+    (void)state;
+    struct chain chain;
+    /* The user has named it: only the documents around it that limit tools count. */
+    chain_init(&chain, "[{\"document\":\"d\",\"tools\":[]},{\"component\":\"node\",\"config\":{\"document\":\"a\"}}]");
+    assert_ptr_equal(authority_around_document(chain.innermost, "a"), chain.innermost->outer);
+    assert_ptr_equal(authority_around_document(chain.innermost, "b"), chain.innermost);
+    chain_finish(&chain);
+    chain_init(&chain, "[{\"document\":\"d\"},{\"component\":\"node\",\"config\":{\"document\":\"a\"}}]");
+    assert_null(authority_around_document(chain.innermost, "a"));
+    chain_finish(&chain);
+    /* A component has made the document that names it. */
+    chain_init(&chain, "[{\"component\":\"node\",\"effects\":[]},{\"document\":\"made\"},{\"component\":\"node\","
+                       "\"config\":{\"document\":\"a\"}}]");
+    assert_ptr_equal(authority_around_document(chain.innermost, "a"), chain.innermost);
+    chain_finish(&chain);
+}
+
+static void test_from_text(void **state) {
+    (void)state;
+    struct chain chain;
+    chain_init(&chain, "[{\"document\":\"t\",\"from_text\":true},{\"component\":\"node\"},{\"document\":\"e\"},"
+                       "{\"component\":\"tool\"}]");
+    assert_true(authority_is_from_text(chain.innermost));
+    assert_ptr_equal(authority_document(chain.innermost), chain.innermost->outer);
+    assert_ptr_equal(authority_document(chain.innermost->outer), chain.innermost->outer);
+    chain_finish(&chain);
+    chain_init(&chain, "[{\"document\":\"t\"},{\"component\":\"node\"}]");
+    assert_false(authority_is_from_text(chain.innermost));
+    chain_finish(&chain);
+    assert_false(authority_is_from_text(NULL));
+    assert_null(authority_document(NULL));
+}
+
+/* ---- The chain, for people ---- */
+
+static void test_chain_text(void **state) {
+    (void)state;
+    struct chain chain;
+    chain_init(&chain, "[{\"document\":\"pay\"},{\"component\":\"node\",\"node\":\"a\"},{\"document\":\"inner\"},"
+                       "{\"component\":\"node\",\"node\":\"b\"},{\"component\":\"tool\"}]");
+    tn_value text = authority_chain_text(chain.innermost);
+    assert_string_equal(value_chars(text, NULL),
+                        "`c4` of plugin `p4`, for c3 `b` of document `inner`, for c1 `a` of document `pay`");
+    value_unref(text);
+    tn_value list = authority_chain(chain.innermost);
+    char *json = json_text(list, JSON_COMPACT);
+    assert_string_equal(json, "[{\"kind\":\"tool\",\"id\":\"c4\",\"plugin\":\"p4\"},"
+                              "{\"kind\":\"node\",\"id\":\"c3\",\"plugin\":\"p3\",\"node\":\"b\"},"
+                              "{\"kind\":\"document\",\"name\":\"inner\"},"
+                              "{\"kind\":\"node\",\"id\":\"c1\",\"plugin\":\"p1\",\"node\":\"a\"},"
+                              "{\"kind\":\"document\",\"name\":\"pay\"}]");
+    mem_free(json);
+    value_unref(list);
+    chain_finish(&chain);
+    text = authority_chain_text(NULL);
+    assert_string_equal(value_chars(text, NULL), "");
+    value_unref(text);
+}
+
+/* ---- Effects ---- */
+
+static const struct {
+    const char *wide, *narrow;
+    bool covers;
+} covers[] = {
+    {"process.spawn", "process.spawn", true},
+    {"process.spawn", "process", false},
+    {"process", "process.spawn", false},
+    {"process.spawn", "process.spawner", false},
+    {"process.spawner", "process.spawn", false},
+    {"unknown", "process.spawn", true},
+    {"unknown", "unknown", true},
+    {"process.spawn", "unknown", false},
+    {"*", "process.spawn", false},
+    {"", "process.spawn", false},
+    {"process.spawn", "", false},
+    /* Paths. */
+    {"fs.read", "fs.read:/etc/passwd", true},
+    {"fs.read:/srv", "fs.read", false},
+    {"fs.read:/srv", "fs.read:/srv", true},
+    {"fs.read:/srv", "fs.read:/srv/a/b", true},
+    {"fs.read:/srv/", "fs.read:/srv/a", true},
+    {"fs.read:/srv//", "fs.read:/srv/a", true},
+    {"fs.read:/srv/", "fs.read:/srv", true},
+    {"fs.read:/", "fs.read:/etc/passwd", true},
+    {"fs.read:/srv", "fs.read:/srvx", false},
+    {"fs.read:/srv/a", "fs.read:/srv", false},
+    {"fs.read:/srv", "fs.write:/srv", false},
+    {"fs.read:/srv", "fs.read:/srv/../etc/passwd", false},
+    {"fs.read:/srv", "fs.read:/srv/a/../../etc", false},
+    {"fs.read:/srv", "fs.read:/srv/..", false},
+    {"fs.read:/srv", "fs.read:/srv/a/..", false},
+    {"fs.read:srv", "fs.read:srv/../../etc", false},
+    {"fs.read:data", "fs.read:/data", false},
+    {"fs.read:/srv", "fs.read:srv", false},
+    {"fs.read:", "fs.read:/etc", false},
+    {"fs.read:.", "fs.read:../x", false},
+    {"fs.read:/srv", "fs.read:/srv/..a", true},
+    /* Hosts and ports. */
+    {"network.http", "network.http:example.com", true},
+    {"network.http:example.com", "network.http", false},
+    {"network.http:example.com", "network.http:example.com", true},
+    {"network.http:example.com", "network.http:example.com:8443", true},
+    {"network.http:example.com:443", "network.http:example.com", false},
+    {"network.http:example.com:443", "network.http:example.com:8443", false},
+    {"network.http:example.com:443", "network.http:example.com:443", true},
+    {"network.http:*.example.com", "network.http:api.example.com", true},
+    {"network.http:*.example.com", "network.http:api.example.com:8443", true},
+    {"network.http:*.example.com", "network.http:example.com.evil.net", false},
+    {"network.http:*.example.com", "network.http:evilexample.com", false},
+    {"network.http:example.com", "network.http:api.example.com", false},
+    {"network.http:example.com", "network.http:*.example.com", false},
+    {"network.http:example.com", "network.http:example.com.evil.net", false},
+    {"net:raw", "network.http:example.com", true},
+    {"net:raw", "network.http", true},
+    {"network.http", "net:raw", false},
+    {"net", "net:raw", true},
+    {"net:raw", "net:other", false},
+    /* Secrets: the name is exact. */
+    {"secret", "secret:KEY", true},
+    {"secret:KEY", "secret", false},
+    {"secret:KEY", "secret:KEY", true},
+    {"secret:KEY", "secret:KEY2", false},
+    {"secret:K*", "secret:KEY", false},
+    {"secret:*", "secret:KEY", false},
+    {"destructive", "destructive:files", true},
+    {"destructive:files", "destructive", false},
+};
+
+static void test_covers(void **state) {
+    (void)state;
+    size_t wrong = 0;
+    for (size_t i = 0; i < COUNT(covers); i++) {
+        if (effect_covers(covers[i].wide, covers[i].narrow) == covers[i].covers) continue;
+        print_error("`%s` %s `%s`\n", covers[i].wide, covers[i].covers ? "should cover" : "should not cover",
+                    covers[i].narrow);
+        wrong++;
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static const struct {
+    const char *narrow, *wide, *missing; /* NULL: within */
+} within[] = {
+    {"[]", "[]", NULL},
+    {"[]", "null", NULL},
+    {"null", "[\"unknown\"]", ""},
+    {"[\"clock\"]", "[]", "clock"},
+    {"[\"clock\",\"random\"]", "[\"random\"]", "clock"},
+    {"[\"calls.tool:x\",\"calls.any\",\"tool.call\",\"calls.approved\"]", "[]", NULL},
+    {"[\"calls.model\"]", "[]", "calls.model"},
+    {"[\"calls.model:m\"]", "[\"calls.model\"]", NULL},
+    {"[\"calls.models\"]", "[]", NULL},
+    {"[7]", "[]", "unknown"},
+    {"[7]", "[\"unknown\"]", NULL},
+    {"[\"clock\"]", "\"clock\"", "clock"},
+    {"[\"clock\"]", "[7,\"clock\"]", NULL},
+};
+
+static void test_within(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(within); i++) {
+        tn_value narrow = parse(within[i].narrow), wide = parse(within[i].wide);
+        const char *missing;
+        bool found = effects_within(narrow, wide, &missing);
+        if (found != !within[i].missing || (missing && strcmp(missing, within[i].missing) != 0) ||
+            (!missing && within[i].missing && *within[i].missing))
+            fail_msg("row %zu: %s within %s: missing %s", i, within[i].narrow, within[i].wide,
+                     missing ? missing : "nothing");
+        value_unref(narrow);
+        value_unref(wide);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_nodes_of_documents),
+        cmocka_unit_test(test_documents_narrow),
+        cmocka_unit_test(test_grants),
+        cmocka_unit_test(test_around_document),
+        cmocka_unit_test(test_from_text),
+        cmocka_unit_test(test_chain_text),
+        cmocka_unit_test(test_covers),
+        cmocka_unit_test(test_within),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
