@@ -148,7 +148,8 @@ void chat_show_waiting(struct chat_show *show, tn_value interrupts) {
     tn_value approvals = approval_questions(interrupts);
     for (size_t i = 0; i < value_count(approvals); i++) {
         tn_value request = value_get(value_at(approvals, i), "payload");
-        chat_show_call(show, value_get(request, "tool"), value_get(request, "arguments"));
+        if (value_get(request, "tool")) /* not of a node */
+            chat_show_call(show, value_get(request, "tool"), value_get(request, "arguments"));
     }
     value_unref(approvals);
 }

@@ -481,7 +481,7 @@ static void config_set_tools_take(struct config_reader *reader, const char *key,
 
 static void config_read_tool_approval(struct config_reader *reader, const struct tree_node *node) {
     if (!config_expect_mapping(reader, node, "tools.approval",
-                               "a mapping of tools, or effects, to `auto`, `ask` or `deny`"))
+                               "a mapping of tools, `effect:…` or `node:…` to `auto`, `ask` or `deny`"))
         return;
     tn_value policies = value_object();
     for (uint32_t i = 0; i < node->count; i++) {

@@ -1,8 +1,8 @@
 /*
  * tool_audit.h - the audit log: one line of JSON for each use of a tool, appended to a file that the operator chooses.
  *
- *     {"time", "run_id"?, "thread_id"?, "runner_id"?, "task_id", "tool", "effects", "approval", "by", "why", "agreed"?,
- *      "duration_ms", "outcome", "input_bytes", "output_bytes", "arguments"?}
+ *     {"time", "run_id"?, "thread_id"?, "runner_id"?, "task_id", "tool", "effects", "approval", "by", "why", "caller"?,
+ * "agreed"?, "duration_ms", "outcome", "input_bytes", "output_bytes", "arguments"?}
  *
  * `outcome` is "ok" or an error code. `agreed` is how the use was approved: "answer" (by a person) or "grant" (by the
  * caller). A line is one write in append mode, so lines of several processes do not mix. An interrupted use is logged

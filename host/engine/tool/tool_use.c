@@ -75,6 +75,7 @@ static tn_value audit_line_of(const struct tool_use *use, tn_value result, const
     line = value_set_take(line, "approval", value_text(tool_approval_name(use->policy.approval)));
     line = value_set_take(line, "by", value_text(use->policy.by));
     line = value_set_take(line, "why", value_ref(use->policy.why));
+    if (use->caller) line = value_set_take(line, "caller", authority_chain_text(use->caller));
     if (use->approved_by) line = value_set_take(line, "agreed", value_text(use->approved_by));
     line = value_set_take(line, "duration_ms", value_int(loop_now_ms(call_loop(call)) - use->started_ms));
     line = value_set_take(line, "outcome", value_text(failure ? failure->code : "ok"));

@@ -9,7 +9,9 @@
  *
  * A definition: {tool_name, description, input_schema, output_schema?, effects: [text], implementation_ref, approval?}.
  * A call:       {name, arguments, id?, approved?}: `approved` is the permission of the person whom the component acts
- *               for. It replaces the answer to `ask`; it does not override `deny`.
+ *               for. It replaces the answer to `ask`, but no rule of the operator and not `deny`. It counts only
+ *               if the component declares `calls.approved`, or if its configuration names the tool in a member
+ *               annotated `x-tenon: approval`.
  * A result: the tool's output. Errors are as for task_1.call: TOOL_NOT_FOUND (the message has the nearest name),
  * TOOL_DENIED (by the policy or by the person), INVALID_INPUT and INVALID_OUTPUT (detail lists every violation), LIMIT
  * (max_calls), TIMEOUT, and the tool's own. An error whose detail is {fatal: true} must not go to the model: fail the
