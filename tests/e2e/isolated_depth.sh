@@ -61,6 +61,7 @@ expect_same_process
 # A program of any language can send everything, also what is nested deeper than anything can be read.
 command -v python3 >/dev/null || skips "python3 is not installed; the other part passed"
 cp "$SOURCE/samples/python/wordcount.py.tenon.json" .
+sed -i 's/"effects": \[\]/"effects": ["calls.node:delay"]/' wordcount.py.tenon.json
 cat >wordcount.py <<'PYTHON'
 #!/usr/bin/env -S python3 -IS
 import json, os, socket, sys
