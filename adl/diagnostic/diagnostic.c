@@ -109,8 +109,12 @@ static void entry_free(struct entry *entry) {
     mem_free(entry);
 }
 
+/* A message about a hidden source could contain a part of its text. */
+static bool source_is_hidden(const struct source *source) { return source && source_view(source) == SOURCE_HIDDEN; }
+
 void diagnostic_suggest(struct diagnostic *diagnostic, const char *format, ...) {
     va_list args;
+    if (source_is_hidden(diagnostic->source)) return;
     va_start(args, format);
     mem_free(diagnostic->suggestion);
     diagnostic->suggestion = format_text(format, args);
@@ -118,7 +122,7 @@ void diagnostic_suggest(struct diagnostic *diagnostic, const char *format, ...) 
 }
 
 void diagnostic_suggest_name(struct diagnostic *diagnostic, struct span span, const char *name, size_t length) {
-    if (!name || length == 0) return;
+    if (!name || length == 0 || source_is_hidden(diagnostic->source)) return;
     diagnostic_suggest(diagnostic, "did you mean `%.*s`?", (int)length, name);
     diagnostic_set_fix(diagnostic, span, name, length, "replace with `%.*s`", (int)length, name);
 }
@@ -126,6 +130,7 @@ void diagnostic_suggest_name(struct diagnostic *diagnostic, struct span span, co
 void diagnostic_relate(struct diagnostic *diagnostic, struct source *source, struct span span, const char *format,
                        ...) {
     if (diagnostic->related_count == DIAGNOSTICS_RELATED_MAX) return;
+    if (source_is_hidden(source) || source_is_hidden(diagnostic->source)) return;
     MEM_EXTEND(diagnostic->related, diagnostic->related_count);
     va_list args;
     va_start(args, format);
@@ -137,6 +142,7 @@ void diagnostic_relate(struct diagnostic *diagnostic, struct source *source, str
 void diagnostic_set_fix(struct diagnostic *diagnostic, struct span span, const char *replacement, size_t length,
                         const char *title, ...) {
     drop_fix(diagnostic);
+    if (source_is_hidden(diagnostic->source)) return;
     struct diagnostic_fix *fix = mem_alloc(sizeof *fix);
     va_list args;
     va_start(args, title);
@@ -218,7 +224,7 @@ struct diagnostic *diagnostics_add(struct diagnostics *found, enum diagnostic_co
     diagnostic->span = span;
     va_list args;
     va_start(args, format);
-    diagnostic->message = format_text(format, args);
+    diagnostic->message = source_is_hidden(source) ? mem_text(diagnostic_info(code)->title) : format_text(format, args);
     va_end(args);
     count_severity(found, diagnostic->severity, 1);
     return diagnostic;

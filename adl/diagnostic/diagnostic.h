@@ -13,6 +13,8 @@
  *     for (size_t i = 0; i < diagnostics_count(found); i++) print(diagnostics_at(found, i));
  *     diagnostics_free(found);
  *
+ * A diagnostic in a source with SOURCE_HIDDEN has the title of its code as its message, and no details.
+ *
  * All arguments are copied (sources are referenced). Use a collection from one thread at a time.
  */
 #ifndef TENON_ADL_DIAGNOSTIC_H

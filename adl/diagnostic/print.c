@@ -199,7 +199,7 @@ static void print_head(struct buffer *out, const struct source *source, struct s
     buffer_text(out, ": ");
     diagnostic_text(out, message);
     buffer_char(out, '\n');
-    if (source) print_line(out, source, span, colour, style);
+    if (source && source_view(source) == SOURCE_SHOWN) print_line(out, source, span, colour, style);
 }
 
 static void print_help(struct buffer *out, const char *text, const struct diagnostic_style *style) {

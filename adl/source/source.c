@@ -23,7 +23,9 @@ struct mark {
 struct source {
     _Atomic uint32_t references;
     uint32_t length, lines;
-    char *name, *text;
+    enum source_origin origin;
+    enum source_view view;
+    char *name, *text, *root;
     uint32_t *starts;
     struct mark *marks; /* marks[i] counts the first i * SOURCE_STRIDE bytes */
 };
@@ -85,10 +87,22 @@ void source_unref(struct source *source) {
     if (!source || atomic_fetch_sub_explicit(&source->references, 1, memory_order_acq_rel) > 1) return;
     mem_free(source->name);
     mem_free(source->text);
+    mem_free(source->root);
     mem_free(source->starts);
     mem_free(source->marks);
     mem_free(source);
 }
+
+void source_set_origin(struct source *source, enum source_origin origin, const char *root) {
+    mem_free(source->root);
+    source->root = root ? mem_text(root) : NULL;
+    source->origin = origin;
+}
+
+void source_set_view(struct source *source, enum source_view view) { source->view = view; }
+enum source_origin source_origin(const struct source *source) { return source->origin; }
+enum source_view source_view(const struct source *source) { return source->view; }
+const char *source_root(const struct source *source) { return source->root; }
 
 const char *source_name(const struct source *source) { return source->name; }
 const char *source_text(const struct source *source) { return source->text; }

@@ -34,6 +34,21 @@ struct source_place {
 
 enum source_unit { SOURCE_BYTES, SOURCE_POINTS, SOURCE_UTF16 };
 
+/* Where a text comes from. This decides which files the text can name; see `read` in adl/document/catalog.h. */
+enum source_origin {
+    SOURCE_OF_OPERATOR,  /* a person named the file or typed the text: the initial value */
+    SOURCE_OF_DOCUMENT,  /* another document or a plugin named the file; it was found below source_root */
+    SOURCE_OF_PLUGIN,    /* not a text: stands for a plugin that names a file */
+    SOURCE_WITHOUT_FILE, /* the text comes from a model, a plugin, a network or an embedding program */
+};
+
+/* How much of a text diagnostics show. */
+enum source_view {
+    SOURCE_SHOWN,        /* the initial value */
+    SOURCE_LINES_HIDDEN, /* the place and the message, but no line: the text is a file that is not a document */
+    SOURCE_HIDDEN,       /* the place and the title of the code: the reader of the diagnostics may not know the text */
+};
+
 /*
  * Copies the name and the text (any bytes) and returns one reference. `name` is the path as the user wrote it; the
  * extension ".json" selects JSON.
@@ -41,6 +56,13 @@ enum source_unit { SOURCE_BYTES, SOURCE_POINTS, SOURCE_UTF16 };
 struct source *source_new(const char *name, const char *text, size_t length);
 struct source *source_ref(struct source *source); /* returns its argument; NULL returns NULL; any thread */
 void source_unref(struct source *source);         /* NULL is allowed; any thread */
+
+/* Set these before the source is shared. `root` is copied; NULL except for SOURCE_OF_DOCUMENT. */
+void source_set_origin(struct source *source, enum source_origin origin, const char *root);
+void source_set_view(struct source *source, enum source_view view);
+enum source_origin source_origin(const struct source *source);
+enum source_view source_view(const struct source *source);
+const char *source_root(const struct source *source); /* the canonical path of a folder, or NULL; borrowed */
 
 /* Borrowed from the source. The text is also NUL-terminated. */
 const char *source_name(const struct source *source);

@@ -192,11 +192,44 @@ static void test_json(void **state) {
     source_unref(source);
 }
 
+/* Of a file that is not a document no line is printed; of a hidden one, nothing that could contain its text. */
+static void test_views(void **state) {
+    (void)state;
+    static const char *const expected[] = {
+        [SOURCE_LINES_HIDDEN] = "d.yaml:1:1: error[ADL-E008]: found `secret`\nd.yaml:1:1: note: the first\n"
+                                "   = help: did you mean `s`?\n\n",
+        [SOURCE_HIDDEN] = "d.yaml:1:1: error[ADL-E008]: duplicate key\n\n",
+    };
+    for (int view = SOURCE_LINES_HIDDEN; view <= SOURCE_HIDDEN; view++) {
+        struct source *source = source_new("d.yaml", "secret", 6), *outer = source_new("o.yaml", "x", 1);
+        source_set_view(source, (enum source_view)view);
+        struct diagnostics *found = diagnostics_new();
+        struct diagnostic *it = diagnostics_add(found, ADL_E008, source, span(0, 6), "found `secret`");
+        diagnostic_relate(it, source, span(0, 1), "the first");
+        diagnostic_suggest_name(it, span(0, 6), "s", 1);
+        struct buffer out;
+        buffer_init(&out, SIZE_MAX);
+        diagnostics_print(&out, found, NULL);
+        expect_text(buffer_cstr(&out), expected[view]);
+        diagnostic_set_fix(it, span(0, 6), "s", 1, "remove `secret`");
+        tn_value list = diagnostics_to_value(found);
+        assert_true((view == SOURCE_HIDDEN) == !value_get(value_at(list, 0), "fix"));
+        value_unref(list);
+        it = diagnostics_add(found, ADL_E008, outer, span(0, 1), "here");
+        diagnostic_relate(it, source, span(0, 1), "secret");
+        assert_int_equal(it->related_count, view == SOURCE_HIDDEN ? 0 : 1);
+        buffer_finish(&out);
+        diagnostics_free(found);
+        source_unref(source);
+        source_unref(outer);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_codes),  cmocka_unit_test(test_sorting),    cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_carets), cmocka_unit_test(test_long_lines), cmocka_unit_test(test_printing),
-        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json),   cmocka_unit_test(test_views),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
