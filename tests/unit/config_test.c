@@ -91,9 +91,13 @@ static void reads_every_key(void **state) {
                                       "  planner: openai:gpt-4o\n"
                                       "  judge: [{provider: a, model: b}, c:d]\n"
                                       "limits: {workers: 3}\n"
+                                      "files: {roots: [../shared, ~/x]}\n"
                                       "log: debug\n",
                                       first, sizeof first);
     assert_string_equal(first, "");
+    assert_true(value_text_is(value_at(config_file_roots(config), 0), "/etc/p/../shared"));
+    assert_true(value_text_is(value_at(config_file_roots(config), 1), path_in_folder("home/x")));
+    assert_int_equal(value_count(config_file_roots(config)), 2);
     assert_int_equal(config_plugin_path_count(config), 3);
     assert_string_equal(config_plugin_path(config, 0), "/etc/p/./mine");
     assert_string_equal(config_plugin_path(config, 1), "/opt/theirs");
@@ -147,6 +151,9 @@ static void reports_mistakes_with_position(void **state) {
         {"tools: {approval: {a: allow}}", "`tools.approval.a`: found `allow`, expected `auto`, `ask` or `deny`"},
         {"tools: {audit: 1}", "`tools.audit`: found int, expected the path of a file"},
         {"tools: {audit_required: sometimes}", "`tools.audit_required`: found `sometimes`, expected true or false"},
+        {"files: 1", "1:8 `files`: found int, expected a mapping with `roots`"},
+        {"files: {roots: [[]]}", "1:17 `files.roots`: found array, expected a path, or a list of paths"},
+        {"files: {rots: a}", "found the key `rots`, which `files` does not have; did you mean `roots`?"},
         {"store: {use: [a]}", "`store.use`: found array, expected the name of a store"},
         {"http: []", "1:7 `http`: found array, expected the name of a plugin that provides HTTP"},
         {"http: {use: 1}", "1:13 `http.use`: found int"},

@@ -278,6 +278,28 @@ static void config_read_isolation(struct config_reader *reader, const struct tre
     }
 }
 
+/* ---- files ---- */
+
+static void config_read_files(struct config_reader *reader, const struct tree_node *node) {
+    if (config_expect_mapping(reader, node, "files", "a mapping with `roots`")) config_read_keys(reader, node, "files");
+}
+
+static void config_read_one_root(struct config_reader *reader, const struct tree_node *node) {
+    if (node->kind == TN_STRING)
+        reader->config->roots = value_push_take(reader->config->roots, config_resolve_node(reader, node));
+    else
+        config_report_kind(reader, node, "files.roots", "a path, or a list of paths");
+}
+
+static void config_read_file_roots(struct config_reader *reader, const struct tree_node *node) {
+    if (node->kind != TN_ARRAY) {
+        config_read_one_root(reader, node);
+        return;
+    }
+    uint32_t count = config_usable_count(reader, node, "files.roots", CONFIG_ROOTS_MAX, "folders");
+    for (uint32_t i = 0; i < count; i++) config_read_one_root(reader, node->items[i].node);
+}
+
 /* ---- packs ---- */
 
 static void config_read_packs(struct config_reader *reader, const struct tree_node *node) {
@@ -590,6 +612,7 @@ struct config *config_empty(void) {
     config->plugins = config->folders = config->isolation = config->models = config->prices = config->secrets =
         config->tools = config->limits = value_object();
     config->trust = value_array();
+    config->roots = value_array();
     config->log = CONFIG_LOG_UNSET;
     return config;
 }
@@ -608,6 +631,7 @@ void config_free(struct config *config) {
     value_unref(config->limits);
     value_unref(config->tools);
     value_unref(config->trust);
+    value_unref(config->roots);
     value_unref(config->store);
     value_unref(config->http);
     mem_free(config);
@@ -636,6 +660,7 @@ struct config *config_read(const char *name, const char *text, size_t length, st
 const char *config_file(const struct config *config) { return config ? config->file : NULL; }
 size_t config_plugin_path_count(const struct config *config) { return config ? config->path_count : 0; }
 const char *config_plugin_path(const struct config *config, size_t index) { return config->paths[index]; }
+tn_value config_file_roots(const struct config *config) { return config ? config->roots : NULL; }
 
 tn_value config_plugin_section(const struct config *config, const char *plugin_id) {
     return config ? value_get(config->plugins, plugin_id) : NULL;

@@ -12,6 +12,7 @@
  *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}; and `hosts`
  *     http: {use: http}
  *     store: {use: sqlite, path: ./state/tenon.db}
+ *     files: {roots: [../shared]}           # documents may also name files below these folders
  *     limits: {concurrency: 64, workers: 16}
  *     tools: {approval: {"effect:destructive": ask, shell.run: deny}, audit: ./audit.jsonl}
  *     log: info
@@ -58,6 +59,7 @@ const struct config_key *config_key_at(size_t index);
 #define CONFIG_SECRET_MAX      (64u << 10) /* bytes of a secret's text */
 #define CONFIG_SECRET_MS       60000       /* time limit for a command or a pipe that delivers a secret */
 #define CONFIG_PATHS_MAX       100u        /* entries of plugins.path */
+#define CONFIG_ROOTS_MAX       100u        /* entries of files.roots */
 #define CONFIG_PARENTS_MAX     64u         /* folders searched upwards */
 #define CONFIG_TRUST_MAX       1000u       /* entries of packs.trust */
 #define CONFIG_HOSTS_MAX       100u        /* entries of `hosts` of one secret */
@@ -84,6 +86,8 @@ const char *config_file(const struct config *config);         /* the project's f
 size_t config_plugin_path_count(const struct config *config); /* entries of the search path */
 /* A folder or file; relative if the name of the tenon.yaml was. */
 const char *config_plugin_path(const struct config *config, size_t index);
+tn_value
+config_file_roots(const struct config *config); /* files.roots: an array of folders, resolved in the same way */
 /* The plugin's section of plugins.config, with {secret: NAME}; or NULL. */
 tn_value config_plugin_section(const struct config *config, const char *plugin_id);
 tn_value config_plugin_sections(const struct config *config); /* {id: section}; may be NULL */
