@@ -14,6 +14,7 @@
 
 struct error;
 struct schema;
+struct source;
 
 /* One component, as published in its plugin's manifest. */
 struct component_info {
@@ -33,6 +34,13 @@ struct component_info {
 /* Called with each match; returns false to stop. */
 typedef bool (*catalog_visit)(void *user, const struct component_info *component);
 
+/* A file that a catalog has read. */
+struct catalog_file {
+    char *path; /* its canonical path; owned */
+    char *root; /* the folder to which the files that it names are confined; owned */
+};
+void catalog_file_finish(struct catalog_file *file); /* keeps the struct reusable */
+
 struct catalog {
     void *self;
     /* Returns the component, or NULL. */
@@ -43,11 +51,14 @@ struct catalog {
     const char *(*plugin_version)(void *self, const char *plugin_id);
     void (*each_plugin)(void *self, void (*visit)(void *user, const char *plugin_id), void *user);
     /*
-     * Reads a file that a document names, relative to the folder of `from` (the document's path). Returns its text as a
-     * new reference; *path becomes the resolved path (free it with mem_free). Returns NULL if it cannot be read, with a
-     * static reason in *why ("no such file"). If the function is NULL, files are not read.
+     * Reads a file that the document `from` names, relative to the folder of that document. The origin and the root of
+     * `from` decide which files it can read. If `from` is NULL, the operator names the file, and it can be anywhere.
+     * Returns its text as a new reference and fills `found`, which is empty before. Returns NULL if it cannot be read,
+     * with the reason in `error` ("no such file"). If the function is NULL, files are not read.
      */
-    tn_value (*read)(void *self, const char *from, const char *file, char **path, const char **why);
+    tn_value (*read)(void *read_self, const struct source *from, const char *file, struct catalog_file *found,
+                     struct error *error);
+    void *read_self;
     /*
      * Returns false and sets the error if a component cannot be used, as far as is known without running it: its plugin
      * is refused, or another plugin defines its id. If the function is NULL, all can be used.

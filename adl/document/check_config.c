@@ -7,6 +7,7 @@
  * References (config.h) are resolved first: a prompt in a file is checked like one in the document.
  */
 #include "adl/document/config.h"
+#include "adl/document/inner_file.h"
 #include "adl/document/reader.h"
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
@@ -59,26 +60,28 @@ static tn_value read_reference(void *self, const char *pointer, const char *kind
     *reference = (struct reference){mem_text(pointer), NULL};
     const struct catalog *catalog = reader->catalog;
     if (strcmp(kind, "file") != 0 || !catalog->read) return value_text("");
-    const char *why = "it does not exist", *file = value_chars(name, NULL);
-    char *path = NULL;
-    tn_value text = catalog->read(catalog->self, source_name(reader->source), file, &path, &why);
+    struct catalog_file found = {NULL, NULL};
+    struct error error = ERROR_INIT;
+    const char *file = value_chars(name, NULL);
+    tn_value text = catalog->read(catalog->read_self, reader->source, file, &found, &error);
     if (text) {
-        size_t length;
-        const char *bytes = value_chars(text, &length);
-        if (length <= SOURCE_LENGTH_MAX) reference->source = source_new(path ? path : file, bytes, length);
+        reference->source = inner_file_source(reader->source, &found, text, SOURCE_LINES_HIDDEN);
     } else {
         char inner[1100];
         snprintf(inner, sizeof inner, "%.1024s/file", pointer);
-        report(reader, ADL_E063, span_at(check, inner, false), "the file `%.200s` cannot be read: %s", file, why);
+        report(reader, ADL_E063, span_at(check, inner, false), "the file `%.200s` cannot be read: %s", file,
+               error.message);
     }
-    mem_free(path);
+    catalog_file_finish(&found);
+    error_finish(&error);
     return text ? text : value_text("");
 }
 
-/* The value at `pointer` replaces a secret or an unreadable file: it is not reported if it does not fit. */
-static bool reference_is_hidden(void *self, const char *pointer) {
+/* The text of a secret or of an unreadable file is not known: it is not reported if it does not fit. */
+static enum value_stand_in reference_stand_in(void *self, const char *pointer) {
     const struct reference *reference = reference_at(self, pointer);
-    return reference && !reference->source;
+    if (!reference) return STAND_IN_NONE;
+    return reference->source ? STAND_IN_FILE : STAND_IN_UNKNOWN;
 }
 
 /* ---- What texts name ---- */
@@ -254,30 +257,43 @@ static void check_annotated_file(const struct annotated_string *string) {
     struct reader *reader = string->check->reader;
     const struct catalog *catalog = reader->catalog;
     if (!catalog->read || reference_at(string->check, string->pointer)) return;
-    const char *why = "it does not exist";
-    char *path = NULL, where[256];
-    tn_value text = catalog->read(catalog->self, source_name(reader->source), string->text, &path, &why);
+    struct catalog_file found = {NULL, NULL};
+    struct error error = ERROR_INIT;
+    char where[256];
+    tn_value text = catalog->read(catalog->read_self, reader->source, string->text, &found, &error);
     if (!text)
         report(reader, ADL_W108, string->span, "%s names the file `%.200s`, which cannot be read now: %s",
-               annotated_describe(string, where), string->text, why);
+               annotated_describe(string, where), string->text, error.message);
     value_unref(text);
-    mem_free(path);
+    catalog_file_finish(&found);
+    error_finish(&error);
+}
+
+/* Reports of a name quote it, and the text of a file must not be quoted. */
+static bool annotated_name_is_in_document(const struct annotated_string *string) {
+    const struct reference *reference = reference_at(string->check, string->pointer);
+    char where[256];
+    if (!reference || !reference->source) return true;
+    report(string->check->reader, ADL_E034, string->span, "%s: found a reference to a file, expected the name itself",
+           annotated_describe(string, where));
+    return false;
 }
 
 /* The values of `x-tenon` that are checked here. */
 static const struct {
     const char *annotation;
     void (*check)(const struct annotated_string *string);
+    bool may_be_in_file;
 } annotations[] = {
-    {"expression", check_annotated_expression},
-    {"template", check_annotated_template},
-    {"channel-read", check_annotated_read},
-    {"channel-write", check_annotated_write},
-    {"node", check_annotated_node},
-    {"model", check_annotated_model},
-    {"tool", check_annotated_tool},
-    {"document", check_annotated_document},
-    {"file", check_annotated_file},
+    {"expression", check_annotated_expression, true},
+    {"template", check_annotated_template, true},
+    {"channel-read", check_annotated_read, false},
+    {"channel-write", check_annotated_write, false},
+    {"node", check_annotated_node, false},
+    {"model", check_annotated_model, false},
+    {"tool", check_annotated_tool, false},
+    {"document", check_annotated_document, false},
+    {"file", check_annotated_file, false},
 };
 
 static void on_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
@@ -288,7 +304,7 @@ static void on_annotation(void *self, const char *pointer, bool on_key, tn_value
         struct annotated_string string = {.check = check, .pointer = pointer, .on_key = on_key};
         string.text = value_chars(where, &string.length);
         string.span = span_at(check, pointer, on_key);
-        annotations[i].check(&string);
+        if (annotations[i].may_be_in_file || annotated_name_is_in_document(&string)) annotations[i].check(&string);
         return;
     }
 }
@@ -406,7 +422,7 @@ static void report_misfits(struct config_check *check) {
         .unknown = ADL_E033,
         .wrong = ADL_E034,
     };
-    check->filled = check_value_take(check->reader, &value, check->filled, reference_is_hidden, check);
+    check->filled = check_value_take(check->reader, &value, check->filled, reference_stand_in, check);
 }
 
 /*

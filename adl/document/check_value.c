@@ -135,7 +135,7 @@ static void report_missing_member(struct reader *reader, const struct value_chec
 }
 
 static void report_error(struct reader *reader, const struct value_check *check, const struct schema_errors *errors,
-                         const struct schema_error *error) {
+                         const struct schema_error *error, bool is_file) {
     const struct tree_item *item = NULL;
     const struct tree_node *node = check->node ? find_pointer(check->node, error->pointer, &item) : NULL;
     const struct tree_node *near = node          ? node
@@ -152,6 +152,11 @@ static void report_error(struct reader *reader, const struct value_check *check,
     if (error->on_key && item) span = item->key_span;
     char where[256];
     value_check_describe(check, error->pointer, where);
+    if (is_file) {
+        report(reader, check->wrong, span, "%s: the text of the file does not fit `%s` of %s", where, error->keyword,
+               check->type ? check->type : "its schema");
+        return;
+    }
     struct diagnostic *it = report(reader, error->on_key ? check->unknown : check->wrong, span, "%s: %.*s", where,
                                    message_length(error->message, error->suggestion), error->message);
     if (!error->suggestion) return;
@@ -163,7 +168,7 @@ static void report_error(struct reader *reader, const struct value_check *check,
 }
 
 tn_value check_value_take(struct reader *reader, const struct value_check *check, tn_value value,
-                          bool (*hidden)(void *user, const char *pointer), void *user) {
+                          enum value_stand_in (*stand_in)(void *user, const char *pointer), void *user) {
     if (schema_validate(check->schema, value, NULL) == TN_OK) return value;
     struct schema_errors errors = SCHEMA_ERRORS_INIT;
     schema_validate(check->schema, value, &errors);
@@ -172,8 +177,10 @@ tn_value check_value_take(struct reader *reader, const struct value_check *check
         errors = (struct schema_errors)SCHEMA_ERRORS_INIT;
         schema_validate(check->schema, value, &errors);
     }
-    for (size_t i = 0; i < errors.count; i++)
-        if (!hidden || !hidden(user, errors.items[i].pointer)) report_error(reader, check, &errors, &errors.items[i]);
+    for (size_t i = 0; i < errors.count; i++) {
+        enum value_stand_in there = stand_in ? stand_in(user, errors.items[i].pointer) : STAND_IN_NONE;
+        if (there != STAND_IN_UNKNOWN) report_error(reader, check, &errors, &errors.items[i], there == STAND_IN_FILE);
+    }
     schema_errors_finish(&errors);
     return value;
 }

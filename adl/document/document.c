@@ -148,17 +148,21 @@ static tn_value document_read_file(void *self, const char *pointer, const char *
     struct node_files *files = self;
     if (strcmp(kind, "file") != 0) return NULL; /* the host resolves secrets */
     const struct catalog *catalog = files->catalog;
-    const char *why = "files are not read here", *file = value_chars(name, NULL);
-    char *path = NULL;
+    const char *file = value_chars(name, NULL);
+    struct catalog_file found = {NULL, NULL};
+    struct error error = ERROR_INIT;
     tn_value text = NULL;
     if (catalog && catalog->read)
-        text = catalog->read(catalog->self, source_name(files->document->source), file, &path, &why);
-    mem_free(path);
+        text = catalog->read(catalog->read_self, files->document->source, file, &found, &error);
+    else
+        error_set(&error, TN_UNSUPPORTED, "UNSUPPORTED", "files are not read here");
     if (!text && !files->failed) {
         files->failed = true;
         error_set(files->error, TN_NOT_FOUND, "INVALID_GRAPH", "cannot read the file `%s`, named at `%s`: %s", file,
-                  pointer, why);
+                  pointer, error.message);
     }
+    catalog_file_finish(&found);
+    error_finish(&error);
     return text;
 }
 

@@ -362,10 +362,7 @@ struct document *document_read_within(struct session *session, struct source *so
 }
 
 static void session_finish(struct session *session) {
-    for (uint32_t i = 0; i < session->document_count; i++) {
-        mem_free(session->documents[i].path);
-        document_unref(session->documents[i].document);
-    }
+    for (uint32_t i = 0; i < session->document_count; i++) document_unref(session->documents[i]);
     for (size_t i = 0; i < sizeof session->kinds / sizeof *session->kinds; i++) names_finish(&session->kinds[i].names);
     mem_free(session->documents);
 }

@@ -200,29 +200,37 @@ void read_error_channel(struct reader *reader) {
 struct binding_files {
     struct reader *reader;
     struct span span;
-    bool tell; /* report unreadable files; the options are walked twice */
+    bool tell;         /* report unreadable files; the options are walked twice */
+    tn_value pointers; /* owned array: where the files are named; NULL if not needed */
 };
 
-static tn_value binding_file(void *self, const char *pointer, const char *kind, tn_value name) {
+static enum value_stand_in binding_stand_in(void *self, const char *pointer) {
     const struct binding_files *files = self;
+    for (size_t i = 0; i < value_count(files->pointers); i++)
+        if (value_text_is(value_at(files->pointers, i), pointer)) return STAND_IN_FILE;
+    return STAND_IN_NONE;
+}
+
+static tn_value binding_file(void *self, const char *pointer, const char *kind, tn_value name) {
+    struct binding_files *files = self;
     const struct catalog *catalog = files->reader->catalog;
-    (void)pointer;
     if (strcmp(kind, "file") != 0 || !catalog->read) return NULL; /* the host resolves secrets */
-    const char *why = "it does not exist", *file = value_chars(name, NULL);
-    char *path = NULL;
-    tn_value text = catalog->read(catalog->self, source_name(files->reader->source), file, &path, &why);
+    const char *file = value_chars(name, NULL);
+    struct catalog_file found = {NULL, NULL};
+    struct error error = ERROR_INIT;
+    tn_value text = catalog->read(catalog->read_self, files->reader->source, file, &found, &error);
     if (!text && files->tell)
-        report(files->reader, ADL_E063, files->span, "the file `%.200s` cannot be read: %s", file, why);
-    mem_free(path);
+        report(files->reader, ADL_E063, files->span, "the file `%.200s` cannot be read: %s", file, error.message);
+    if (files->pointers) files->pointers = value_push_take(files->pointers, value_text(pointer));
+    catalog_file_finish(&found);
+    error_finish(&error);
     return text ? text : value_text("");
 }
 
 /* Returns the options with `{file: …}` replaced by the texts of the files. */
-static tn_value with_files_take(struct reader *reader, const struct component_info *component, tn_value options,
-                                struct span span, bool tell) {
-    struct binding_files files = {reader, span, tell};
+static tn_value with_files_take(const struct component_info *component, tn_value options, struct binding_files *files) {
     if (!component || !component->config) return options;
-    return config_resolve_take(component->config, options, binding_file, &files);
+    return config_resolve_take(component->config, options, binding_file, files);
 }
 
 /* Checks the options of a mapping, which are the provider's configuration. */
@@ -231,7 +239,8 @@ static void check_options(struct reader *reader, const struct tree_node *node, c
     tn_value of = value_format("model `%s`", role), type = value_format("provider `%s`", provider);
     tn_value key = value_text("provider");
     tn_value options = value_remove_take(tree_to_value(node), key);
-    options = with_files_take(reader, component, options, node->span, true);
+    struct binding_files files = {reader, node->span, true, value_array()};
+    options = with_files_take(component, options, &files);
     struct value_check check = {
         .schema = component->config,
         .node = node,
@@ -244,7 +253,8 @@ static void check_options(struct reader *reader, const struct tree_node *node, c
         .unknown = ADL_E033,
         .wrong = ADL_E034,
     };
-    value_unref(check_value_take(reader, &check, options, NULL, NULL));
+    value_unref(check_value_take(reader, &check, options, binding_stand_in, &files));
+    value_unref(files.pointers);
     value_unref(of);
     value_unref(type);
 }
@@ -288,8 +298,8 @@ static const struct component_info *provider_of(const struct reader *reader, con
 static tn_value binding_value(struct reader *reader, const struct tree_node *node) {
     tn_value text = read_text(reader, node);
     if (text) return text;
-    if (node->kind != TN_ARRAY)
-        return with_files_take(reader, provider_of(reader, node), tree_to_value(node), node->span, false);
+    struct binding_files files = {reader, node->span, false, NULL};
+    if (node->kind != TN_ARRAY) return with_files_take(provider_of(reader, node), tree_to_value(node), &files);
     tn_value list = value_array_reserve(node->count);
     for (uint32_t i = 0; i < node->count; i++) list = value_push_take(list, binding_value(reader, node->items[i].node));
     return list;

@@ -72,12 +72,9 @@ struct node_link {
 struct session {
     const struct catalog *catalog;
     struct diagnostics *found;
-    char *active[DOCUMENT_SUBGRAPH_DEPTH_MAX + 1]; /* paths of the open documents, outermost first */
+    const char *active[DOCUMENT_SUBGRAPH_DEPTH_MAX + 1]; /* paths of the open documents, outermost first */
     uint32_t depth;
-    struct session_document {
-        char *path;
-        struct document *document;
-    } * documents; /* documents read so far */
+    struct document **documents; /* inner documents read so far; owned references */
     uint32_t document_count;
     struct session_kind {
         const char *kind;
@@ -178,12 +175,15 @@ struct value_check {
 };
 /* The length of a message without the suggestion at its end, which is printed separately. For "%.*s". */
 int message_length(const char *message, const char *suggestion);
+/* What stands at a place of a value: what the document has there, or what replaced a reference (config.h). */
+enum value_stand_in { STAND_IN_NONE, STAND_IN_FILE, STAND_IN_UNKNOWN };
 /*
  * Reports everything that does not fit. Returns the value with plain scalars converted to strings where the schema
- * requires it. `hidden` (may be NULL) is the JSON Pointer of a value that replaces another one and is not reported.
+ * requires it. `stand_in` (may be NULL) says what is at a JSON Pointer: the text of a file is not quoted, and a value
+ * that is not known is not reported.
  */
 tn_value check_value_take(struct reader *reader, const struct value_check *check, tn_value value,
-                          bool (*hidden)(void *user, const char *pointer), void *user);
+                          enum value_stand_in (*stand_in)(void *user, const char *pointer), void *user);
 /* Writes "`config.messages[2].content` of node `judge`"; returns `out`. */
 const char *where_in_config(const struct reader *reader, uint32_t node, const char *pointer, char out[256]);
 /* Returns the node at the exact pointer below `node`, or NULL. *item is the item that contains it, or NULL. */

@@ -16,6 +16,7 @@
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
+#include <sys/stat.h>
 
 struct config_lint {
     struct host *host;
@@ -55,6 +56,24 @@ void config_lint_plugins(struct host *host, config_lint_fn *report, void *user) 
     const struct config_lint lint = {host, report, user};
     lint_plugin_ids(&lint, "plugins.isolation", config_isolation(host_config(host)));
     lint_plugin_ids(&lint, "plugins.config", config_plugin_sections(host_config(host)));
+}
+
+/* ---- Files ---- */
+
+void config_lint_files(struct host *host, config_lint_fn *report, void *user) {
+    tn_value roots = config_file_roots(host_config(host));
+    for (size_t i = 0; i < value_count(roots); i++) {
+        const char *root = value_chars(value_at(roots, i), NULL);
+        struct stat status;
+        bool there = stat(root, &status) == 0;
+        if (there && S_ISDIR(status.st_mode) && strcmp(root, "/") != 0) continue;
+        tn_value what = value_format("tenon.yaml: files.roots: %s %s", root,
+                                     !there                    ? "does not exist"
+                                     : S_ISDIR(status.st_mode) ? "lets documents read every file of this machine"
+                                                               : "is not a folder");
+        report(user, value_chars(what, NULL));
+        value_unref(what);
+    }
 }
 
 /* ---- Providers ---- */

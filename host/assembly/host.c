@@ -395,6 +395,7 @@ static void host_connect_engine(struct host *host) {
     registry_catalog(host->registry, &engine->catalog);
     engine->catalog.find = registry_find;
     engine->catalog.read = files_read;
+    engine->catalog.read_self = host->files;
     engine->catalog.role_bound = host_role_is_bound;
     engine->catalog.role_self = host;
 }
@@ -419,6 +420,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     host_take_secrets(host);
     if (host_open_http(host, options, error) != TN_OK) goto failed;
     config_lint_plugins(host, host_log_warning, NULL);
+    host->files = host_files_new(host, options->file_roots);
     host_connect_services(host);
     host_connect_engine(host);
     return host;
@@ -445,6 +447,7 @@ void host_free(struct host *host) {
     recorder_free(host->recorder);
     replayer_free(host->replayer);
     loop_free(host->loop);
+    files_free(host->files);
     config_free(host->config);
     value_unref(host->isolate);
     graphs_free(engine->graphs);

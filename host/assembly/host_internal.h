@@ -18,6 +18,7 @@ struct host {
     struct config *config;
     struct secrets *secrets;
     struct registry *registry;
+    struct files *files;
     struct http *http;
     struct recorder *recorder; /* NULL if not recording */
     struct replayer *replayer; /* NULL if not replaying */
@@ -30,5 +31,9 @@ struct host {
     tn_value isolate;       /* ids, copied from the options */
     tn_value unbound_roles; /* see host_unbound_roles */
 };
+
+/* What documents of this host may read; `roots` are those of host_options. Needs the configuration; host_free frees it.
+ */
+struct files *host_files_new(struct host *host, const char *const *roots);
 
 #endif

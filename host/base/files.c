@@ -1,60 +1,309 @@
 /*
- * files.c - reads the files that documents name.
+ * files.c - reads the files that documents name; file_open.c opens them.
  */
 #include "host/base/files.h"
+#include "adl/source/source.h"
+#include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/base/file_open.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* "dir/a.yaml" and "b.yaml" become "dir/b.yaml". */
-static tn_value path_beside(const char *from, const char *file) {
-    const char *slash = from && file[0] != '/' ? strrchr(from, '/') : NULL;
-    if (!slash) return value_format("%s", file);
-    return value_format("%.*s%s", (int)(slash - from + 1), from, file);
+/* A folder below which files may be read. */
+struct files_root {
+    char *given; /* absolute, without `.` and `..`; names are compared with it before anything is opened */
+    char *real;  /* the same without links; NULL if it does not exist */
+};
+
+/* The roots for one read. */
+struct files_scope {
+    struct files_root *roots; /* the first one is that of the document, unless it has none */
+    size_t count;
+    bool packs; /* files of installed packs are allowed, too */
+};
+
+struct files {
+    char *project, *packs; /* as given; may be NULL */
+    char **roots;
+    size_t root_count;
+    struct files_grants grants;
+};
+
+/* ---- Paths as texts ---- */
+
+/* The absolute path of `name`, which starts at `folder`, without `.`, `..` and double slashes. Does not look at files.
+ */
+static char *path_normal(const char *folder, const char *name) {
+    struct buffer path;
+    buffer_init(&path, SIZE_MAX);
+    const char *parts[] = {name[0] == '/' ? "" : folder, name};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        for (const char *at = parts[i]; *at;) {
+            size_t length = strcspn(at, "/");
+            if (length == 2 && at[0] == '.' && at[1] == '.') {
+                while (path.length && path.data[path.length - 1] != '/') path.length--;
+                if (path.length) path.length--;
+            } else if (length && !(length == 1 && at[0] == '.')) {
+                buffer_format(&path, "/%.*s", (int)length, at);
+            }
+            at += length;
+            at += strspn(at, "/");
+        }
+    }
+    if (!path.length) buffer_char(&path, '/');
+    char *result = mem_text_n(path.data, path.length);
+    buffer_finish(&path);
+    return result;
 }
 
-static tn_value files_read_descriptor(int descriptor, const char **why) {
-    struct stat status;
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        *why = "it is not a regular file";
-        return NULL;
-    }
-    if (status.st_size > (off_t)FILES_LENGTH_MAX) {
-        *why = "it is longer than 16 MiB";
-        return NULL;
-    }
-    size_t length = (size_t)status.st_size, done = 0;
-    char *text = mem_alloc(length + 1);
-    while (done < length) {
-        ssize_t got = read(descriptor, text + done, length - done);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        done += (size_t)got;
-    }
-    tn_value value = value_string(text, done);
-    if (!value) *why = "it is not UTF-8";
-    mem_free(text);
-    return value;
+/* The part of `path` below `folder` ("" for the folder itself), or NULL. Both are absolute and have no `..`. */
+static const char *path_below(const char *folder, const char *path) {
+    if (!folder) return NULL;
+    size_t length = folder[1] ? strlen(folder) : 0; /* every path is below "/" */
+    if (strncmp(folder, path, length) != 0) return NULL;
+    return path[length] == '/' ? path + length + 1 : path[length] == '\0' ? path + length : NULL;
 }
 
-tn_value files_read(void *self, const char *from, const char *file, char **path, const char **why) {
-    (void)self;
-    tn_value name = path_beside(from, file);
+static char *path_real(const char *path) {
     char resolved[PATH_MAX];
-    bool found = realpath(value_chars(name, NULL), resolved) != NULL;
-    int descriptor = found ? open(resolved, O_RDONLY | O_CLOEXEC) : -1;
-    value_unref(name);
-    if (descriptor < 0) {
-        *why = errno == ENOENT ? "no such file" : errno == EACCES ? "permission denied" : "it cannot be opened";
-        return NULL;
+    return realpath(path, resolved) ? mem_text(resolved) : NULL;
+}
+
+/* The folder of a file; "." if the name contains none. */
+static char *path_folder(const char *file) {
+    const char *slash = strrchr(file, '/');
+    return slash ? mem_text_n(file, slash == file ? 1 : (size_t)(slash - file)) : mem_text(".");
+}
+
+static char *path_absolute(const char *path) {
+    char *here = path_real("."), *absolute = path_normal(here ? here : "/", path);
+    mem_free(here);
+    return absolute;
+}
+
+/* ---- The roots of a document ---- */
+
+static void scope_add(struct files_scope *scope, const char *folder) {
+    MEM_EXTEND(scope->roots, scope->count);
+    struct files_root *root = &scope->roots[scope->count++];
+    root->given = path_absolute(folder);
+    root->real = path_real(root->given);
+}
+
+static void scope_add_visited(void *scope, const char *folder) { scope_add(scope, *folder ? folder : "."); }
+
+static void scope_finish(struct files_scope *scope) {
+    for (size_t i = 0; i < scope->count; i++) {
+        mem_free(scope->roots[i].given);
+        mem_free(scope->roots[i].real);
     }
-    tn_value text = files_read_descriptor(descriptor, why);
-    close(descriptor);
-    if (text) *path = mem_text(resolved);
+    mem_free(scope->roots);
+}
+
+/* The folder NAME/VERSION of the installed pack that contains the canonical path; NULL if no pack does. */
+static char *files_pack(const struct files *files, const char *path) {
+    char *packs = files->packs ? path_real(files->packs) : NULL;
+    const char *below = path_below(packs, path);
+    size_t name = below ? strcspn(below, "/") : 0, version = name && below[name] ? strcspn(below + name + 1, "/") : 0;
+    char *pack = version ? mem_text_n(path, (size_t)(below - path) + name + 1 + version) : NULL;
+    mem_free(packs);
+    return pack;
+}
+
+/* The root of a document that a person names; `folder` is the canonical path of its folder. */
+static char *files_own_root(const struct files *files, const char *folder) {
+    char *pack = files_pack(files, folder);
+    if (pack) return pack;
+    char *project = files->project ? path_real(files->project) : NULL;
+    if (path_below(project, folder)) return project;
+    mem_free(project);
+    return mem_text(folder);
+}
+
+/* Collects the roots for the files that `from` names. */
+static void files_scope_of(const struct files *files, const struct source *from, const char *folder,
+                           struct files_scope *scope) {
+    enum source_origin origin = source_origin(from);
+    char *own = origin == SOURCE_OF_OPERATOR   ? files_own_root(files, folder)
+                : origin == SOURCE_OF_DOCUMENT ? mem_text(source_root(from))
+                                               : NULL;
+    char *pack = own ? files_pack(files, own) : NULL;
+    if (own) scope_add(scope, own);
+    mem_free(own);
+    bool in_pack = pack != NULL;
+    mem_free(pack);
+    if (in_pack) return;
+    if (origin == SOURCE_OF_PLUGIN) {
+        if (files->project) scope_add(scope, files->project);
+        if (files->grants.each_folder) files->grants.each_folder(files->grants.user, scope_add_visited, scope);
+    }
+    for (size_t i = 0; i < files->root_count; i++) scope_add(scope, files->roots[i]);
+    scope->packs = origin != SOURCE_WITHOUT_FILE && source_view(from) != SOURCE_HIDDEN;
+}
+
+/* ---- Messages ---- */
+
+/* The file is outside all roots: names the first one, and what to do. */
+static void files_refuse(const struct files *files, const struct source *from, const struct files_scope *scope,
+                         bool by_link, struct error *error) {
+    const char *how = by_link ? "it is a link to a place" : "it is";
+    const char *own = scope->count ? scope->roots[0].given : "";
+    char *pack = NULL;
+    if (source_origin(from) == SOURCE_WITHOUT_FILE && !scope->count)
+        error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                  "the document that names it is not a file, and such a document reads no files unless `files: {roots: "
+                  "[FOLDER]}` in tenon.yaml names their folder");
+    else if (source_origin(from) == SOURCE_WITHOUT_FILE || source_view(from) == SOURCE_HIDDEN)
+        error_set(
+            error, TN_INVALID, "PERMISSION_DENIED",
+            "%s outside the folders in `files.roots` of tenon.yaml, below which a document that is not a file may "
+            "read; name its folder there to allow it",
+            how);
+    else if ((pack = files_pack(files, own)) != NULL)
+        error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                  "%s outside the pack in %s, and a document of a pack reads only files of its pack", how, pack);
+    else
+        error_set(
+            error, TN_INVALID, "PERMISSION_DENIED",
+            "%s outside %s, below which %s may read; to allow it, name its folder in `files: {roots: [FOLDER]}` of "
+            "tenon.yaml",
+            how, *own ? own : "the folders in `files.roots`",
+            source_origin(from) == SOURCE_OF_PLUGIN ? "documents of plugins" : "this document");
+    mem_free(pack);
+}
+
+/* ---- Reading ---- */
+
+/* Opens the canonical path below the root that contains it. Returns -1 with the error. */
+static int files_open_in(const struct files *files, const struct source *from, const struct files_scope *scope,
+                         const char *path, struct catalog_file *found, struct error *error) {
+    const char *below = NULL;
+    for (size_t i = 0; i < scope->count && !below; i++) {
+        below = path_below(scope->roots[i].real, path);
+        if (below) found->root = mem_text(scope->roots[i].real);
+    }
+    char *pack = files_pack(files, path);
+    if (pack && scope->packs) { /* also below a root: a document of a pack reads only in its pack */
+        mem_free(found->root);
+        found->root = mem_text(pack);
+    } else if (!below && source_origin(from) == SOURCE_OF_PLUGIN && files->grants.has_file &&
+               files->grants.has_file(files->grants.user, path)) {
+        found->root = path_folder(path);
+    }
+    mem_free(pack);
+    if (!found->root) {
+        files_refuse(files, from, scope, true, error);
+        return -1;
+    }
+    return file_open_below(found->root, path_below(found->root, path), error);
+}
+
+/* True if the name is below a root, which is decided without looking at the file. */
+static bool files_allow_name(const struct files *files, const struct source *from, const struct files_scope *scope,
+                             const char *path) {
+    for (size_t i = 0; i < scope->count; i++)
+        if (path_below(scope->roots[i].given, path) || path_below(scope->roots[i].real, path)) return true;
+    if (source_origin(from) == SOURCE_OF_PLUGIN && files->grants.has_file &&
+        files->grants.has_file(files->grants.user, path))
+        return true;
+    char *packs = scope->packs && files->packs ? path_absolute(files->packs) : NULL, *real = NULL;
+    bool allowed = packs && (path_below(packs, path) || path_below(real = path_real(packs), path));
+    mem_free(packs);
+    mem_free(real);
+    return allowed;
+}
+
+/* Opens `file`, which starts at `folder`. Returns -1 with the error. */
+static int files_open_from(const struct files *files, const struct source *from, const struct files_scope *scope,
+                           const char *folder, const char *file, struct catalog_file *found, struct error *error) {
+    char *name = path_normal(folder, file);
+    bool allowed = files_allow_name(files, from, scope, name);
+    mem_free(name);
+    if (!allowed) {
+        files_refuse(files, from, scope, false, error);
+        return -1;
+    }
+    tn_value joined = value_format("%s%s%s", file[0] == '/' ? "" : folder, file[0] == '/' ? "" : "/", file);
+    int descriptor = -1;
+    found->path = path_real(value_chars(joined, NULL));
+    if (found->path)
+        descriptor = files_open_in(files, from, scope, found->path, found, error);
+    else
+        file_open_failed(errno, error);
+    value_unref(joined);
+    return descriptor;
+}
+
+/* Opens a file that a document names. Names in a text that is not a file start at each root, until one has the file. */
+static int files_open_for(const struct files *files, const struct source *from, const char *file,
+                          struct catalog_file *found, struct error *error) {
+    bool has_file = source_origin(from) != SOURCE_WITHOUT_FILE;
+    char *named = path_folder(has_file ? source_name(from) : ""), *folder = path_real(named);
+    struct files_scope scope = {NULL, 0, false};
+    int descriptor = -1;
+    if (folder) files_scope_of(files, from, folder, &scope);
+    if (!folder)
+        file_open_failed(ENOENT, error);
+    else if (has_file || file[0] == '/' || !scope.count)
+        descriptor = files_open_from(files, from, &scope, folder, file, found, error);
+    for (size_t i = 0; descriptor < 0 && !has_file && file[0] != '/' && i < scope.count; i++) {
+        catalog_file_finish(found);
+        error_finish(error);
+        descriptor = files_open_from(files, from, &scope, scope.roots[i].given, file, found, error);
+    }
+    scope_finish(&scope);
+    mem_free(folder);
+    mem_free(named);
+    return descriptor;
+}
+
+/* Opens a file that the operator names, anywhere. */
+static int files_open_named(const struct files *files, const char *file, struct catalog_file *found,
+                            struct error *error) {
+    found->path = path_real(file);
+    if (!found->path) {
+        file_open_failed(errno, error);
+        return -1;
+    }
+    char *folder = path_folder(found->path);
+    found->root = files_own_root(files, folder);
+    mem_free(folder);
+    return file_open_below("/", found->path + 1, error);
+}
+
+tn_value files_read(void *files, const struct source *from, const char *file, struct catalog_file *found,
+                    struct error *error) {
+    int descriptor =
+        from ? files_open_for(files, from, file, found, error) : files_open_named(files, file, found, error);
+    tn_value text = descriptor >= 0 ? file_read_text(descriptor, FILES_LENGTH_MAX, error) : NULL;
+    if (descriptor >= 0) close(descriptor);
+    if (!text) catalog_file_finish(found);
     return text;
+}
+
+/* ---- Creating and freeing ---- */
+
+struct files *files_new(const char *project, const char *packs, const struct files_grants *grants) {
+    struct files *files = mem_zalloc(sizeof *files);
+    files->project = project ? mem_text(project) : NULL;
+    files->packs = packs ? mem_text(packs) : NULL;
+    if (grants) files->grants = *grants;
+    return files;
+}
+
+void files_add_root(struct files *files, const char *folder) {
+    MEM_EXTEND(files->roots, files->root_count);
+    files->roots[files->root_count++] = mem_text(folder);
+}
+
+void files_free(struct files *files) {
+    if (!files) return;
+    for (size_t i = 0; i < files->root_count; i++) mem_free(files->roots[i]);
+    mem_free((void *)files->roots);
+    mem_free(files->project);
+    mem_free(files->packs);
+    mem_free(files);
 }

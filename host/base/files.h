@@ -1,19 +1,63 @@
 /*
- * files.h - reads the files that documents name (subgraphs, prompts), relative to the folder of the document.
+ * files.h - reads the files that documents name: prompts, subgraphs. A document reads only below its root.
+ *
+ * The root of a document that a person names is
+ *
+ *     its pack        if it is in an installed pack; then nothing else is added
+ *     the project     if it is below the folder of tenon.yaml
+ *     its own folder  otherwise
+ *
+ * Added to it are `files.roots` of tenon.yaml, and installed packs. A document that another one names has the root in
+ * which it was found. A text that is not a file has only `files.roots`, and names in it start at these roots, in order.
+ * Absolute names, `..` and symbolic links are allowed as long as the file is below one of the roots.
+ *
+ *     struct files *files = files_new("/home/u/project", packs, NULL, NULL);
+ *     files_add_root(files, "/srv/prompts");
+ *     engine->catalog.read = files_read;
+ *     engine->catalog.read_self = files;
+ *
+ * The name is resolved first, and the resolved path, which has no links and no `..`, is then opened one step at a time
+ * without following links. A link that is created in between makes the opening fail: it cannot lead out of the root.
+ * Only regular files are opened, without blocking. If another process replaces a regular file by a device between the
+ * check and the opening, the device is opened and closed, but never read.
+ *
+ * Thread: any, after the last files_add_root; except that only [loop] reads for a plugin.
  */
 #ifndef TENON_HOST_BASE_FILES_H
 #define TENON_HOST_BASE_FILES_H
 
+#include "adl/document/catalog.h"
+#include "adl/value/error.h"
 #include "adl/value/value.h"
+#include <stdbool.h>
 
 #define FILES_LENGTH_MAX (16u << 20) /* bytes of one file */
 
+struct source;
+struct files;
+
+/* What a plugin may name beside `files.roots`, because the operator named it in the plugin's configuration. */
+struct files_grants {
+    /* Calls `visit` with each folder of a tenon.yaml that configures a plugin. */
+    void (*each_folder)(void *user, void (*visit)(void *to, const char *folder), void *to);
+    bool (*has_file)(void *user, const char *path); /* true if the configuration names the file itself */
+    void *user;
+};
+
 /*
- * Implements `read` of struct catalog. Returns the text of `file` as a new reference, and its canonical path in *path
- * (mem_free it). A relative `file` starts at the folder of the file `from` (NULL means the working directory). Returns
- * NULL with a static text in *why if the file cannot be read, is longer than FILES_LENGTH_MAX, is not a regular file or
- * is not UTF-8. `self` is not used. Thread: any.
+ * `project` is the folder of tenon.yaml, or NULL. `packs` is the folder of installed packs, whose documents are in
+ * NAME/VERSION below it, or NULL. `grants` may be NULL. All are copied.
  */
-tn_value files_read(void *self, const char *from, const char *file, char **path, const char **why);
+struct files *files_new(const char *project, const char *packs, const struct files_grants *grants);
+void files_add_root(struct files *files, const char *folder); /* relative to the working directory; need not exist */
+void files_free(struct files *files);                         /* NULL is allowed */
+
+/*
+ * Implements `read` of struct catalog; `files` is a struct files. Fails if the file is outside the roots, does not
+ * exist, is not a regular file, is longer than FILES_LENGTH_MAX or is not UTF-8. Outside the roots the message does not
+ * depend on whether the file exists.
+ */
+tn_value files_read(void *files, const struct source *from, const char *file, struct catalog_file *found,
+                    struct error *error);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
+#include "adl/document/inner_file.h"
 #include "adl/source/source.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -44,14 +45,21 @@ static bool embed_option_is_true(tn_value options, const char *key) {
     return value && value_is(value, TN_BOOL) && value_to_bool(value);
 }
 
+/* The strings of a list, terminated by NULL. Free it with mem_free. */
+static const char **embed_option_list(tn_value options, const char *key) {
+    tn_value list = options ? value_get(options, key) : NULL;
+    size_t count = value_is(list, TN_ARRAY) ? value_count(list) : 0;
+    const char **texts = mem_zalloc((count + 1) * sizeof *texts);
+    for (size_t i = 0; i < count; i++)
+        texts[i] = value_is(value_at(list, i), TN_STRING) ? value_chars(value_at(list, i), NULL) : "";
+    return texts;
+}
+
 tenon *tenon_open(tn_value options, char **why) {
     struct host_options host_options = {0};
-    tn_value paths = options ? value_get(options, "plugin_paths") : NULL;
-    size_t count = paths ? value_count(paths) : 0;
-    const char **list = mem_zalloc((count + 1) * sizeof *list);
-    for (size_t i = 0; i < count; i++)
-        list[i] = value_is(value_at(paths, i), TN_STRING) ? value_chars(value_at(paths, i), NULL) : "";
-    host_options.plugin_paths = list;
+    const char **paths = embed_option_list(options, "plugin_paths"), **roots = embed_option_list(options, "file_roots");
+    host_options.plugin_paths = paths;
+    host_options.file_roots = roots;
     host_options.config_file = embed_option_text(options, "config");
     host_options.no_config = embed_option_is_true(options, "no_config");
     if (embed_option_is_true(options, "protect_secrets")) environment_protect();
@@ -60,7 +68,8 @@ tenon *tenon_open(tn_value options, char **why) {
     host_options.replay_dir = embed_option_text(options, "replay_dir");
     struct error error = ERROR_INIT;
     struct host *host = host_new(&host_options, &error);
-    mem_free((void *)list);
+    mem_free((void *)paths);
+    mem_free((void *)roots);
     if (!host) {
         if (why) *why = mem_text(error.message ? error.message : "cannot open the host");
         error_finish(&error);
@@ -124,8 +133,23 @@ void tenon_release(tenon_runnable *runnable) {
     mem_free(runnable);
 }
 
-tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, size_t length) {
+/* Takes the source. */
+static tenon_runnable *embed_graph_take(tenon *handle, struct source *source) {
     struct host *host = handle->host;
+    struct document *document = document_read(source, host_catalog(host), handle->diagnostics);
+    diagnostics_sort(handle->diagnostics);
+    struct graph *graph = NULL;
+    if (diagnostics_errors(handle->diagnostics))
+        graph_refuse(&handle->error, source_name(source), handle->diagnostics);
+    else
+        graph_build(host_engine(host), document, &(struct graph_origin){0}, &graph, &handle->error);
+    document_unref(document);
+    source_unref(source);
+    return graph ? embed_runnable_take(handle, &graph->callable) : NULL;
+}
+
+/* The program has the text, perhaps from a network: it does not say in which folder the text may read. */
+tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, size_t length) {
     embed_enter(handle);
     diagnostics_free(handle->diagnostics);
     handle->diagnostics = diagnostics_new();
@@ -134,16 +158,8 @@ tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, s
         return NULL;
     }
     struct source *source = source_new(name, text, length);
-    struct document *document = document_read(source, host_catalog(host), handle->diagnostics);
-    diagnostics_sort(handle->diagnostics);
-    struct graph *graph = NULL;
-    if (diagnostics_errors(handle->diagnostics))
-        graph_refuse(&handle->error, name, handle->diagnostics);
-    else
-        graph_build(host_engine(host), document, &(struct graph_origin){0}, &graph, &handle->error);
-    document_unref(document);
-    source_unref(source);
-    return graph ? embed_runnable_take(handle, &graph->callable) : NULL;
+    source_set_origin(source, SOURCE_WITHOUT_FILE, NULL);
+    return embed_graph_take(handle, source);
 }
 
 /* Sets the error and returns false if a required argument is NULL. */
@@ -160,24 +176,23 @@ tenon_runnable *tenon_graph_text(tenon *handle, const char *name, const char *te
 }
 
 tenon_runnable *tenon_graph_file(tenon *handle, const char *path) {
-    char *resolved = NULL;
-    const char *why = "it cannot be read";
     if (!handle) return NULL;
     embed_enter(handle);
     diagnostics_free(handle->diagnostics);
-    handle->diagnostics = NULL;
+    handle->diagnostics = diagnostics_new();
     if (!embed_check_not_null(handle, path, "the document's path")) return NULL;
-    tn_value text = host_catalog(handle->host)->read(host_catalog(handle->host)->self, NULL, path, &resolved, &why);
-    if (!text) {
-        error_set(&handle->error, TN_NOT_FOUND, "INVALID_GRAPH", "cannot read the document `%s`: %s", path, why);
-        return NULL;
-    }
-    size_t length;
-    const char *bytes = value_chars(text, &length);
-    tenon_runnable *runnable = embed_graph(handle, resolved, bytes, length);
+    const struct catalog *catalog = host_catalog(handle->host);
+    struct catalog_file found = {NULL, NULL};
+    struct error why = ERROR_INIT;
+    tn_value text = catalog->read(catalog->read_self, NULL, path, &found, &why);
+    struct source *source = text ? inner_file_source(NULL, &found, text, SOURCE_SHOWN) : NULL;
+    if (!source)
+        error_set(&handle->error, TN_NOT_FOUND, "INVALID_GRAPH", "cannot read the document `%s`: %s", path,
+                  why.message ? why.message : "it is too large");
     value_unref(text);
-    mem_free(resolved);
-    return runnable;
+    catalog_file_finish(&found);
+    error_finish(&why);
+    return source ? embed_graph_take(handle, source) : NULL;
 }
 
 tenon_runnable *tenon_component(tenon *handle, const char *kind, const char *id, tn_value config) {

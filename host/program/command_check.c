@@ -53,6 +53,7 @@ int command_check(const struct arguments *arguments) {
     size_t errors = diagnostics_errors(found), warnings = diagnostics_warnings(found) + unpriced;
     config_lint_providers(host, warn, &warnings);
     config_lint_tools(host, warn, &warnings);
+    config_lint_files(host, warn, &warnings);
     if (!json && !argument_given(arguments, "quiet")) {
         if (errors || warnings)
             fprintf(stderr, "%zu error%s, %zu warning%s\n", errors, errors == 1 ? "" : "s", warnings,

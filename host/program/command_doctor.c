@@ -90,6 +90,9 @@ static void doctor_check_config(struct doctor_report *report, const struct host 
         doctor_row(report, FINE, "concurrency", "at most %u", host_engine(host)->concurrency_max);
     if (host_engine(host)->recursion_max != UINT32_MAX)
         doctor_row(report, FINE, "recursion", "at most %u steps", host_engine(host)->recursion_max);
+    tn_value roots = config_file_roots(host_config(host));
+    for (size_t i = 0; i < value_count(roots); i++)
+        doctor_row(report, FINE, "files.roots", "documents may read below %s", value_chars(value_at(roots, i), NULL));
 }
 
 static void doctor_check_path(struct doctor_report *report, const struct host *host) {
@@ -189,6 +192,10 @@ static void report_unknown_model(void *user, const char *message) {
     doctor_problem(user, "models", message, "INVALID_CONFIG");
 }
 
+static void report_file_root(void *user, const char *message) {
+    doctor_problem(user, "files", message, "INVALID_CONFIG");
+}
+
 static void doctor_check_sections(struct doctor_report *report, struct host *host) {
     report->section = "contents of tenon.yaml";
     report->host = host;
@@ -196,6 +203,7 @@ static void doctor_check_sections(struct doctor_report *report, struct host *hos
     registry_each_plugin(host_registry(host), doctor_visit_section, report);
     config_lint_providers(host, report_unknown_model, report);
     config_lint_tools(host, report_unknown_tool, report);
+    config_lint_files(host, report_file_root, report);
 }
 
 static void doctor_check_plugin(void *user, struct plugin *plugin) {

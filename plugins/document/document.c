@@ -1,8 +1,8 @@
 /*
  * document.c - the plugin `tenon.document`: tools that check and run ADL documents. A document from a model is checked
  * before any of it runs. Errors are reported with the text of `tenon check`, so that the model can correct them. A run
- * can do anything that the host can, so by default it needs approval; the policy of the surrounding document can change
- * that.
+ * can do anything that the host can, except read files outside `files.roots`, so by default it needs approval; the
+ * policy of the surrounding document can change that.
  */
 #include <tenon/document.h>
 #include <tenon/easy.h>

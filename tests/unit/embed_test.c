@@ -35,16 +35,22 @@ static void expect(tn_value value, const char *text) {
     value_unref(value);
 }
 
-static tenon *open_host(void) {
+static tn_value open_options(void) {
     tn_value options = json("{\"no_config\": true, \"allow_drafts\": true, \"plugin_paths\": []}");
     tn_value paths = value_push_take(value_array(), value_text(TENON_CORE_PLUGIN));
-    options = value_set_take(options, "plugin_paths", value_push_take(paths, value_text(TENON_TEST_NODES)));
+    return value_set_take(options, "plugin_paths", value_push_take(paths, value_text(TENON_TEST_NODES)));
+}
+
+/* Takes the options. */
+static tenon *open_host_with(tn_value options) {
     char *why = NULL;
     tenon *host = tenon_open(options, &why);
     if (!host) fail_msg("%s", why);
     value_unref(options);
     return host;
 }
+
+static tenon *open_host(void) { return open_host_with(open_options()); }
 
 static void expect_error(tenon *host, const char *code, const char *part) {
     tn_value error = tenon_error_value(host);
@@ -246,6 +252,37 @@ static void documents_are_checked(void **state) {
     tenon_release(hello);
     assert_null(tenon_component(host, "node", "core.sett", NULL));
     assert_non_null(strstr(tenon_error(host), "core.set"));
+    tenon_close(host);
+}
+
+/* A text has no folder: the name that the program passes with it gives no access to files. */
+static void texts_read_only_below_roots(void **state) {
+    (void)state;
+    static const char text[] =
+        "version: '1.0'\nagent: {name: x}\nchannels: [{name: out, type: last_value}]\n"
+        "nodes: [{id: a, type: subgraph, config: {document: hello.yaml, output: {greeting: out}}}]\n"
+        "edges: [{from: START, to: a}, {from: a, to: END}]\n";
+    static const char refused[] = "such a document reads no files unless";
+    tenon *host = open_host();
+    assert_null(tenon_graph_text(host, TENON_SOURCE_DIR "/samples/hello/x.yaml", text, strlen(text)));
+    assert_non_null(strstr(tenon_error(host), refused));
+    tenon_builder *builder = tenon_builder_new(host, TENON_SOURCE_DIR "/samples/hello/x");
+    tn_value config = json("{\"document\": \"hello.yaml\"}");
+    assert_int_equal(tenon_add_node(builder, "a", "subgraph", config), TN_OK);
+    assert_int_equal(tenon_set_entry_point(builder, "a"), TN_OK);
+    assert_int_equal(tenon_set_finish_point(builder, "a"), TN_OK);
+    assert_null(tenon_compile(builder));
+    assert_non_null(strstr(tenon_error(host), refused));
+    value_unref(config);
+    tenon_builder_free(builder);
+    tenon_close(host);
+
+    tn_value roots = value_push_take(value_array(), value_text(TENON_SOURCE_DIR "/samples/hello"));
+    host = open_host_with(value_set_take(open_options(), "file_roots", roots));
+    tenon_runnable *graph = tenon_graph_text(host, "x.yaml", text, strlen(text));
+    if (!graph) fail_msg("%s", tenon_error(host));
+    expect_json(host, graph, "{}", "{\"out\":\"Hello, world!\"}");
+    tenon_release(graph);
     tenon_close(host);
 }
 
@@ -493,6 +530,7 @@ int main(void) {
                                        TEST(parallel_reports_the_first_failure),
                                        TEST(interrupts_are_errors),
                                        TEST(documents_are_checked),
+                                       TEST(texts_read_only_below_roots),
                                        TEST(batch_runs_and_cancels),
                                        TEST(configurations_are_checked),
                                        TEST(cancels_from_another_thread),

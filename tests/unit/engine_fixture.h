@@ -29,9 +29,11 @@ FIXTURE_UNUSED static struct host *host_for_tests(void) {
     const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN,
                                  fixture_agents ? TENON_STORE_PLUGINS "/agents.so" : NULL,
                                  TENON_STORE_PLUGINS "/scripted.so", NULL};
+    const char *const roots[] = {".", NULL}; /* for documents that are not files */
     struct error error = ERROR_INIT;
     struct host *host = host_new(
-        &(struct host_options){.plugin_paths = paths, .no_installed = true, .no_config = true, .allow_drafts = true},
+        &(struct host_options){
+            .plugin_paths = paths, .no_installed = true, .no_config = true, .allow_drafts = true, .file_roots = roots},
         &error);
     if (!host) fail_msg("%s", error.message);
     error_finish(&error);

@@ -16,6 +16,7 @@
 
 #include "adl/document/catalog.h"
 #include "adl/schema/schema.h"
+#include "adl/source/source.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include <stdio.h>
@@ -120,31 +121,33 @@ static inline void fake_catalog_each_plugin(void *self, void (*visit)(void *user
     visit(user, "tenon.core");
 }
 
-static inline tn_value fake_catalog_read_disk(const char *folder, const char *name, char **path) {
+static inline tn_value fake_catalog_found(tn_value text, const char *path, struct catalog_file *found) {
+    if (text) *found = (struct catalog_file){mem_text(path), mem_text(".")};
+    return text;
+}
+
+static inline tn_value fake_catalog_read_disk(const char *folder, const char *name) {
     char full[4096], text[65536];
     snprintf(full, sizeof full, "%s/%s", folder, name);
     FILE *file = fopen(full, "rb");
     if (!file) return NULL;
     size_t length = fread(text, 1, sizeof text, file);
     fclose(file);
-    tn_value value = value_string(text, length);
-    if (value) *path = mem_text(name);
-    return value;
+    return value_string(text, length);
 }
 
-static inline tn_value fake_catalog_read(void *self, const char *from, const char *file, char **path,
-                                         const char **why) {
+static inline tn_value fake_catalog_read(void *self, const struct source *from, const char *file,
+                                         struct catalog_file *found, struct error *error) {
     const struct fake_catalog *fake = (const struct fake_catalog *)self;
-    const char *slash = strrchr(from, '/');
+    const char *name = source_name(from), *slash = strrchr(name, '/');
     char full[1024];
-    snprintf(full, sizeof full, "%.*s%s", slash ? (int)(slash - from + 1) : 0, from, file);
-    for (size_t i = 0; i < fake->file_count; i++) {
-        if (strcmp(fake->files[i].path, full) != 0) continue;
-        *path = mem_text(full);
-        return value_ref(fake->files[i].text);
-    }
-    *why = "no such file";
-    return fake->folder ? fake_catalog_read_disk(fake->folder, full, path) : NULL;
+    snprintf(full, sizeof full, "%.*s%s", slash ? (int)(slash - name + 1) : 0, name, file);
+    for (size_t i = 0; i < fake->file_count; i++)
+        if (strcmp(fake->files[i].path, full) == 0)
+            return fake_catalog_found(value_ref(fake->files[i].text), full, found);
+    tn_value text = fake->folder ? fake_catalog_read_disk(fake->folder, full) : NULL;
+    if (!text) error_set(error, TN_NOT_FOUND, "IO", "no such file");
+    return fake_catalog_found(text, full, found);
 }
 
 static inline void fake_catalog_file(struct fake_catalog *fake, const char *path, const char *text) {
@@ -186,7 +189,8 @@ static inline void fake_catalog_init(struct fake_catalog *fake) {
                                      .usable = fake_catalog_usable,
                                      .plugin_version = fake_catalog_plugin_version,
                                      .each_plugin = fake_catalog_each_plugin,
-                                     .read = fake_catalog_read};
+                                     .read = fake_catalog_read,
+                                     .read_self = fake};
     for (size_t i = 0; i < FAKE_COMPONENTS; i++) {
         fake->components[i] = (struct component_info){.id = fake_components[i].id,
                                                       .kind = fake_components[i].kind,

@@ -84,7 +84,7 @@ struct callable *binding_callee(struct graph *graph, struct authority *caller, c
         if (config)
             graph_open_value(graph, caller, config, name, &inner, error);
         else
-            graph_open(graph->engine, source ? source_name(source) : NULL, name, &origin, &inner, error);
+            graph_open(graph->engine, source, name, &origin, &inner, error);
         return inner ? &inner->callable : NULL;
     }
     if (strcmp(kind, "model") == 0) return model_callee(graph, caller, name, config, error);
@@ -114,7 +114,7 @@ static struct callable *callee_of_host(struct engine *engine, struct authority *
         const struct graph_origin origin = {.depth = 1,
                                             .diagnostics = building ? building->diagnostics : NULL,
                                             .outer = authority_around_document(caller, name)};
-        graph_open(engine, NULL, name, &origin, &graph, error);
+        graph_open_for_plugin(engine, name, &origin, &graph, error);
         if (graph) callable = &graph->callable;
     }
     return callable;

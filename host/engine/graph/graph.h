@@ -108,11 +108,14 @@ struct graph_origin {
 int32_t graph_build(struct engine *engine, struct document *document, const struct graph_origin *origin,
                     struct graph **out, struct error *error);
 /*
- * Reads, checks and builds the document at `path`, relative to `from`. A host builds each path once for each `outer`
- * while it is in use.
+ * Reads, checks and builds the document at `path`, which the document `from` names; NULL means that the operator names
+ * it. A host builds each file once for each `outer` and each root while it is in use.
  */
-int32_t graph_open(struct engine *engine, const char *from, const char *path, const struct graph_origin *origin,
-                   struct graph **out, struct error *error);
+int32_t graph_open(struct engine *engine, const struct source *from, const char *path,
+                   const struct graph_origin *origin, struct graph **out, struct error *error);
+/* The same for a document that a plugin names outside of any document. */
+int32_t graph_open_for_plugin(struct engine *engine, const char *path, const struct graph_origin *origin,
+                              struct graph **out, struct error *error);
 /*
  * Checks and builds a document that a node of `around` (`caller`) created. It gets the roles and tools of `around`
  * unless it has some itself. Messages name it `PATH#name.json` and count lines of its indented JSON. Fails if it

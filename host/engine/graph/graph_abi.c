@@ -42,7 +42,10 @@ static struct source *document_source(tn_value input, struct error *error) {
         return NULL;
     }
     const char *chars = value_chars(text, &length);
-    return source_new(name && value_is(name, TN_STRING) ? value_chars(name, NULL) : "document", chars, length);
+    struct source *source =
+        source_new(name && value_is(name, TN_STRING) ? value_chars(name, NULL) : "document", chars, length);
+    source_set_origin(source, SOURCE_WITHOUT_FILE, NULL);
+    return source;
 }
 
 struct text_roles {

@@ -6,6 +6,7 @@
  * first error; the diagnostics go to the caller's collection, if there is one.
  */
 #include "adl/diagnostic/diagnostic.h"
+#include "adl/document/inner_file.h"
 #include "adl/source/source.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -18,9 +19,13 @@
 #include <assert.h>
 #include <string.h>
 
-static struct graph *graphs_lookup(struct engine *engine, const char *path, const struct authority *outer) {
+/* A document that was found below another root can name other files, so it is another graph. */
+static struct graph *graphs_lookup(struct engine *engine, const struct catalog_file *found,
+                                   const struct authority *outer) {
     for (struct graph *graph = engine->graphs->open; graph; graph = graph->next_open)
-        if (graph->authority->outer == outer && strcmp(graph->path, path) == 0) return graph;
+        if (graph->authority->outer == outer && strcmp(graph->path, found->path) == 0 &&
+            strcmp(source_root(graph->document->source), found->root) == 0)
+            return graph;
     return NULL;
 }
 
@@ -38,19 +43,15 @@ int32_t graph_refuse(struct error *error, const char *path, const struct diagnos
     return error_set(error, TN_INVALID, "INVALID_GRAPH", "%s: the document has errors", path);
 }
 
-static int32_t graph_read_and_build(struct engine *engine, char *path, tn_value text, const struct graph_origin *origin,
+static int32_t graph_read_and_build(struct engine *engine, struct source *source, const struct graph_origin *origin,
                                     struct graph **out, struct error *error) {
-    size_t length;
-    const char *bytes = value_chars(text, &length);
-    struct source *source = source_new(path, bytes, length);
     struct diagnostics *own = origin->diagnostics ? NULL : diagnostics_new();
     struct diagnostics *found = own ? own : origin->diagnostics;
     size_t errors_before = diagnostics_errors(found);
     struct document *document = document_read(source, &engine->catalog, found);
-    int32_t status = diagnostics_errors(found) > errors_before ? graph_refuse(error, path, found)
+    int32_t status = diagnostics_errors(found) > errors_before ? graph_refuse(error, source_name(source), found)
                                                                : graph_build(engine, document, origin, out, error);
     document_unref(document);
-    source_unref(source);
     diagnostics_free(own);
     return status;
 }
@@ -94,30 +95,57 @@ struct graph *graph_current(struct graph *graph) {
     return graph->newer ? graph->newer : graph;
 }
 
-int32_t graph_open(struct engine *engine, const char *from, const char *path, const struct graph_origin *origin,
-                   struct graph **out, struct error *error) {
+/* Builds the graph of a file. A file that `from` names must at least look like a document before it is reported on. */
+static int32_t graph_open_file(struct engine *engine, const struct source *from, const char *name,
+                               const struct catalog_file *found, tn_value text, const struct graph_origin *origin,
+                               struct graph **out, struct error *error) {
+    struct graph *open = graphs_lookup(engine, found, origin->outer);
+    if (open) {
+        *out = graph_ref(graph_current(open));
+        return TN_OK;
+    }
+    struct source *source = inner_file_source(from, found, text, SOURCE_SHOWN);
+    int32_t status;
+    if (!source)
+        status = error_set(error, TN_LIMIT, "LIMIT", "the document `%s` is too large", name);
+    else if (from && !inner_file_is_document(source))
+        status =
+            error_set(error, TN_INVALID, "INVALID_GRAPH",
+                      "the file `%s` is not a document: expected a mapping with `version`, `agent` and `nodes`", name);
+    else
+        status = graph_read_and_build(engine, source, origin, out, error);
+    source_unref(source);
+    if (status == TN_OK) {
+        (*out)->path = mem_text(found->path);
+        (*out)->next_open = engine->graphs->open;
+        engine->graphs->open = *out;
+    }
+    return status;
+}
+
+int32_t graph_open(struct engine *engine, const struct source *from, const char *path,
+                   const struct graph_origin *origin, struct graph **out, struct error *error) {
     if (origin->depth > DOCUMENT_SUBGRAPH_DEPTH_MAX)
         return error_set(error, TN_LIMIT, "INVALID_GRAPH", "subgraphs are nested more than %u deep at `%s`",
                          DOCUMENT_SUBGRAPH_DEPTH_MAX, path);
-    char *resolved = NULL;
-    const char *why = "it cannot be read";
-    tn_value text = engine->catalog.read(engine->catalog.self, from, path, &resolved, &why);
-    if (!text) return error_set(error, TN_NOT_FOUND, "INVALID_GRAPH", "cannot read the document `%s`: %s", path, why);
-    struct graph *open = graphs_lookup(engine, resolved, origin->outer);
-    int32_t status = TN_OK;
-    if (open) {
-        *out = graph_ref(graph_current(open));
-    } else {
-        status = graph_read_and_build(engine, resolved, text, origin, out, error);
-        if (status == TN_OK) {
-            (*out)->path = resolved;
-            (*out)->next_open = engine->graphs->open;
-            engine->graphs->open = *out;
-            resolved = NULL;
-        }
-    }
+    struct catalog_file found = {NULL, NULL};
+    struct error why = ERROR_INIT;
+    tn_value text = engine->catalog.read(engine->catalog.read_self, from, path, &found, &why);
+    int32_t status =
+        text ? graph_open_file(engine, from, path, &found, text, origin, out, error)
+             : error_set(error, TN_NOT_FOUND, "INVALID_GRAPH", "cannot read the document `%s`: %s", path, why.message);
     value_unref(text);
-    mem_free(resolved);
+    catalog_file_finish(&found);
+    error_finish(&why);
+    return status;
+}
+
+int32_t graph_open_for_plugin(struct engine *engine, const char *path, const struct graph_origin *origin,
+                              struct graph **out, struct error *error) {
+    struct source *plugin = source_new("", "", 0);
+    source_set_origin(plugin, SOURCE_OF_PLUGIN, NULL);
+    int32_t status = graph_open(engine, plugin, path, origin, out, error);
+    source_unref(plugin);
     return status;
 }
 
@@ -152,7 +180,7 @@ static tn_value complete_document(tn_value document, const struct document *arou
     return whole;
 }
 
-/* In the folder of the document around it, so that files are found. `#` cannot be the name of a file by mistake. */
+/* For messages: the document around it, and `#`, because it is not a file. */
 static char *name_in_document(const struct graph *around, const char *name) {
     const struct source *source = around->document->source;
     struct buffer text;
@@ -171,6 +199,7 @@ int32_t graph_open_value(struct graph *around, struct authority *caller, tn_valu
     tn_value whole = complete_document(value, around->document);
     char *text = json_text(whole, JSON_INDENTED), *path = name_in_document(around, name);
     struct source *source = source_new(path, text, strlen(text));
+    source_set_origin(source, SOURCE_WITHOUT_FILE, NULL);
     /* The document is not a file of the user: if it has mistakes, the node that made it is refused. */
     struct diagnostics *found = diagnostics_new();
     struct document *document = document_read(source, &engine->catalog, found);

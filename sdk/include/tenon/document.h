@@ -6,8 +6,9 @@
  *   document.check  text name?          -> {valid, errors, warnings, diagnostics, report}
  *   document.run    text name? input?   -> the run's output
  *
- * `text` is YAML, or JSON if `name` ends in .json. Messages show `name`. Relative file names in the document are
- * resolved from the host's working directory. `diagnostics` are those of `tenon check --json`; `report` is what `tenon
+ * `text` is YAML, or JSON if `name` ends in .json. Messages show `name`. The document reads files (`{file: …}`,
+ * subgraphs) only below the folders that the operator lists in `files.roots` of tenon.yaml; by default it reads none.
+ * Diagnostics show no text of these files. `diagnostics` are those of `tenon check --json`; `report` is what `tenon
  * check` prints, with the affected lines, so that a model can correct its text. An invalid document is not run: the
  * error is INVALID_GRAPH, with `report` as the message and the diagnostics in detail. The events of the inner run carry
  * the task's path. The inner run is cancelled and resumed with the task, and its approvals and answers go through the

@@ -33,10 +33,12 @@ typedef struct tenon_builder tenon_builder;
 
 /*
  * Opens a host. `options` is an object, or NULL: {plugin_paths: [string], config: file name, no_config: bool,
- * allow_drafts: bool, protect_secrets: bool, record_dir: folder, replay_dir: folder}; the last two are as for `tenon
- * run
- * --record` and `--replay`; if neither is present, the environment variables apply. NULL on failure; `why` may be NULL,
- * otherwise *why becomes a message that the caller frees with tenon_free.
+ * allow_drafts: bool, file_roots: [folder], protect_secrets: bool, record_dir: folder, replay_dir: folder}; the last
+ * two are as for `tenon run --record` and `--replay`; if neither is present, the environment variables apply. NULL on
+ * failure; `why` may be NULL, otherwise *why becomes a message that the caller frees with tenon_free.
+ *
+ * `file_roots` is added to `files.roots` of the configuration: documents from texts read files only below these
+ * folders.
  *
  * The library does not change the environment of the process, unless `protect_secrets` is true: then, as in the tenon
  * program, the variables that contain secrets are removed and overwritten, and the process is not dumpable while it
