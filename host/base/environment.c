@@ -102,6 +102,13 @@ bool environment_has(const char *name) {
     return has;
 }
 
+bool environment_is_secret(const char *name) {
+    pthread_mutex_lock(&lock);
+    bool moved = moved_lookup(name) != NULL;
+    pthread_mutex_unlock(&lock);
+    return moved;
+}
+
 void environment_hide_memory(void) {
     pthread_mutex_lock(&lock);
     hide_memory();

@@ -38,6 +38,7 @@ void environment_take(const char *name);
  */
 tn_value environment_get(const char *name);
 bool environment_has(const char *name);
+bool environment_is_secret(const char *name); /* true if its value was moved */
 /* The host now holds a secret, from any source: a protected process becomes not dumpable. */
 void environment_hide_memory(void);
 

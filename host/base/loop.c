@@ -58,7 +58,8 @@ struct loop {
     bool fake;       /* the clock is a fake one; set before other threads start */
     int64_t now_ms;  /* at the start of this turn; other threads may read it only if the clock is fake */
 
-    void *data; /* loop_attach */
+    struct secrets *secrets; /* loop_set_secrets */
+    void *data;              /* loop_attach */
     void (*detach)(void *data);
 };
 
@@ -146,6 +147,11 @@ void loop_set_log(struct loop *loop, struct log *log) {
     log_ref(log);
     log_unref(loop->log);
     loop->log = log;
+}
+
+void loop_set_secrets(struct loop *loop, struct secrets *secrets) { loop->secrets = secrets; }
+struct secrets *loop_secrets(const struct loop *loop) {
+    return loop->secrets;
 }
 
 struct log *loop_log(const struct loop *loop) {

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 struct log;
+struct secrets;
 struct loop;
 struct uv_loop_s;
 
@@ -52,7 +53,10 @@ void loop_enter(struct loop *loop);
 /* The log of the host that owns the loop; a loop without a host has none and uses the log of the process (NULL). */
 void loop_set_log(struct loop *loop, struct log *log); /* [loop] takes a reference */
 struct log *loop_log(const struct loop *loop);         /* [any] borrowed; set once, before other threads start */
-bool loop_here(const struct loop *loop);               /* [any] true if the calling thread is the loop's thread */
+/* [loop] The secrets that results of components must not contain; NULL as long as no secret is known. Borrowed. */
+void loop_set_secrets(struct loop *loop, struct secrets *secrets);
+struct secrets *loop_secrets(const struct loop *loop);
+bool loop_here(const struct loop *loop); /* [any] true if the calling thread is the loop's thread */
 
 /*
  * Runs until done(user) is true, which is checked before each turn, and returns true. Returns false after loop_stop, or

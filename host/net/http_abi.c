@@ -108,7 +108,7 @@ static void http_wait_free(struct callable *callable) { mem_free(callable); }
 
 struct callable *interface_http_call(struct plugin *plugin) {
     static const struct callable_ops ops = {
-        .start = http_wait_start, .cancel = http_wait_cancel, .free = http_wait_free};
+        .start = http_wait_start, .cancel = http_wait_cancel, .free = http_wait_free, .from_outside = true};
     struct http_wait *wait = mem_zalloc(sizeof *wait);
     wait->callable = (struct callable){&ops, 1};
     wait->http = registry_owner(plugin_registry(plugin), TN_HTTP_DRAFT);

@@ -65,6 +65,7 @@ static void in_protected(void) {
     check_text("KEY", "first-secret");
     environment_take("KEY");
     check_text("KEY", "first-secret");
+    CHECK(environment_is_secret("KEY") && !environment_is_secret("LATE"));
     CHECK(kernel_shows("LATE=late-secret"));
 }
 

@@ -1,34 +1,33 @@
 /*
  * secrets.c - the list of fetched secrets, and the search for them.
  *
- * The search finds a secret in three forms: as it is, percent-encoded, and as JSON writes it. The list of named secrets
- * is short and only grows. The list of texts that plugins sent is bounded; the text that was sent least recently is
- * removed. The lock is needed because any thread scrubs log lines. A fetch belongs to its thread until the thread posts
- * it to the loop. A secret has at most one fetch.
+ * secrets_search.c finds all of them at once; its tables are built when they are first needed after a change. The list
+ * of named secrets is short and only grows. The list of texts that plugins sent is bounded; the text that was sent
+ * least recently is removed. The lock is needed because any thread scrubs log lines. A fetch belongs to its thread
+ * until the thread posts it to the loop. A secret has at most one fetch.
  */
 #include "host/base/secrets/secrets.h"
 #include "adl/value/buffer.h"
-#include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/base/container_of.h"
 #include "host/base/environment.h"
 #include "host/base/loop.h"
-#include "host/base/url.h"
+#include "host/base/secrets/secrets_search.h"
+#include "host/base/secrets/secrets_stream.h"
 #include <assert.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define FORMS           3
 #define SCRUB_DEPTH_MAX 300 /* nesting of a value; more than the JSON reader allows */
 
 struct secret {
     struct secret *next;
-    char *name;         /* NULL for a text that a plugin sent */
-    char *forms[FORMS]; /* NULL if equal to the first */
-    size_t lengths[FORMS];
+    char *name; /* NULL for a text that a plugin sent */
+    char *text; /* NULL if it is not known yet */
+    size_t length;
     int64_t fetched_ms;
     bool doubted;               /* a server rejected it */
     bool fetched;               /* false if it is only known from the configuration of a plugin */
@@ -55,6 +54,11 @@ struct secrets {
     struct secret *first; /* written by the loop under the lock */
     struct secret *sent;  /* the same; most recent first */
     uint32_t sent_count;
+    struct {
+        struct secret_search search;
+        bool current; /* it contains all secrets */
+    } searches[2];    /* by the least length of a secret: SECRETS_SCRUB_MIN, SECRETS_RESULT_MIN; under the lock */
+    struct secrets_stream *streams; /* only the loop uses it */
     pthread_mutex_t lock;
     int stop; /* an eventfd that cancels all fetches; -1 if it could not be created */
 };
@@ -69,11 +73,9 @@ struct secrets *secrets_new(const struct config *config, struct loop *loop) {
 }
 
 static void secret_wipe(struct secret *secret) {
-    for (int i = 0; i < FORMS; i++) {
-        if (secret->forms[i]) explicit_bzero(secret->forms[i], secret->lengths[i]);
-        mem_free(secret->forms[i]);
-        secret->forms[i] = NULL;
-    }
+    if (secret->text) explicit_bzero(secret->text, secret->length);
+    mem_free(secret->text);
+    secret->text = NULL;
 }
 
 static void secret_free(struct secret *secret) {
@@ -91,8 +93,11 @@ static void secret_free_list(struct secret *first) {
 
 void secrets_free(struct secrets *secrets) {
     if (!secrets) return;
+    while (secrets->streams) secrets_stream_remove(secrets, secrets->streams->owner);
     secret_free_list(secrets->first);
     secret_free_list(secrets->sent);
+    for (size_t i = 0; i < 2; i++) secret_search_finish(&secrets->searches[i].search);
+    if (secrets->loop) loop_set_secrets(secrets->loop, NULL);
     pthread_mutex_destroy(&secrets->lock);
     if (secrets->stop >= 0) (void)close(secrets->stop);
     mem_free(secrets);
@@ -100,30 +105,13 @@ void secrets_free(struct secrets *secrets) {
 
 /* ---- The list ---- */
 
-static void secret_add_form(struct secret *secret, int form, struct buffer *text, size_t skip) {
-    size_t length = text->length - 2 * skip;
-    const char *plain = form > 0 ? secret->forms[0] : NULL;
-    bool same = plain && length == secret->lengths[0] && memcmp(text->data + skip, plain, length) == 0;
-    if (!same && length) {
-        secret->forms[form] = mem_text_n(text->data + skip, length);
-        secret->lengths[form] = length;
-    }
-    if (text->data) explicit_bzero(text->data, text->length);
-    buffer_finish(text);
-}
-
-static void secret_set_text(struct secret *secret, const char *text, size_t length) {
-    struct buffer form;
+/* Requires the lock. From now on, the results of components are searched, too. */
+static void secret_set_text(struct secrets *secrets, struct secret *secret, const char *text, size_t length) {
     secret_wipe(secret);
-    buffer_init(&form, SIZE_MAX);
-    buffer_append(&form, text, length);
-    secret_add_form(secret, 0, &form, 0);
-    buffer_init(&form, SIZE_MAX);
-    url_escape(&form, text, length);
-    secret_add_form(secret, 1, &form, 0);
-    buffer_init(&form, SIZE_MAX);
-    json_write_string(&form, text, length);
-    secret_add_form(secret, 2, &form, 1); /* without the quotes */
+    secret->text = mem_text_n(text, length);
+    secret->length = length;
+    secrets->searches[0].current = secrets->searches[1].current = false;
+    if (secrets->loop) loop_set_secrets(secrets->loop, secrets);
 }
 
 static struct secret *secret_lookup(const struct secrets *secrets, const char *name) {
@@ -151,7 +139,7 @@ static struct secret *secret_store_text(struct secrets *secrets, const char *nam
     const char *chars = value_chars(text, &length);
     environment_hide_memory();
     pthread_mutex_lock(&secrets->lock);
-    secret_set_text(secret, chars, length);
+    secret_set_text(secrets, secret, chars, length);
     pthread_mutex_unlock(&secrets->lock);
     return secret;
 }
@@ -170,7 +158,7 @@ static bool secret_is_current(const struct secret *secret, int64_t now_ms) {
 int32_t secrets_get(struct secrets *secrets, const char *name, int64_t now_ms, tn_value *out, struct error *error) {
     const struct secret *secret = secret_lookup(secrets, name);
     if (secret_is_current(secret, now_ms)) {
-        *out = value_text_n(secret->forms[0] ? secret->forms[0] : "", secret->lengths[0]);
+        *out = value_text_n(secret->text, secret->length);
         return TN_OK;
     }
     int32_t status = config_secret(secrets->config, name, -1, out, error);
@@ -284,43 +272,34 @@ void secrets_learn(struct secrets *secrets, tn_value section, tn_value revealed)
                       object ? value_value_at(revealed, i) : value_at(revealed, i));
 }
 
-/* Unlinks the entry with this text or, if the list is full, the oldest. Called under the lock. */
-static struct secret *secret_unlink_sent(struct secrets *secrets, const char *text, size_t length) {
+/* The link to the entry with this text or, if the list is full, to the oldest; else to the end. Requires the lock. */
+static struct secret **secret_sent_place(struct secrets *secrets, const char *text, size_t length, bool *known) {
     struct secret **at = &secrets->sent, **last = at;
-    for (; *at; at = &(*at)->next) {
-        if ((*at)->lengths[0] == length && memcmp((*at)->forms[0], text, length) == 0) break;
+    for (*known = false; *at; at = &(*at)->next) {
+        *known = (*at)->length == length && memcmp((*at)->text, text, length) == 0;
+        if (*known) return at;
         last = at;
     }
-    if (!*at && secrets->sent_count == SECRETS_SENT_MAX) at = last;
-    struct secret *secret = *at;
-    if (!secret) return NULL;
-    *at = secret->next;
-    secrets->sent_count--;
-    return secret;
+    return secrets->sent_count == SECRETS_SENT_MAX ? last : at;
 }
 
 void secrets_learn_sent(struct secrets *secrets, const char *text, size_t length) {
+    bool known;
     if (length < SECRETS_SENT_MIN) return;
     pthread_mutex_lock(&secrets->lock);
-    struct secret *secret = secret_unlink_sent(secrets, text, length);
+    struct secret **at = secret_sent_place(secrets, text, length, &known), *secret = *at;
+    if (secret)
+        *at = secret->next;
+    else
+        secrets->sent_count++;
     if (!secret) secret = mem_zalloc(sizeof *secret);
-    secret_set_text(secret, text, length);
+    if (!known) secret_set_text(secrets, secret, text, length); /* else the tables of the search stay valid */
     secret->next = secrets->sent;
     secrets->sent = secret;
-    secrets->sent_count++;
     pthread_mutex_unlock(&secrets->lock);
 }
 
 /* ---- The search ---- */
-
-static const struct secret *secret_first(const struct secrets *secrets) {
-    return secrets->first ? secrets->first : secrets->sent;
-}
-
-/* Secrets with a name come first, so that a match is reported with its name. */
-static const struct secret *secret_next(const struct secrets *secrets, const struct secret *secret) {
-    return secret->next || !secret->name ? secret->next : secrets->sent;
-}
 
 void secrets_put_name(struct buffer *out, const char *name) {
     if (name)
@@ -329,100 +308,130 @@ void secrets_put_name(struct buffer *out, const char *name) {
         buffer_text(out, "{redacted}");
 }
 
-/* Finds the longest form of any secret that starts at `at`. */
-static const struct secret *secret_match(const struct secrets *secrets, const char *at, size_t left, size_t min,
-                                         size_t *length) {
-    const struct secret *best = NULL;
-    *length = 0;
-    for (const struct secret *secret = secret_first(secrets); secret; secret = secret_next(secrets, secret)) {
-        if (secret->lengths[0] < min) continue;
-        for (int i = 0; i < FORMS; i++) {
-            size_t size = secret->forms[i] ? secret->lengths[i] : 0;
-            if (size <= *length || size > left || memcmp(at, secret->forms[i], size) != 0) continue;
-            best = secret;
-            *length = size;
-        }
-    }
-    return best;
-}
-
-static bool secret_occurs(const struct secrets *secrets, const char *text, size_t length, size_t min) {
-    for (const struct secret *secret = secret_first(secrets); secret; secret = secret_next(secrets, secret)) {
-        if (secret->lengths[0] < min) continue;
-        for (int i = 0; i < FORMS; i++)
-            if (secret->forms[i] && memmem(text, length, secret->forms[i], secret->lengths[i])) return true;
-    }
-    return false;
+/* Requires the lock. Secrets with a name come first, so that a match is reported with its name. */
+static const struct secret_search *secrets_search(struct secrets *secrets, size_t min) {
+    size_t which = min > SECRETS_SCRUB_MIN ? 1 : 0;
+    struct secret_search *search = &secrets->searches[which].search;
+    if (secrets->searches[which].current) return search;
+    secret_search_finish(search);
+    secret_search_begin(search, which ? SECRETS_RESULT_MIN : SECRETS_SCRUB_MIN);
+    for (const struct secret *secret = secrets->first; secret; secret = secret->next)
+        if (secret->text) secret_search_add_forms(search, secret, secret->text, secret->length);
+    for (const struct secret *secret = secrets->sent; secret; secret = secret->next)
+        secret_search_add_forms(search, secret, secret->text, secret->length);
+    secret_search_complete(search);
+    secrets->searches[which].current = true;
+    return search;
 }
 
 /* Returns false, and writes nothing, if the text contains no secret. */
-static bool secret_replace_all(const struct secrets *secrets, const char *text, size_t length, size_t min,
-                               struct buffer *out) {
-    if (!secret_occurs(secrets, text, length, min)) return false;
-    for (size_t i = 0, size; i < length;) {
-        const struct secret *secret = secret_match(secrets, text + i, length - i, min, &size);
-        if (secret)
-            secrets_put_name(out, secret->name);
-        else
-            buffer_char(out, text[i]);
-        i += secret ? size : 1;
+static bool secret_search_replace_all(const struct secret_search *search, const char *text, size_t length,
+                                      struct buffer *out) {
+    size_t at = 0, done = 0;
+    struct secret_match match;
+    while ((match = secret_search_next(search, text, length, &at)).secret) {
+        buffer_append(out, text + done, at - done);
+        secrets_put_name(out, match.secret->name);
+        done = at += match.length;
     }
+    if (!done) return false;
+    buffer_append(out, text + done, length - done);
     return true;
 }
 
-static tn_value secrets_scrub_text(const struct secrets *secrets, tn_value value, size_t min) {
+static tn_value scrub_text(const struct secret_search *search, tn_value value) {
     struct buffer out;
     size_t length;
     bool bytes = value_is(value, TN_BYTES);
     const char *chars = bytes ? value_data(value, &length) : value_chars(value, &length);
     tn_value result = NULL;
+    if (length < search->window) return value_ref(value);
     buffer_init(&out, SIZE_MAX);
-    if (secret_replace_all(secrets, chars, length, min, &out))
+    if (secret_search_replace_all(search, chars, length, &out))
         result = bytes ? value_bytes(out.data, out.length) : value_string_lossy(buffer_cstr(&out), out.length);
     buffer_finish(&out);
     return result ? result : value_ref(value);
 }
 
-static tn_value secrets_scrub_value(const struct secrets *secrets, tn_value value, size_t min, int depth) {
-    if (value_is(value, TN_STRING) || value_is(value, TN_BYTES)) return secrets_scrub_text(secrets, value, min);
-    bool object = value_is(value, TN_OBJECT);
-    if (!object && !value_is(value, TN_ARRAY)) return value_ref(value);
-    if (depth == SCRUB_DEPTH_MAX) return value_null(); /* never return text that was not searched */
+static tn_value scrub_value(const struct secret_search *search, tn_value value, int depth);
+
+static tn_value scrub_object(const struct secret_search *search, tn_value value, int depth) {
     tn_value all = value_ref(value);
     for (size_t i = 0; i < value_count(value); i++) {
-        tn_value item = object ? value_value_at(value, i) : value_at(value, i);
-        tn_value safe = secrets_scrub_value(secrets, item, min, depth + 1);
+        tn_value key = value_key_at(value, i), item = value_value_at(value, i);
+        tn_value safe_key = scrub_text(search, key), safe = scrub_value(search, item, depth);
+        if (safe_key != key) all = value_remove_take(all, value_ref(key));
+        if (safe_key != key || safe != item)
+            all = value_set_key_take(all, safe_key, safe);
+        else {
+            value_unref(safe_key);
+            value_unref(safe);
+        }
+    }
+    return all;
+}
+
+static tn_value scrub_array(const struct secret_search *search, tn_value value, int depth) {
+    tn_value all = value_ref(value);
+    for (size_t i = 0; i < value_count(value); i++) {
+        tn_value item = value_at(value, i), safe = scrub_value(search, item, depth);
         if (safe == item)
             value_unref(safe);
-        else if (object)
-            all = value_set_key_take(all, value_ref(value_key_at(value, i)), safe);
         else
             all = value_replace_take(all, i, safe);
     }
     return all;
 }
 
-tn_value secrets_scrub(struct secrets *secrets, tn_value value, size_t min) {
-    return secret_first(secrets) ? secrets_scrub_value(secrets, value, min, 0) : value_ref(value);
+static tn_value scrub_value(const struct secret_search *search, tn_value value, int depth) {
+    switch (value_kind(value)) {
+    case TN_STRING:
+    case TN_BYTES: return scrub_text(search, value);
+    case TN_OBJECT:
+    case TN_ARRAY:
+        if (depth == SCRUB_DEPTH_MAX) return value_null(); /* never return text that was not searched */
+        return value_is(value, TN_OBJECT) ? scrub_object(search, value, depth + 1)
+                                          : scrub_array(search, value, depth + 1);
+    default: return value_ref(value);
+    }
 }
 
-bool secrets_next(const struct secrets *secrets, const char *text, size_t length, size_t min, size_t *at, size_t *size,
+tn_value secrets_scrub(struct secrets *secrets, tn_value value, size_t min) {
+    if (!secrets->first && !secrets->sent) return value_ref(value);
+    pthread_mutex_lock(&secrets->lock);
+    const struct secret_search *search = secrets_search(secrets, min);
+    tn_value safe = search->count ? scrub_value(search, value, 0) : value_ref(value);
+    pthread_mutex_unlock(&secrets->lock);
+    return safe;
+}
+
+bool secrets_next(struct secrets *secrets, const char *text, size_t length, size_t min, size_t *at, size_t *size,
                   const char **name) {
-    if (!length || !secret_occurs(secrets, text, length, min)) return false;
-    for (; *at < length; (*at)++) {
-        const struct secret *secret = secret_match(secrets, text + *at, length - *at, min, size);
-        if (!secret) continue;
-        *name = secret->name;
-        return true;
-    }
-    return false;
+    pthread_mutex_lock(&secrets->lock);
+    struct secret_match match = secret_search_next(secrets_search(secrets, min), text, length, at);
+    pthread_mutex_unlock(&secrets->lock);
+    if (!match.secret) return false;
+    *size = match.length;
+    *name = match.secret->name;
+    return true;
+}
+
+size_t secrets_open_end(struct secrets *secrets, const char *text, size_t length, size_t min) {
+    pthread_mutex_lock(&secrets->lock);
+    size_t size = secret_search_open_end(secrets_search(secrets, min), text, length);
+    pthread_mutex_unlock(&secrets->lock);
+    return size;
+}
+
+struct secrets_stream **secrets_streams(struct secrets *secrets) {
+    return &secrets->streams;
 }
 
 char *secrets_scrub_line(struct secrets *secrets, const char *line) {
     struct buffer out;
     buffer_init(&out, SIZE_MAX);
     pthread_mutex_lock(&secrets->lock);
-    bool found = secret_replace_all(secrets, line, strlen(line), SECRETS_SCRUB_MIN, &out);
+    bool found = secret_search_replace_all(secrets_search(secrets, SECRETS_SCRUB_MIN), line, strlen(line), &out);
     pthread_mutex_unlock(&secrets->lock);
     char *safe = found ? buffer_detach(&out, NULL) : NULL;
     buffer_finish(&out);

@@ -1,5 +1,6 @@
 /*
- * secrets.h - the secrets of a host: fetched once, inserted into requests, and removed from responses and log lines.
+ * secrets.h - the secrets of a host: fetched once, inserted into requests, and removed from results, responses and log
+ * lines.
  *
  * A secret is fetched when a request first needs it, and kept in memory until the host ends, because responses are
  * searched for it; then its memory is wiped. A command therefore runs once, on a separate thread, while the loop
@@ -32,7 +33,9 @@ struct secrets;
 #define SECRETS_SCRUB_MIN 4u
 /* The same for request bodies in recordings, which must be found again in a replay that has no secrets. */
 #define SECRETS_SCRUB_REQUEST_MIN 8u
-#define SECRETS_AGAIN_MS          60000
+/* The same for what components return, which other components use: a wrong match would change a result. */
+#define SECRETS_RESULT_MIN 8u
+#define SECRETS_AGAIN_MS   60000
 /* Texts that plugins sent in headers: how many are kept, and the least length of one, in bytes. */
 #define SECRETS_SENT_MAX 64u
 #define SECRETS_SENT_MIN 12u
@@ -65,18 +68,25 @@ void secrets_learn(struct secrets *secrets, tn_value section, tn_value revealed)
 /* Adds a text that a plugin sends as a credential. Texts below SECRETS_SENT_MIN bytes are ignored. */
 void secrets_learn_sent(struct secrets *secrets, const char *text, size_t length);
 /*
- * Returns the value with each secret of at least `min` bytes replaced by {secret:NAME}, or {redacted} if it has no
- * name. A new reference.
+ * Returns the value with each secret of at least `min` bytes (one of the three numbers above) replaced by
+ * {secret:NAME}, or {redacted} if it has no name. A new reference, of the same value if it contains none. A secret is
+ * found as it is, percent-encoded, as JSON writes it and, if it has at least 8 bytes, in base64 of any text that
+ * contains it.
  */
 tn_value secrets_scrub(struct secrets *secrets, tn_value value, size_t min);
 /*
  * Finds the next secret at or after *at: its start, its length and its name (borrowed; NULL without a name). Returns
  * false if the text contains no more secrets. Used for bodies that arrive in pieces.
  */
-bool secrets_next(const struct secrets *secrets, const char *text, size_t length, size_t min, size_t *at, size_t *size,
+bool secrets_next(struct secrets *secrets, const char *text, size_t length, size_t min, size_t *at, size_t *size,
                   const char **name);
+/* The length of the end of `text` that is the start of a secret, and may be continued; 0 if there is no such end. */
+size_t secrets_open_end(struct secrets *secrets, const char *text, size_t length, size_t min);
 /* Appends the text that replaces a secret with this name (NULL if it has no name). */
 void secrets_put_name(struct buffer *out, const char *name);
+struct secrets_stream;
+/* For secrets_stream.c: the first of the streams. */
+struct secrets_stream **secrets_streams(struct secrets *secrets);
 /* Returns the line without secrets (mem_free it), or NULL if it contains none. Thread: any. */
 char *secrets_scrub_line(struct secrets *secrets, const char *line);
 

@@ -11,6 +11,7 @@
 #include "adl/value/weight.h"
 #include "host/base/config/config.h"
 #include "host/base/loop.h"
+#include "host/base/secrets/secrets.h"
 #include "host/base/time_text.h"
 #include "host/engine/engine.h"
 #include "host/engine/tool/tool.h"
@@ -82,7 +83,10 @@ static tn_value audit_line_of(const struct tool_use *use, tn_value result, const
     line = value_set_take(line, "input_bytes", value_int(value_weight(use->arguments)));
     line = value_set_take(line, "output_bytes", value_int(result ? value_weight(result) : 0));
     if (!config_tool_flag(use->engine->config, "audit_arguments")) return line;
-    return value_set_take(line, "arguments", value_ref(use->arguments));
+    struct secrets *secrets = loop_secrets(call_loop(call));
+    return value_set_take(line, "arguments",
+                          secrets ? secrets_scrub(secrets, use->arguments, SECRETS_RESULT_MIN)
+                                  : value_ref(use->arguments));
 }
 
 /* An interrupted use is logged when it ends later. Fails only if the line is required and cannot be written. */

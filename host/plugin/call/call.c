@@ -21,7 +21,9 @@
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
 #include "host/base/log.h"
+#include "host/base/secrets/secrets_stream.h"
 #include "host/plugin/call/call_internal.h"
+#include "host/plugin/call/call_scrub.h"
 #include "host/plugin/call/instance_internal.h"
 #include "host/plugin/call/worker.h"
 #include <assert.h>
@@ -395,7 +397,8 @@ static tn_value call_pop_chunk(struct call *call) {
 static void call_deliver_chunks(struct call *call) {
     uint32_t delivered = 0;
     for (tn_value chunk; delivered < DELIVERY_CHUNKS && (chunk = call_pop_chunk(call)); delivered++) {
-        bool more = !call->ops->chunk || call->ops->chunk(call, chunk);
+        bool more = !call->ops->chunk ||
+                    (call_is_scrubbed(call) ? call_scrub_chunk(call, chunk) : call->ops->chunk(call, chunk));
         value_unref(chunk);
         if (more) continue;
         slot_lock(call);
@@ -468,6 +471,12 @@ static void call_before_report(struct call *call) {
         loop_timer_stop(call->loop, &call->limit_or_grace_timer);
     if (ops->external) loop_unexpect(call->loop);
     if (really_ended && ops->finished) ops->finished(call->callable, call);
+    if (call_is_scrubbed(call)) {
+        if (really_ended)
+            call_scrub_end(call);
+        else
+            secrets_stream_remove(loop_secrets(call->loop), call);
+    }
 }
 
 /* Handles the real end of an abandoned call: the callable has ended the task. */
@@ -679,6 +688,7 @@ bool call_start(struct call *call, tn_value input) {
         slot_set_delivery(call, DELIVERY_IDLE);
         slot_unlock(call);
         if (ops->finished) ops->finished(call->callable, call);
+        if (call_is_scrubbed(call)) call_scrub_end(call);
         return true;
     }
     slot_clear_all_later(call);

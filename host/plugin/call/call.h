@@ -82,6 +82,8 @@ struct callable_ops {
     struct component *(*component)(const struct callable *callable);
     /* A wrapper: it calls one other callable and returns its result. Only the result of the wrapper is saved. */
     bool is_wrapper;
+    /* The host ends the tasks, but with data of others: secrets are removed from it, as from results of plugins. */
+    bool from_outside;
     /* Code of a plugin ends the tasks, so a task may never end. Only such callables have the next two functions. */
     bool external;
     /* Called when the callable has ended the task, even if the call was abandoned before. May be NULL. */

@@ -68,6 +68,16 @@ static void put_inherited(tn_value *environment, const char *name) {
     if (text) environment_put_take(environment, name, text);
 }
 
+/* A variable that the operator names can be a secret; then the program's results must not contain it. */
+static void put_named(const struct remote_services *host, tn_value *environment, const char *name) {
+    put_inherited(environment, name);
+    tn_value text = host && environment_is_secret(name) ? value_get(*environment, name) : NULL;
+    if (!text) return;
+    tn_value reference = value_set_take(value_object_reserve(1), "secret", value_text(name));
+    secrets_learn(host->secrets, reference, text);
+    value_unref(reference);
+}
+
 tn_value launch_basic_environment(bool sandboxed) {
     tn_value environment = value_object();
     for (const char *const *name = environment_basic; *name; name++) put_inherited(&environment, *name);
@@ -124,7 +134,7 @@ static int32_t request_environment(const struct remote_services *host, tn_value 
     tn_value environment = launch_basic_environment(sandboxed), inherited = value_get(request, "inherit_env");
     int32_t status = put_effects(host, value_get(value_get(request, "sandbox"), "effects"), &environment, error);
     for (size_t i = 0; i < value_count(inherited); i++)
-        put_inherited(&environment, value_chars(value_at(inherited, i), NULL));
+        put_named(host, &environment, value_chars(value_at(inherited, i), NULL));
     if (status == TN_OK) status = put_configured(host, value_get(request, "env"), &environment, error);
     tn_value list = value_array();
     for (size_t i = 0; i < value_count(environment); i++)

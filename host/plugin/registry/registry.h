@@ -87,7 +87,7 @@ struct registry_options {
     void (*forked)(void *user);
     void (*settle)(void *user, bool (*done)(void *of), void *of);
     struct loop *loop;       /* the loop of the interfaces; if NULL, they fail */
-    struct secrets *secrets; /* removed from what plugins log; may be NULL */
+    struct secrets *secrets; /* removed from what plugins log and add; may be NULL */
     /* Returns the object that the interface of this id works on (registry_owner). May be NULL. */
     void *(*owner)(void *user, const char *interface_id);
     void *user; /* the first argument of the callbacks above */

@@ -10,6 +10,7 @@
 #include "adl/document/effects.h"
 #include "adl/value/memory.h"
 #include "host/base/log.h"
+#include "host/base/secrets/secrets.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
 #include <string.h>
@@ -61,7 +62,7 @@ static int32_t check_dynamic_rights(const struct plugin *plugin, tn_value compon
     return status;
 }
 
-int32_t registry_add_component(struct plugin *plugin, tn_value component, struct error *error) {
+static int32_t registry_add_scrubbed(struct plugin *plugin, tn_value component, struct error *error) {
     int32_t status = manifest_check_component(plugin_display_name(plugin), component, error);
     if (status != TN_OK) return status;
     const char *kind = manifest_text(component, "kind"), *id = manifest_text(component, "id");
@@ -87,6 +88,17 @@ int32_t registry_add_component(struct plugin *plugin, tn_value component, struct
     struct row *row = NULL;
     status = row_add(plugin, component, &row, error);
     if (status == TN_OK && (status = row_check(row, error)) != TN_OK) row_remove(plugin->registry, row);
+    return status;
+}
+
+/* A server whose tools a plugin adds can repeat a secret in them, for example in a description, which models receive.
+ */
+int32_t registry_add_component(struct plugin *plugin, tn_value component, struct error *error) {
+    struct secrets *secrets = plugin->registry->options.secrets;
+    if (!secrets) return registry_add_scrubbed(plugin, component, error);
+    tn_value safe = secrets_scrub(secrets, component, SECRETS_RESULT_MIN);
+    int32_t status = registry_add_scrubbed(plugin, safe, error);
+    value_unref(safe);
     return status;
 }
 

@@ -40,6 +40,7 @@
  *                   CONNECTION_LOST (retryable), PROTOCOL, LIMIT, INVALID_INPUT, PERMISSION_DENIED, SECRET_NOT_FOUND,
  *                   UNSUPPORTED (no plugin provides HTTP), NOT_RECORDED (the replayed recording does not contain it)
  * Exactly one END or FAILED is delivered, and nothing after it. Errors, headers and log lines never contain a secret.
+ * The body of a successful response is not changed, except in the result of send_wait, which is saved.
  */
 #ifndef TENON_HTTP_H
 #define TENON_HTTP_H
