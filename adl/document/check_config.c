@@ -241,8 +241,9 @@ static void check_annotated_model(const struct annotated_string *string) {
 }
 
 static void check_annotated_tool(const struct annotated_string *string) {
-    check_tool_name(string->check->reader, string->text, string->length, string->span, string->check->node,
-                    string->pointer);
+    struct reader *reader = string->check->reader;
+    check_tool_name(reader, string->text, string->length, string->span, string->check->node, string->pointer);
+    if (!reader->document->tools_given) check_tool_key(reader, string->text, string->length, string->span);
 }
 
 static void check_annotated_document(const struct annotated_string *string) {

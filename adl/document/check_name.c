@@ -4,8 +4,10 @@
  * If a required plugin is missing, a name that is not near a known one is probably one of its components: the missing
  * plugin was reported, so the name is not.
  */
+#include "adl/document/effects.h"
 #include "adl/document/reader.h"
 #include "adl/value/wildcard.h"
+#include <stdio.h>
 #include <string.h>
 
 /* ---- What was meant ---- */
@@ -102,6 +104,64 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
 /* ---- Tools ---- */
 
 static bool is_pattern(const char *text, size_t length) { return memchr(text, '*', length) != NULL; }
+
+struct unprotected {
+    const struct catalog *catalog;
+    const char *text; /* a pattern */
+    size_t length;
+    const struct component_info *first, *cause; /* `cause` is what `first` calls, or `first` itself */
+    size_t count;
+};
+
+/* Returns the tool itself, or a tool that it calls by name, if it must not be called twice and receives no key. */
+static const struct component_info *find_unprotected(const struct catalog *catalog, const struct component_info *tool,
+                                                     int depth) {
+    static const char right[] = "calls.tool:";
+    const struct component_info *found = component_unprotected(tool) ? tool : NULL;
+    for (size_t i = 0; !found && depth < 4 && i < value_count(tool->effects); i++) {
+        size_t length = 0;
+        const char *effect = value_chars(value_at(tool->effects, i), &length);
+        if (!effect || strncmp(effect, right, strlen(right)) != 0) continue;
+        const struct component_info *callee =
+            catalog->find(catalog->self, "tool", effect + strlen(right), length - strlen(right));
+        if (callee) found = find_unprotected(catalog, callee, depth + 1);
+    }
+    return found;
+}
+
+static bool match_unprotected(void *user, const struct component_info *tool) {
+    struct unprotected *found = user;
+    if (!wildcard_matches_n(found->text, found->length, tool->id)) return true;
+    const struct component_info *cause = find_unprotected(found->catalog, tool, 0);
+    if (!cause || found->count++) return true;
+    found->first = tool;
+    found->cause = cause;
+    return true;
+}
+
+void check_tool_key(struct reader *reader, const char *text, size_t length, struct span span) {
+    const struct catalog *catalog = reader->catalog;
+    struct unprotected found = {.catalog = catalog, .text = text, .length = length};
+    char more[40] = "", calls[300] = "";
+    if (!catalog) return;
+    if (is_pattern(text, length)) {
+        catalog->each(catalog->self, "tool", match_unprotected, &found);
+    } else {
+        const struct component_info *tool = catalog->find(catalog->self, "tool", text, length);
+        if (tool) (void)match_unprotected(&found, tool);
+    }
+    if (!found.count) return;
+    const char *obstacle = component_obstacle(found.cause);
+    if (found.count > 1) snprintf(more, sizeof more, " (and %zu more)", found.count - 1);
+    if (found.cause != found.first) snprintf(calls, sizeof calls, " calls `%.250s`, which", found.cause->id);
+    struct diagnostic *it =
+        report(reader, ADL_W112, span,
+               "the tool `%s`%s%s %s%.200s%s, which must not happen twice, and receives no idempotency key",
+               found.first->id, more, calls, obstacle ? "has the effect `" : "has effects that are not declared",
+               obstacle ? obstacle : "", obstacle ? "`" : "");
+    diagnostic_suggest(it, "a run that is resumed during its call makes the call again; `tenon reference ADL-W112` "
+                           "says what to do");
+}
 
 struct pattern {
     const char *text;

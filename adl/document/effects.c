@@ -39,6 +39,11 @@ bool component_repeatable(const struct component_info *component) {
     return component_cacheable(component) || (value_is(idempotent, TN_BOOL) && value_to_bool(idempotent));
 }
 
+bool component_unprotected(const struct component_info *component) {
+    tn_value key = value_get(component->manifest, "idempotency_key");
+    return value_is(key, TN_BOOL) && !value_to_bool(key) && !component_repeatable(component);
+}
+
 const char *component_obstacle(const struct component_info *component) {
     if (!value_is(component->effects, TN_ARRAY)) return NULL;
     for (size_t i = 0; i < value_count(component->effects); i++) {

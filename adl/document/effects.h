@@ -16,6 +16,8 @@ bool component_cacheable(const struct component_info *component);
  * manifest).
  */
 bool component_repeatable(const struct component_info *component);
+/* True if its effects must not be repeated, and a repeat cannot be detected: the component passes on no key. */
+bool component_unprotected(const struct component_info *component);
 /* Returns the first effect that prevents this, borrowed; NULL if none does or if effects are not declared. */
 const char *component_obstacle(const struct component_info *component);
 

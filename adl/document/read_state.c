@@ -357,6 +357,7 @@ static void check_tool_pattern(struct reader *reader, const struct document_tool
     size_t length;
     const char *text = value_chars(tool->pattern, &length);
     check_tool_name(reader, text, length, span, 0, NULL);
+    if (!value_text_is(value_get(tool->options, "approval"), "deny")) check_tool_key(reader, text, length, span);
 }
 
 static void read_tool(struct reader *reader, const struct tree_node *node) {

@@ -14,7 +14,8 @@
  * with an error, or "cancelled": true.
  *
  * A replay finds a response by method, URL, body and `receive`. Equal requests get the responses in the order of the
- * recordings; a request after the last one fails with NOT_RECORDED.
+ * recordings; a request after the last one fails with NOT_RECORDED. The idempotency key in `_meta` of an MCP request is
+ * not compared, because each call has another one.
  *
  *     replayer_open("recordings", &replayer, &error);
  *     replayer_find(replayer, http_request_redacted(&request), &playback, &error);

@@ -6,6 +6,7 @@
 
 #include "host/net/http_recording.h"
 
-#define RECORDING_FORMAT "tenon-http/1"
+#define RECORDING_FORMAT     "tenon-http/1"
+#define RECORDING_KEY_MEMBER "dev.tenon/idempotency-key" /* in params/_meta of an MCP request; not compared */
 
 #endif

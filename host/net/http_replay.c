@@ -68,13 +68,26 @@ static int32_t replay_read_file(const char *path, char **text, size_t *length, s
     return status;
 }
 
+/* Removes the idempotency key of an MCP call, and `_meta` if nothing else is in it: each call has another key. */
+static tn_value without_idempotency_key(tn_value json) {
+    tn_value params = value_get(json, "params"), meta = value_get(params, "_meta");
+    if (!value_is(meta, TN_OBJECT) || !value_get(meta, RECORDING_KEY_MEMBER)) return value_ref(json);
+    tn_value rest = value_remove_take(value_ref(meta), value_text(RECORDING_KEY_MEMBER));
+    params = value_count(rest) ? value_set_take(value_ref(params), "_meta", value_ref(rest))
+                               : value_remove_take(value_ref(params), value_text("_meta"));
+    value_unref(rest);
+    return value_set_take(value_ref(json), "params", params);
+}
+
 /* The members that a request is found by. `json` and `body` are different keys. */
 static tn_value recorded_key(tn_value request) {
-    static const char *const members[] = {"method", "url", "json", "body", "receive"};
+    static const char *const members[] = {"method", "url", "body", "receive"};
     tn_value key = value_object_reserve(5);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (value_get(request, members[i]))
             key = value_set_take(key, members[i], value_ref(value_get(request, members[i])));
+    if (value_get(request, "json"))
+        key = value_set_take(key, "json", without_idempotency_key(value_get(request, "json")));
     return key;
 }
 

@@ -4,7 +4,9 @@
 #include "call.h"
 #include "answer.h"
 #include "fill.h"
+#include "idempotency.h"
 #include <tenon/graph.h>
+#include <tenon/util/build.h>
 
 const tn_http_draft *define_http;
 const tn_poll_draft *define_poll;
@@ -92,6 +94,11 @@ static int32_t define_call_start_callee(const struct instance *instance, struct 
 
 /* ---- Requests ---- */
 
+static const char *request_method(tn_value http) {
+    bool sends = tn.value->get(http, "body") != NULL || tn.value->get(http, "json") != NULL;
+    return tn_get_text(http, "method", sends ? "POST" : "GET");
+}
+
 static void on_define_http_event(void *user, int32_t event, tn_value value) {
     struct call *call = user;
     if (event == TN_HTTP_FAILED) {
@@ -102,8 +109,7 @@ static void on_define_http_event(void *user, int32_t event, tn_value value) {
     int64_t status = tn_get_int(value, "status", 0);
     if (status < 200 || status > 299) {
         tn_value http = tn.value->get(call->definition->value, "http");
-        const char *method = tn_get_text(http, "method", tn.value->get(http, "body") != NULL ? "POST" : "GET");
-        answer_fail_task(call->task, method, tn_get_text(http, "url", ""), value);
+        answer_fail_task(call->task, request_method(http), tn_get_text(http, "url", ""), value);
         define_call_free(call);
         return;
     }
@@ -115,8 +121,19 @@ static void on_define_http_event(void *user, int32_t event, tn_value value) {
     tn_release(body);
 }
 
-static tn_value define_make_request(tn_value http, tn_value input) {
-    static const char *const members[] = {"query", "headers", "body"};
+/* Adds the idempotency key, unless the description sets this header itself. Takes `headers`, which may be NULL. */
+static tn_value add_idempotency_key_take(tn_value headers, tn_value http, tn_task task) {
+    tn_value configured = tn.value->get(http, "idempotency_header"), key;
+    const char *name = idempotency_header_name(configured);
+    if (!idempotency_applies(configured, request_method(http)) || headers_have(headers, name)) return headers;
+    key = idempotency_key(task);
+    if (key == NULL) return headers;
+    return tn_set_take(headers != NULL ? headers : tn_build("{}"), name, key);
+}
+
+static tn_value define_make_request(tn_value http, tn_value input, tn_task task) {
+    static const char *const members[] = {"query", "body"};
+    tn_value headers = tn.value->get(http, "headers");
     tn_builder *out = tn.value->builder();
     tn_value json = tn.value->get(http, "json");
     tn.value->begin(out, TN_OBJECT);
@@ -126,6 +143,9 @@ static tn_value define_make_request(tn_value http, tn_value input) {
         tn_value member = tn.value->get(http, members[i]);
         if (member != NULL) tn_put_take(out, members[i], fill_request_template(member, input));
     }
+    headers = headers != NULL ? fill_request_template(headers, input) : NULL;
+    headers = add_idempotency_key_take(headers, http, task);
+    if (headers != NULL) tn_put_take(out, "headers", headers);
     if (json != NULL) tn_put_take(out, "json", fill_template(json, input));
     tn_put_int(out, "max_bytes", tn_get_int(http, "max_bytes", 1 << 20));
     tn_put_begin(out, "timeout", TN_OBJECT);
@@ -136,7 +156,7 @@ static tn_value define_make_request(tn_value http, tn_value input) {
 }
 
 static int32_t define_call_start_request(struct call *call, tn_value input) {
-    tn_value request = define_make_request(tn.value->get(call->definition->value, "http"), input);
+    tn_value request = define_make_request(tn.value->get(call->definition->value, "http"), input, call->task);
     int32_t status = request != NULL ? define_http->send(tn.host, request, on_define_http_event, call, &call->exchange)
                                      : TN_NO_MEMORY;
     tn_release(request);

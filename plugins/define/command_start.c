@@ -9,6 +9,7 @@
 #include "call.h"
 #include "command.h"
 #include "fill.h"
+#include "idempotency.h"
 #include "launched.h"
 #include "orphans.h"
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <tenon/util/build.h>
 #include <unistd.h>
 
 #define WORD_MAX (128u << 10) /* bytes of one word: Linux does not accept longer ones */
@@ -58,8 +60,20 @@ static void request_put_member(tn_builder *out, tn_value description, const char
     if (member != NULL) tn_put(out, name, member);
 }
 
+/* The variables of the description, and the idempotency key of the task. */
+static void request_put_env(tn_builder *out, tn_value description, tn_task task) {
+    static const char name[] = "TENON_IDEMPOTENCY_KEY";
+    tn_value env = tn.value->get(description, "env"), key = idempotency_key(task);
+    env = env != NULL ? tn_retain(env) : tn_build("{}");
+    if (key != NULL && tn.value->get(env, name) == NULL)
+        env = tn_set_take(env, name, key);
+    else
+        tn_release(key);
+    tn_put_take(out, "env", env);
+}
+
 /* What the host prepares, a new reference; NULL if a word cannot be used. */
-static tn_value command_request(const struct definition *definition, tn_value input) {
+static tn_value command_request(const struct definition *definition, tn_task task, tn_value input) {
     tn_value description = definition->value, command = tn.value->get(description, "command");
     tn_builder *out = tn.value->builder();
     bool good = true;
@@ -68,7 +82,7 @@ static tn_value command_request(const struct definition *definition, tn_value in
     for (uint64_t i = 0, count = tn.value->count(command); good && i < count; i++)
         good = request_put_word(out, tn_chars(tn.value->at(command, i), NULL), input);
     tn.value->end(out);
-    request_put_member(out, description, "env");
+    request_put_env(out, description, task);
     request_put_member(out, description, "inherit_env");
     if (definition->sandboxed) request_put_sandbox(out, description);
     tn.value->end(out);
@@ -191,7 +205,7 @@ static struct command *command_new(struct call *call, tn_value input) {
 int32_t command_start(struct call *call, tn_value input) {
     struct command *command = command_new(call, input);
     if (command == NULL) return TN_NO_MEMORY;
-    tn_value request = command->input != NULL ? command_request(call->definition, input) : NULL;
+    tn_value request = command->input != NULL ? command_request(call->definition, call->task, input) : NULL;
     if (request == NULL)
         define_call_fail(call, "INVALID_INPUT",
                          "with these arguments a word of the command is longer than 128 KiB or contains a NUL, or its "

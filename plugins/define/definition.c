@@ -5,6 +5,7 @@
  */
 #include "definition.h"
 #include "fill.h"
+#include "idempotency.h"
 #include "yaml_file.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,9 +54,9 @@ static const struct member tool_members[] = {{"name", TN_STRING},
                                              {"inherit_env", TN_ARRAY},
                                              {"sandbox", TN_BOOL},
                                              {NULL, ANY}};
-static const struct member http_members[] = {{"url", TN_STRING},     {"method", TN_STRING}, {"query", TN_OBJECT},
-                                             {"headers", TN_OBJECT}, {"body", TN_STRING},   {"json", ANY},
-                                             {"timeout_ms", TN_INT}, {"max_bytes", TN_INT}, {NULL, ANY}};
+static const struct member http_members[] = {
+    {"url", TN_STRING}, {"method", TN_STRING},  {"query", TN_OBJECT},  {"headers", TN_OBJECT},      {"body", TN_STRING},
+    {"json", ANY},      {"timeout_ms", TN_INT}, {"max_bytes", TN_INT}, {"idempotency_header", ANY}, {NULL, ANY}};
 
 /* Refuses unknown keys, because a misspelt limit would otherwise be ignored. */
 static bool description_check_members(tn_value value, const struct member *members, const char *where,
@@ -109,6 +110,16 @@ static bool definition_read_command(struct definition *definition, const char *w
     return true;
 }
 
+static bool is_header_setting(tn_value value) {
+    static const char token[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    uint64_t length = 0;
+    const char *name = tn_chars(value, &length);
+    int32_t on = 1;
+    if (value == NULL) return true;
+    if (name == NULL) return tn.value->as_bool(value, &on) == TN_OK && on == 0;
+    return length > 0 && length <= 100 && strspn(name, token) == length;
+}
+
 static bool definition_read_implementation(struct definition *definition, const char *where) {
     static const char *const names[] = {"tool", "http", "command", "document"};
     uint32_t found = 0;
@@ -125,8 +136,10 @@ static bool definition_read_implementation(struct definition *definition, const 
     tn_value by = tn.value->get(definition->value, names[definition->implementation]);
     switch (definition->implementation) {
     case BY_HTTP:
-        return (is_mapping(by) && is_string(tn.value->get(by, "url"))) ||
-               log_description_error(where, "`http`: expected a mapping with `url`");
+        if (!is_mapping(by) || !is_string(tn.value->get(by, "url")))
+            return log_description_error(where, "`http`: expected a mapping with `url`");
+        return is_header_setting(tn.value->get(by, "idempotency_header")) ||
+               log_description_error(where, "`http.idempotency_header`: expected the name of a header, or false");
     case BY_COMMAND:
         return is_command(by) || log_description_error(where, "`command`: expected a list of 1 to 256 strings");
     default:
@@ -209,6 +222,15 @@ static void definition_put_effects(tn_builder *out, const struct definition *def
     tn.value->end(out);
 }
 
+/* True if the tool changes something and its request has no header for an idempotency key. */
+static bool definition_has_no_key(const struct definition *definition) {
+    tn_value http = tn.value->get(definition->value, "http");
+    bool sends = tn.value->get(http, "body") != NULL || tn.value->get(http, "json") != NULL;
+    return definition->implementation == BY_HTTP &&
+           !method_is_safe(tn_get_text(http, "method", sends ? "POST" : "GET")) &&
+           idempotency_header_name(tn.value->get(http, "idempotency_header")) == NULL;
+}
+
 /* One line of at most 200 bytes. */
 static tn_value definition_title(const struct definition *definition, tn_value description) {
     const char *source = tn_get_text(definition->value, "title", NULL), *text = tn_chars(description, NULL);
@@ -234,6 +256,7 @@ static bool definition_make_component(struct definition *definition, const struc
     if (is_string(description) && tn_chars(description, NULL)[0] != 0) tn_put(out, "documentation", description);
     tn_put_text(out, "style", "async");
     definition_put_effects(out, definition);
+    if (definition_has_no_key(definition)) tn_put_bool(out, "idempotency_key", 0);
     tn_put(out, "input", is_mapping(input) && tn.value->count(input) > 0 ? input : any);
     if (is_mapping(output) && tn.value->count(output) > 0) tn_put(out, "output", output);
     tn.value->end(out);

@@ -227,6 +227,11 @@ static void append_output_schema(tn_builder *builder, const struct function *fun
     tn.value->end(builder);
 }
 
+/* A C function has no place for an idempotency key, which matters only if a second call could do harm. */
+static bool lacks_key(const struct function *function) {
+    return !function->idempotent && (function->effects == NULL || tn.value->count(function->effects) > 0);
+}
+
 tn_value function_component(const struct function *function) {
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
@@ -236,6 +241,7 @@ tn_value function_component(const struct function *function) {
     if (function->documentation != NULL) tn_put_text(builder, "documentation", function->documentation);
     tn_put_text(builder, "style", "blocking");
     if (function->idempotent) tn_put_bool(builder, "idempotent", 1);
+    if (lacks_key(function)) tn_put_bool(builder, "idempotency_key", 0);
     if (function->effects != NULL) tn_put(builder, "effects", function->effects);
     append_input_schema(builder, function);
     append_output_schema(builder, function);

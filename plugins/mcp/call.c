@@ -12,8 +12,17 @@
 
 #define CALLS_MAX 1024 /* open calls of one server */
 #define OURS      "tenon.mcp"
+#define META_KEY  "dev.tenon/idempotency-key" /* in `_meta`: a prefix is a reversed domain name */
 
 /* ---- Life ---- */
+
+/* A call that is sent again, in this process or another one, has the same key. */
+static tn_value call_idempotency_key(tn_task task) {
+    tn_value context = tn.task->context(task), id = tn.value->get(context, "task_id");
+    tn_value key = id != NULL ? tn_retain(id) : NULL;
+    tn_release(context);
+    return key;
+}
 
 static struct call *mcp_call_new(struct tool *tool, tn_task task, tn_value arguments, uint32_t model) {
     uint32_t count = 0;
@@ -23,6 +32,7 @@ static struct call *mcp_call_new(struct tool *tool, tn_task task, tn_value argum
     call->server = tool->server;
     call->tool = tool_ref(tool);
     call->task = task;
+    call->key = call_idempotency_key(task);
     call->model = model;
     call->arguments = tn_retain(arguments);
     struct call **last = &call->server->calls;
@@ -36,6 +46,7 @@ static void mcp_call_free(struct call *call) {
     while (*at != call) at = &(*at)->next;
     *at = call->next;
     questions_free_all(call);
+    tn_release(call->key);
     tn_release(call->arguments);
     tn_release(call->answers);
     tn_release(call->state);
@@ -139,6 +150,7 @@ static tn_value call_make_params(const struct call *call) {
         params = tn_retain(call->arguments);
     } else {
         params = tn_build("{s:s,s:v}", "name", call->tool->name, "arguments", call->arguments);
+        if (call->key != NULL) params = tn_set_take(params, "_meta", tn_build("{s:v}", META_KEY, call->key));
     }
     if (call->responses != NULL) params = tn_set_take(params, "inputResponses", tn_retain(call->responses));
     if (call->state != NULL) params = tn_set_take(params, "requestState", tn_retain(call->state));

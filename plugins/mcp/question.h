@@ -31,6 +31,7 @@ struct call {
     struct tool *tool;
     tn_task task;   /* 0: it ended with an interrupt, and mcp_call_start with the answer sets a new one */
     uint32_t model; /* what bind_call returned, or TN_UNBOUND */
+    tn_value key;   /* the idempotency key; NULL if memory ran out */
     tn_value arguments;
     int64_t request; /* 0: no request is running */
     bool waiting;    /* until the server is ready */

@@ -90,12 +90,20 @@ static void put_client_capabilities(const struct session *session, tn_builder *b
 
 #define META "io.modelcontextprotocol/"
 
-/* Adds `_meta` to `params`. Returns a new reference, or NULL if there are no params. The request's id is its progress
- * token. */
+static void put_members(tn_builder *builder, tn_value object) {
+    for (uint64_t i = 0, count = tn.value->count(object); i < count; i++) {
+        tn_value key, value;
+        if (tn.value->entry(object, i, &key, &value) == TN_OK) tn_put(builder, tn_chars(key, NULL), value);
+    }
+}
+
+/* Adds to `_meta` of `params`. Returns a new reference, or NULL if there are no params. The request's id is its
+ * progress token. */
 static tn_value add_meta(const struct session *session, tn_value params, int64_t token) {
     if (!session->modern && token == 0) return tn_retain(params);
     tn_builder *builder = tn.value->builder();
     tn.value->begin(builder, TN_OBJECT);
+    put_members(builder, tn.value->get(params, "_meta"));
     if (session->modern) {
         tn_put_text(builder, META "protocolVersion", MCP_MODERN);
         put_client_info(builder, META "clientInfo");

@@ -221,7 +221,7 @@ static void operation_call_send(struct call *call) {
         operation_call_wait_for_token(call, auth);
         return;
     }
-    tn_value request = operation_make_request(call->operation, call->arguments, &why);
+    tn_value request = operation_make_request(call->operation, call->arguments, call->task, &why);
     int32_t status = request != NULL ? openapi_http->send(tn.host, request, on_operation_event, call, &call->exchange)
                                      : TN_NO_MEMORY;
     tn_release(request);

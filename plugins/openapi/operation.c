@@ -2,6 +2,7 @@
  * operation.c - converts the description of an operation to a component's manifest.
  */
 #include "operation.h"
+#include "idempotency.h"
 #include "schema.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -41,9 +42,13 @@ static int32_t operation_read_bool(tn_value object, const char *key, int32_t oth
     return found;
 }
 
-/* OpenAPI defines these headers by other members of an operation. */
-static bool is_ignored_header(enum parameter_location in, const char *name) {
+/* OpenAPI defines these headers by other members of an operation; the idempotency key is the host's. */
+static bool is_ignored_header(const struct operation *operation, enum parameter_location in, const char *name) {
     static const char *const names[] = {"accept", "content-type", "authorization"};
+    tn_value configured = operation->service->idempotency_header;
+    if (in == IN_HEADER && idempotency_applies(configured, tn_chars(operation->method, NULL)) &&
+        strcasecmp(name, idempotency_header_name(configured)) == 0)
+        return true;
     for (size_t i = 0; in == IN_HEADER && i < sizeof(names) / sizeof(names[0]); i++)
         if (strcasecmp(name, names[i]) == 0) return true;
     return false;
@@ -110,7 +115,7 @@ static bool operation_add_parameter(struct schema_inputs *inputs, struct documen
          i++) /* an operation's own parameters come first and override its path's */
         if (operation->parameters[i].in == in && strcmp(tn_chars(operation->parameters[i].name, NULL), name) == 0)
             return true;
-    if (is_ignored_header(in, name)) return true;
+    if (is_ignored_header(operation, in, name)) return true;
     if (operation->count >= PARAMETERS_MAX) return log_omitted(operation, "the operation has too many parameters");
     struct parameter parameter = {.name = tn_text(name), .property = add_property(operation, name, in), .in = in};
     parameter.style = read_style(in, tn_get_text(node.value, "style", ""));
@@ -294,6 +299,8 @@ static tn_value make_tool_component(const struct operation *operation, tn_value 
     tn_put_take(out, "documentation", operation_make_documentation(operation, node));
     tn_put_text(out, "style", "async");
     put_operation_effects(out, operation);
+    if (!method_is_safe(method) && !idempotency_applies(operation->service->idempotency_header, method))
+        tn_put_bool(out, "idempotency_key", 0);
     /* Idempotent methods of HTTP (RFC 9110, 9.2.2). */
     if (strcmp(method, "POST") != 0 && strcmp(method, "PATCH") != 0) tn_put_bool(out, "idempotent", 1);
     if (operation_read_bool(node, "deprecated", 0))

@@ -5,6 +5,7 @@
  * Arrays and objects are joined as in RFC 6570: names and values are encoded, separators are not.
  */
 #include "request.h"
+#include "idempotency.h"
 #include <strings.h>
 #include <tenon/util/build.h>
 
@@ -342,7 +343,16 @@ static void put_request_timeout(tn_builder *out, const struct service *service) 
     tn.value->end(out);
 }
 
-tn_value operation_make_request(const struct operation *operation, tn_value arguments, const char **why) {
+/* Adds the idempotency key of the task, unless the operator sets this header. */
+static void put_idempotency_key(struct building *building, tn_task task) {
+    const struct operation *operation = building->operation;
+    tn_value configured = operation->service->idempotency_header;
+    const char *name = idempotency_header_name(configured);
+    if (!idempotency_applies(configured, tn_chars(operation->method, NULL))) return;
+    if (!headers_have(building->headers, name)) set_header_take(building, name, idempotency_key(task));
+}
+
+tn_value operation_make_request(const struct operation *operation, tn_value arguments, tn_task task, const char **why) {
     struct building building = {.operation = operation, .arguments = arguments, .url = {.limit = URL_MAX}};
     tn_builder *out = tn.value->builder();
     building.query.limit = building.cookie.limit = URL_MAX;
@@ -352,6 +362,7 @@ tn_value operation_make_request(const struct operation *operation, tn_value argu
     append_path(&building);
     put_plain_headers(&building);
     put_parameters(&building);
+    put_idempotency_key(&building, task);
     put_auths(&building);
     put_request_body(&building, out);
     if (building.cookie.length > 0) set_header_take(&building, "cookie", tn_text_finish(&building.cookie));

@@ -10,8 +10,9 @@
 
 /*
  * Returns a request for tenon.http, a new reference. On failure it returns NULL, and *why is what is wrong with the
- * arguments, or NULL if memory ran out. Each of operation->auths must have its value or token.
+ * arguments, or NULL if memory ran out. The request has the idempotency key of the task. Each of operation->auths must
+ * have its value or token.
  */
-tn_value operation_make_request(const struct operation *operation, tn_value arguments, const char **why);
+tn_value operation_make_request(const struct operation *operation, tn_value arguments, tn_task task, const char **why);
 
 #endif

@@ -308,6 +308,7 @@ static void read_service_limits(struct service *service, tn_value section) {
     service->total_ms = tn_get_int(timeout, "total", 120000);
     service->headers = tn_retain(tn.value->get(section, "headers"));
     service->answer_headers = tn_retain(tn.value->get(section, "answer_headers"));
+    service->idempotency_header = tn_retain(tn.value->get(section, "idempotency_header"));
 }
 
 struct service *service_read(const char *name, tn_value section) {
@@ -352,5 +353,6 @@ void service_free(struct service *service) {
     tn_release(service->base_url);
     tn_release(service->headers);
     tn_release(service->answer_headers);
+    tn_release(service->idempotency_header);
     tn.core->release(tn.host, service);
 }

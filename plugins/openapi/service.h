@@ -70,6 +70,7 @@ struct service {
     struct service *next;
     char *name;
     tn_value base_url, headers, answer_headers;       /* the last two may be NULL */
+    tn_value idempotency_header;                      /* a name, or false; NULL: the default */
     int64_t max_bytes, connect_ms, idle_ms, total_ms; /* 0: the host's default */
     struct operation *operations;
     uint32_t count;

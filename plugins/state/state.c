@@ -62,11 +62,10 @@ static int32_t state_start_take(tn_task task, const char *operation, tn_value ar
     return status;
 }
 
-/* Adds the task's id as idempotency_key, but only inside a run, because only there the task's id is unique. */
+/* Adds the task's id as idempotency_key. */
 static int32_t state_start_create(tn_task task, const char *operation, tn_value arguments) {
     tn_value context = tn.task->context(task);
-    tn_value run = tn.value->get(context, "run_id"), id = tn.value->get(context, "task_id");
-    tn_value extended = state_add_default(arguments, "idempotency_key", tn.value->kind(run) == TN_STRING ? id : NULL);
+    tn_value extended = state_add_default(arguments, "idempotency_key", tn.value->get(context, "task_id"));
     tn_release(context);
     return state_start_take(task, operation, extended);
 }

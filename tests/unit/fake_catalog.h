@@ -77,6 +77,8 @@ static const struct {
     {"tool", "calc.add", "Adds", "", "{}"},
     {"tool", "files.read", "Reads a file", "", "{}"},
     {"tool", "files.write", "Writes a file", "", "{}"},
+    {"tool", "ledger.pay", "Pays once for each call", "", "{}"},
+    {"tool", "ledger.refund", "Refunds once for each call", "", "{}"},
 };
 
 #define FAKE_COMPONENTS (sizeof fake_components / sizeof *fake_components)
@@ -203,6 +205,10 @@ static inline void fake_catalog_init(struct fake_catalog *fake) {
                                                       .config = fake_schema(fake_components[i].config)};
         if (strcmp(fake_components[i].id, "old") == 0)
             fake->components[i].manifest = value_set_take(value_object(), "deprecated", value_text("use `set`"));
+        if (strncmp(fake_components[i].id, "ledger.", 7) == 0) {
+            fake->components[i].manifest = value_set_take(value_object(), "idempotency_key", value_bool(false));
+            fake->components[i].effects = value_push_take(value_array(), value_text("destructive"));
+        }
         if (strcmp(fake_components[i].id, "command") != 0) continue;
         fake->components[i].effects = value_push_take(value_array(), value_text("destructive"));
         fake->components[i].output =

@@ -219,6 +219,35 @@ static void replay_keeps_the_order_of_equal_requests(void **state) {
     fixture_close();
 }
 
+/* The idempotency key of an MCP call differs each time. Other members of `_meta` are compared. */
+static void replay_does_not_compare_idempotency_keys(void **state) {
+    static const char *const metas[] = {"", ",\"_meta\":{\"dev.tenon/idempotency-key\":\"a.0\"}",
+                                        ",\"_meta\":{\"dev.tenon/idempotency-key\":\"b.0\",\"progressToken\":1}",
+                                        ",\"_meta\":{\"progressToken\":1,\"dev.tenon/idempotency-key\":\"c.0\"}",
+                                        ",\"_meta\":{\"progressToken\":2,\"dev.tenon/idempotency-key\":\"a.0\"}"};
+    char requests[5][200];
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        snprintf(requests[i], sizeof requests[i],
+                 "{\"url\":\"http://acme.example/mcp\",\"json\":{\"params\":{\"name\":\"t\"%s}}}", metas[i]);
+    for (size_t i = 0; i < 4; i += 2) { /* an old recording without a key, and one that has another key */
+        reset_recordings();
+        fixture_open(&(struct fixture_options){.record = recordings});
+        send_request(requests[i]);
+        run_loop();
+        provider_report(0, TN_HTTP_FAILED, "{\"code\":\"TLS\",\"message\":\"no\"}");
+        fixture_close();
+        fixture_open(&(struct fixture_options){.replay = recordings});
+        send_request(requests[i + 1]);
+        run_loop();
+        expect_received("FAILED {\"code\":\"TLS\",\"message\":\"no\"}\n");
+        expect_rejected(requests[i + 1], "NOT_RECORDED", "was recorded 1 time in");
+        expect_rejected(requests[4], "NOT_RECORDED",
+                        i ? "differs in `json/params/_meta/progressToken`" : "`json/params/_meta`");
+        fixture_close();
+    }
+}
+
 /*
  * A `private` request is recorded without its URL, headers, body and texts; only numbers and booleans of a JSON
  * response remain. A replay finds it by its name, whatever the URL and headers are.
@@ -460,6 +489,7 @@ int main(void) {
         cmocka_unit_test(replay_delivers_the_recorded_events),
         cmocka_unit_test(recording_has_no_secrets),
         cmocka_unit_test(replay_keeps_the_order_of_equal_requests),
+        cmocka_unit_test(replay_does_not_compare_idempotency_keys),
         cmocka_unit_test(unrecorded_request_names_the_nearest),
         cmocka_unit_test(private_requests_are_redacted),
         cmocka_unit_test(replay_pauses_and_cancels),

@@ -64,7 +64,7 @@ static const struct manifest_member component_members[] = {
     {"style", MEMBER_STYLE, true},      {"reentrant", MEMBER_BOOL, false},
     {"idempotent", MEMBER_BOOL, false}, {"effects", MEMBER_TEXTS, false},
     {"config", MEMBER_SCHEMA, false},   {"input", MEMBER_SCHEMA, false},
-    {"output", MEMBER_SCHEMA, false},
+    {"output", MEMBER_SCHEMA, false},   {"idempotency_key", MEMBER_BOOL, false},
 };
 
 /* True if a member is wrong; writes "found …, expected …" to `why`. */
