@@ -42,6 +42,14 @@
 #define EXIT_WAIT_MS      3000         /* time that a child has to exit after it has closed its socket */
 #define POLL_MAX_MS       250          /* a longer wait is made in parts, and a part counts as at most that */
 
+/* A request of process_request_take without a response. */
+struct process_request {
+    int64_t id, tag;
+    const char *method; /* a literal */
+    process_responded *responded;
+    void *user;
+};
+
 struct process {
     struct loop *loop;
     struct process_options options;
@@ -67,8 +75,10 @@ struct process {
     struct loop_work flush, deliver;
     tn_value *postponed; /* messages that arrived while process_call_take waited for its response */
     size_t postponed_count, postponed_capacity;
-    size_t postponed_bytes;     /* their size on the wire */
-    int64_t last_id;            /* of the last request */
+    size_t postponed_bytes;           /* their size on the wire */
+    int64_t last_id;                  /* of the last request */
+    struct process_request *requests; /* in order of id */
+    size_t request_count, request_capacity;
     char *lines[PROCESS_LINES]; /* the last lines of output, a ring; NULL where there was no line */
     size_t line_count;          /* number of lines that were put into the ring */
     struct buffer line;         /* the line whose end was not read yet */
@@ -193,6 +203,7 @@ static void process_report_or_free(struct process *process) {
     loop_undefer(process->loop, &process->deliver);
     for (size_t i = 0; i < process->postponed_count; i++) value_unref(process->postponed[i]);
     mem_free((void *)process->postponed);
+    mem_free(process->requests);
     for (size_t i = 0; i < PROCESS_LINES; i++) mem_free(process->lines[i]);
     frame_reader_finish(&process->reader);
     buffer_finish(&process->outgoing);
@@ -331,6 +342,51 @@ static bool process_next_message(struct process *process, tn_value *message) {
     return false;
 }
 
+/* Splits a response into result or error. Returns what process_call_take returns for it; the caller owns both. */
+static int32_t process_read_response(const struct process *process, const char *method, tn_value response,
+                                     tn_value *result, struct error *error) {
+    tn_value object = value_get(response, "error");
+    if (!object && frame_is_pruned(response))
+        return error_set(error, TN_LIMIT, "LIMIT", "plugin `%s`: the response to `%s` is %s that can be sent",
+                         process->name, method, frame_fit_text(FRAME_TOO_DEEP));
+    if (!object) {
+        *result = value_ref(value_get(response, "result"));
+        return TN_OK;
+    }
+    /* data is a Tenon error object; errors that a JSON-RPC library made have none. */
+    if (value_get(object, "data")) object = value_get(object, "data");
+    if (!error) return TN_FAILED;
+    error_from_value(error, object);
+    if (!*error->message)
+        error_set(error, TN_FAILED, value_get(object, "code") ? error->code : "PLUGIN_INVALID",
+                  "plugin `%s`: the request `%s` failed without an error message", process->name, method);
+    return TN_FAILED;
+}
+
+/* If the message is a response to process_request_take, calls its responded() and returns true. */
+static bool process_handle_response(struct process *process, tn_value message) {
+    tn_value number = value_get(message, "id");
+    if (!process->request_count || value_get(message, "method") || !value_is(number, TN_INT)) return false;
+    size_t at = 0;
+    while (at < process->request_count && process->requests[at].id != value_to_int(number)) at++;
+    if (at == process->request_count) return false;
+    struct process_request request = process->requests[at];
+    memmove(&process->requests[at], &process->requests[at + 1],
+            (--process->request_count - at) * sizeof *process->requests);
+    struct error error = ERROR_INIT;
+    tn_value result = NULL;
+    int32_t status = process_read_response(process, request.method, message, &result, &error);
+    request.responded(request.user, request.tag, status, result, &error);
+    value_unref(result);
+    error_finish(&error);
+    return true;
+}
+
+/* Passes a message to the receiver that waits for it. */
+static void process_deliver(struct process *process, tn_value message) {
+    if (!process_handle_response(process, message)) process->options.message(process->options.user, message);
+}
+
 /*
  * Passes the messages that were read to message(), unless postponed ones must be delivered before them. The process may
  * be freed when it returns: call it last.
@@ -339,7 +395,7 @@ static void process_dispatch(struct process *process) {
     tn_value message;
     process->callbacks_running++;
     while (!process->free_requested && !process->postponed_count && process_next_message(process, &message)) {
-        process->options.message(process->options.user, message);
+        process_deliver(process, message);
         value_unref(message);
     }
     process->callbacks_running--;
@@ -398,7 +454,7 @@ static void process_on_deliver(struct loop_work *work) {
     process->postponed_count = process->postponed_capacity = process->postponed_bytes = 0;
     process->callbacks_running++;
     for (size_t i = 0; i < count; i++) {
-        if (!process->free_requested) process->options.message(process->options.user, postponed[i]);
+        if (!process->free_requested) process_deliver(process, postponed[i]);
         value_unref(postponed[i]);
     }
     process->callbacks_running--;
@@ -465,7 +521,8 @@ static bool process_take_response(struct process *process, int64_t id, tn_value 
             return true;
         }
         process->in_message_now = true;
-        bool handled = options->message_now && options->message_now(options->user, message);
+        bool handled = process_handle_response(process, message) ||
+                       (options->message_now && options->message_now(options->user, message));
         process->in_message_now = false;
         if (handled)
             value_unref(message);
@@ -473,27 +530,6 @@ static bool process_take_response(struct process *process, int64_t id, tn_value 
             process_postpone_take(process, message, size);
     }
     return false;
-}
-
-/* Returns what process_call_take returns for this response. */
-static int32_t process_read_response(const struct process *process, const char *method, tn_value response,
-                                     tn_value *result, struct error *error) {
-    tn_value object = value_get(response, "error");
-    if (!object && frame_is_pruned(response))
-        return error_set(error, TN_LIMIT, "LIMIT", "plugin `%s`: the response to `%s` is %s that can be sent",
-                         process->name, method, frame_fit_text(FRAME_TOO_DEEP));
-    if (!object) {
-        *result = value_ref(value_get(response, "result"));
-        return TN_OK;
-    }
-    /* data is a Tenon error object; errors that a JSON-RPC library made have none. */
-    if (value_get(object, "data")) object = value_get(object, "data");
-    if (!error) return TN_FAILED;
-    error_from_value(error, object);
-    if (!*error->message)
-        error_set(error, TN_FAILED, value_get(object, "code") ? error->code : "PLUGIN_INVALID",
-                  "plugin `%s`: the request `%s` failed without an error message", process->name, method);
-    return TN_FAILED;
 }
 
 /*
@@ -515,13 +551,30 @@ static bool process_transfer_wait(struct process *process, int64_t wait_ms) {
     return process_read(process) && !exited;
 }
 
+/* Queues a request with the next id. */
+static enum frame_fit process_send_request_take(struct process *process, const char *method, tn_value params) {
+    tn_value request = value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0"));
+    request = value_set_take(request, "id", value_int(++process->last_id));
+    request = value_set_take(request, "method", value_text(method));
+    return process_send_take(process, value_set_take(request, "params", params));
+}
+
+enum frame_fit process_request_take(struct process *process, const char *method, tn_value params,
+                                    process_responded *responded, void *user, int64_t tag) {
+    enum frame_fit fit = process_send_request_take(process, method, params);
+    if (fit != FRAME_FITS) return fit;
+    MEM_GROW(process->requests, process->request_count, process->request_capacity);
+    process->requests[process->request_count++] =
+        (struct process_request){process->last_id, tag, method, responded, user};
+    return FRAME_FITS;
+}
+
 int32_t process_call_take(struct process *process, const char *method, tn_value params, int64_t timeout_ms,
                           tn_value *result, struct error *error) {
-    int64_t id = ++process->last_id, left_ms = timeout_ms, last_ms = clock_now_ms();
-    tn_value response, request = value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0"));
-    request = value_set_take(request, "id", value_int(id));
-    request = value_set_take(request, "method", value_text(method));
-    enum frame_fit fit = process_send_take(process, value_set_take(request, "params", params));
+    int64_t id = process->last_id + 1, left_ms = timeout_ms, last_ms = clock_now_ms();
+    tn_value response;
+    assert(!process->in_message_now);
+    enum frame_fit fit = process_send_request_take(process, method, params);
     if (fit != FRAME_FITS)
         return error_set(error, TN_LIMIT, "LIMIT", "plugin `%s`: the request `%s` is %s that can be sent",
                          process->name, method, frame_fit_text(fit));
@@ -649,6 +702,7 @@ struct process *process_start(struct loop *loop, const struct process_options *o
 }
 
 pid_t process_id(const struct process *process) { return process->pid; }
+bool process_has_ended(const struct process *process) { return process->dead || process->socket_closed; }
 
 /* ---- Holding ---- */
 

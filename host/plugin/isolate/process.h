@@ -8,6 +8,7 @@
  *
  *     struct process *process = process_start(loop, &options, &error);
  *     process_notify_take(process, "cancel", params);                        // queued
+ *     process_request_take(process, "create", params, created, user, tag);   // queued; created() is called later
  *     process_call_take(process, "create", params, 5000, &result, &error); // waits; postpones other messages
  *     process_free(process);                                               // kills it
  *
@@ -73,11 +74,24 @@ void process_free(struct process *process);
 void process_kill(struct process *process, const char *why);
 
 pid_t process_id(const struct process *process);
+/* True if the child has ended or closed its socket, even if ended() was not called yet. */
+bool process_has_ended(const struct process *process);
 /*
  * Queues the notification {"jsonrpc", "method", "params"}, and takes params. Does nothing if the child has ended.
  * Returns why the message was not queued, or FRAME_FITS.
  */
 enum frame_fit process_notify_take(struct process *process, const char *method, tn_value params);
+/*
+ * The response to process_request_take: TN_OK with the result, or TN_FAILED with the child's error; both are borrowed.
+ * It may be called while process_call_take waits for another response, so it must not call process_call_take.
+ */
+typedef void process_responded(void *user, int64_t tag, int32_t status, tn_value result, const struct error *error);
+/*
+ * Queues a request, and takes params. `responded` is called once, unless the child ends before it responds. If the
+ * request does not fit into a message, returns why, and does not call it.
+ */
+enum frame_fit process_request_take(struct process *process, const char *method, tn_value params,
+                                    process_responded *responded, void *user, int64_t tag);
 /*
  * Sends a request and blocks until the response arrives; takes params. `error` may be NULL. Returns one of:
  *   TN_OK      *result is a new reference
