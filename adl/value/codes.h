@@ -97,7 +97,8 @@
          "cost, time or iterations before the Task was done.") \
     /* Plugins. */ \
     CODE(PLUGIN_CRASHED, true, "Other", \
-         "The process of an isolated plugin ended while it ran the task. The host restarts it.") \
+         "The process of an isolated plugin ended while it ran the task. The host starts it again, after a pause that grows " \
+         "with each end in a row; other tasks wait for it. `tenon plugin reset ID` clears the pause.") \
     CODE(PLUGIN_HUNG, false, "Other", \
          "Too many tasks of the plugin's blocking components neither ended nor reacted to their cancellation. " \
          "The plugin gets no further tasks in this process. Make the components poll `cancelled`, or run the " \

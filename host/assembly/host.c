@@ -32,6 +32,7 @@
 #include "host/plugin/conformance/guard.h"
 #include "host/plugin/isolate/launch_program.h"
 #include "host/plugin/isolate/remote.h"
+#include "host/plugin/isolate/remote_deaths.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
@@ -155,7 +156,25 @@ static bool isolation_requires_filter(void *user, const struct plugin *plugin) {
            packs_untrusted(host->config, plugin_path(plugin));
 }
 
-static const struct isolation isolation = {isolation_is_requested, isolation_open, remote_start, remote_close};
+static uint32_t isolation_processes(void *user, const struct plugin *plugin) {
+    return config_plugin_processes(((const struct host *)user)->config, plugin_id(plugin));
+}
+
+/* Also clears what other hosts have recorded, which resets the plugin there. */
+static int64_t isolation_reset(void *user, const char *plugin_id, const tn_plugin *end) {
+    const struct host *host = user;
+    int64_t recorded = deaths_clear(host->remote.state_folder, plugin_id);
+    int64_t own = end ? remote_deaths(end) : 0;
+    if (end) remote_reset(end);
+    return recorded > own ? recorded : own;
+}
+
+tn_value host_plugin_deaths(const struct host *host, const char *plugin_id) {
+    return deaths_read(host->remote.state_folder, plugin_id);
+}
+
+static const struct isolation isolation = {isolation_is_requested, isolation_open, remote_start, remote_close,
+                                           isolation_reset};
 
 static void *host_interface_owner(void *user, const char *interface_id) {
     struct host *host = user;
@@ -369,6 +388,9 @@ static void host_connect_services(struct host *host) {
     host->remote = (struct remote_services){.loop = host->loop,
                                             .requires_filter = isolation_requires_filter,
                                             .requires_filter_user = host,
+                                            .processes = isolation_processes,
+                                            .processes_user = host,
+                                            .state_folder = host->state_folder,
                                             .config = host->config,
                                             .secrets = host->secrets,
                                             .allow_drafts = host->allow_drafts,
@@ -407,6 +429,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     host->allow_drafts = options->allow_drafts;
     host->check_plugins = options->check_plugins;
     host->unbound_roles = value_object();
+    host->state_folder = options->no_config ? NULL : deaths_folder();
     host->isolate = value_array();
     for (const char *const *id = options->isolate; id && *id; id++)
         host->isolate = value_push_take(host->isolate, value_text(*id));
@@ -450,6 +473,7 @@ void host_free(struct host *host) {
     files_free(host->files);
     config_free(host->config);
     value_unref(host->isolate);
+    mem_free(host->state_folder);
     graphs_free(engine->graphs);
     models_free(engine->models);
     value_unref(host->unbound_roles);

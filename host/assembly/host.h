@@ -30,7 +30,7 @@ struct host_options {
     const char *const *plugin_paths; /* searched first; NULL-terminated; may be NULL */
     bool no_installed;               /* do not search the user's folder and the bundled plugins */
     const char *config_file;         /* NULL means tenon.yaml, searched upwards from the working directory */
-    bool no_config;                  /* read no tenon.yaml */
+    bool no_config;                  /* read no tenon.yaml, and record no deaths of plugins */
     const char *const *isolate;      /* ids of plugins to run in separate processes; NULL-terminated; may be NULL */
     const char *const *models;       /* --model, see model_bind; NULL-terminated; may be NULL */
     const char *const *file_roots;   /* added to files.roots, see base/files.h; NULL-terminated; may be NULL */
@@ -77,6 +77,9 @@ tn_value host_unbound_roles(const struct host *host);
 struct plugin;
 /* Why a plugin runs in a separate process: a static text for people. NULL if it does not. */
 const char *host_isolation_reason(const struct host *host, const struct plugin *plugin);
+/* What hosts of this user have recorded about the deaths of its processes (remote_deaths.h); a new reference, or NULL.
+ */
+tn_value host_plugin_deaths(const struct host *host, const char *plugin_id);
 struct registry_options;
 /* The options of this host's registry: used to create a second one, in which a plugin is checked. */
 void host_registry_options(struct host *host, struct registry_options *out);

@@ -112,6 +112,14 @@ tn_value tenon_diagnostics(tenon *handle) {
     return value_set_take(value_object_reserve(1), "diagnostics", list);
 }
 
+int64_t tenon_reset_plugin(tenon *handle, const char *plugin_id) {
+    int64_t deaths = 0;
+    embed_enter(handle);
+    if (!plugin_id) plugin_id = "";
+    int32_t status = registry_reset_plugin(host_registry(handle->host), plugin_id, &deaths, &handle->error);
+    return status == TN_OK ? deaths : -1;
+}
+
 /* ---- Runnables ---- */
 
 /* Takes the callable's reference. Returns NULL for NULL. */

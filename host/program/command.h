@@ -129,6 +129,7 @@ int command_plugin_list(const struct arguments *arguments);
 int command_plugin_show(const struct arguments *arguments);
 int command_plugin_new(const struct arguments *arguments);
 int command_plugin_check(const struct arguments *arguments);
+int command_plugin_reset(const struct arguments *arguments);
 int command_plugin_upgrade(const struct arguments *arguments);
 int command_plugin_serve(const struct arguments *arguments);
 int command_plugin_launch(const struct arguments *arguments);

@@ -22,6 +22,7 @@
 #include "host/plugin/registry/registry.h"
 #include "host/plugin/sandbox/sandbox.h"
 #include "host/program/command.h"
+#include "host/program/command_plugin_reset.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +38,7 @@ enum finding_state { FINE, NOTE, WRONG };
 
 struct doctor_report {
     const struct arguments *arguments;
-    struct host *host; /* during look_at_sections */
+    struct host *host; /* while its plugins are looked at */
     tn_value rows;     /* [{section, label, text, state}] */
     const char *section;
     tn_value reported; /* [message]: problems that have a row; each message is reported once */
@@ -216,11 +217,17 @@ static void doctor_check_plugin(void *user, struct plugin *plugin) {
     else
         doctor_row(report, FINE, plugin_id(plugin), "%s, %s (%s)", plugin_version(plugin), plugin_path(plugin),
                    plugin_source(plugin));
+    struct buffer deaths;
+    buffer_init(&deaths, SIZE_MAX);
+    if (plugin_deaths_describe(report->host, plugin_id(plugin), &deaths))
+        doctor_row(report, NOTE, plugin_id(plugin), "%s", buffer_cstr(&deaths));
+    buffer_finish(&deaths);
     error_finish(&error);
 }
 
 static void doctor_check_plugins(struct doctor_report *report, struct host *host) {
     report->section = "plugins";
+    report->host = host;
     registry_each_plugin(host_registry(host), doctor_check_plugin, report);
     for (size_t i = 0; i < registry_problems(host_registry(host)); i++) {
         const struct problem *problem = registry_problem_at(host_registry(host), i);

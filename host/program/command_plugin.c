@@ -19,6 +19,7 @@
 #include "host/plugin/registry/registry.h"
 #include "host/plugin/sandbox/sandbox.h"
 #include "host/program/command.h"
+#include "host/program/command_plugin_reset.h"
 #include "host/program/command_schema.h"
 #include <errno.h>
 #include <limits.h>
@@ -55,6 +56,11 @@ static void plugin_list_print(void *user, struct plugin *plugin) {
     command_printf(stdout, "    %s (%s)\n", plugin_path(plugin), plugin_source(plugin));
     if (plugin_isolated(plugin))
         command_printf(stdout, "    in a separate process: %s\n", host_isolation_reason(listing->host, plugin));
+    struct buffer deaths;
+    buffer_init(&deaths, SIZE_MAX);
+    if (plugin_deaths_describe(listing->host, plugin_id(plugin), &deaths))
+        command_printf(stdout, "    %s\n", buffer_cstr(&deaths));
+    buffer_finish(&deaths);
     if (refusal) {
         command_printf(stdout, "    refused: %s [%s]\n", refusal->message, refusal->code);
         listing->reported = value_push_take(listing->reported, value_text(refusal->message));
@@ -68,7 +74,10 @@ struct json_listing {
     tn_value list;
 };
 
-/* {id, version, title, file, source, state, isolated?, components: [{kind, id, title}], error?}, appended. */
+/*
+ * {id, version, title, file, source, state, isolated?, deaths?, components: [{kind, id, title}], error?}, appended;
+ * `deaths` is as of deaths_read.
+ */
 static void plugin_list_json(void *user, struct plugin *plugin) {
     struct json_listing *listing = user;
     tn_value components = manifest_components(plugin_manifest(plugin)), rows = value_array();
@@ -79,7 +88,7 @@ static void plugin_list_json(void *user, struct plugin *plugin) {
         row = value_set_take(row, "title", value_text(manifest_text(component, "title")));
         rows = value_push_take(rows, row);
     }
-    tn_value row = value_set_take(value_object_reserve(8), "id", value_text(plugin_id(plugin)));
+    tn_value row = value_set_take(value_object_reserve(9), "id", value_text(plugin_id(plugin)));
     row = value_set_take(row, "version", value_text(plugin_version(plugin)));
     row = value_set_take(row, "title", value_text(plugin_title(plugin)));
     row = value_set_take(row, "file", value_text(plugin_path(plugin)));
@@ -87,6 +96,8 @@ static void plugin_list_json(void *user, struct plugin *plugin) {
     row = value_set_take(row, "state", value_text(plugin_state_name(plugin_state(plugin))));
     if (plugin_isolated(plugin))
         row = value_set_take(row, "isolated", value_text(host_isolation_reason(listing->host, plugin)));
+    tn_value deaths = host_plugin_deaths(listing->host, plugin_id(plugin));
+    if (deaths) row = value_set_take(row, "deaths", deaths);
     row = value_set_take(row, "components", rows);
     if (plugin_refusal(plugin)) row = value_set_take(row, "error", error_to_value(plugin_refusal(plugin)));
     listing->list = value_push_take(listing->list, row);
@@ -219,6 +230,8 @@ static void manifest_show(tn_value manifest) {
     manifest_show_set("provides", value_get(plugin, "provides"));
     manifest_show_set("dynamic", value_get(plugin, "dynamic"));
     manifest_show_text("isolation", manifest_text(plugin, "isolation"));
+    if (value_is(value_get(plugin, "one_process"), TN_BOOL) && value_to_bool(value_get(plugin, "one_process")))
+        manifest_show_text("processes", "one, if it is isolated");
     command_schema_members("config", value_get(plugin, "config"));
     for (size_t i = 0; components && i < value_count(components); i++) manifest_show_component(value_at(components, i));
 }

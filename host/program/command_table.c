@@ -589,6 +589,13 @@ const struct command commands[] = {
      "work continues with the old build, new work uses the new one.",
      "$ tenon plugin upgrade build/acme-text.so\n", .operands_min = 1, .operands_max = 1,
      .run = command_plugin_upgrade},
+    {"plugin reset", "ID", "start a plugin whose process keeps ending again at once",
+     "A host starts the process of an isolated plugin again after a pause, which grows with each time that it ends. "
+     "This\n"
+     "command clears the pause in all running hosts of this user, and the count that `plugin list` and `doctor` show.\n"
+     "A host that starts later does not wait in any case: a pause belongs to the host whose process has ended.",
+     "$ tenon plugin reset acme.text\nacme.text: cleared 6 deaths; a running host starts it again at once\n",
+     .operands_min = 1, .operands_max = 1, .run = command_plugin_reset},
     {"plugin serve", "FILE [EFFECT…]", "run a plugin in this process for a host (used internally)",
      "A host starts this command for each plugin that it isolates. They exchange messages on file descriptor 3. The\n"
      "sandbox allows the effects that the manifest declares, and each EFFECT.",
@@ -669,6 +676,9 @@ const struct environment_variable environment_variables[] = {
      "The folder that contains `tenon/tenon.yaml`, the user's configuration (default: `~/.config`)."},
     {"XDG_DATA_HOME",
      "The folder that contains the user's `tenon/plugins` and `tenon/packs` (default: `~/.local/share`)."},
+    {"XDG_STATE_HOME",
+     "The folder that contains `tenon/deaths`: how often the processes of isolated plugins have ended (default: "
+     "`~/.local/state`)."},
     {"HOME", "The folder that `~/` in tenon.yaml stands for."},
     {"PATH", "Where to look up programs that tenon.yaml names without a folder, for example an MCP server."},
     {"TZDIR", "The folder of the time zones for expressions (default: `/usr/share/zoneinfo`)."},

@@ -60,13 +60,16 @@ transcript() {
 # The answers for the exhibit of HTTP.
 export TENON_HTTP_REPLAY=$museum/http-1-draft.1.replay
 
+# Each process of an isolated plugin logs its start and its end: one for async components, and one for blocking ones.
+once_for_all_processes() { awk '!/: (good|quiesce|deinit)/ || !seen[$0]++'; }
+
 # shown SET EXHIBIT DOCUMENT PLUGIN: runs it in the host's process and isolated, and compares the transcripts
 shown() {
     local expected=$museum/$3.expected how
     for how in "" "--isolate $4"; do
         # shellcheck disable=SC2086
         run tenon run "$museum/$3.yaml" --plugins "$1/$2.so" --allow-drafts --json $how
-        transcript >transcript
+        transcript | if [ -n "$how" ]; then once_for_all_processes; else cat; fi >transcript
         if [ -n "${MUSEUM_UPDATE:-}" ] && [ ! -e "$expected" ]; then cp transcript "$expected"; fi
         diff -u "$expected" transcript >&2 || fails "$3 of $1 says something else ${how:+with }$how"
     done

@@ -346,6 +346,17 @@ static void configurations_are_checked(void **state) {
     tenon_close(host);
 }
 
+/* tests/unit/pool_test.c resets a plugin whose processes have ended. */
+static void resets_plugins(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    assert_int_equal(tenon_reset_plugin(host, "tenon.core"), 0);
+    assert_int_equal(tenon_reset_plugin(host, "acme.none"), -1);
+    expect_error(host, "NOT_FOUND", "cannot reset the plugin `acme.none`: it does not exist");
+    assert_int_equal(tenon_reset_plugin(host, NULL), -1);
+    tenon_close(host);
+}
+
 static void *cancel_from_there(void *host) {
     tenon_cancel(host);
     return NULL;
@@ -533,6 +544,7 @@ int main(void) {
                                        TEST(texts_read_only_below_roots),
                                        TEST(batch_runs_and_cancels),
                                        TEST(configurations_are_checked),
+                                       TEST(resets_plugins),
                                        TEST(cancels_from_another_thread),
                                        TEST(host_rejects_calls_of_another_thread),
                                        TEST(builds_and_streams),

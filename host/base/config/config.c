@@ -217,7 +217,7 @@ static tn_value config_resolve_node(const struct config_reader *reader, const st
 /* ---- plugins ---- */
 
 static void config_read_plugins(struct config_reader *reader, const struct tree_node *node) {
-    if (config_expect_mapping(reader, node, "plugins", "a mapping with `path`, `config` and `isolation`"))
+    if (config_expect_mapping(reader, node, "plugins", "a mapping with `path`, `config`, `isolation` and `processes`"))
         config_read_keys(reader, node, "plugins");
 }
 
@@ -275,6 +275,22 @@ static void config_read_isolation(struct config_reader *reader, const struct tre
         else
             config_report_value(reader, item->node, config_where("plugins.isolation", item->key).text,
                                 "`process` or `none`");
+    }
+}
+
+static void config_read_processes(struct config_reader *reader, const struct tree_node *node) {
+    if (!config_expect_mapping(reader, node, "plugins.processes",
+                               "a mapping of plugin ids, or \"*\", to numbers from 1 to 256"))
+        return;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_item *item = &node->items[i];
+        tn_value count = item->node->kind == TN_INT ? item->node->value : NULL;
+        if (count && value_to_int(count) >= 1 && value_to_int(count) <= CONFIG_PROCESSES_MAX)
+            reader->config->processes =
+                value_set_key_take(reader->config->processes, value_ref(item->key), value_ref(count));
+        else
+            config_report_value(reader, item->node, config_where("plugins.processes", item->key).text,
+                                "a number from 1 to 256");
     }
 }
 
@@ -609,8 +625,8 @@ static void config_read_log(struct config_reader *reader, const struct tree_node
 struct config *config_empty(void) {
     struct config *config = mem_zalloc(sizeof *config);
     /* One value for all, without value_ref: the empty object is an immediate value, which has no reference count. */
-    config->plugins = config->folders = config->isolation = config->models = config->prices = config->secrets =
-        config->tools = config->limits = value_object();
+    config->plugins = config->folders = config->isolation = config->processes = config->models = config->prices =
+        config->secrets = config->tools = config->limits = value_object();
     config->trust = value_array();
     config->roots = value_array();
     config->log = CONFIG_LOG_UNSET;
@@ -625,6 +641,7 @@ void config_free(struct config *config) {
     value_unref(config->plugins);
     value_unref(config->folders);
     value_unref(config->isolation);
+    value_unref(config->processes);
     value_unref(config->models);
     value_unref(config->prices);
     value_unref(config->secrets);
@@ -679,6 +696,14 @@ bool config_isolated(const struct config *config, const char *plugin_id, bool bu
     tn_value word = config ? value_get(config->isolation, plugin_id) : NULL;
     if (config && !word && !bundled) word = value_get(config->isolation, "*");
     return value_text_is(word, "process");
+}
+
+tn_value config_processes(const struct config *config) { return config ? config->processes : NULL; }
+
+uint32_t config_plugin_processes(const struct config *config, const char *plugin_id) {
+    tn_value count = config ? value_get(config->processes, plugin_id) : NULL;
+    if (config && !count) count = value_get(config->processes, "*");
+    return count ? (uint32_t)value_to_int(count) : 0;
 }
 
 bool config_allows_in_process(const struct config *config, const char *plugin_id) {

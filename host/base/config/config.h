@@ -6,6 +6,7 @@
  *       path: [./plugins]                     # relative to the folder of this file
  *       config: {acme.search: {endpoint: "https://…", key: {secret: ACME_KEY}}}
  *       isolation: {acme.search: process}     # in a separate process; "*" means all except the bundled
+ *       processes: {acme.search: 4}           # at most so many for its blocking components; "*" means all others
  *     packs:
  *       trust: [~/keys/acme.pub]              # packs with these signatures are trusted; or a public key
  *     models: {planner: "openai:gpt-4o", default: {provider: scripted}}
@@ -60,6 +61,7 @@ const struct config_key *config_key_at(size_t index);
 #define CONFIG_SECRET_MS       60000       /* time limit for a command or a pipe that delivers a secret */
 #define CONFIG_PATHS_MAX       100u        /* entries of plugins.path */
 #define CONFIG_ROOTS_MAX       100u        /* entries of files.roots */
+#define CONFIG_PROCESSES_MAX   256         /* the largest number in plugins.processes */
 #define CONFIG_PARENTS_MAX     64u         /* folders searched upwards */
 #define CONFIG_TRUST_MAX       1000u       /* entries of packs.trust */
 #define CONFIG_HOSTS_MAX       100u        /* entries of `hosts` of one secret */
@@ -101,6 +103,9 @@ bool config_isolated(const struct config *config, const char *plugin_id, bool bu
  * in the process of the host.
  */
 bool config_allows_in_process(const struct config *config, const char *plugin_id);
+tn_value config_processes(const struct config *config); /* {id or "*": number}; may be NULL */
+/* The most processes for blocking components of an isolated plugin; 0 if not configured. */
+uint32_t config_plugin_processes(const struct config *config, const char *plugin_id);
 /* {use, path, …}, the path relative only if the name of the tenon.yaml was; or NULL. */
 tn_value config_store(const struct config *config);
 tn_value config_http(const struct config *config);                    /* {use}; or NULL */

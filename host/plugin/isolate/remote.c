@@ -1,21 +1,21 @@
 /*
  * remote.c - the host's side of the component protocol: tn_component_1 and tn_lifecycle_1 of an isolated plugin.
  *
- * Each function sends a message to the child process (remote_process.c) and returns; the child's messages about it are
- * handled in remote_message.c. Only `create` and reducers wait for the response.
+ * remote_pool.c finds a process for a task; the messages of a process are handled in remote_message.c. Only `create`
+ * and reducers wait for the response.
  */
 #include "adl/value/memory.h"
+#include "host/base/clock.h"
 #include "host/base/container_of.h"
 #include "host/plugin/abi/abi.h"
 #include "host/plugin/call/binder.h"
 #include "host/plugin/call/call.h"
-#include "host/plugin/isolate/isolate_protocol.h"
+#include "host/plugin/call/worker.h"
 #include "host/plugin/isolate/process.h"
 #include "host/plugin/isolate/remote_internal.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
-#include <stdio.h>
 #include <string.h>
 
 static struct remote *remote_of(const tn_plugin *plugin) { return plugin->self; }
@@ -28,18 +28,49 @@ static int32_t remote_fail_create(tn_binder *binder, int32_t status, const struc
     return status;
 }
 
-/* The kind of the plugin's component `id`; *component is the registry's copy of the id. NULL if it has none. */
-static const char *remote_component_kind(const struct remote *remote, const char *id, const char **component) {
+/* True if the manifest has the component; otherwise the plugin has added it at run time. */
+static bool remote_declares(const struct remote *remote, const struct component_info *info) {
+    tn_value components = manifest_components(plugin_manifest(remote->plugin));
+    for (size_t i = 0; i < value_count(components); i++)
+        if (strcmp(manifest_text(value_at(components, i), "id"), info->id) == 0 &&
+            strcmp(manifest_text(value_at(components, i), "kind"), info->kind) == 0)
+            return true;
+    return false;
+}
+
+/* A reducer must complete inside `start`, so it cannot wait for a process of the pool. */
+static bool is_pooled(tn_value component) {
+    return strcmp(manifest_text(component, "style"), "blocking") == 0 &&
+           strcmp(manifest_text(component, "kind"), "reducer") != 0;
+}
+
+static bool needs_one_process(const struct plugin *plugin) {
+    tn_value flag = value_get(manifest_plugin(plugin_manifest(plugin)), "one_process");
+    return value_is(flag, TN_BOOL) && value_to_bool(flag);
+}
+
+/* The plugin's component `id`; NULL if it has none. */
+static const struct component_info *remote_component(const struct remote *remote, const char *id) {
     struct registry *registry = plugin_registry(remote->plugin);
     static const char *const kinds[] = {"node", "tool", "model", "runner", "reducer", "store", "strategy"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct component_info *info = registry_known(registry, kinds[i], id);
-        if (info && strcmp(info->plugin_id, plugin_id(remote->plugin)) == 0) {
-            *component = info->id;
-            return info->kind;
-        }
+        if (info && strcmp(info->plugin_id, plugin_id(remote->plugin)) == 0) return info;
     }
     return NULL;
+}
+
+static struct remote_instance *remote_instance_new(struct remote *remote, const char *id, tn_value config) {
+    const struct component_info *info = remote_component(remote, id);
+    struct remote_instance *instance = mem_zalloc(sizeof *instance);
+    instance->remote = remote;
+    instance->number = ++remote->instance_count;
+    instance->kind = info ? info->kind : "";
+    instance->component = info ? info->id : "";
+    instance->pooled = info && is_pooled(info->manifest) && !needs_one_process(remote->plugin);
+    instance->dynamic = info && !remote_declares(remote, info);
+    instance->config = value_ref(config);
+    return instance;
 }
 
 /* Binds everything that the component bound in the child. */
@@ -70,44 +101,41 @@ static void remote_instance_free(struct remote_instance *instance) {
         *at = instance->next;
         break;
     }
-    remote_discard_sent(instance);
-    mem_free((void *)instance->sent);
+    while (instance->copies) child_remove_copy(instance->copies);
     value_unref(instance->config);
     value_unref(instance->bound);
     mem_free(instance);
 }
 
 static void remote_notify_destroyed(const struct remote_instance *instance) {
-    if (!instance->remote->process || instance->lost) return;
-    process_notify_take(instance->remote->process, "destroy",
-                        value_set_take(value_object_reserve(1), "instance", value_int(instance->number)));
+    for (const struct remote_copy *copy = instance->copies; copy; copy = copy->next)
+        if (copy->state != COPY_LOST)
+            process_notify_take(copy->child->process, "destroy",
+                                value_set_take(value_object_reserve(1), "instance", value_int(instance->number)));
+}
+
+/* Creates the instance in a process and binds what it has bound there. */
+static int32_t remote_create_first(struct remote_instance *instance, tn_binder *binder, struct error *error) {
+    int32_t status = TN_FAILED;
+    struct remote_child *child = remote_child_for_create(instance->remote, instance, error);
+    struct remote_copy *copy = child ? child_create_wait(child, instance, &instance->bound, &status, error) : NULL;
+    if (!copy) {
+        remote_fail_create(binder, status, error);
+        return status;
+    }
+    remote_copy_set_ready(copy);
+    status = remote_bind_instance(instance, binder);
+    instance->uses_run = value_to_bool(value_get(instance->bound, "run"));
+    if (instance->uses_run) binder_report_run_used(binder); /* the child does not send what it uses of `run` */
+    if (status != TN_OK) remote_notify_destroyed(instance);
+    return status;
 }
 
 static int32_t remote_create(void *self, const char *id, tn_value config, tn_binder *binder, void **out) {
     struct remote *remote = self;
     struct error error = ERROR_INIT;
-    int32_t status = remote_ensure_process(remote, &error);
-    if (status != TN_OK) {
-        remote_fail_create(binder, status, &error);
-        error_finish(&error);
-        return status;
-    }
-    struct remote_instance *instance = mem_zalloc(sizeof *instance);
-    instance->remote = remote;
-    instance->number = ++remote->instance_count;
-    instance->kind = remote_component_kind(remote, id, &instance->component);
-    instance->config = value_ref(config);
-    if (!instance->kind) instance->kind = "", instance->component = "";
-    status = remote_create_instance(instance, &instance->bound, &error);
-    if (status != TN_OK) {
-        remote_fail_create(binder, status, &error);
-    } else {
-        status = remote_bind_instance(instance, binder);
-        instance->uses_run = value_to_bool(value_get(instance->bound, "run"));
-        if (instance->uses_run) binder_report_run_used(binder); /* the child does not send what it uses of `run` */
-        instance->sent = mem_zalloc((remote_sent_count(instance) + 1) * sizeof *instance->sent);
-        if (status != TN_OK) remote_notify_destroyed(instance);
-    }
+    struct remote_instance *instance = remote_instance_new(remote, id, config);
+    int32_t status = remote_create_first(instance, binder, &error);
     error_finish(&error);
     if (status != TN_OK) {
         remote_instance_free(instance);
@@ -119,141 +147,86 @@ static int32_t remote_create(void *self, const char *id, tn_value config, tn_bin
     return TN_OK;
 }
 
-/* Adds the channels that the instance reads: whole, or only the new items of an array that grew. */
-static tn_value remote_add_reads(struct remote_instance *instance, tn_task token, tn_value params) {
-    tn_value names = value_get(instance->bound, "reads"), reads = NULL, grown = NULL;
-    size_t count = value_count(names);
-    for (uint32_t i = 0; i < count; i++) {
-        tn_value value = interface_task.read(token, i), name = value_ref(value_at(names, i));
-        tn_value more = value ? protocol_grown(instance->sent[i], value) : NULL;
-        if (more)
-            grown = value_set_key_take(grown ? grown : value_object_reserve(1), name, more);
-        else if (value)
-            reads = value_set_key_take(reads ? reads : value_object_reserve((uint32_t)count), name, value_ref(value));
-        else
-            value_unref(name);
-        value_unref(instance->sent[i]);
-        instance->sent[i] = value_is(value, TN_ARRAY) ? value_ref(value) : NULL;
-        value_unref(value);
+/* The reducer's copy in the shared process, which is started and creates it if necessary; it waits. */
+static struct remote_copy *remote_reducer_copy(struct remote_instance *instance, int32_t *status, struct error *error) {
+    struct remote_child *child = remote_child_for_create(instance->remote, instance, error);
+    *status = TN_FAILED;
+    if (!child) return NULL;
+    struct remote_copy *copy = child_copy(child, instance);
+    if (copy && copy->state == COPY_READY) return copy;
+    tn_value bound = NULL;
+    copy = child_create_wait(child, instance, &bound, status, error);
+    if (copy && !value_equal(bound, instance->bound)) {
+        copy->state = COPY_LOST;
+        copy = NULL;
+        *status =
+            error_set(error, TN_FAILED, "PLUGIN_CRASHED", "plugin `%s` was restarted and did not create `%s` as before",
+                      plugin_id(instance->remote->plugin), instance->component);
     }
-    if (reads) params = value_set_take(params, "reads", reads);
-    return grown ? value_set_take(params, "grown", grown) : params;
-}
-
-/* Adds the descriptions of the tool sets that have changed since they were last sent: {index: definitions}. */
-static tn_value remote_add_tools(struct remote_instance *instance, tn_task token, tn_value params) {
-    size_t first = value_count(value_get(instance->bound, "reads"));
-    size_t count = value_count(value_get(instance->bound, "tools"));
-    tn_value tools = NULL;
-    for (size_t i = 0; i < count; i++) {
-        char index[24];
-        tn_value described = interface_tool.describe(token, (uint32_t)i);
-        snprintf(index, sizeof index, "%zu", i);
-        if (described && described != instance->sent[first + i])
-            tools = value_set_take(tools ? tools : value_object_reserve(1), index, value_ref(described));
-        value_unref(instance->sent[first + i]);
-        instance->sent[first + i] = described;
-    }
-    return tools ? value_set_take(params, "tools", tools) : params;
+    value_unref(bound);
+    if (copy) remote_copy_set_ready(copy);
+    return copy;
 }
 
 /* A reducer must complete inside `start`, so this waits for the response. */
-static int32_t remote_reduce(struct remote_instance *instance, tn_task token, tn_value input, struct error *error) {
-    tn_value params = value_set_take(value_object_reserve(2), "instance", value_int(instance->number)), result = NULL;
-    if (input) params = value_set_take(params, "input", value_ref(input));
-    int32_t status = process_call_take(instance->remote->process, "reduce", params, REMOTE_CREATE_MS, &result, error);
-    if (status == TN_OK && value_is(value_get(result, "completed"), TN_BOOL) &&
-        value_to_bool(value_get(result, "completed")))
-        interface_task.complete(token, value_get(result, "output"));
-    value_unref(result);
-    return status;
+static void remote_reduce(struct remote_instance *instance, tn_task token, tn_value input) {
+    struct error error = ERROR_INIT;
+    int32_t status;
+    const struct remote_copy *copy = remote_reducer_copy(instance, &status, &error);
+    if (copy) {
+        tn_value params = value_set_take(value_object_reserve(2), "instance", value_int(instance->number));
+        tn_value result = NULL;
+        if (input) params = value_set_take(params, "input", value_ref(input));
+        status = process_call_take(copy->child->process, "reduce", params, REMOTE_CREATE_MS, &result, &error);
+        if (status == TN_OK && value_is(value_get(result, "completed"), TN_BOOL) &&
+            value_to_bool(value_get(result, "completed")))
+            interface_task.complete(token, value_get(result, "output"));
+        if (status != TN_ERROR) remote_on_task_ended(copy->child);
+        value_unref(result);
+    }
+    if (status != TN_OK) call_fail(token, &error);
+    error_finish(&error);
 }
 
 static int32_t remote_start_task(void *self, tn_task token, tn_value input) {
     struct remote_instance *instance = self;
     struct remote *remote = instance->remote;
+    if (strcmp(instance->kind, "reducer") == 0) {
+        remote_reduce(instance, token, input);
+        return TN_OK;
+    }
+    struct remote_task *task = remote_task_acquire(remote);
+    if (task) {
+        task->instance = instance;
+        task->token = token;
+        remote_enqueue(remote, task);
+        return TN_OK;
+    }
     struct error error = ERROR_INIT;
-    int32_t status = remote_ensure_process(remote, &error);
-    if (status == TN_OK && strcmp(instance->kind, "reducer") == 0) {
-        status = remote_reduce(instance, token, input, &error);
-        if (status != TN_OK) call_fail(token, &error);
-        error_finish(&error);
-        return TN_OK;
-    }
-    if (status == TN_OK && instance->lost)
-        status = error_set(&error, TN_FAILED, "PLUGIN_CRASHED",
-                           "plugin `%s` was restarted and did not create `%s` as before", plugin_id(remote->plugin),
-                           instance->component);
-    uint32_t index = status == TN_OK ? remote_task_acquire(remote) : UINT32_MAX;
-    if (status == TN_OK && index == UINT32_MAX)
-        error_set(&error, TN_LIMIT, "LIMIT", "plugin `%s` has %u open tasks, which is the limit",
-                  plugin_id(remote->plugin), REMOTE_TASKS_MAX);
-    if (index == UINT32_MAX) {
-        call_fail(token, &error);
-        error_finish(&error);
-        return TN_OK;
-    }
-    struct remote_task *task = remote_task_at(remote, index);
-    struct call *call = call_lookup_open(token);
-    task->instance = instance;
-    task->token = token;
-    task->uncredited = 0;
-    task->reader_full = false;
-    tn_value params = value_set_take(value_object_reserve(6), "task", value_int(remote_task_number(task, index)));
-    params = value_set_take(params, "instance", value_int(instance->number));
-    if (input) params = value_set_take(params, "input", value_ref(input));
-    if (call && call_resumed(call)) params = value_set_take(params, "resumed", value_bool(true));
-    params = remote_add_reads(instance, token, params);
-    params = remote_add_tools(instance, token, params);
-    params = value_set_take(params, "context", interface_task.context(token));
-    if (instance->uses_run && call && call_ops_of(call)->run_value)
-        params = value_set_take(params, "run", call_ops_of(call)->run_value(call));
-    enum frame_fit fit = process_notify_take(remote->process, "start", params);
-    if (fit == FRAME_FITS) return TN_OK;
-    remote_discard_sent(instance);
-    remote_task_release(remote, task, index);
-    error_set(&error, TN_LIMIT, "LIMIT", "the input of `%s` is %s that can be sent to plugin `%s`", instance->component,
-              frame_fit_text(fit), plugin_id(remote->plugin));
+    error_set(&error, TN_LIMIT, "LIMIT", "plugin `%s` has %u open and waiting tasks, which is the limit",
+              plugin_id(remote->plugin), REMOTE_TASKS_MAX);
     call_fail(token, &error);
     error_finish(&error);
     return TN_OK;
 }
 
-/* Finds the task of a token with a linear search, because cancels are rare. */
-static struct remote_task *remote_task_lookup_by_token(const struct remote_instance *instance, tn_task token,
-                                                       int64_t *number) {
-    const struct remote *remote = instance->remote;
-    for (uint32_t i = 0; i < remote->task_count; i++) {
-        struct remote_task *task = remote_task_at(remote, i);
-        if (!task->instance || task->token != token) continue;
-        *number = remote_task_number(task, i);
-        return task;
-    }
-    return NULL;
-}
-
-static void remote_task_on_deadline(struct loop_timer *timer) {
-    struct remote_task *task = CONTAINER_OF(timer, struct remote_task, deadline);
-    process_kill(task->instance->remote->process, "it did not end a cancelled task");
-}
-
 static void remote_cancel(void *self, tn_task token) {
-    struct remote_instance *instance = self;
-    struct remote *remote = instance->remote;
-    int64_t number;
-    struct remote_task *task = remote_task_lookup_by_token(instance, token, &number);
-    if (!task || !remote->process) return;
-    process_notify_take(remote->process, "cancel", value_set_take(value_object_reserve(1), "task", value_int(number)));
-    loop_timer_start(remote->host->loop, &task->deadline, REMOTE_CANCEL_MS, remote_task_on_deadline);
+    struct remote *remote = ((struct remote_instance *)self)->remote;
+    struct remote_task *task = remote_task_lookup_by_token(remote, token);
+    if (!task) return;
+    if (task->state != TASK_OPEN) { /* no process knows it */
+        remote_task_fail(remote, task, NULL);
+        remote_pump_pool(remote);
+        return;
+    }
+    remote_task_cancel(task);
 }
 
 static void remote_ready(void *self, tn_task token) {
-    struct remote_instance *instance = self;
-    int64_t number;
-    struct remote_task *task = remote_task_lookup_by_token(instance, token, &number);
-    if (!task || !instance->remote->process) return;
+    struct remote_task *task = remote_task_lookup_by_token(((struct remote_instance *)self)->remote, token);
+    if (!task || task->state != TASK_OPEN) return;
     task->reader_full = false;
-    remote_task_send_credit(instance->remote, task, number, 1);
+    remote_task_send_credit(task, 1);
 }
 
 static void remote_destroy(void *self) {
@@ -267,9 +240,10 @@ static const tn_component_1 remote_components = {
 
 /* ---- tenon.lifecycle/1 and the plugin ---- */
 
+/* Only the shared process: the others may still have to create instances that exist already. */
 static void remote_quiesce(void *self) {
-    struct remote *remote = self;
-    if (remote->process) process_notify_take(remote->process, "quiesce", value_object());
+    const struct remote *remote = self;
+    if (remote->shared) process_notify_take(remote->shared->process, "quiesce", value_object());
 }
 
 static void remote_deinit(void *self) { remote_close(&((struct remote *)self)->plugin_entry); }
@@ -282,12 +256,30 @@ static const void *remote_get_interface(void *self, const char *id) {
     return strcmp(id, TN_LIFECYCLE_1) == 0 ? &remote_lifecycle : NULL;
 }
 
+/* True if a component of the manifest, or one that the plugin may add, needs the shared process. */
+static bool remote_needs_shared(const struct plugin *plugin) {
+    tn_value components = manifest_components(plugin_manifest(plugin));
+    if (needs_one_process(plugin)) return true;
+    if (value_count(value_get(manifest_plugin(plugin_manifest(plugin)), "dynamic")) > 0) return true;
+    for (size_t i = 0; i < value_count(components); i++)
+        if (!is_pooled(value_at(components, i))) return true;
+    return value_count(components) == 0;
+}
+
+static uint32_t remote_pool_limit(const struct remote_services *services, const struct plugin *plugin) {
+    uint32_t count = services->processes ? services->processes(services->processes_user, plugin) : 0;
+    if (!count) count = workers_count() < REMOTE_POOL_DEFAULT_MAX ? workers_count() : REMOTE_POOL_DEFAULT_MAX;
+    return count < REMOTE_PROCESSES_MAX ? count : REMOTE_PROCESSES_MAX;
+}
+
 const tn_plugin *remote_open(const struct remote_services *services, struct plugin *plugin) {
     struct remote *remote = mem_zalloc(sizeof *remote);
     remote->plugin_entry = (tn_plugin){sizeof(tn_plugin), 0, remote, remote_get_interface};
     remote->host = services;
     remote->plugin = plugin;
     remote->free_task = UINT32_MAX;
+    remote->shares = remote_needs_shared(plugin);
+    remote->pool_max = remote_pool_limit(services, plugin);
     return &remote->plugin_entry;
 }
 
@@ -295,25 +287,34 @@ int32_t remote_start(const tn_plugin *entry, tn_value config, struct error *erro
     struct remote *remote = remote_of(entry);
     value_unref(remote->config);
     remote->config = value_ref(config);
-    return remote_ensure_process(remote, error);
+    if (child_start_wait(remote, remote->shares, error)) return TN_OK;
+    /* A plugin that refuses its configuration has not crashed. */
+    if (error->code && strcmp(error->code, "PLUGIN_CRASHED") == 0) remote_count_death(remote, error);
+    return TN_FAILED;
+}
+
+/* Shuts an idle process down; one that still works on cancelled tasks would not respond in time, and is killed. */
+static void remote_shut_down(struct remote_child *child, int64_t until_ms) {
+    int64_t left_ms = until_ms - clock_now_ms();
+    tn_value result = NULL;
+    if (!child->open && child->state == CHILD_RUNNING && left_ms > 0)
+        process_call_take(child->process, "shutdown", value_object(), left_ms, &result, NULL);
+    value_unref(result);
+    child_free(child);
 }
 
 void remote_close(const tn_plugin *entry) {
     struct remote *remote = remote_of(entry);
-    if (remote->process) {
-        tn_value result = NULL;
-        /* A child that still works on cancelled tasks would not respond in time: it is killed at once. */
-        if (!remote->open)
-            process_call_take(remote->process, "shutdown", value_object(), REMOTE_CREATE_MS, &result, NULL);
-        value_unref(result);
-        process_free(remote->process);
-        remote->process = NULL;
+    int64_t until_ms = clock_now_ms() + REMOTE_CREATE_MS;
+    remote_pool_close(remote);
+    for (uint32_t i = 0; i < remote->task_count; i++) {
+        struct remote_task *task = remote_task_at(remote, i);
+        loop_timer_stop(remote->host->loop, &task->deadline);
+        if (task->state == TASK_WAITING) remote_task_release(remote, task);
     }
-    remote_http_cancel_all(remote);
-    mem_free((void *)remote->exchanges);
+    while (remote->pool) remote_shut_down(remote->pool, until_ms);
+    if (remote->shared) remote_shut_down(remote->shared, until_ms);
     while (remote->instances) remote_instance_free(remote->instances);
-    for (uint32_t i = 0; i < remote->task_count; i++)
-        loop_timer_stop(remote->host->loop, &remote_task_at(remote, i)->deadline);
     for (uint32_t i = 0; i < remote->task_count / 64; i++) mem_free(remote->tasks[i]);
     mem_free((void *)remote->tasks);
     error_finish(&remote->last_end);
@@ -321,9 +322,21 @@ void remote_close(const tn_plugin *entry) {
     mem_free(remote);
 }
 
+void remote_reset(const tn_plugin *entry) {
+    struct remote *remote = remote_of(entry);
+    remote_clear_deaths(remote);
+    remote_pump(remote);
+}
+
 int64_t remote_process(const tn_plugin *entry) {
     const struct remote *remote = remote_of(entry);
-    return remote->process ? process_id(remote->process) : 0;
+    const struct remote_child *child = remote->shared ? remote->shared : remote->pool;
+    return child ? process_id(child->process) : 0;
+}
+
+uint32_t remote_process_count(const tn_plugin *entry) {
+    const struct remote *remote = remote_of(entry);
+    return remote->pool_count + (remote->shared != NULL);
 }
 
 uint32_t remote_deaths(const tn_plugin *entry) { return remote_of(entry)->deaths; }

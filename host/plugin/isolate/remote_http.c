@@ -14,21 +14,22 @@
 
 struct remote_exchange {
     struct remote_exchange *next;
-    struct remote *remote;
+    struct remote_child *child;
     int64_t number; /* the child's number for it */
     uint64_t token; /* token of tenon.http in this process */
     int64_t credit; /* data events that the child accepts */
 };
 
 /* Returns the link that points to the exchange, or to NULL at the end of its list. */
-static struct remote_exchange **remote_exchange_lookup(struct remote *remote, int64_t number) {
-    struct remote_exchange **at = &remote->exchanges[(uint64_t)number % TASK_BUCKETS];
+static struct remote_exchange **remote_exchange_lookup(struct remote_child *child, int64_t number) {
+    struct remote_exchange **at = &child->exchanges[(uint64_t)number % TASK_BUCKETS];
     while (*at && (*at)->number != number) at = &(*at)->next;
     return at;
 }
 
 static void remote_exchange_free(struct remote_exchange *exchange) {
-    *remote_exchange_lookup(exchange->remote, exchange->number) = exchange->next;
+    *remote_exchange_lookup(exchange->child, exchange->number) = exchange->next;
+    exchange->child->exchange_count--;
     mem_free(exchange);
 }
 
@@ -37,7 +38,7 @@ static enum frame_fit remote_exchange_notify(const struct remote_exchange *excha
                                              tn_value value) {
     tn_value params = value_set_take(value_object_reserve(3), "exchange", value_int(exchange->number));
     params = value_set_take(params, "event", value_text(event));
-    return process_notify_take(exchange->remote->process, "http", value_set_take(params, "value", value_ref(value)));
+    return process_notify_take(exchange->child->process, "http", value_set_take(params, "value", value_ref(value)));
 }
 
 /* Sends the last event, a failure, and frees the exchange. */
@@ -62,7 +63,7 @@ static void remote_exchange_on_event(void *user, int32_t event, tn_value value) 
     static const char *const names[] = {
         [TN_HTTP_HEAD] = "head", [TN_HTTP_DATA] = "data", [TN_HTTP_END] = "end", [TN_HTTP_FAILED] = "failed"};
     struct remote_exchange *exchange = user;
-    const struct remote *remote = exchange->remote;
+    const struct remote *remote = exchange->child->remote;
     enum frame_fit fit = remote_exchange_notify(exchange, names[event], value);
     if (fit != FRAME_FITS) {
         if (event != TN_HTTP_END && event != TN_HTTP_FAILED)
@@ -75,16 +76,18 @@ static void remote_exchange_on_event(void *user, int32_t event, tn_value value) 
     }
 }
 
-static void remote_http_send(struct remote *remote, int64_t number, tn_value message) {
+static void remote_http_send(struct remote_child *child, int64_t number, tn_value message) {
+    const struct remote *remote = child->remote;
     tn_value request = value_get(value_get(message, "params"), "request");
-    if (!remote->exchanges) remote->exchanges = mem_zalloc(TASK_BUCKETS * sizeof(struct remote_exchange *));
-    struct remote_exchange **place = remote_exchange_lookup(remote, number), *exchange;
+    if (!child->exchanges) child->exchanges = mem_zalloc(TASK_BUCKETS * sizeof(struct remote_exchange *));
+    struct remote_exchange **place = remote_exchange_lookup(child, number), *exchange;
     if (*place) {
-        process_kill(remote->process, "it sent two requests with the same number");
+        process_kill(child->process, "it sent two requests with the same number");
         return;
     }
     *place = exchange = mem_zalloc(sizeof *exchange);
-    *exchange = (struct remote_exchange){NULL, remote, number, 0, PROTOCOL_EVENTS};
+    *exchange = (struct remote_exchange){NULL, child, number, 0, PROTOCOL_EVENTS};
+    child->exchange_count++;
     if (frame_is_pruned(message)) {
         remote_exchange_fail_limit(exchange, "a request", FRAME_TOO_DEEP);
         return;
@@ -97,11 +100,12 @@ static void remote_http_send(struct remote *remote, int64_t number, tn_value mes
         remote_exchange_fail(exchange, status, "UNSUPPORTED", "the host is shutting down and sends no more requests");
 }
 
-static void remote_http_add_credit(struct remote *remote, struct remote_exchange *exchange, tn_value params) {
+static void remote_http_add_credit(struct remote_child *child, struct remote_exchange *exchange, tn_value params) {
+    const struct remote *remote = child->remote;
     tn_value events = value_get(params, "events");
     int64_t more = value_is(events, TN_INT) ? value_to_int(events) : 0;
     if (more < 1 || more > PROTOCOL_EVENTS - exchange->credit) {
-        process_kill(remote->process, "it sent more credit for the data of a request than it had received");
+        process_kill(child->process, "it sent more credit for the data of a request than it had received");
         return;
     }
     bool paused = exchange->credit == 0;
@@ -109,18 +113,19 @@ static void remote_http_add_credit(struct remote *remote, struct remote_exchange
     if (paused) remote->host->http->resume(plugin_host(remote->plugin), exchange->token);
 }
 
-bool remote_http_on_message(struct remote *remote, const char *method, tn_value message) {
+bool remote_http_on_message(struct remote_child *child, const char *method, tn_value message) {
+    const struct remote *remote = child->remote;
     tn_value params = value_get(message, "params"), which = value_get(params, "exchange");
     int64_t number = value_is(which, TN_INT) ? value_to_int(which) : 0;
     if (strncmp(method, "http_", 5) != 0) return false;
     if (strcmp(method, "http_send") == 0) {
-        remote_http_send(remote, number, message);
+        remote_http_send(child, number, message);
         return true;
     }
-    struct remote_exchange *exchange = remote->exchanges ? *remote_exchange_lookup(remote, number) : NULL;
+    struct remote_exchange *exchange = child->exchanges ? *remote_exchange_lookup(child, number) : NULL;
     if (!exchange) return true;
     if (strcmp(method, "http_credit") == 0) {
-        remote_http_add_credit(remote, exchange, params);
+        remote_http_add_credit(child, exchange, params);
     } else if (strcmp(method, "http_cancel") == 0) {
         remote->host->http->cancel(plugin_host(remote->plugin), exchange->token);
         remote_exchange_free(exchange);
@@ -128,11 +133,12 @@ bool remote_http_on_message(struct remote *remote, const char *method, tn_value 
     return true;
 }
 
-void remote_http_cancel_all(struct remote *remote) {
-    for (uint32_t i = 0; remote->exchanges && i < TASK_BUCKETS; i++) {
-        while (remote->exchanges[i]) {
-            remote->host->http->cancel(plugin_host(remote->plugin), remote->exchanges[i]->token);
-            remote_exchange_free(remote->exchanges[i]);
+void remote_http_cancel_all(struct remote_child *child) {
+    const struct remote *remote = child->remote;
+    for (uint32_t i = 0; child->exchanges && i < TASK_BUCKETS; i++) {
+        while (child->exchanges[i]) {
+            remote->host->http->cancel(plugin_host(remote->plugin), child->exchanges[i]->token);
+            remote_exchange_free(child->exchanges[i]);
         }
     }
 }

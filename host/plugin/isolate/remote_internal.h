@@ -1,59 +1,143 @@
 /*
- * remote_internal.h - shared by the files of a remote plugin: instances and tasks (remote.c), the child process
- * (remote_process.c), its messages (remote_message.c), and its HTTP exchanges (remote_http.c).
+ * remote_internal.h - shared by the files of a remote plugin: instances (remote.c), its tasks (remote_task.c), which
+ * process runs them (remote_pool.c), idle processes (remote_idle.c), one process (remote_child.c), its messages
+ * (remote_message.c), and its HTTP exchanges (remote_http.c).
  *
- * A remote lives as long as the plugin is loaded. Its process may end and be started again; instances survive that,
- * tasks do not. Thread: loop.
+ * A remote lives as long as the plugin is loaded. Its processes end and are started again; instances survive that,
+ * tasks do not. Async components share one process. Each task of a blocking component has a process to itself, from a
+ * pool. A process creates an instance when it first needs it. Thread: loop.
  */
 #ifndef TENON_HOST_PLUGIN_ISOLATE_REMOTE_INTERNAL_H
 #define TENON_HOST_PLUGIN_ISOLATE_REMOTE_INTERNAL_H
 
 #include "adl/value/value.h"
 #include "host/base/loop.h"
+#include "host/plugin/isolate/frame.h"
 #include "host/plugin/isolate/remote.h"
 
 struct process;
 struct remote;
+struct remote_child;
+struct remote_idle_timer;
 
 #define REMOTE_TASKS_MAX (1u << 20)
+#define REMOTE_TICK_MS                                                                                                 \
+    250 /* a limit for a process is counted in steps, so that a machine that stood still costs one                     \
+         */
 
 struct remote_instance {
     struct remote_instance *next;
     struct remote *remote;
     int64_t number;               /* its number on the wire */
     const char *kind, *component; /* borrowed from the manifest */
-    tn_value config, bound;       /* bound: the result of `create` */
-    tn_value *sent;      /* last sent: for each channel read, its array; then for each tool set, its description */
-    bool uses_run, lost; /* lost: the current process does not have this instance */
+    tn_value config, bound;       /* bound: the result of the first `create` */
+    bool uses_run;
+    bool pooled;  /* its tasks run in the pool */
+    bool dynamic; /* of a component that the plugin has added at run time */
+    struct remote_copy *copies;
+};
+
+enum remote_copy_state {
+    COPY_CREATING, /* `create` was sent */
+    COPY_READY,
+    COPY_LOST /* this process did not create it like the first one */
+};
+
+/* An instance in one process. */
+struct remote_copy {
+    struct remote_copy *next; /* of the same instance */
+    struct remote_copy *next_in_child, *previous_in_child;
+    struct remote_instance *instance;
+    struct remote_child *child;
+    enum remote_copy_state state;
+    tn_value *sent; /* last sent: for each channel read, its array; then for each tool set, its description */
+};
+
+enum remote_task_state {
+    TASK_FREE,
+    TASK_WAITING,  /* for a process; in a queue of the remote */
+    TASK_CREATING, /* of a blocking component: its process creates the instance */
+    TASK_OPEN      /* sent to its process */
+};
+
+struct remote_queue {
+    struct remote_task *first, *last;
+    uint32_t count;
 };
 
 struct remote_task {
-    struct remote_instance *instance; /* NULL if this entry is free */
+    enum remote_task_state state;
+    uint32_t index, generation, next_free;
+    struct remote_instance *instance;
+    struct remote_child *child; /* NULL while waiting */
     tn_task token;
-    uint32_t generation, next_free;
-    uint32_t uncredited;        /* chunks that were consumed and not yet credited to the child */
-    bool reader_full;           /* the caller accepts no more chunks: send no credit until it is ready */
-    struct loop_timer deadline; /* after a cancel: kills the child if the task does not end */
+    struct remote_queue *queue;          /* the queue that contains it; NULL unless it waits */
+    struct remote_task *next, *previous; /* in the queue */
+    uint32_t uncredited;                 /* chunks that were consumed and not yet credited to the child */
+    uint32_t nested;                     /* its open calls that may need a process of the same pool */
+    uint32_t failed_starts;              /* processes that did not start while it waited for one */
+    bool reader_full;                    /* the caller accepts no more chunks: send no credit until it is ready */
+    struct loop_timer deadline;          /* after a cancel: kills the child if the task does not end */
+};
+
+enum remote_child_state {
+    CHILD_STARTING, /* `initialize` was sent */
+    CHILD_RUNNING,
+    CHILD_STOPPING /* `shutdown` was sent; it gets nothing more */
+};
+
+/* One process of the plugin. */
+struct remote_child {
+    struct remote_child *next; /* in the pool, the last used first */
+    struct remote *remote;
+    struct process *process;
+    enum remote_child_state state;
+    bool shared;
+    bool blameless;           /* the host kills it because of one task: not counted as a death of the plugin */
+    uint32_t deaths_before;   /* deaths of the plugin when it was started */
+    struct remote_task *task; /* of the pool: what it runs, or NULL if it is idle */
+    uint32_t open;            /* tasks in it */
+    int64_t used_ms;          /* when it became idle, or was told to stop; real time */
+    struct remote_copy *copies;
+    struct remote_exchange **exchanges; /* HTTP exchanges by number: TASK_BUCKETS lists; NULL before the first one */
+    uint32_t exchange_count;
+    struct loop_timer start_timer;
+    int64_t start_left_ms;
+    struct error start_error; /* the response to `initialize` */
 };
 
 struct remote {
     tn_plugin plugin_entry; /* what the registry sees */
     const struct remote_services *host;
     struct plugin *plugin;
-    struct process *process;
     tn_value config;
     struct remote_instance *instances;
     int64_t instance_count;
+    /* Processes. */
+    bool shares;                 /* some of its components need the shared process */
+    bool closing;                /* remote_close: nothing is started any more */
+    struct remote_child *shared; /* NULL if it does not run */
+    uint32_t shared_starts;
+    struct remote_child *pool;
+    uint32_t pool_count, pool_starting; /* without the stopping ones */
+    uint32_t pool_busy;                 /* those with a task */
+    uint32_t pool_nested;               /* those whose task waits for a call that may need a process of the pool */
+    uint32_t pool_max;                  /* limit of the others */
+    struct remote_idle_timer *idle_timer;
+    /* Tasks. */
     struct remote_task **tasks; /* blocks of 64, so that tasks never move */
-    uint32_t task_count, free_task, open;
-    uint32_t open_calls;                /* calls of its tasks that have not ended */
-    struct remote_exchange **exchanges; /* HTTP exchanges by number: TASK_BUCKETS lists; NULL before the first one */
-    uint32_t deaths, recent_deaths;
-    int64_t first_death_ms, restart_ms;
+    uint32_t task_count, free_task;
+    uint32_t open_calls; /* calls of its tasks that have not ended */
+    struct remote_queue shared_queue, pool_queue;
+    /* Deaths. */
+    uint32_t deaths, in_a_row; /* in a row: without a task that has ended since */
+    int64_t record;            /* the id of the record that has them, or 0; if it is gone, they were reset */
+    int64_t restart_ms;        /* no start before */
+    struct loop_timer restart;
     struct error last_end; /* how the last process ended */
 };
 
-/* ---- remote_message.c: the table of tasks, and messages about them ---- */
+/* ---- remote_task.c: tasks ---- */
 
 /*
  * The number of a task on the wire is an index into the table and a generation, so that a message about a task that has
@@ -61,33 +145,85 @@ struct remote {
  * even if the host has already cancelled it.
  */
 struct remote_task *remote_task_at(const struct remote *remote, uint32_t index);
-int64_t remote_task_number(const struct remote_task *task, uint32_t index);
-/* Returns the index of a free task, or UINT32_MAX if the table is full. Requires a running process. */
-uint32_t remote_task_acquire(struct remote *remote);
-void remote_task_release(struct remote *remote, struct remote_task *task, uint32_t index);
+int64_t remote_task_number(const struct remote_task *task);
+struct remote_task *remote_task_lookup(const struct remote *remote, int64_t number); /* only open ones */
+struct remote_task *remote_task_lookup_by_token(const struct remote *remote, tn_task token);
+struct remote_task *remote_task_acquire(struct remote *remote); /* NULL if the table is full */
+void remote_task_leave_child(struct remote_task *task);
+/* Frees the entry. The task leaves its queue and its process; call remote_pump_pool afterwards. */
+void remote_task_release(struct remote *remote, struct remote_task *task);
+void remote_task_fail(struct remote *remote, struct remote_task *task, const struct error *why); /* and releases it */
+void remote_task_reserve(struct remote_task *task,
+                         struct remote_child *child); /* the child is its process from now on */
+/* Sends the task to its process, which must have a copy that is ready. */
+void remote_task_open(struct remote_task *task, struct remote_copy *copy);
+/* Asks the process to end an open task. If it does not do so in time, the process is killed. Repeatable. */
+void remote_task_cancel(struct remote_task *task);
 /* Sends the child credit for the consumed chunks if they are at least `least`. */
-void remote_task_send_credit(struct remote *remote, struct remote_task *task, int64_t number, uint32_t least);
-/* Callbacks of the process (process.h); `user` is the remote. */
+void remote_task_send_credit(struct remote_task *task, uint32_t least);
+void remote_queue_append(struct remote_queue *queue, struct remote_task *task);
+void remote_queue_remove(struct remote_task *task);
+
+/* ---- remote_message.c: callbacks of a process (process.h); `user` is the child ---- */
+
 void remote_on_message(void *user, tn_value message);
 bool remote_on_message_now(void *user, tn_value message);
 
 /* ---- remote_http.c: HTTP exchanges ---- */
 
 /* Handles a message about an exchange. Returns false if `method` is not one of them. */
-bool remote_http_on_message(struct remote *remote, const char *method, tn_value message);
-/* Cancels all exchanges, because the process has ended. */
-void remote_http_cancel_all(struct remote *remote);
+bool remote_http_on_message(struct remote_child *child, const char *method, tn_value message);
+/* Cancels all exchanges of a process that has ended. */
+void remote_http_cancel_all(struct remote_child *child);
 
-/* ---- remote_process.c: start and end of the process ---- */
+/* ---- remote_child.c: one process ---- */
 
-/*
- * Ensures that a process runs and has all instances. On failure the error's `retry_after_ms` says when to try again.
+/* Starts a process without waiting. NULL with the error if it cannot be started. */
+struct remote_child *child_launch(struct remote *remote, bool shared, struct error *error);
+/* Starts a process, and waits until it runs. */
+struct remote_child *child_start_wait(struct remote *remote, bool shared, struct error *error);
+/* Kills the process if it still runs, and frees the child with its copies. Its tasks must have ended. */
+void child_free(struct remote_child *child);
+void child_stop(struct remote_child *child); /* asks an idle process to end */
+
+struct remote_copy *child_copy(const struct remote_child *child, const struct remote_instance *instance);
+/* Sends `create`, and calls remote_on_created when it is answered. NULL, with *fit, if it does not fit into a message.
  */
-int32_t remote_ensure_process(struct remote *remote, struct error *error);
-/* Creates the instance in the process; *bound is the result, a new reference. */
-int32_t remote_create_instance(struct remote_instance *instance, tn_value *bound, struct error *error);
-size_t remote_sent_count(const struct remote_instance *instance); /* the length of `sent` */
+struct remote_copy *child_create(struct remote_child *child, struct remote_instance *instance, enum frame_fit *fit);
+/* Creates the instance and waits; *bound is the result, a new reference. NULL with the error. */
+struct remote_copy *child_create_wait(struct remote_child *child, struct remote_instance *instance, tn_value *bound,
+                                      int32_t *status, struct error *error);
+void child_remove_copy(struct remote_copy *copy);
+size_t copy_sent_count(const struct remote_copy *copy); /* the length of `sent` */
 /* Forgets what was sent: the next task of the instance sends everything whole. */
-void remote_discard_sent(struct remote_instance *instance);
+void copy_discard_sent(struct remote_copy *copy);
+
+/* ---- remote_pool.c: which process runs a task, and when one is started ---- */
+
+/* Sends waiting tasks to processes, and starts processes for them. Call it after each change. */
+void remote_pump(struct remote *remote);
+void remote_pump_pool(struct remote *remote); /* the same for the pool only: a process may have become idle */
+void remote_enqueue(struct remote *remote, struct remote_task *task);
+/* A process that is about to create the instance: for callers that cannot wait for a pause. NULL with the error. */
+struct remote_child *remote_child_for_create(struct remote *remote, const struct remote_instance *instance,
+                                             struct error *error);
+void remote_copy_set_ready(struct remote_copy *copy); /* requires instance->bound */
+void remote_on_created(struct remote_copy *copy, int32_t status, tn_value bound, const struct error *error);
+void remote_on_started(struct remote_child *child);
+void remote_on_child_end(void *user, const struct error *why); /* process_options.ended; `user` is the child */
+void remote_on_task_ended(struct remote_child *child);         /* its process has ended a task: the plugin works */
+void remote_count_death(struct remote *remote, const struct error *why);
+/* Sets retryable and retry_after_ms, which is 0 if other processes can run the task. */
+void remote_describe_pause(const struct remote *remote, bool others_run, struct error *error);
+void remote_clear_deaths(struct remote *remote);
+bool child_takes_tasks(const struct remote_child *child); /* it runs, and was not asked to end */
+void remote_pool_close(struct remote *remote);            /* stops the timers */
+
+/* ---- remote_idle.c: ends idle processes of the pool ---- */
+
+/* Ends the processes that have been idle for REMOTE_IDLE_MS at that (real) time, but not the last used one. */
+void remote_end_idle(struct remote *remote, int64_t now_ms);
+void remote_watch_idle(struct remote *remote); /* ends them from now on; repeatable */
+void remote_unwatch_idle(struct remote *remote);
 
 #endif

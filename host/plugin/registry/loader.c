@@ -297,6 +297,7 @@ static int32_t loader_initialise(struct plugin *plugin, struct error *error) {
     if (status != TN_OK) return status;
     if (plugin->isolated) {
         status = plugin->registry->options.isolation->start(plugin->plugin, section, error);
+        plugin->start_failed = status != TN_OK;
     } else if (plugin->lifecycle && plugin->lifecycle->init) {
         char reason[REASON_MAX];
         struct log_text before = log_remember((struct log_text){reason, sizeof reason});
@@ -333,6 +334,7 @@ int32_t plugin_load(struct plugin *plugin, struct error *error) {
     } else {
         loader_release_object(plugin);
         if (plugin->isolated && plugin->plugin) plugin->registry->options.isolation->close(plugin->plugin);
+        if (plugin->isolated) plugin->plugin = NULL;
         plugin_refuse(plugin, status, &why);
         error_copy(error, &why);
     }

@@ -8,6 +8,7 @@
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
 #include <string.h>
+#include <sys/stat.h>
 
 const struct registry_interface *plugin_interface_row(const struct plugin *plugin, const char *id) {
     const struct registry_options *options = &plugin->registry->options;
@@ -82,6 +83,11 @@ const char *plugin_id(const struct plugin *plugin) { return plugin->id; }
 const char *plugin_version(const struct plugin *plugin) { return plugin->version; }
 const char *plugin_title(const struct plugin *plugin) { return plugin->title; }
 const char *plugin_path(const struct plugin *plugin) { return plugin->path; }
+bool plugin_file_replaced(const struct plugin *plugin) {
+    struct stat found;
+    return stat(plugin->path, &found) != 0 || (uint64_t)found.st_dev != plugin->device ||
+           (uint64_t)found.st_ino != plugin->inode;
+}
 const char *plugin_source(const struct plugin *plugin) { return plugin->source; }
 bool plugin_bundled(const struct plugin *plugin) { return plugin->bundled; }
 bool plugin_isolated(const struct plugin *plugin) { return plugin->isolated; }

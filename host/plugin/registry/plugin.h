@@ -36,7 +36,9 @@ enum plugin_state {
 const char *plugin_id(const struct plugin *plugin);
 const char *plugin_version(const struct plugin *plugin);
 const char *plugin_title(const struct plugin *plugin);
-const char *plugin_path(const struct plugin *plugin);            /* "" if it is part of the process */
+const char *plugin_path(const struct plugin *plugin); /* "" if it is part of the process */
+/* True if another file is at the path now, or none. */
+bool plugin_file_replaced(const struct plugin *plugin);
 const char *plugin_source(const struct plugin *plugin);          /* its origin: "--plugins", "TENON_PLUGIN_PATH", … */
 bool plugin_bundled(const struct plugin *plugin);                /* came with the host */
 bool plugin_isolated(const struct plugin *plugin);               /* runs in a separate process */

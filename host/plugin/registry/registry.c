@@ -289,6 +289,25 @@ int32_t registry_scan(struct registry *registry, const struct search *search, st
     return scan.status;
 }
 
+/* ---- Resetting ---- */
+
+int32_t registry_reset_plugin(struct registry *registry, const char *plugin_id, int64_t *deaths, struct error *error) {
+    const struct isolation *isolation = registry->options.isolation;
+    struct plugin *plugin = registry_plugin(registry, plugin_id);
+    bool isolated = plugin && plugin->isolated;
+    bool runs = isolated && (plugin->state == PLUGIN_LOADED || plugin->state == PLUGIN_QUIESCED);
+    *deaths = isolation ? isolation->reset(registry->options.user, plugin_id, runs ? plugin->plugin : NULL) : 0;
+    if (!plugin && *deaths == 0)
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "cannot reset the plugin `%s`: it does not exist",
+                         plugin_id);
+    if (isolated && plugin->state == PLUGIN_REFUSED && plugin->start_failed) {
+        error_finish(&plugin->refusal);
+        plugin->state = PLUGIN_KNOWN;
+        registry->generation++;
+    }
+    return TN_OK;
+}
+
 /* ---- Unloading ---- */
 
 int32_t registry_unload(struct registry *registry, const char *plugin_id,

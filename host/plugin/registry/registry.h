@@ -50,6 +50,11 @@ struct isolation {
     const tn_plugin *(*open)(void *user, struct plugin *plugin);
     int32_t (*start)(const tn_plugin *end, tn_value config, struct error *error);
     void (*close)(const tn_plugin *end); /* called for a refused plugin; deinit closes the others */
+    /*
+     * Clears the pause and the count of deaths, of this host and of others. `end` is NULL if the plugin is not loaded
+     * or not known. Returns the number of deaths that were cleared.
+     */
+    int64_t (*reset)(void *user, const char *plugin_id, const tn_plugin *end);
 };
 
 /* Check mode (plugin/conformance/guard.h): called around every callback into a plugin: a post, a descriptor, HTTP. */
@@ -191,6 +196,13 @@ int32_t registry_upgrade(struct registry *registry, const char *path, const char
 /* Ends replaced plugins that have no instances left. */
 void registry_sweep(struct registry *registry);
 uint64_t registry_upgrades(const struct registry *registry); /* number of upgrades so far */
+
+/*
+ * `tenon plugin reset`: an isolated plugin whose processes keep ending is started again at once, and its deaths are
+ * forgotten. If it was refused because its first process could not be started, it can be loaded again. *deaths becomes
+ * the number of deaths that were cleared. Fails with TN_NOT_FOUND if there is neither such a plugin nor a death.
+ */
+int32_t registry_reset_plugin(struct registry *registry, const char *plugin_id, int64_t *deaths, struct error *error);
 
 /*
  * Calls quiesce and deinit, and removes the plugin's components. The code stays mapped. Returns TN_AGAIN (PLUGIN_BUSY)

@@ -69,6 +69,12 @@ TN_EXPORT void tenon_set_memory_handler(tenon_memory_handler handler, void *user
 /* All diagnostics of the last document, as {"diagnostics": […]}, in the form of `tenon check --json`. */
 TN_EXPORT tn_value tenon_diagnostics(tenon *host);
 
+/*
+ * As `tenon plugin reset`: an isolated plugin whose processes keep ending is started again at once, in this host and in
+ * others of this user, and its deaths are forgotten. Returns how many there were, or -1 (tenon_error).
+ */
+TN_EXPORT int64_t tenon_reset_plugin(tenon *host, const char *plugin_id);
+
 /* ---- Runnables ---- */
 
 /* A graph from a file, or from text; `name` is the file name for messages; relative files are resolved from its folder.
