@@ -446,7 +446,7 @@ static int ignore_signals(const char *file) {
     FILE *out = child > 0 ? fopen(file, "w") : NULL;
     if (out) fprintf(out, "%d\n%d\n", (int)getpid(), (int)child);
     if (out) fclose(out);
-    if (strstr(file, "stopped")) kill(0, SIGSTOP);
+    if (child > 0 && strstr(file, "stopped")) kill(0, SIGSTOP); /* after the file is written */
     for (;;) pause();
 }
 
