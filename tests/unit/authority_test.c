@@ -252,6 +252,59 @@ static void test_calls(void **state) {
     }
 }
 
+/* ---- What a component adds to the binding of a model ---- */
+
+#define ADDRESS "{\"base_url\":\"http://a\"}"
+
+static const struct {
+    const char *chain, *settings;
+    bool allowed;
+} added[] = {
+    {"[]", ADDRESS, true},
+    {"[{\"component\":\"node\",\"config\":" ADDRESS "}]", ADDRESS, true},
+    {"[{\"component\":\"node\",\"config\":{\"base_url\":\"http://b\"}}]", ADDRESS, false},
+    {"[{\"component\":\"node\",\"config\":" ADDRESS "}]", "{\"api_key\":{\"secret\":\"A\"}}", false},
+    {"[{\"component\":\"node\"}]", ADDRESS, false},
+    {"[{\"component\":\"node\",\"effects\":[\"calls.model\",\"calls.any\"]}]", ADDRESS, false},
+    {"[{\"component\":\"node\"}]", "{\"timeout_ms\":{\"total\":1}}", true},
+    {"[{\"component\":\"node\"}]", "7", true},
+    /* It could send the same request itself. */
+    {"[{\"component\":\"node\",\"effects\":[\"network.http\",\"secret\"]}]", ADDRESS, true},
+    {"[{\"component\":\"node\",\"effects\":[\"network.http\"]}]", ADDRESS, false},
+    {"[{\"component\":\"node\",\"effects\":[\"network.http:a\",\"secret\"]}]", ADDRESS, false},
+    /* A component wrote the configuration: it must have it from the user. */
+    {"[{\"component\":\"node\",\"config\":" ADDRESS
+     "},{\"document\":\"made\"},{\"component\":\"node\",\"config\":" ADDRESS "}]",
+     ADDRESS, true},
+    {"[{\"component\":\"node\"},{\"document\":\"made\"},{\"component\":\"node\",\"config\":" ADDRESS "}]", ADDRESS,
+     false},
+    {"[{\"component\":\"tool\",\"effects\":[\"document.run\",\"calls.any\"]},{\"document\":\"t\",\"from_text\":true},{"
+     "\"component\":\"node\",\"config\":" ADDRESS "}]",
+     ADDRESS, false},
+};
+
+static void test_settings_of_models(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(added); i++) {
+        struct chain chain;
+        struct error error = ERROR_INIT;
+        chain_init(&chain, added[i].chain);
+        tn_value settings = parse(added[i].settings);
+        int32_t status = authority_check_settings(chain.innermost, "planner", settings, &error);
+        if ((status == TN_OK) != added[i].allowed) fail_msg("row %zu: status %d %s", i, status, added[i].chain);
+        if (!added[i].allowed) {
+            assert_string_equal(error.code, "PERMISSION_DENIED");
+            assert_non_null(strstr(error.message, "of plugin `p"));
+            assert_non_null(strstr(error.message, "of the model `planner`"));
+        }
+        error_finish(&error);
+        value_unref(settings);
+        chain_finish(&chain);
+    }
+    struct error error = ERROR_INIT;
+    assert_int_equal(authority_check_settings(NULL, "planner", NULL, &error), TN_OK);
+}
+
 /* ---- Nodes of documents ---- */
 
 static const struct {
@@ -539,6 +592,7 @@ static void test_within(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_settings_of_models),
         cmocka_unit_test(test_nodes_of_documents),
         cmocka_unit_test(test_documents_narrow),
         cmocka_unit_test(test_grants),

@@ -193,6 +193,30 @@ int32_t authority_check(const struct authority *caller, const char *kind, const 
     return TN_OK;
 }
 
+/* True if the user has written this member: in the configuration of `caller`, and of every component that wrote that.
+ */
+static bool may_set(const struct authority *caller, tn_value key, tn_value value) {
+    for (; caller; caller = author_of(caller)) {
+        if (declares(caller->info, "network.http") && declares(caller->info, "secret")) return true;
+        tn_value written = value_get_key(caller->config, key);
+        if (!written || !value_identical(written, value)) return false;
+    }
+    return true;
+}
+
+int32_t authority_check_settings(const struct authority *caller, const char *model, tn_value settings,
+                                 struct error *error) {
+    for (size_t i = 0; value_is(settings, TN_OBJECT) && i < value_count(settings); i++) {
+        tn_value key = value_key_at(settings, i);
+        if (value_text_is(key, "timeout_ms") || may_set(caller, key, value_value_at(settings, i))) continue;
+        return error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                         "the %s `%s` of plugin `%s` may not set `%s` of the model `%s`: the user has not written it; "
+                         "only tenon.yaml and documents of the user choose the address and the credentials of a model",
+                         caller->info->kind, caller->info->id, caller->info->plugin_id, value_chars(key, NULL), model);
+    }
+    return TN_OK;
+}
+
 int32_t authority_check_node(const struct authority *document, const struct component_info *type, struct error *error) {
     const struct authority *maker = document ? document->outer : NULL;
     while (maker && maker->kind == AUTHORITY_COMPONENT && declares(maker->info, CALLS_ANY)) maker = author_of(maker);

@@ -58,6 +58,14 @@ void authority_unref(struct authority *authority);            /* NULL is allowed
  */
 int32_t authority_check(const struct authority *caller, const char *kind, const char *name,
                         const struct component_info *callee, struct error *error);
+/*
+ * Checks what `caller` adds to the binding of a model (its address, credentials, headers): `settings` is an object, or
+ * NULL. Whoever wrote the configuration of the caller must have set each member there, because a model is bound by the
+ * operator, and another address would receive data and credentials. A component that may send requests with secrets by
+ * itself may set them. Fails with PERMISSION_DENIED.
+ */
+int32_t authority_check_settings(const struct authority *caller, const char *model, tn_value settings,
+                                 struct error *error);
 /* Checks that a document may contain a node of this type. Only documents that a component has made are limited. */
 int32_t authority_check_node(const struct authority *document, const struct component_info *type, struct error *error);
 /* True if no document on the chain has a list of tools without this one. NULL allows every tool. */

@@ -173,6 +173,8 @@ int32_t binder_call(struct tn_binder *binder, const char *kind, const char *name
     struct callable *callable = NULL;
     /* The name is checked before anything is loaded or read for it, the effects when the callee is known. */
     status = binder_check_call(scope, kind, name, NULL, &error);
+    if (status == TN_OK && !scope->checked_before && strcmp(kind, "model") == 0)
+        status = authority_check_settings(scope->authority, name, config, &error);
     if (status == TN_OK) callable = scope->callee(scope->self, scope->authority, kind, name, config, &error);
     if (callable && binder_check_call(scope, kind, name, callable, &error) != TN_OK) {
         callable_unref(callable);

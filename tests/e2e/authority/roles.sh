@@ -33,6 +33,11 @@ for model in other scripted:small; do
     runs "$model" "models: {other: $own}"
     expect_code 1 && expect_in err "may use only roles that tenon.yaml or a document around it binds; bind the role \`$model\` there" && expect_in err PERMISSION_DENIED
 done
+# Nor does it choose the address or the credentials of a bound role: any secret could be sent to any address.
+for member in 'base_url: "http://127.0.0.1:9"' 'api_key: {secret: HOME}' 'headers: {x: {secret: HOME}}'; do
+    runs "writer\", $member, system_prompt: \"hi" ""
+    expect_code 1 && expect_in err "may not set \`${member%%:*}\` of the model \`writer\`" && expect_in err PERMISSION_DENIED
+done
 # The same text as the user's own file may.
 inner other "models: {other: $own}" >own.yaml
 run tenon run own.yaml
