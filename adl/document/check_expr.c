@@ -105,6 +105,19 @@ static enum diagnostic_code mistake_diagnostic_code(enum expr_mistake mistake, b
     }
 }
 
+/* What is wrong, without a part of the text: a file that is not a document is not quoted. */
+static const char *mistake_without_text(enum expr_mistake mistake, bool template) {
+    switch (mistake) {
+    case EXPR_MISTAKE_SYNTAX:
+        return template ? "found a mistake in the syntax of the template"
+                        : "found a mistake in the syntax of the expression";
+    case EXPR_MISTAKE_NAME: return template ? "unknown variable" : "unknown name";
+    case EXPR_MISTAKE_FUNCTION: return "unknown function, or one with other arguments";
+    case EXPR_MISTAKE_KIND: return "an operator or a function cannot be used with these values";
+    default: return "it is too large";
+    }
+}
+
 /* True if the channel may be in a part that could not be read. */
 static bool is_unread(const struct mistakes *mistakes, const struct expr_problem *problem) {
     const struct reader *reader = mistakes->reader;
@@ -124,10 +137,12 @@ static void on_problem(void *self, const struct expr_problem *problem) {
     if (unknown && is_unread(mistakes, problem)) return;
     char where[256];
     struct span span = mistake_span(mistakes, problem->span);
+    bool shown = source_view(mistakes->place->source) == SOURCE_SHOWN;
+    const char *message = shown ? problem->message : mistake_without_text(problem->mistake, mistakes->template);
     struct diagnostic *it =
         diagnostics_add(reader->found, mistake_diagnostic_code(problem->mistake, mistakes->template),
                         mistakes->place->source, span, "%s: %.*s", describe_expr_place(reader, mistakes->place, where),
-                        message_length(problem->message, problem->nearest), problem->message);
+                        shown ? message_length(message, problem->nearest) : (int)strlen(message), message);
     if (unknown && !problem->nearest) diagnostic_suggest(it, "%s", mistakes->names);
     if (!problem->nearest) return;
     /* A part can be replaced only if the source contains the expression unchanged. */

@@ -45,7 +45,7 @@ enum source_origin {
 /* How much of a text diagnostics show. */
 enum source_view {
     SOURCE_SHOWN,        /* the initial value */
-    SOURCE_LINES_HIDDEN, /* the place and the message, but no line: the text is a file that is not a document */
+    SOURCE_LINES_HIDDEN, /* no line, and messages do not quote it: the text is a file that is not a document */
     SOURCE_HIDDEN,       /* the place and the title of the code: the reader of the diagnostics may not know the text */
 };
 
