@@ -57,7 +57,8 @@ bool document_uses_run(const struct expr *expr);
 #define DOCUMENT_REQUIREMENTS_MAX   1000u
 #define DOCUMENT_SUBGRAPHS_MAX      256u /* different documents inside one document */
 #define DOCUMENT_SUBGRAPH_DEPTH_MAX 16u
-#define DOCUMENT_NAME_MAX           256u /* bytes of the name of a node, channel or role */
+#define DOCUMENT_FILES_MAX          (256u << 20) /* bytes of all files that it and the documents inside it name */
+#define DOCUMENT_NAME_MAX           256u         /* bytes of the name of a node, channel or role */
 
 enum channel_type { CHANNEL_LAST_VALUE, CHANNEL_APPEND, CHANNEL_REDUCE, CHANNEL_EPHEMERAL };
 enum channel_reducer {

@@ -3,6 +3,7 @@
  */
 #include "adl/document/inner_file.h"
 #include "adl/diagnostic/diagnostic.h"
+#include "adl/document/reader.h"
 #include "adl/tree/tree.h"
 #include "adl/value/memory.h"
 
@@ -10,6 +11,23 @@ void catalog_file_finish(struct catalog_file *file) {
     mem_free(file->path);
     mem_free(file->root);
     *file = (struct catalog_file){NULL, NULL};
+}
+
+tn_value read_named_file(struct reader *reader, const char *file, struct catalog_file *found, struct error *error) {
+    struct session *session = reader->session;
+    if (session->file_bytes <= DOCUMENT_FILES_MAX) {
+        tn_value text = reader->catalog->read(reader->catalog->read_self, reader->source, file, found, error);
+        size_t length = 0;
+        if (text) value_chars(text, &length);
+        session->file_bytes += length;
+        if (session->file_bytes <= DOCUMENT_FILES_MAX) return text;
+        value_unref(text);
+        catalog_file_finish(found);
+    }
+    error_finish(error);
+    error_set(error, TN_LIMIT, "LIMIT", "the files that this document names have more than %u MiB in all",
+              DOCUMENT_FILES_MAX >> 20);
+    return NULL;
 }
 
 /* What a text without a file reaches is hidden, and so is everything that a hidden file reaches. */

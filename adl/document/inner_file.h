@@ -2,7 +2,7 @@
  * inner_file.h - the sources of files that documents name: prompts, and inner documents.
  *
  *     struct catalog_file found = {NULL, NULL};
- *     tn_value text = catalog->read(catalog->self, outer, "prompts/planner.md", &found, &error);
+ *     tn_value text = catalog->read(catalog->read_self, outer, "prompts/planner.md", &found, &error);
  *     struct source *source = inner_file_source(outer, &found, text, SOURCE_LINES_HIDDEN);
  *     catalog_file_finish(&found);
  *

@@ -218,7 +218,7 @@ static tn_value binding_file(void *self, const char *pointer, const char *kind, 
     const char *file = value_chars(name, NULL);
     struct catalog_file found = {NULL, NULL};
     struct error error = ERROR_INIT;
-    tn_value text = catalog->read(catalog->read_self, files->reader->source, file, &found, &error);
+    tn_value text = read_named_file(files->reader, file, &found, &error);
     if (!text && files->tell)
         report(files->reader, ADL_E063, files->span, "the file `%.200s` cannot be read: %s", file, error.message);
     if (files->pointers) files->pointers = value_push_take(files->pointers, value_text(pointer));

@@ -76,6 +76,7 @@ struct session {
     uint32_t depth;
     struct document **documents; /* inner documents read so far; owned references */
     uint32_t document_count;
+    uint64_t file_bytes; /* of all files that were read */
     struct session_kind {
         const char *kind;
         struct names names;
@@ -231,6 +232,14 @@ void check_config_template(struct reader *reader, uint32_t node, const struct ex
 void check_edge_expressions(struct reader *reader, const struct tree_item *edges);
 /* True if tasks of `node` have that item; `field` is a local of a map edge. */
 bool local_reaches(const struct reader *reader, uint32_t node, uint32_t field);
+
+/* ---- inner_file.c ---- */
+
+/*
+ * Reads a file that the document names, as the catalog does, which must have a function for it. Fails if the session
+ * has read more than DOCUMENT_FILES_MAX.
+ */
+tn_value read_named_file(struct reader *reader, const char *file, struct catalog_file *found, struct error *error);
 
 /* ---- check_config.c, subgraph.c, check_graph.c ---- */
 

@@ -26,8 +26,8 @@ struct files_scope {
 };
 
 struct files {
-    char *project, *packs; /* as given; may be NULL */
-    char **roots;
+    char *project, *packs; /* absolute; may be NULL */
+    char **roots;          /* absolute */
     size_t root_count;
     struct files_grants grants;
 };
@@ -72,7 +72,7 @@ static char *path_real(const char *path) {
     return realpath(path, resolved) ? mem_text(resolved) : NULL;
 }
 
-/* The folder of a file; "." if the name contains none. */
+/* The folder of a file; "." if the name has no folder. */
 static char *path_folder(const char *file) {
     const char *slash = strrchr(file, '/');
     return slash ? mem_text_n(file, slash == file ? 1 : (size_t)(slash - file)) : mem_text(".");
@@ -82,6 +82,15 @@ static char *path_absolute(const char *path) {
     char *here = path_real("."), *absolute = path_normal(here ? here : "/", path);
     mem_free(here);
     return absolute;
+}
+
+/* The canonical folder of a document. A stream (`/dev/stdin`, `<(…)`) counts as a file in the working directory. */
+static char *document_folder(const char *document) {
+    char *named = path_folder(document), *folder = path_real(named);
+    mem_free(named);
+    if (!folder || (strcmp(folder, "/dev") != 0 && !path_below("/proc", folder))) return folder;
+    mem_free(folder);
+    return path_real(".");
 }
 
 /* ---- The roots of a document ---- */
@@ -216,6 +225,21 @@ static bool files_allow_name(const struct files *files, const struct source *fro
     return allowed;
 }
 
+/*
+ * True if the name, which cannot be resolved, leads out by a link: then the message must not depend on what is there.
+ * For a missing file, glibc returns the canonical path of what is missing.
+ */
+static bool files_leads_outside(const struct files *files, const struct source *from, const struct files_scope *scope,
+                                const char *name) {
+    char *path = mem_text(name), resolved[PATH_MAX] = "", *slash;
+    while (!realpath(path, resolved) && (errno != ENOENT || resolved[0] != '/') && (slash = strrchr(path, '/'))) {
+        *slash = '\0';
+        resolved[0] = '\0';
+    }
+    mem_free(path);
+    return resolved[0] == '/' && !files_allow_name(files, from, scope, resolved);
+}
+
 /* Opens `file`, which starts at `folder`. Returns -1 with the error. */
 static int files_open_from(const struct files *files, const struct source *from, const struct files_scope *scope,
                            const char *folder, const char *file, struct catalog_file *found, struct error *error) {
@@ -229,10 +253,13 @@ static int files_open_from(const struct files *files, const struct source *from,
     tn_value joined = value_format("%s%s%s", file[0] == '/' ? "" : folder, file[0] == '/' ? "" : "/", file);
     int descriptor = -1;
     found->path = path_real(value_chars(joined, NULL));
+    int failure = errno;
     if (found->path)
         descriptor = files_open_in(files, from, scope, found->path, found, error);
+    else if (files_leads_outside(files, from, scope, value_chars(joined, NULL)))
+        files_refuse(files, from, scope, true, error);
     else
-        file_open_failed(errno, error);
+        file_open_failed(failure, error);
     value_unref(joined);
     return descriptor;
 }
@@ -241,7 +268,7 @@ static int files_open_from(const struct files *files, const struct source *from,
 static int files_open_for(const struct files *files, const struct source *from, const char *file,
                           struct catalog_file *found, struct error *error) {
     bool has_file = source_origin(from) != SOURCE_WITHOUT_FILE;
-    char *named = path_folder(has_file ? source_name(from) : ""), *folder = path_real(named);
+    char *folder = document_folder(has_file ? source_name(from) : "");
     struct files_scope scope = {NULL, 0, false};
     int descriptor = -1;
     if (folder) files_scope_of(files, from, folder, &scope);
@@ -256,7 +283,6 @@ static int files_open_for(const struct files *files, const struct source *from, 
     }
     scope_finish(&scope);
     mem_free(folder);
-    mem_free(named);
     return descriptor;
 }
 
@@ -288,15 +314,15 @@ tn_value files_read(void *files, const struct source *from, const char *file, st
 
 struct files *files_new(const char *project, const char *packs, const struct files_grants *grants) {
     struct files *files = mem_zalloc(sizeof *files);
-    files->project = project ? mem_text(project) : NULL;
-    files->packs = packs ? mem_text(packs) : NULL;
+    files->project = project ? path_absolute(project) : NULL;
+    files->packs = packs ? path_absolute(packs) : NULL;
     if (grants) files->grants = *grants;
     return files;
 }
 
 void files_add_root(struct files *files, const char *folder) {
     MEM_EXTEND(files->roots, files->root_count);
-    files->roots[files->root_count++] = mem_text(folder);
+    files->roots[files->root_count++] = path_absolute(folder);
 }
 
 void files_free(struct files *files) {

@@ -9,9 +9,10 @@
  *
  * Added to it are `files.roots` of tenon.yaml, and installed packs. A document that another one names has the root in
  * which it was found. A text that is not a file has only `files.roots`, and names in it start at these roots, in order.
- * Absolute names, `..` and symbolic links are allowed as long as the file is below one of the roots.
+ * Absolute names, `..` and symbolic links are allowed as long as the file is below one of the roots. A document from a
+ * pipe (`<stdin>`, /dev/stdin, /proc/self/fd/3) counts as a file of the working directory.
  *
- *     struct files *files = files_new("/home/u/project", packs, NULL, NULL);
+ *     struct files *files = files_new("/home/u/project", packs, NULL);
  *     files_add_root(files, "/srv/prompts");
  *     engine->catalog.read = files_read;
  *     engine->catalog.read_self = files;

@@ -134,6 +134,7 @@ void reference_adl(void) {
         {"requirements", DOCUMENT_REQUIREMENTS_MAX},
         {"documents that a document refers to, directly or indirectly", DOCUMENT_SUBGRAPHS_MAX},
         {"levels of nested documents", DOCUMENT_SUBGRAPH_DEPTH_MAX},
+        {"bytes of all files that a document and the documents inside it name", DOCUMENT_FILES_MAX},
         {"bytes of a name", DOCUMENT_NAME_MAX},
     };
     const struct document_mapping *last = NULL;

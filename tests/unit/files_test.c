@@ -174,6 +174,41 @@ static void links_are_followed_only_inside(void **state) {
     expect("project/d.yaml", "inside/..", "no such file"); /* resolved as the kernel does */
 }
 
+/* Through a link to a place outside, a document must not find out what is there. */
+static void links_do_not_reveal_what_exists(void **state) {
+    (void)state;
+    char outside[PATH_MAX + 128];
+    static const char *const names[] = {"out2/x", "out2/gone", "out2/x/part", "out2/gone/part", "out2/sub/../x",
+                                        "gone2",  "out2/loop", "out2/./gone", "out2/../x"};
+    assert_int_equal(symlink(at("secret"), at("project/out2")), 0);
+    assert_int_equal(symlink(at("secret/gone"), at("project/gone2")), 0);
+    assert_int_equal(symlink("loop", at("secret/loop")), 0);
+    snprintf(outside, sizeof outside, "it is a link to a place outside %s/project", folder);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *found = read_for(at("project/d.yaml"), SOURCE_OF_OPERATOR, NULL, names[i]);
+        if (strncmp(found, outside, strlen(outside)) != 0)
+            fail_msg("%s: found \"%s\", expected \"%s\"", names[i], found, outside);
+    }
+    expect("project/d.yaml", "a/gone", "no such file");
+    expect("project/d.yaml", "a/x/part", "no such file");
+}
+
+/* A document from a pipe or from standard input is in no folder: it counts as a file of the working directory. */
+static void streams_are_in_the_working_directory(void **state) {
+    (void)state;
+    char here[PATH_MAX];
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(at("project/a")), 0);
+    static const char *const names[] = {"<stdin>", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_string_equal(read_for(names[i], SOURCE_OF_OPERATOR, NULL, "x"), "project a/x");
+        assert_string_equal(read_for(names[i], SOURCE_OF_OPERATOR, NULL, "../x"), "project x");
+        assert_non_null(strstr(read_for(names[i], SOURCE_OF_OPERATOR, NULL, "/dev/null"), "it is outside"));
+        assert_non_null(strstr(read_for(names[i], SOURCE_OF_OPERATOR, NULL, "/proc/self/maps"), "it is outside"));
+    }
+    assert_int_equal(chdir(here), 0);
+}
+
 static void only_regular_files_are_read(void **state) {
     (void)state;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -185,8 +220,8 @@ static void only_regular_files_are_read(void **state) {
     expect("project/d.yaml", "pipe", "found a named pipe, expected a regular file");
     expect("project/d.yaml", "a", "found a folder, expected a regular file");
     close(listener);
-    assert_non_null(strstr(read_for("/dev/d.yaml", SOURCE_OF_OPERATOR, NULL, "zero"), "found a device"));
-    assert_non_null(strstr(read_for("/dev/d.yaml", SOURCE_OF_OPERATOR, NULL, "tty"), "found a device"));
+    assert_non_null(strstr(read_for("/dev/d.yaml", SOURCE_OF_DOCUMENT, "/dev", "/dev/zero"), "found a device"));
+    assert_non_null(strstr(read_for("/dev/d.yaml", SOURCE_OF_DOCUMENT, "/dev", "/dev/tty"), "found a device"));
     struct catalog_file found = {NULL, NULL};
     struct error error = ERROR_INIT;
     assert_null(files_read(files, NULL, at("project/pipe"), &found, &error)); /* also if the operator names it */
@@ -240,22 +275,22 @@ static void the_opening_follows_no_link(void **state) {
     }
 }
 
-/* ---- Links that change while a file is read ---- */
+/* ---- Files that change while they are read ---- */
 
 struct swapper {
-    const char *name, *target; /* the name alternates between what it was and a link to `target` */
+    const char *name, *target; /* the name alternates between what it was and a link to `target`, or a named pipe */
     atomic_bool stop;
 };
 
-static void *swap_with_link(void *argument) {
+static void *swap_repeatedly(void *argument) {
     struct swapper *swapper = argument;
     char name[PATH_MAX], link[PATH_MAX + 8], kept[PATH_MAX + 8];
     snprintf(name, sizeof name, "%s/%s", folder, swapper->name);
     snprintf(link, sizeof link, "%s.link", name);
     snprintf(kept, sizeof kept, "%s.kept", name);
     while (!atomic_load(&swapper->stop)) {
-        if (symlink(swapper->target, link) != 0 || rename(name, kept) != 0 || rename(link, name) != 0 ||
-            unlink(name) != 0 || rename(kept, name) != 0)
+        if ((swapper->target ? symlink(swapper->target, link) : mkfifo(link, 0600)) != 0 || rename(name, kept) != 0 ||
+            rename(link, name) != 0 || unlink(name) != 0 || rename(kept, name) != 0)
             return swapper;
     }
     return NULL;
@@ -267,12 +302,13 @@ static void race(const char *name, const char *target, const char *file, const c
     void *failed;
     char document[PATH_MAX];
     snprintf(document, sizeof document, "%s/project/d.yaml", folder);
-    assert_int_equal(pthread_create(&thread, NULL, swap_with_link, &swapper), 0);
+    assert_int_equal(pthread_create(&thread, NULL, swap_repeatedly, &swapper), 0);
     for (int i = 0; i < SWAPS; i++) {
         const char *found = read_for(document, SOURCE_OF_OPERATOR, NULL, file);
         if (strcmp(found, "secret") == 0) fail_msg("read %s through a link that was created meanwhile", file);
         if (strcmp(found, expected) == 0) continue;
-        assert_true(strstr(found, "no such file") || strstr(found, "outside") || strstr(found, "link"));
+        assert_true(strstr(found, "no such file") || strstr(found, "outside") || strstr(found, "link") ||
+                    (!target && strstr(found, "found a named pipe, expected a regular file")));
     }
     atomic_store(&swapper.stop, true);
     assert_int_equal(pthread_join(thread, &failed), 0);
@@ -286,14 +322,20 @@ static void a_link_made_meanwhile_leads_nowhere(void **state) {
     race("project/a", "../secret", "a/x", "project a/x");
 }
 
+static void a_pipe_made_meanwhile_does_not_block(void **state) {
+    (void)state;
+    race("project/a/x", NULL, "a/x", "project a/x");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_relative_to_the_document),  cmocka_unit_test(roots_confine),
         cmocka_unit_test(packs_read_only_themselves),          cmocka_unit_test(inner_documents_keep_their_root),
         cmocka_unit_test(texts_have_only_the_added_roots),     cmocka_unit_test(links_are_followed_only_inside),
+        cmocka_unit_test(links_do_not_reveal_what_exists),     cmocka_unit_test(streams_are_in_the_working_directory),
         cmocka_unit_test(only_regular_files_are_read),         cmocka_unit_test(sizes_are_bounded),
         cmocka_unit_test(the_operator_names_any_file),         cmocka_unit_test(the_opening_follows_no_link),
-        cmocka_unit_test(a_link_made_meanwhile_leads_nowhere),
+        cmocka_unit_test(a_link_made_meanwhile_leads_nowhere), cmocka_unit_test(a_pipe_made_meanwhile_does_not_block),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
