@@ -294,7 +294,7 @@ static void host_take_plugin_secrets(void *user, struct plugin *plugin) {
 
 /*
  * Removes all secrets that are known now from the environment, so that no child inherits or reads them. A document can
- * name others: those are overwritten when they are fetched.
+ * name others: those are overwritten when its graph is built.
  */
 static void host_take_secrets(const struct host *host) {
     for (size_t i = 0; i < sizeof usual_keys / sizeof *usual_keys; i++) environment_take(usual_keys[i]);

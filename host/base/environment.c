@@ -84,16 +84,30 @@ void environment_take(const char *name) {
     (void)unsetenv(name);
 }
 
-tn_value environment_get(const char *name) {
-    pthread_mutex_lock(&lock);
+/* Called under the lock. */
+static tn_value read_value(const char *name) {
     const struct moved *moved = moved_lookup(name);
-    if (!moved && is_movable(name)) moved = move_value(name);
     const char *text = moved ? moved->text : getenv(name);
     tn_value value = text ? value_string(text, strlen(text)) : NULL;
-    if (text && !value) value = value_bytes(text, strlen(text));
+    return text && !value ? value_bytes(text, strlen(text)) : value;
+}
+
+tn_value environment_peek(const char *name) {
+    pthread_mutex_lock(&lock);
+    tn_value value = read_value(name);
     pthread_mutex_unlock(&lock);
     return value;
 }
+
+tn_value environment_get(const char *name) {
+    pthread_mutex_lock(&lock);
+    if (!moved_lookup(name) && is_movable(name)) (void)move_value(name);
+    tn_value value = read_value(name);
+    pthread_mutex_unlock(&lock);
+    return value;
+}
+
+void environment_overwrite(const char *name) { value_unref(environment_get(name)); }
 
 bool environment_has(const char *name) {
     pthread_mutex_lock(&lock);

@@ -37,6 +37,10 @@ void environment_take(const char *name);
  * threads may read the environment.
  */
 tn_value environment_get(const char *name);
+/* The same without moving it: for a variable that is passed on, and is not known to be a secret. */
+tn_value environment_peek(const char *name);
+/* Moves the value, and leaves an empty variable, as environment_get does. */
+void environment_overwrite(const char *name);
 bool environment_has(const char *name);
 bool environment_is_secret(const char *name); /* true if its value was moved */
 /* The host now holds a secret, from any source: a protected process becomes not dumpable. */

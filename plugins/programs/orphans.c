@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -48,6 +49,7 @@ static _Noreturn void run_reaper(int end) {
     const struct timespec pause = {.tv_nsec = ORPHANS_GRACE_MS / CHECKS * 1000000L};
     int32_t word;
     ssize_t got;
+    for (char **entry = environ; entry && *entry; entry++) explicit_bzero(*entry, strlen(*entry)); /* its copy */
     (void)setsid(); /* signals from the terminal are not for the reaper */
     (void)prctl(PR_SET_NAME, "tenon-orphans");
     if (dup2(end, 0) < 0) _exit(1);

@@ -27,16 +27,16 @@ export USER=tester SHELL=/bin/sh
 for how in "" "--isolate tenon.define"; do
     # shellcheck disable=SC2086
     run tenon tool call env.plain '{}' $how
-    expect_code 0 && expect_names "HOME LANG PATH SHELL TERM TMPDIR USER"
+    expect_code 0 && expect_names "HOME LANG PATH SHELL TENON_IDEMPOTENCY_KEY TERM TMPDIR USER"
 done
 run tenon tool call env.free '{}'
-expect_code 0 && expect_names "HOME LANG PATH SHELL TERM TMPDIR USER" && expect_in out "PATH=$PATH"
+expect_code 0 && expect_names "HOME LANG PATH SHELL TENON_IDEMPOTENCY_KEY TERM TMPDIR USER" && expect_in out "PATH=$PATH"
 run tenon tool call env.named '{}'
-expect_code 0 && expect_names "HOME KEY LANG LC_TIME MODE PATH SHELL TERM TMPDIR USER" && expect_in out MODE=fast
+expect_code 0 && expect_names "HOME KEY LANG LC_TIME MODE PATH SHELL TENON_IDEMPOTENCY_KEY TERM TMPDIR USER" && expect_in out MODE=fast
 run tenon tool call env.filed '{}'
-expect_code 0 && expect_names "HOME KEY LANG PATH SHELL TERM TMPDIR USER"
+expect_code 0 && expect_names "HOME KEY LANG PATH SHELL TENON_IDEMPOTENCY_KEY TERM TMPDIR USER"
 run tenon tool call env.effect '{}' # BOUND is sent only to its hosts
-expect_code 0 && expect_names "HOME LANG PATH SHELL STORED TERM TMPDIR USER"
+expect_code 0 && expect_names "HOME LANG PATH SHELL STORED TENON_IDEMPOTENCY_KEY TERM TMPDIR USER"
 
 # ---- The environment of an isolated plugin ----
 cat >plugin.py <<'P'

@@ -71,6 +71,15 @@ static void in_protected(void) {
 
 static void in_late(void) {
     environment_protect();
+    tn_value text = environment_peek("LATE"); /* for a child */
+    CHECK(value_text_is(text, "late-secret") && kernel_shows("LATE=late-secret") && !environment_is_secret("LATE"));
+    value_unref(text);
+    CHECK(!environment_peek("ABSENT") && is_dumpable());
+    environment_overwrite("LATE");
+    CHECK(!kernel_shows("late-secret") && environment_is_secret("LATE") && strcmp(getenv("LATE"), "") == 0);
+    text = environment_peek("LATE");
+    CHECK(value_text_is(text, "late-secret"));
+    value_unref(text);
     check_text("LATE", "late-secret");
     CHECK(!kernel_shows("late-secret") && !is_dumpable());
     check_text("LATE", "late-secret");

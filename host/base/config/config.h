@@ -146,6 +146,8 @@ bool config_secret_absent(const struct config *config, const char *name);
 const char *config_secret_variable(const struct config *config, const char *name);
 /* Calls `each` for the variable of each secret that the configuration lists or uses. A variable can occur again. */
 void config_each_secret_variable(const struct config *config, void (*each)(const char *variable));
+/* Calls `each` for the variable of each {secret: NAME} in `value`. `config` may be NULL. */
+void config_each_reference(const struct config *config, tn_value value, void (*each)(const char *variable));
 /* The hosts that it may be sent to: an array of "host", "host:port" and "*.domain"; NULL if not restricted. */
 tn_value config_secret_hosts(const struct config *config, const char *name);
 /*

@@ -224,8 +224,7 @@ tn_value config_secret_hosts(const struct config *config, const char *name) {
 
 /* ---- The variables of all secrets ---- */
 
-/* Calls `each` for the variable of each {secret: NAME} in `value`. */
-static void config_each_reference(const struct config *config, tn_value value, void (*each)(const char *variable)) {
+void config_each_reference(const struct config *config, tn_value value, void (*each)(const char *variable)) {
     bool object = value_is(value, TN_OBJECT);
     if (!object && !value_is(value, TN_ARRAY)) return;
     tn_value name = object ? value_get(value, "secret") : NULL;

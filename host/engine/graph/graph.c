@@ -10,6 +10,8 @@
 #include "adl/document/effects.h"
 #include "adl/source/source.h"
 #include "adl/value/memory.h"
+#include "host/base/config/config.h"
+#include "host/base/environment.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/binding.h"
 #include "host/engine/graph/cache.h"
@@ -296,6 +298,17 @@ struct graphs *graphs_new(void) {
 
 void graphs_free(struct graphs *graphs) { mem_free(graphs); }
 
+/*
+ * Removes the secrets that the user's document names from the environment, before any of its nodes starts a program.
+ * A text from elsewhere must not choose variables.
+ */
+static void take_secrets(const struct config *config, const struct document *document) {
+    for (uint32_t i = 0; i < document->model_count; i++)
+        config_each_reference(config, document->models[i].binding, environment_overwrite);
+    for (uint32_t i = 0; i < document->node_count; i++)
+        config_each_reference(config, document->nodes[i].config, environment_overwrite);
+}
+
 int32_t graph_build(struct engine *engine, struct document *document, const struct graph_origin *origin,
                     struct graph **out, struct error *error) {
     if (origin->depth > DOCUMENT_SUBGRAPH_DEPTH_MAX)
@@ -315,6 +328,7 @@ int32_t graph_build(struct engine *engine, struct document *document, const stru
             value_set_key_take(graph->authority->models ? graph->authority->models : value_object(),
                                value_ref(document->models[i].role), value_ref(document->models[i].binding));
     value_unref(entries);
+    if (!origin->from_text) take_secrets(engine->config, document);
     graph->value = value_ref(origin->value);
     graph->around = engine->graphs->building;
     graph->diagnostics = origin->diagnostics;

@@ -64,7 +64,7 @@ static void environment_put_take(tn_value *environment, const char *name, tn_val
 }
 
 static void put_inherited(tn_value *environment, const char *name) {
-    tn_value text = environment_get(name);
+    tn_value text = environment_peek(name);
     if (text) environment_put_take(environment, name, text);
 }
 

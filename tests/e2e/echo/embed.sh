@@ -37,7 +37,7 @@ int main(int count, char **arguments) {
     return code;
 }
 C
-"$CC" -I"$SOURCE/sdk/include" -o embedded embedded.c -L"$BINARY/lib" -ltenon -Wl,-rpath,"$BINARY/lib" || fails "embedded.c does not compile"
+"$CC" ${SANITIZE:+"-fsanitize=$SANITIZE"} -I"$SOURCE/sdk/include" -o embedded embedded.c -L"$BINARY/lib" -ltenon -Wl,-rpath,"$BINARY/lib" || fails "embedded.c does not compile"
 cat >tenon.yaml <<'Y'
 plugins:
   config:
