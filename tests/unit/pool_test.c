@@ -16,7 +16,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define RUNS_MAX 64
+#define RUNS_MAX 66
 
 static char folder[] = "/tmp/tenon-pool-XXXXXX";
 
@@ -198,10 +198,8 @@ static void test_idle_processes_end(void **state) {
     runs_close(runs);
 }
 
-/* A call that a task makes needs a process, too; the one that waits for it does not count. */
-static void test_nested_calls_do_not_block(void **state) {
-    (void)state;
-    struct runs *runs = runs_open("test.line", 1, "");
+/* The graph of `runs` becomes one whose task calls a tool, which calls another one: each needs a process. */
+static void runs_nest(struct runs *runs) {
     static const char text[] =
         "version: '1.0'\nagent: {name: nest}\nchannels: [{name: what, type: last_value}, {name: out, type: "
         "last_value}]\n"
@@ -209,10 +207,51 @@ static void test_nested_calls_do_not_block(void **state) {
         "edges: [{from: START, to: one}, {from: one, to: END}]\n";
     graph_unref(runs->graph);
     runs->graph = graph_for_tests(runs->host, "nest.yaml", text, NULL);
+}
+
+/* A call that a task makes needs a process, too; the one that waits for it does not count. */
+static void test_nested_calls_do_not_block(void **state) {
+    (void)state;
+    struct runs *runs = runs_open("test.line", 1, "");
+    runs_nest(runs);
     for (int i = 0; i < 3; i++) runs_start(runs, "work");
     runs_finish(runs);
     for (int i = 0; i < 3; i++) assert_true(pid_of(runs->executions[i]) > 0);
     assert_int_equal(remote_of(runs)->pool_nested, 0);
+    runs_close(runs);
+}
+
+/* With these, there is a limit: if all wait for a call that needs one more, that call fails. */
+static void test_nested_calls_have_a_limit(void **state) {
+    (void)state;
+    struct runs *runs = runs_open("test.line", 1, "");
+    runs_nest(runs);
+    remote_of(runs)->processes_max = 2;
+    runs_start(runs, "work");
+    runs_finish(runs);
+    const struct error *error = execution_error(runs->executions[0]);
+    assert_non_null(error);
+    assert_non_null(
+        strstr(error->message, "all 2 processes of plugin `test.pool` wait for calls that their tasks made"));
+    assert_int_equal(remote_of(runs)->pool_count, 2);
+    remote_of(runs)->processes_max = 3;
+    runs_start(runs, "work");
+    runs_finish(runs);
+    assert_true(pid_of(runs->executions[1]) > 0);
+    runs_close(runs);
+}
+
+static void test_tasks_have_a_limit(void **state) {
+    (void)state;
+    struct runs *runs = runs_open("test.shared", 0, "");
+    remote_of(runs)->tasks_max = 64; /* the table grows by so many */
+    for (int i = 0; i < 65; i++) runs_start(runs, "work");
+    runs_finish(runs);
+    for (int i = 0; i < 64; i++) assert_true(pid_of(runs->executions[i]) > 0);
+    assert_string_equal(code_of(runs->executions[64]), "LIMIT");
+    runs_start(runs, "work");
+    runs_finish(runs);
+    assert_true(pid_of(runs->executions[65]) > 0);
     runs_close(runs);
 }
 
@@ -224,15 +263,20 @@ static void test_a_busy_pool_creates_instances(void **state) {
     (void)state;
     struct runs *runs = runs_open("test.line", 1, "");
     struct graph *loaded[2];
-    char what[128];
+    char what[128], *message = NULL;
     snprintf(what, sizeof what, "wait %s/go5", folder);
     runs_start(runs, what);
     wait_for_pool(runs, 1, 1);
+    static const char text[] =
+        "version: '1.0'\nagent: {name: more}\nchannels: [{name: what, type: last_value}, {name: out, type: "
+        "last_value}]\nnodes: [{id: one, type: test.line, config: {what: what, out: out}}]\n"
+        "edges: [{from: START, to: one}, {from: one, to: END}]\n";
+    remote_of(runs)->processes_max = 1;
+    assert_null(graph_for_tests(runs->host, "more.yaml", text, &message));
+    assert_non_null(strstr(message, "plugin `test.pool` has 1 processes, and all of them are busy"));
+    mem_free(message);
+    remote_of(runs)->processes_max = 2;
     for (int i = 0; i < 2; i++) {
-        static const char text[] =
-            "version: '1.0'\nagent: {name: more}\nchannels: [{name: what, type: last_value}, {name: out, type: "
-            "last_value}]\nnodes: [{id: one, type: test.line, config: {what: what, out: out}}]\n"
-            "edges: [{from: START, to: one}, {from: one, to: END}]\n";
         loaded[i] = graph_for_tests(runs->host, "more.yaml", text, NULL);
         assert_int_equal(remote_of(runs)->pool_count, 2);
     }
@@ -532,6 +576,8 @@ int main(void) {
                                        cmocka_unit_test(test_async_tasks_share_a_process),
                                        cmocka_unit_test(test_idle_processes_end),
                                        cmocka_unit_test(test_nested_calls_do_not_block),
+                                       cmocka_unit_test(test_nested_calls_have_a_limit),
+                                       cmocka_unit_test(test_tasks_have_a_limit),
                                        cmocka_unit_test(test_a_busy_pool_creates_instances),
                                        cmocka_unit_test(test_pauses_grow),
                                        cmocka_unit_test(test_reset_in_this_host),

@@ -204,7 +204,7 @@ static int32_t remote_start_task(void *self, tn_task token, tn_value input) {
     }
     struct error error = ERROR_INIT;
     error_set(&error, TN_LIMIT, "LIMIT", "plugin `%s` has %u open and waiting tasks, which is the limit",
-              plugin_id(remote->plugin), REMOTE_TASKS_MAX);
+              plugin_id(remote->plugin), remote->tasks_max);
     call_fail(token, &error);
     error_finish(&error);
     return TN_OK;
@@ -280,6 +280,8 @@ const tn_plugin *remote_open(const struct remote_services *services, struct plug
     remote->free_task = UINT32_MAX;
     remote->shares = remote_needs_shared(plugin);
     remote->pool_max = remote_pool_limit(services, plugin);
+    remote->processes_max = REMOTE_PROCESSES_MAX;
+    remote->tasks_max = REMOTE_TASKS_MAX;
     return &remote->plugin_entry;
 }
 

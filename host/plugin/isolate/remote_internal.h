@@ -123,10 +123,12 @@ struct remote {
     uint32_t pool_busy;                 /* those with a task */
     uint32_t pool_nested;               /* those whose task waits for a call that may need a process of the pool */
     uint32_t pool_max;                  /* limit of the others */
+    uint32_t processes_max;             /* limit of all: REMOTE_PROCESSES_MAX; tests lower it */
     struct remote_idle_timer *idle_timer;
     /* Tasks. */
     struct remote_task **tasks; /* blocks of 64, so that tasks never move */
     uint32_t task_count, free_task;
+    uint32_t tasks_max;  /* REMOTE_TASKS_MAX; tests lower it */
     uint32_t open_calls; /* calls of its tasks that have not ended */
     struct remote_queue shared_queue, pool_queue;
     /* Deaths. */

@@ -256,7 +256,7 @@ static void pool_fail_deadlocked(struct remote *remote) {
     struct error error = ERROR_INIT;
     error_set(&error, TN_LIMIT, "LIMIT",
               "all %u processes of plugin `%s` wait for calls that their tasks made, and more are not allowed",
-              REMOTE_PROCESSES_MAX, plugin_id(remote->plugin));
+              remote->processes_max, plugin_id(remote->plugin));
     queue_fail(remote, &remote->pool_queue, &error);
     error_finish(&error);
 }
@@ -272,9 +272,9 @@ static void pump_pool(struct remote *remote) {
            (child = pool_idle(remote, remote->pool_queue.first->instance)) != NULL)
         pool_assign(remote, child, remote->pool_queue.first);
     while (remote->pool_queue.count > remote->pool_starting &&
-           remote->pool_count - remote->pool_nested < remote->pool_max && remote->pool_count < REMOTE_PROCESSES_MAX)
+           remote->pool_count - remote->pool_nested < remote->pool_max && remote->pool_count < remote->processes_max)
         if (!remote_start_child(remote, false)) break;
-    if (remote->pool_queue.first && remote->pool_nested == REMOTE_PROCESSES_MAX) pool_fail_deadlocked(remote);
+    if (remote->pool_queue.first && remote->pool_nested == remote->processes_max) pool_fail_deadlocked(remote);
 }
 
 /* ---- Events ---- */
@@ -307,9 +307,9 @@ struct remote_child *remote_child_for_create(struct remote *remote, const struct
         for (child = remote->pool; child; child = child->next)
             if (!child->task && child->state != CHILD_STOPPING && !process_has_ended(child->process)) break;
     if (child) return child;
-    if (!shared && remote->pool_count >= REMOTE_PROCESSES_MAX) {
+    if (!shared && remote->pool_count >= remote->processes_max) {
         error_set(error, TN_LIMIT, "LIMIT", "plugin `%s` has %u processes, and all of them are busy",
-                  plugin_id(remote->plugin), REMOTE_PROCESSES_MAX);
+                  plugin_id(remote->plugin), remote->processes_max);
         return NULL;
     }
     child = child_start_wait(remote, shared, error);

@@ -42,7 +42,7 @@ struct remote_task *remote_task_lookup_by_token(const struct remote *remote, tn_
 
 struct remote_task *remote_task_acquire(struct remote *remote) {
     if (remote->free_task == UINT32_MAX) {
-        if (remote->task_count == REMOTE_TASKS_MAX) return NULL;
+        if (remote->task_count >= remote->tasks_max) return NULL;
         uint32_t block = remote->task_count / 64;
         MEM_EXTEND(remote->tasks, block);
         remote->tasks[block] = mem_zalloc(64 * sizeof **remote->tasks);
