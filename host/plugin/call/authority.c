@@ -39,12 +39,12 @@ struct authority *authority_of_document(struct authority *outer, const char *nam
 }
 
 struct authority *authority_ref(struct authority *authority) {
-    if (authority) authority->references++;
+    if (authority) atomic_fetch_add_explicit(&authority->references, 1, memory_order_relaxed);
     return authority;
 }
 
 void authority_unref(struct authority *authority) {
-    while (authority && --authority->references == 0) {
+    while (authority && atomic_fetch_sub_explicit(&authority->references, 1, memory_order_acq_rel) == 1) {
         struct authority *outer = authority->outer;
         mem_free(authority->name);
         value_unref(authority->tools);
@@ -73,6 +73,7 @@ static const char *annotation_of_kind(const char *kind) { return strcmp(kind, "g
 
 struct named_search {
     const char *kind, *name;
+    bool patterns; /* the configuration may have patterns of names */
     bool found;
 };
 
@@ -80,12 +81,18 @@ static void on_annotation(void *self, const char *pointer, bool on_key, tn_value
     struct named_search *search = self;
     (void)pointer, (void)on_key;
     if (search->found || !value_is(where, TN_STRING) || !value_text_is(annotation, search->kind)) return;
-    search->found = wildcard_matches(value_chars(where, NULL), search->name);
+    const char *text = value_chars(where, NULL);
+    search->found = search->patterns ? wildcard_matches(text, search->name) : strcmp(text, search->name) == 0;
 }
 
-/* True if the author of the component's configuration has named the callee in it. */
+/*
+ * True if the author of the component's configuration has named the callee in it. A configuration names no node types:
+ * the annotation `node` is for ids of nodes.
+ */
 static bool config_names(const struct authority *caller, const char *kind, const char *name) {
-    struct named_search search = {annotation_of_kind(kind), name, false};
+    bool patterns = strcmp(kind, "tool") == 0 || strcmp(kind, "approval") == 0;
+    struct named_search search = {annotation_of_kind(kind), name, patterns, false};
+    if (strcmp(kind, "node") == 0) return false;
     if (caller->config && caller->info->config)
         schema_each_annotation(caller->info->config, caller->config, "x-tenon", on_annotation, &search);
     return search.found;

@@ -17,7 +17,7 @@
  *     if (authority_check(node, "tool", "shell.run", callee, &error) != TN_OK) refuse(&error);
  *     authority_unref(node);
  *
- * Frames are immutable and counted. Thread: [loop].
+ * Frames are immutable and counted. Thread: [loop]; references may be released on any OS thread.
  */
 #ifndef TENON_HOST_PLUGIN_CALL_AUTHORITY_H
 #define TENON_HOST_PLUGIN_CALL_AUTHORITY_H
@@ -25,13 +25,14 @@
 #include "adl/document/catalog.h"
 #include "adl/value/error.h"
 #include "adl/value/value.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum authority_kind { AUTHORITY_DOCUMENT, AUTHORITY_COMPONENT };
 
 struct authority {
-    uint32_t references;
+    _Atomic uint32_t references;
     enum authority_kind kind;
     struct authority *outer; /* NULL: the operator */
     char *name;              /* a document's name; a node's id; NULL for other components */

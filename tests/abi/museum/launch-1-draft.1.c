@@ -54,8 +54,9 @@ static int32_t start(void *instance, tn_task task, tn_value input) {
     tn_value said = from_json("{}"), got;
     int32_t sandboxed = 7;
     (void)input;
-    got = prepare(&said, "prepare", "{\"command\":[\"sh\",\"-c\",\"exit 3\"],\"env\":{\"MODE\":\"fast\"},\"inherit_env\":"
-                                    "[\"NO_SUCH_VARIABLE\"]}");
+    got = prepare(&said, "prepare",
+                  "{\"command\":[\"sh\",\"-c\",\"exit 3\"],\"env\":{\"MODE\":\"fast\"},\"inherit_env\":"
+                  "[\"NO_SUCH_VARIABLE\"]}");
     say_int(&said, "a program", ends_with(text_of(got, "program"), "/sh"));
     say(&said, "arguments", values->retain(values->get(got, "arguments")));
     say_int(&said, "has PATH", environment_has(got, "PATH=/", 0));
