@@ -65,19 +65,20 @@ struct audit *tools_audit(struct tools *tools) {
 
 void tools_sweep(struct tools *tools, bool (*gone)(void *user, const struct component *component), void *user) {
     if (!tools) return;
-    size_t left = 0;
-    for (size_t i = 0; i < tools->instance_count; i++) {
+    for (size_t i = 0; i < tools->instance_count;) {
         struct tool_instance entry = tools->instances[i];
         /* The instance and this list have the last references: the caller is gone. */
         bool unused = entry.caller && entry.caller->references == 2;
         if (!entry.component->removed && !unused && !(gone && gone(user, entry.component))) {
-            tools->instances[left++] = entry;
+            i++;
             continue;
         }
+        /* Freeing an instance may free a graph, which sweeps too: remove the entry first, and start again after. */
+        tools->instances[i] = tools->instances[--tools->instance_count];
         callable_unref(entry.instance);
         authority_unref(entry.caller);
+        i = 0;
     }
-    tools->instance_count = left;
 }
 
 int32_t tools_instance(struct tools *tools, struct component *component, struct authority *caller,
