@@ -167,7 +167,9 @@ static const struct {
     {"[{\"component\":\"node\",\"config\":{\"tools\":[\"a\",\"shell.*\"]}}]", "tool", "shell.run", SPAWN, NULL},
     {"[{\"component\":\"node\",\"config\":{\"tool\":\"quiet\"}}]", "tool", "quiet", NULL, NULL},
     {"[{\"component\":\"node\",\"config\":{\"model\":\"default\"}}]", "model", "default", NONE, NULL},
-    {"[{\"component\":\"node\",\"config\":{\"node\":\"delay\"}}]", "node", "delay", SPAWN, NULL},
+    /* … but the annotation `node` is for ids of nodes. */
+    {"[{\"component\":\"node\",\"effects\":[],\"config\":{\"node\":\"delay\"}}]", "node", "delay", SPAWN,
+     "does not declare it"},
     {"[{\"component\":\"node\",\"config\":{\"document\":\"a.yaml\"}}]", "graph", "a.yaml", NONE, NULL},
     {"[{\"component\":\"node\",\"effects\":[],\"config\":{\"tool\":\"shell\"}}]", "tool", "shell.run", SPAWN,
      "does not declare it"},
