@@ -62,8 +62,9 @@ static tn_value read_reference(void *self, const char *pointer, const char *kind
     if (strcmp(kind, "file") != 0 || !catalog->read) return value_text("");
     struct catalog_file found = {NULL, NULL};
     struct error error = ERROR_INIT;
-    const char *file = value_chars(name, NULL);
-    tn_value text = read_named_file(reader, file, &found, &error);
+    size_t length;
+    const char *file = value_chars(name, &length);
+    tn_value text = read_named_file(reader, file, length, &found, &error);
     if (text) {
         reference->source = inner_file_source(reader->source, &found, text, SOURCE_LINES_HIDDEN);
     } else {
@@ -261,7 +262,7 @@ static void check_annotated_file(const struct annotated_string *string) {
     struct catalog_file found = {NULL, NULL};
     struct error error = ERROR_INIT;
     char where[256];
-    tn_value text = read_named_file(reader, string->text, &found, &error);
+    tn_value text = read_named_file(reader, string->text, string->length, &found, &error);
     if (!text)
         report(reader, ADL_W108, string->span, "%s names the file `%.200s`, which cannot be read now: %s",
                annotated_describe(string, where), string->text, error.message);

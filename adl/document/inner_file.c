@@ -6,6 +6,7 @@
 #include "adl/document/reader.h"
 #include "adl/tree/tree.h"
 #include "adl/value/memory.h"
+#include <string.h>
 
 void catalog_file_finish(struct catalog_file *file) {
     mem_free(file->path);
@@ -13,13 +14,18 @@ void catalog_file_finish(struct catalog_file *file) {
     *file = (struct catalog_file){NULL, NULL};
 }
 
-tn_value read_named_file(struct reader *reader, const char *file, struct catalog_file *found, struct error *error) {
+tn_value read_named_file(struct reader *reader, const char *file, size_t length, struct catalog_file *found,
+                         struct error *error) {
     struct session *session = reader->session;
+    if (memchr(file, '\0', length)) {
+        error_set(error, TN_INVALID, "IO", "its name contains a NUL character");
+        return NULL;
+    }
     if (session->file_bytes <= DOCUMENT_FILES_MAX) {
         tn_value text = reader->catalog->read(reader->catalog->read_self, reader->source, file, found, error);
-        size_t length = 0;
-        if (text) value_chars(text, &length);
-        session->file_bytes += length;
+        size_t bytes = 0;
+        if (text) value_chars(text, &bytes);
+        session->file_bytes += bytes;
         if (session->file_bytes <= DOCUMENT_FILES_MAX) return text;
         value_unref(text);
         catalog_file_finish(found);

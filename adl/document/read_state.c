@@ -215,10 +215,11 @@ static tn_value binding_file(void *self, const char *pointer, const char *kind, 
     struct binding_files *files = self;
     const struct catalog *catalog = files->reader->catalog;
     if (strcmp(kind, "file") != 0 || !catalog->read) return NULL; /* the host resolves secrets */
-    const char *file = value_chars(name, NULL);
+    size_t length;
+    const char *file = value_chars(name, &length);
     struct catalog_file found = {NULL, NULL};
     struct error error = ERROR_INIT;
-    tn_value text = read_named_file(files->reader, file, &found, &error);
+    tn_value text = read_named_file(files->reader, file, length, &found, &error);
     if (!text && files->tell)
         report(files->reader, ADL_E063, files->span, "the file `%.200s` cannot be read: %s", file, error.message);
     if (files->pointers) files->pointers = value_push_take(files->pointers, value_text(pointer));

@@ -237,9 +237,10 @@ bool local_reaches(const struct reader *reader, uint32_t node, uint32_t field);
 
 /*
  * Reads a file that the document names, as the catalog does, which must have a function for it. Fails if the session
- * has read more than DOCUMENT_FILES_MAX.
+ * has read more than DOCUMENT_FILES_MAX, or if the name contains a NUL character.
  */
-tn_value read_named_file(struct reader *reader, const char *file, struct catalog_file *found, struct error *error);
+tn_value read_named_file(struct reader *reader, const char *file, size_t length, struct catalog_file *found,
+                         struct error *error);
 
 /* ---- check_config.c, subgraph.c, check_graph.c ---- */
 

@@ -99,7 +99,7 @@ struct document *subgraph_open(struct reader *reader, uint32_t node, const char 
     if (outermost) session->active[session->depth++] = outermost;
     struct catalog_file found = {NULL, NULL};
     struct error error = ERROR_INIT;
-    tn_value text = read_named_file(reader, file, &found, &error);
+    tn_value text = read_named_file(reader, file, length, &found, &error);
     struct document *inner = NULL;
     if (text)
         inner = subgraph_read(reader, &found, text, file, span);

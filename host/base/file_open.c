@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,18 +42,27 @@ static bool file_expect_regular(int result, const struct stat *status, struct er
     return false;
 }
 
-/* Opens the last component. O_NONBLOCK and the second check are for a file that is replaced after the first one. */
+/*
+ * Opens the last component. O_PATH opens nothing yet, so a pipe or a device does not notice that it is refused. Then
+ * exactly that file is opened, whatever has its name now. If /proc cannot be used, it is opened by its name, and
+ * checked again.
+ */
 static int file_open_last(int folder, const char *name, struct error *error) {
+    const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     struct stat status;
-    if (!file_expect_regular(fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW), &status, error)) return -1;
-    int descriptor = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (descriptor < 0) {
-        file_open_failed(errno, error);
-        return -1;
+    int place = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), descriptor = -1;
+    if (!file_expect_regular(place < 0 ? -1 : fstat(place, &status), &status, error)) goto out;
+    char path[sizeof "/proc/self/fd/" + 10];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", place);
+    descriptor = open(path, flags);
+    if (descriptor < 0 && (errno == ENOENT || errno == EACCES)) descriptor = openat(folder, name, flags | O_NOFOLLOW);
+    if (!file_expect_regular(descriptor < 0 ? -1 : fstat(descriptor, &status), &status, error) && descriptor >= 0) {
+        close(descriptor);
+        descriptor = -1;
     }
-    if (file_expect_regular(fstat(descriptor, &status), &status, error)) return descriptor;
-    close(descriptor);
-    return -1;
+out:
+    if (place >= 0) close(place);
+    return descriptor;
 }
 
 int file_open_below(const char *folder, const char *path, struct error *error) {

@@ -19,8 +19,8 @@
  *
  * The name is resolved first, and the resolved path, which has no links and no `..`, is then opened one step at a time
  * without following links. A link that is created in between makes the opening fail: it cannot lead out of the root.
- * Only regular files are opened, without blocking. If another process replaces a regular file by a device between the
- * check and the opening, the device is opened and closed, but never read.
+ * Only regular files are opened, without blocking. A device that another process puts in the place of a regular file
+ * is not opened, unless /proc cannot be used: then it is opened and closed, but never read.
  *
  * Thread: any, after the last files_add_root; except that only [loop] reads for a plugin.
  */

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -275,6 +277,24 @@ static void the_opening_follows_no_link(void **state) {
     }
 }
 
+static void files_are_opened_without_proc(void **state) {
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct error error = ERROR_INIT;
+        if (chroot(folder) != 0 && (unshare(CLONE_NEWUSER) != 0 || chroot(folder) != 0)) _exit(77);
+        if (chdir("/") != 0 || access("/proc", F_OK) == 0) _exit(1);
+        _exit(file_open_below("/project", "a/x", &error) < 0 || file_open_below("/project", "a/gone", &error) >= 0 ||
+              file_open_below("/project", "pipe", &error) >= 0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) skip(); /* the root folder cannot be changed here */
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* ---- Files that change while they are read ---- */
 
 struct swapper {
@@ -329,13 +349,14 @@ static void a_pipe_made_meanwhile_does_not_block(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_relative_to_the_document),  cmocka_unit_test(roots_confine),
-        cmocka_unit_test(packs_read_only_themselves),          cmocka_unit_test(inner_documents_keep_their_root),
-        cmocka_unit_test(texts_have_only_the_added_roots),     cmocka_unit_test(links_are_followed_only_inside),
-        cmocka_unit_test(links_do_not_reveal_what_exists),     cmocka_unit_test(streams_are_in_the_working_directory),
-        cmocka_unit_test(only_regular_files_are_read),         cmocka_unit_test(sizes_are_bounded),
-        cmocka_unit_test(the_operator_names_any_file),         cmocka_unit_test(the_opening_follows_no_link),
-        cmocka_unit_test(a_link_made_meanwhile_leads_nowhere), cmocka_unit_test(a_pipe_made_meanwhile_does_not_block),
+        cmocka_unit_test(names_are_relative_to_the_document),   cmocka_unit_test(roots_confine),
+        cmocka_unit_test(packs_read_only_themselves),           cmocka_unit_test(inner_documents_keep_their_root),
+        cmocka_unit_test(texts_have_only_the_added_roots),      cmocka_unit_test(links_are_followed_only_inside),
+        cmocka_unit_test(links_do_not_reveal_what_exists),      cmocka_unit_test(streams_are_in_the_working_directory),
+        cmocka_unit_test(only_regular_files_are_read),          cmocka_unit_test(sizes_are_bounded),
+        cmocka_unit_test(the_operator_names_any_file),          cmocka_unit_test(the_opening_follows_no_link),
+        cmocka_unit_test(files_are_opened_without_proc),        cmocka_unit_test(a_link_made_meanwhile_leads_nowhere),
+        cmocka_unit_test(a_pipe_made_meanwhile_does_not_block),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

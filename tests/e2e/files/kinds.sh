@@ -29,3 +29,12 @@ expect_code 0
 many 17 >d.yaml
 run tenon check d.yaml
 expect_code 3 && expect_in err "the files that this document names have more than 256 MiB in all"
+document prompts/hello.md >d.yaml # a name ends at no NUL character
+sed -i "s|'prompts/hello.md'|\"prompts/hello.md\\\\0.txt\"|" d.yaml
+run tenon check d.yaml
+expect_code 3 && expect_in err "its name contains a NUL character"
+outer inner/d.yaml >d.yaml
+document ../prompts/hello.md >inner/d.yaml
+sed -i "s|'inner/d.yaml'|\"inner/d.yaml\\\\0.txt\"|" d.yaml
+run tenon check d.yaml
+expect_code 3 && expect_in err "its name contains a NUL character"
