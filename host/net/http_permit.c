@@ -2,46 +2,19 @@
  * http_permit.c - checks whether a plugin may send a request to a host, and secrets with it.
  *
  * A plugin may do what any component of its manifest declares, as in isolation, and what the operator grants in the
- * plugin's section. A component without `effects` declares nothing. A plugin that adds all of its components at run
- * time declares `effects` beside `dynamic` in its manifest.
+ * plugin's section (plugin_declares).
  */
 #include "host/base/config/config.h"
 #include "host/net/http_request_internal.h"
 #include "host/net/http_text.h"
-#include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
 #include <string.h>
-
-/* ---- Effects that a plugin declares ---- */
-
-typedef bool effect_test(const char *effect, const void *subject);
-
-static bool any_effect_matches(tn_value effects, effect_test *test, const void *subject) {
-    for (size_t i = 0; i < value_count(effects); i++) {
-        tn_value effect = value_at(effects, i);
-        if (value_is(effect, TN_STRING) && test(value_chars(effect, NULL), subject)) return true;
-    }
-    return false;
-}
-
-static bool plugin_declares(const struct plugin *plugin, effect_test *test, const void *subject) {
-    tn_value components = manifest_components(plugin_manifest(plugin));
-    for (size_t i = 0; i < value_count(components); i++)
-        if (any_effect_matches(value_get(value_at(components, i), "effects"), test, subject)) return true;
-    return any_effect_matches(value_get(manifest_plugin(plugin_manifest(plugin)), "effects"), test, subject) ||
-           any_effect_matches(plugin_grants(plugin), test, subject);
-}
 
 static bool effect_allows_host(const char *effect, const void *subject) {
     static const char name[] = "network.http";
     if (strncmp(effect, name, sizeof name - 1) != 0) return false;
     effect += sizeof name - 1;
     return *effect == 0 || (*effect == ':' && url_matches(subject, effect + 1));
-}
-
-static bool effect_allows_secret(const char *effect, const void *subject) {
-    if (strncmp(effect, "secret", 6) != 0) return false;
-    return effect[6] == 0 || (effect[6] == ':' && strcmp(effect + 7, subject) == 0);
 }
 
 int32_t http_request_permit_url(const struct url *url, const struct plugin *plugin, struct error *error) {
@@ -78,7 +51,7 @@ static int32_t http_permit_secret(const char *name, const struct http_request *r
                                   const struct config *config, struct error *error) {
     tn_value hosts = config_secret_hosts(config, name);
     bool allowed = hosts == NULL;
-    if (!plugin_declares(plugin, effect_allows_secret, name))
+    if (!plugin_may_use_secret(plugin, name))
         return error_set(error, TN_INVALID, "PERMISSION_DENIED",
                          "plugin `%s` sends the secret `%s`, which its manifest does not declare; add \"secret:%s\" to "
                          "the `effects` of the component that needs it",

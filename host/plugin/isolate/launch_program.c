@@ -236,6 +236,29 @@ int32_t launch_program(const struct remote_services *host, tn_value request, tn_
     return TN_OK;
 }
 
+/* A plugin passes on only secrets that it may use itself. */
+static int32_t check_secret(const struct plugin *plugin, const char *name, struct error *error) {
+    if (plugin_may_use_secret(plugin, name)) return TN_OK;
+    return error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                     "plugin `%s` passes the secret `%s` to a program, which its manifest does not declare; add "
+                     "\"secret:%s\" to the `effects` of the component that needs it",
+                     plugin_id(plugin), name, name);
+}
+
+static int32_t check_secrets(const struct plugin *plugin, tn_value request, struct error *error) {
+    tn_value env = value_get(request, "env"), effects = value_get(value_get(request, "sandbox"), "effects");
+    int32_t status = request_check(request, error);
+    for (size_t i = 0; status == TN_OK && i < value_count(env); i++) {
+        tn_value name = value_get(value_value_at(env, i), "secret");
+        if (value_is(name, TN_STRING)) status = check_secret(plugin, value_chars(name, NULL), error);
+    }
+    for (size_t i = 0; status == TN_OK && i < value_count(effects); i++) {
+        const char *effect = value_chars(value_at(effects, i), NULL);
+        if (strncmp(effect, "secret:", 7) == 0) status = check_secret(plugin, effect + 7, error);
+    }
+    return status;
+}
+
 static int32_t launch_prepare(const tn_host *self, tn_value request, tn_value *result) {
     struct plugin *plugin = plugin_of(self);
     struct registry *registry = plugin ? plugin_registry(plugin) : NULL;
@@ -243,7 +266,8 @@ static int32_t launch_prepare(const tn_host *self, tn_value request, tn_value *r
     if (!loop || !request || !result) return TN_INVALID;
     if (!loop_here(loop)) return TN_WRONG_THREAD;
     struct error error = ERROR_INIT;
-    int32_t status = launch_program(registry_owner(registry, TN_LAUNCH_DRAFT), request, result, &error);
+    int32_t status = check_secrets(plugin, request, &error);
+    if (status == TN_OK) status = launch_program(registry_owner(registry, TN_LAUNCH_DRAFT), request, result, &error);
     if (status != TN_OK) *result = error_to_value(&error);
     error_finish(&error);
     return status;

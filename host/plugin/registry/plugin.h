@@ -49,6 +49,11 @@ const struct error *plugin_refusal(const struct plugin *plugin); /* [loop] NULL 
 /* Effects that the operator grants in addition to the manifest's (`x-tenon: effect` and `file` in its section). May be
  * NULL. */
 tn_value plugin_grants(const struct plugin *plugin);
+/* True if `test` is true for an effect that a component declares, that the manifest has beside `dynamic`, or that the
+ * operator has granted. */
+typedef bool plugin_effect_test(const char *effect, const void *subject);
+bool plugin_declares(const struct plugin *plugin, plugin_effect_test *test, const void *subject);
+bool plugin_may_use_secret(const struct plugin *plugin, const char *name); /* "secret" or "secret:NAME" */
 struct registry *plugin_registry(const struct plugin *plugin);
 /* At least 1 and unique in the process. Tokens contain it to identify their owner. */
 uint32_t plugin_number(const struct plugin *plugin);

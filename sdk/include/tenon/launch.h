@@ -25,14 +25,14 @@ typedef struct tn_launch_draft {
     uint32_t reserved;
     /*
      * `request` is {command: [string], env?: {NAME: TEXT}, inherit_env?: [NAME], sandbox?: {effects?: [string],
-     * files?: [path]}}. TEXT is a string or {secret: NAME}. The variables of `inherit_env` that are set are copied from
-     * the host's environment. `files` can be read. Effects `secret:NAME` put the secret NAME into the environment,
-     * unless tenon.yaml restricts it to hosts. *result is {program: path, arguments: [string], environment:
-     * ["NAME=value"], sandboxed: bool}: open TN_LAUNCH_LOG if `sandboxed` is true. A plugin that is isolated already
-     * starts programs in its own sandbox: `sandboxed` is false, and {secret: NAME} is not available. If the function
-     * fails, *result is {code, message}: NOT_FOUND, TN_NOT_FOUND, if there is no such program, SECRET_NOT_FOUND,
-     * INVALID_INPUT, or PLUGIN_REFUSED if there is no launcher. The call can block while a secret is fetched. The
-     * caller releases *result.
+     * files?: [path]}}. TEXT is a string or {secret: NAME}. The variables of `inherit_env` that are set are copied
+     * from the host's environment. `files` can be read. Effects `secret:NAME` put the secret NAME into the
+     * environment, unless tenon.yaml restricts it to hosts. The manifest of the plugin declares each secret. *result
+     * is {program: path, arguments: [string], environment: ["NAME=value"], sandboxed: bool}: open TN_LAUNCH_LOG if
+     * `sandboxed` is true. A plugin that is isolated already starts programs in its own sandbox: `sandboxed` is false,
+     * and {secret: NAME} is not available. If the function fails, *result is {code, message}: NOT_FOUND, TN_NOT_FOUND,
+     * if there is no such program, SECRET_NOT_FOUND, PERMISSION_DENIED, INVALID_INPUT, or PLUGIN_REFUSED if there is
+     * no launcher. The call can block while a secret is fetched. The caller releases *result.
      */
     int32_t (*prepare)(const tn_host *host, tn_value request, tn_value *result);
 } tn_launch_draft;
