@@ -249,6 +249,8 @@ static int32_t host_open_recordings(struct host *host, const struct host_options
     return record ? recorder_open(record, &host->recorder, error) : TN_OK;
 }
 
+static char *host_scrub_line(void *user, const char *line) { return secrets_scrub_line(user, line); }
+
 static void host_log_warning(void *user, const char *message) {
     (void)user;
     log_write(LOG_WARN, NULL, "%s", message);
@@ -439,6 +441,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     loop_set_log(host->loop, host->log);
     loop_enter(host->loop);
     host->secrets = secrets_new(host->config, host->loop);
+    log_set_scrub(host->log, host_scrub_line, host->secrets);
     if (host_open_plugins(host, options, error) != TN_OK) goto failed;
     host_take_secrets(host);
     if (host_open_http(host, options, error) != TN_OK) goto failed;
@@ -466,6 +469,7 @@ void host_free(struct host *host) {
     if (host->secrets) secrets_close(host->secrets);
     registry_free(host->registry);
     http_free(host->http);
+    log_set_scrub(host->log, NULL, NULL);
     secrets_free(host->secrets);
     recorder_free(host->recorder);
     replayer_free(host->replayer);

@@ -1,9 +1,9 @@
 /*
  * log.c - writes log lines.
  *
- * The level is atomic; the sink and its user pointer change together under the mutex, which is not held while the sink
- * runs. A thread holds a reference to its current log, so a worker that hangs in a plugin can outlive the host. The
- * reference of a thread that ends is released by the destructor of a thread-specific key.
+ * The level is atomic; the other members change under the mutex, which is not held while the sink runs. A thread holds
+ * a reference to its current log, so a worker that hangs in a plugin can outlive the host. The reference of a thread
+ * that ends is released by the destructor of a thread-specific key.
  */
 #include "host/base/log.h"
 #include "adl/value/memory.h"
@@ -17,9 +17,11 @@
 struct log {
     _Atomic uint32_t references;
     _Atomic int32_t level;
-    pthread_mutex_t mutex; /* guards sink and user */
+    pthread_mutex_t mutex; /* guards the members below */
     log_sink_fn *sink;
     void *user;
+    char *(*scrub)(void *scrub_user, const char *line); /* runs under the mutex */
+    void *scrub_user;
 };
 
 static struct log process_log = {.level = LOG_WARN, .mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -69,6 +71,22 @@ static log_sink_fn *log_get_sink(struct log *log, void **user) {
     *user = log->user;
     pthread_mutex_unlock(&log->mutex);
     return sink;
+}
+
+void log_set_scrub(struct log *log, char *(*scrub)(void *user, const char *line), void *user) {
+    pthread_mutex_lock(&log->mutex);
+    log->scrub = scrub;
+    log->scrub_user = user;
+    pthread_mutex_unlock(&log->mutex);
+}
+
+/* A replacement that is longer than the line is cut. */
+static void log_scrub_line(struct log *log, char *line, size_t size) {
+    pthread_mutex_lock(&log->mutex);
+    char *safe = log->scrub ? log->scrub(log->scrub_user, line) : NULL;
+    pthread_mutex_unlock(&log->mutex);
+    if (safe) snprintf(line, size, "%s", safe);
+    mem_free(safe);
 }
 
 /* ---- The log of a thread ---- */
@@ -124,6 +142,7 @@ __attribute__((format(printf, 4, 0))) static void log_write_line(struct log *log
     if (drop && !remember) return;
     char line[LOG_LINE_MAX];
     if (vsnprintf(line, sizeof line, format, args) < 0) return;
+    log_scrub_line(log, line, sizeof line);
     for (char *at = line; *at; at++)
         if ((unsigned char)*at < 0x20 || *at == 0x7f) *at = ' ';
     if (remember) snprintf(remembered_text.text, remembered_text.size, "%s", line);

@@ -48,6 +48,11 @@ int32_t log_level(const struct log *log);
  * writes at the same time can still reach the old sink.
  */
 void log_set_sink(struct log *log, log_sink_fn *sink, void *user);
+/*
+ * Replaces each line of `log` by what `scrub` returns (mem_free it), unless it returns NULL. When the call returns, no
+ * other thread runs the old function any more. NULL: lines are not changed.
+ */
+void log_set_scrub(struct log *log, char *(*scrub)(void *user, const char *line), void *user);
 
 /* `who` is a plugin's id, or NULL for the host itself. Do not write values, keys or secrets to the log. */
 void log_write(int32_t level, const char *who, const char *format, ...) __attribute__((format(printf, 3, 4)));

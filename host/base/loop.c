@@ -149,7 +149,13 @@ void loop_set_log(struct loop *loop, struct log *log) {
     loop->log = log;
 }
 
-void loop_set_secrets(struct loop *loop, struct secrets *secrets) { loop->secrets = secrets; }
+atomic_bool loop_any_secrets;
+
+void loop_set_secrets(struct loop *loop, struct secrets *secrets) {
+    loop->secrets = secrets;
+    if (secrets) atomic_store_explicit(&loop_any_secrets, true, memory_order_relaxed);
+}
+
 struct secrets *loop_secrets(const struct loop *loop) {
     return loop->secrets;
 }

@@ -18,6 +18,7 @@
 
 #include "adl/value/error.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -56,6 +57,8 @@ struct log *loop_log(const struct loop *loop);         /* [any] borrowed; set on
 /* [loop] The secrets that results of components must not contain; NULL as long as no secret is known. Borrowed. */
 void loop_set_secrets(struct loop *loop, struct secrets *secrets);
 struct secrets *loop_secrets(const struct loop *loop);
+/* False as long as no loop of the process has secrets: a check that costs nothing before loop_secrets is called. */
+extern atomic_bool loop_any_secrets;
 bool loop_here(const struct loop *loop); /* [any] true if the calling thread is the loop's thread */
 
 /*

@@ -405,6 +405,19 @@ tn_value secrets_scrub(struct secrets *secrets, tn_value value, size_t min) {
     return safe;
 }
 
+void secrets_scrub_error(struct secrets *secrets, struct error *error) {
+    if (!secrets || !error || !error->code) return;
+    tn_value value = error_to_value(error), safe = secrets_scrub(secrets, value, SECRETS_RESULT_MIN);
+    if (safe != value) {
+        struct span span = error->span;
+        error_finish(error);
+        error_from_value(error, safe);
+        error->span = span;
+    }
+    value_unref(value);
+    value_unref(safe);
+}
+
 bool secrets_next(struct secrets *secrets, const char *text, size_t length, size_t min, size_t *at, size_t *size,
                   const char **name) {
     pthread_mutex_lock(&secrets->lock);

@@ -74,6 +74,8 @@ void secrets_learn_sent(struct secrets *secrets, const char *text, size_t length
  * contains it.
  */
 tn_value secrets_scrub(struct secrets *secrets, tn_value value, size_t min);
+/* The same with an error, for texts of components. Both may be NULL. */
+void secrets_scrub_error(struct secrets *secrets, struct error *error);
 /*
  * Finds the next secret at or after *at: its start, its length and its name (borrowed; NULL without a name). Returns
  * false if the text contains no more secrets. Used for bodies that arrive in pieces.

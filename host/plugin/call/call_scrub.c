@@ -117,19 +117,6 @@ static void scrub_reference(struct secrets *secrets, tn_value *value) {
     value_unref(before);
 }
 
-static void scrub_error(struct secrets *secrets, struct error *error) {
-    if (!error->code) return;
-    tn_value value = error_to_value(error), safe = secrets_scrub(secrets, value, SECRETS_RESULT_MIN);
-    if (safe != value) {
-        struct span span = error->span;
-        error_finish(error);
-        error_from_value(error, safe);
-        error->span = span;
-    }
-    value_unref(value);
-    value_unref(safe);
-}
-
 void call_scrub_end(struct call *call) {
     struct secrets *secrets = loop_secrets(call->loop);
     struct secrets_stream *stream = secrets_stream_of(secrets, call, false);
@@ -138,5 +125,5 @@ void call_scrub_end(struct call *call) {
     scrub_reference(secrets, &call->output);
     struct call_write *writes = call->writes ? call->writes : call->inline_writes;
     for (uint32_t i = 0; i < call->write_count; i++) scrub_reference(secrets, &writes[i].value);
-    if (slot_extent(call) == EXTENT_ALL) scrub_error(secrets, &call->error);
+    if (slot_extent(call) == EXTENT_ALL) secrets_scrub_error(secrets, &call->error);
 }

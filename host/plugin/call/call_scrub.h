@@ -17,6 +17,7 @@
 
 /* True if the call's results come from outside the host's own code, and the host knows a secret. */
 static inline bool call_is_scrubbed(const struct call *call) {
+    if (!atomic_load_explicit(&loop_any_secrets, memory_order_relaxed)) return false;
     return (call->callable->ops->external || call->callable->ops->from_outside) && loop_secrets(call->loop);
 }
 /*

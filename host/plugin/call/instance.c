@@ -7,6 +7,7 @@
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include "host/base/random.h"
+#include "host/base/secrets/secrets.h"
 #include "host/plugin/call/authority.h"
 #include "host/plugin/call/instance_internal.h"
 #include "host/plugin/call/slot.h"
@@ -111,6 +112,7 @@ int32_t instance_create_inner(struct instance *instance, void **inner, struct er
         error_set(&own, status, status == TN_NO_MEMORY ? "NO_MEMORY" : "INVALID_CONFIG",
                   "cannot create the component `%s`: it returned status %d and no message", component->info->id,
                   (int)status);
+    secrets_scrub_error(registry_secrets(plugin_registry(component->plugin)), &own);
     if (error)
         error_move(error, &own);
     else

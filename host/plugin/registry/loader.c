@@ -13,6 +13,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/base/log.h"
+#include "host/base/secrets/secrets.h"
 #include "host/plugin/registry/elf_note.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
@@ -335,6 +336,7 @@ int32_t plugin_load(struct plugin *plugin, struct error *error) {
         loader_release_object(plugin);
         if (plugin->isolated && plugin->plugin) plugin->registry->options.isolation->close(plugin->plugin);
         if (plugin->isolated) plugin->plugin = NULL;
+        secrets_scrub_error(plugin->registry->options.secrets, &why);
         plugin_refuse(plugin, status, &why);
         error_copy(error, &why);
     }
