@@ -127,3 +127,23 @@ expect_code 0
 [ "$(grep -o '"out":[0-9]*' "$work/out" | sort -u | wc -l)" = 1 ] || fails "more than one process ran the tasks"
 run tenon plugin show ./pool.so
 expect_in out 'processes  one, if it is isolated'
+
+# The command of a secret, which can be slow or ask a person, runs once for all processes, and again after one has ended.
+compile pool.so -DSECRET
+printf '#!/bin/sh\necho fetched >>%s/fetched\necho key\n' "$PWD" >key
+chmod +x key
+printf 'plugins: {processes: {test.pool: 3}}\nsecrets: {POOL_KEY: {command: [%s]}}\n' "$PWD/key" >tenon.yaml
+rm -f go
+for _ in $(seq 3); do echo "{\"what\":\"wait $PWD/go\"}"; done >batch.jsonl
+"$TENON" run line.yaml --plugins pool.so --isolate test.pool --batch batch.jsonl >"$work/out" 2>"$work/err" &
+host=$!
+has_all_processes() { [ "$(cat /proc/$host/task/*/children | wc -w)" = 4 ]; } # the shared one, and three of the pool
+wait_until has_all_processes
+touch go
+wait $host || fails "the run failed: $(cat "$work/err")"
+[ "$(wc -l <fetched)" = 1 ] || fails "expected one call of the command, found $(wc -l <fetched)"
+{ echo '{"what":"crash"}'; echo '{}'; } >batch.jsonl
+rm fetched
+pool --batch batch.jsonl --concurrency 1
+expect_failed 1
+[ "$(wc -l <fetched)" = 2 ] || fails "expected two calls of the command, found $(wc -l <fetched)"

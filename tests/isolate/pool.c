@@ -9,7 +9,11 @@
 #include <tenon/easy.h>
 #include <unistd.h>
 
+#ifdef SECRET
+#define EFFECTS "fs.read", "fs.write:/tmp", "secret:POOL_KEY"
+#else
 #define EFFECTS "fs.read", "fs.write:/tmp"
+#endif
 
 TN_PLUGIN("test.pool", "1.0.0", "Crashes, hangs or waits")
 #ifdef ONE_PROCESS

@@ -54,6 +54,16 @@ static tn_value launch_basic_entries(void) {
 
 static char *launch_scrub_line(void *user, const char *line) { return secrets_scrub_line(user, line); }
 
+/* True if `list` has the variable: several components name the same secret. */
+static bool launch_has_entry(tn_value list, const char *name) {
+    size_t length = strlen(name);
+    for (size_t i = 0; i < value_count(list); i++) {
+        const char *entry = value_chars(value_at(list, i), NULL);
+        if (strncmp(entry, name, length) == 0 && entry[length] == '=') return true;
+    }
+    return false;
+}
+
 /*
  * Appends "NAME=text" to `list`. Skips a secret that tenon.yaml restricts to some hosts: the host sends it to them
  * itself, and the plugin does not get it.
@@ -61,7 +71,7 @@ static char *launch_scrub_line(void *user, const char *line) { return secrets_sc
 static int32_t launch_add_secret(const struct remote_services *host, const char *name, tn_value *list,
                                  struct error *error) {
     tn_value text = NULL;
-    if (config_secret_hosts(host->config, name)) return TN_OK;
+    if (config_secret_hosts(host->config, name) || launch_has_entry(*list, name)) return TN_OK;
     int32_t status = config_secret(host->config, name, -1, &text, host->secrets_optional ? NULL : error);
     if (status != TN_OK) return host->secrets_optional ? TN_OK : status; /* a replay works without secrets */
     tn_value reference = value_set_take(value_object_reserve(1), "secret", value_text(name));
@@ -108,18 +118,17 @@ static bool launch_absolute_path(const struct plugin *plugin, char path[PATH_MAX
     return snprintf(path + folder, PATH_MAX - folder, "/%s", name) < (int)(PATH_MAX - folder);
 }
 
-struct process *launch_plugin(const struct remote_services *host, const struct plugin *plugin,
+struct process *launch_plugin(const struct remote_services *host, const struct plugin *plugin, tn_value *environment,
                               struct process_options *options, struct error *error) {
     char path[PATH_MAX];
-    tn_value named = NULL;
     struct process *process = NULL;
     if (!launch_absolute_path(plugin, path)) {
         error_set(error, TN_NOT_FOUND, "IO", "%s: the file no longer exists", plugin_path(plugin));
         return NULL;
     }
     char *program = launch_find_program(error);
-    if (program && launch_collect_environment(host, plugin, &named, error) == TN_OK) {
-        const char *environment[ENTRIES_MAX + 1] = {NULL};
+    if (program && (*environment || launch_collect_environment(host, plugin, environment, error) == TN_OK)) {
+        const char *entries[ENTRIES_MAX + 1] = {NULL};
         const char *arguments[PLUGIN_GRANTS_MAX + 6] = {program, "plugin", "serve"};
         tn_value grants = plugin_grants(plugin);
         size_t count = 3;
@@ -127,14 +136,14 @@ struct process *launch_plugin(const struct remote_services *host, const struct p
             arguments[count++] = "--require-filter";
         arguments[count++] = path;
         for (size_t i = 0; i < value_count(grants); i++) arguments[count++] = value_chars(value_at(grants, i), NULL);
-        for (size_t i = 0; i < value_count(named); i++) environment[i] = value_chars(value_at(named, i), NULL);
+        for (size_t i = 0; i < value_count(*environment); i++)
+            entries[i] = value_chars(value_at(*environment, i), NULL);
         options->arguments = arguments;
-        options->environment = environment;
+        options->environment = entries;
         options->scrub = launch_scrub_line;
         options->scrub_user = host->secrets;
         process = process_start(host->loop, options, error);
     }
-    value_unref(named);
     mem_free(program);
     return process;
 }

@@ -321,6 +321,7 @@ void remote_close(const tn_plugin *entry) {
     mem_free((void *)remote->tasks);
     error_finish(&remote->last_end);
     value_unref(remote->config);
+    value_unref(remote->environment);
     mem_free(remote);
 }
 

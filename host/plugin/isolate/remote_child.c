@@ -186,7 +186,7 @@ static struct remote_child *child_new(struct remote *remote, bool shared, struct
     child->state = CHILD_STARTING;
     child->deaths_before = remote->deaths;
     child->used_ms = clock_now_ms();
-    child->process = launch_plugin(remote->host, remote->plugin, &options, error);
+    child->process = launch_plugin(remote->host, remote->plugin, &remote->environment, &options, error);
     if (!child->process) {
         mem_free(child);
         return NULL;

@@ -111,6 +111,7 @@ struct remote {
     const struct remote_services *host;
     struct plugin *plugin;
     tn_value config;
+    tn_value environment; /* of its processes; NULL: the next start collects it. A death may mean that it is outdated */
     struct remote_instance *instances;
     int64_t instance_count;
     /* Processes. */

@@ -46,6 +46,8 @@ static int64_t pause_left(const struct remote *remote) {
 
 void remote_count_death(struct remote *remote, const struct error *why) {
     remote_notice_reset(remote);
+    value_unref(remote->environment);
+    remote->environment = NULL;
     remote->deaths++;
     remote->in_a_row++;
     remote->restart_ms = loop_now_ms(remote->host->loop) + pause_after(remote->in_a_row);
