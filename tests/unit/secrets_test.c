@@ -48,11 +48,34 @@ static void finds_each_form(void **state) {
         {"k=s3cret%2fof%2bthe%22caf%c3%a9%22&", "k={secret:KEY}&"},
         {"{\"k\":\"s3cret/of+the\\\"caf\xc3\xa9\\\"\"}", "{\"k\":\"{secret:KEY}\"}"},
         {"{\"k\":\"s3cret\\/of+the\\\"caf\xc3\xa9\\\"\"}", "{\"k\":\"{secret:KEY}\"}"},
+        {"k=s3cret/of%2Bthe%22caf%C3%A9%22", "k={secret:KEY}"},                        /* Python: quote */
+        {"k=s3cret/of+the%22caf%C3%A9%22", "k={secret:KEY}"},                          /* JavaScript: encodeURI */
+        {"{\"k\":\"s3cret/of+the\\\"caf\\u00e9\\\"\"}", "{\"k\":\"{secret:KEY}\"}"},   /* Python: json */
+        {"{\"k\":\"s3cret\\/of+the\\\"caf\\u00e9\\\"\"}", "{\"k\":\"{secret:KEY}\"}"}, /* PHP: json_encode */
+        {"<b>s3cret/of+the&quot;caf\xc3\xa9&quot;</b>", "<b>{secret:KEY}</b>"},
         {"s3cret/of+th", "s3cret/of+th"},
         {"", ""}};
     struct secrets *secrets = make_secrets("KEY", SECRET);
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) expect_scrubbed(secrets, texts[i][0], texts[i][1]);
+    free_secrets(secrets);
+}
+
+/* The same for a secret with the characters in which libraries differ. */
+static void finds_rare_characters(void **state) {
+    static const char *const texts[] = {"a b<c>&d!'\xf0\x9f\x94\x91*",
+                                        "a%20b%3Cc%3E%26d%21%27%F0%9F%94%91%2A",
+                                        "a%20b%3Cc%3E%26d!'%F0%9F%94%91*",
+                                        "a+b%3Cc%3E%26d%21%27%F0%9F%94%91*",
+                                        "a+b%3cc%3e%26d%21%27%f0%9f%94%91*",
+                                        "a b\\u003cc\\u003e\\u0026d!'\xf0\x9f\x94\x91*",
+                                        "a b<c>&d!'\\ud83d\\udd11*",
+                                        "a b&lt;c&gt;&amp;d!&#39;\xf0\x9f\x94\x91*",
+                                        "a b&lt;c&gt;&amp;d!&#x27;\xf0\x9f\x94\x91*",
+                                        "a b&lt;c&gt;&amp;d!'\xf0\x9f\x94\x91*"};
+    struct secrets *secrets = make_secrets("KEY", texts[0]);
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) expect_scrubbed(secrets, texts[i], "{secret:KEY}");
     free_secrets(secrets);
 }
 
@@ -157,7 +180,7 @@ static void search_equals_the_obvious_one(void **state) {
         size_t lengths[6], length = (size_t)rand() % sizeof text;
         secret_search_begin(&search, 2);
         for (size_t i = 0; i < 6; i++) {
-            lengths[i] = 2 + (size_t)rand() % 6; /* shorter than SEARCH_BASE64_MIN: only the text itself */
+            lengths[i] = 2 + (size_t)rand() % 6; /* shorter than FORMS_BASE64_MIN: only the text itself */
             for (size_t j = 0; j < lengths[i]; j++) words[i][j] = (char)('a' + rand() % 3);
             secret_search_add_forms(&search, (const struct secret *)&words[i], words[i], lengths[i]);
         }
@@ -225,10 +248,13 @@ static void pieces_are_one_text(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_each_form),      cmocka_unit_test(finds_base64_at_each_position),
-        cmocka_unit_test(replaces_in_values),   cmocka_unit_test(short_secrets_stay_in_results),
-        cmocka_unit_test(sent_texts_are_found), cmocka_unit_test(search_equals_the_obvious_one),
-        cmocka_unit_test(pieces_are_one_text)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(finds_each_form),
+                                       cmocka_unit_test(finds_rare_characters),
+                                       cmocka_unit_test(finds_base64_at_each_position),
+                                       cmocka_unit_test(replaces_in_values),
+                                       cmocka_unit_test(short_secrets_stay_in_results),
+                                       cmocka_unit_test(sent_texts_are_found),
+                                       cmocka_unit_test(search_equals_the_obvious_one),
+                                       cmocka_unit_test(pieces_are_one_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,8 +70,7 @@ void secrets_learn_sent(struct secrets *secrets, const char *text, size_t length
 /*
  * Returns the value with each secret of at least `min` bytes (one of the three numbers above) replaced by
  * {secret:NAME}, or {redacted} if it has no name. A new reference, of the same value if it contains none. A secret is
- * found as it is, percent-encoded, as JSON writes it and, if it has at least 8 bytes, in base64 of any text that
- * contains it.
+ * found in the forms of secrets_forms.h.
  */
 tn_value secrets_scrub(struct secrets *secrets, tn_value value, size_t min);
 /* The same with an error, for texts of components. Both may be NULL. */

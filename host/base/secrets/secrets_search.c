@@ -3,10 +3,8 @@
  * last two bytes say how far it can move; if they can be the end of the start of a form, these forms are compared.
  */
 #include "host/base/secrets/secrets_search.h"
-#include "adl/value/base64.h"
-#include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/base/url.h"
+#include "host/base/secrets/secrets_forms.h"
 #include <string.h>
 
 #define WINDOW_MAX 255u
@@ -26,11 +24,6 @@ static uint32_t search_bucket(const char *bytes) {
 
 void secret_search_begin(struct secret_search *search, size_t min) { *search = (struct secret_search){.min = min}; }
 
-static void wipe_buffer(struct buffer *buffer) {
-    if (buffer->data) explicit_bzero(buffer->data, buffer->length);
-    buffer_finish(buffer);
-}
-
 /* Adds a form unless this secret has it already. */
 static void add_form(struct secret_search *search, const struct secret *secret, const char *text, size_t length) {
     for (size_t i = search->count; i > 0 && search->forms[i - 1].secret == secret; i--)
@@ -39,74 +32,20 @@ static void add_form(struct secret_search *search, const struct secret *secret, 
     search->forms[search->count++] = (struct secret_form){mem_text_n(text, length), length, secret, 0};
 }
 
-/* Adds the contents of `form` and the same with lower-case hexadecimal digits after each %. Wipes it. */
-static void add_percent_forms(struct secret_search *search, const struct secret *secret, struct buffer *form) {
-    add_form(search, secret, form->data, form->length);
-    for (size_t i = 0; i + 2 < form->length; i++) {
-        if (form->data[i] != '%') continue;
-        for (size_t j = i + 1; j <= i + 2; j++)
-            if (form->data[j] >= 'A' && form->data[j] <= 'F') form->data[j] = (char)(form->data[j] + 32);
-    }
-    add_form(search, secret, form->data, form->length);
-    wipe_buffer(form);
-}
+struct adding {
+    struct secret_search *search;
+    const struct secret *secret;
+};
 
-/* Adds the text, and the same as those JSON writers write it that also escape slashes. */
-static void add_slash_forms(struct secret_search *search, const struct secret *secret, const char *text,
-                            size_t length) {
-    struct buffer form;
-    add_form(search, secret, text, length);
-    if (!memchr(text, '/', length)) return;
-    buffer_init(&form, SIZE_MAX);
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '/') buffer_char(&form, '\\');
-        buffer_char(&form, text[i]);
-    }
-    add_form(search, secret, form.data, form.length);
-    wipe_buffer(&form);
-}
-
-/* As JSON writes it, without the quotes. */
-static void add_json_forms(struct secret_search *search, const struct secret *secret, const char *text, size_t length) {
-    struct buffer form;
-    buffer_init(&form, SIZE_MAX);
-    json_write_string(&form, text, length);
-    add_slash_forms(search, secret, form.data + 1, form.length - 2);
-    wipe_buffer(&form);
-}
-
-/*
- * In base64, three bytes become four characters. `before` is the number of bytes of the group that are before the
- * text. Characters that also depend on what is before or after the text are left out.
- */
-static void add_base64_forms(struct secret_search *search, const struct secret *secret, const char *text, size_t length,
-                             size_t before) {
-    struct buffer bytes, form;
-    size_t from = (8 * before + 5) / 6, to = 8 * (before + length) / 6;
-    buffer_init(&bytes, SIZE_MAX);
-    buffer_init(&form, SIZE_MAX);
-    buffer_append(&bytes, "\0\0", before);
-    buffer_append(&bytes, text, length);
-    base64_write(&form, bytes.data, bytes.length);
-    add_slash_forms(search, secret, form.data + from, to - from);
-    for (size_t i = 0; i < form.length; i++)
-        form.data[i] = form.data[i] == '+' ? '-' : form.data[i] == '/' ? '_' : form.data[i];
-    add_form(search, secret, form.data + from, to - from);
-    wipe_buffer(&bytes);
-    wipe_buffer(&form);
+static void add_next_form(void *user, const char *text, size_t length) {
+    const struct adding *adding = user;
+    add_form(adding->search, adding->secret, text, length);
 }
 
 void secret_search_add_forms(struct secret_search *search, const struct secret *secret, const char *text,
                              size_t length) {
-    struct buffer form;
-    if (length < search->min || length < 2) return;
-    add_form(search, secret, text, length);
-    buffer_init(&form, SIZE_MAX);
-    url_escape(&form, text, length);
-    add_percent_forms(search, secret, &form);
-    add_json_forms(search, secret, text, length);
-    for (size_t before = 0; length >= SEARCH_BASE64_MIN && before < 3; before++)
-        add_base64_forms(search, secret, text, length, before);
+    struct adding adding = {search, secret};
+    if (length >= search->min && length >= 2) secret_forms_each(text, length, add_next_form, &adding);
 }
 
 void secret_search_complete(struct secret_search *search) {

@@ -23,8 +23,6 @@ struct secret_form;
 
 /* The bits of two consecutive bytes that select an entry of the tables. */
 #define SEARCH_BUCKETS 4096u
-/* In base64, shorter secrets are not searched for, because their forms would be too short. Bytes. */
-#define SEARCH_BASE64_MIN 8u
 /* Shorter ends of a text do not count as the start of a form. Bytes; at least 2. */
 #define SEARCH_OPEN_MIN 2u
 
@@ -46,8 +44,8 @@ struct secret_match {
 
 void secret_search_begin(struct secret_search *search, size_t min);
 /*
- * Adds the text in the forms in which it can occur: as it is, percent-encoded, as JSON writes it, and in base64 at any
- * position of a longer text, in both alphabets. `secret` identifies it in matches and is not used otherwise.
+ * Adds the text in the forms in which it can occur (secrets_forms.h). `secret` identifies it in matches and is not used
+ * otherwise.
  */
 void secret_search_add_forms(struct secret_search *search, const struct secret *secret, const char *text,
                              size_t length);
