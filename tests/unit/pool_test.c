@@ -463,6 +463,43 @@ static void test_free_while_starting(void **state) {
     }
 }
 
+static bool has_two_deaths(void *user) { return remote_deaths(end_of(user)) == 2; }
+
+static bool a_process_creates(void *user) {
+    const struct remote_child *child = remote_of(user)->pool;
+    while (child && !child->creating) child = child->next;
+    return child != NULL;
+}
+
+/*
+ * A process that does not answer `create` is killed, which costs the task that needs it. Another task is not sent to it
+ * before, even if that task was cancelled.
+ */
+static void test_create_without_answer(void **state) {
+    (void)state;
+    struct runs *runs = runs_open("test.line", 1, "");
+    runs_nest(runs);
+    write_file("hang", "");
+    runs_start(runs, "work");
+    runs_finish(runs);
+    assert_non_null(execution_error(runs->executions[0]));
+    assert_non_null(strstr(execution_error(runs->executions[0])->message, "it did not answer `create` within 5000 ms"));
+    assert_int_equal(remote_deaths(end_of(runs)), 1);
+    struct execution *cancelled = runs_start(runs, "work");
+    loop_hold(host_loop(runs->host));
+    assert_true(loop_run(host_loop(runs->host), a_process_creates, runs));
+    execution_cancel(cancelled);
+    assert_true(loop_run(host_loop(runs->host), all_ended, runs));
+    assert_true(a_process_creates(runs));
+    assert_true(loop_run(host_loop(runs->host), has_two_deaths, runs));
+    loop_release(host_loop(runs->host));
+    assert_int_equal(unlink("hang"), 0);
+    runs_start(runs, "work");
+    runs_finish(runs);
+    assert_true(pid_of(runs->executions[2]) > 0);
+    runs_close(runs);
+}
+
 static bool three_deaths(void *user) { return remote_deaths(end_of(user)) == 3; }
 
 /* Starts that crash: what waits for a process waits for the next attempts, too, but not for an endless number of them.
@@ -587,6 +624,7 @@ int main(void) {
                                        cmocka_unit_test(test_time_limit_while_waiting),
                                        cmocka_unit_test(test_unload_while_waiting),
                                        cmocka_unit_test(test_free_while_starting),
+                                       cmocka_unit_test(test_create_without_answer),
                                        cmocka_unit_test(test_starts_that_crash),
                                        cmocka_unit_test(test_a_start_that_fails),
                                        cmocka_unit_test(test_record)};

@@ -102,14 +102,42 @@ static int32_t set_not_a_result(const struct remote *remote, struct error *error
                      plugin_id(remote->plugin));
 }
 
+static void child_kill_late(struct remote_child *child, const char *method, int limit_ms) {
+    tn_value why = value_format("it did not answer `%s` within %d ms", method, limit_ms);
+    process_kill(child->process, value_chars(why, NULL));
+    value_unref(why);
+}
+
+static void child_on_create_tick(struct loop_timer *timer) {
+    struct remote_child *child = CONTAINER_OF(timer, struct remote_child, create_timer);
+    child->create_left_ms -= REMOTE_TICK_MS;
+    if (child->create_left_ms > 0)
+        loop_timer_start(child->remote->host->loop, timer, REMOTE_TICK_MS, child_on_create_tick);
+    else
+        child_kill_late(child, "create", REMOTE_CREATE_MS);
+}
+
+/* The process answers one request after the other: the time for the next one starts with an answer. */
+static void child_watch_creating(struct remote_child *child) {
+    struct loop *loop = child->remote->host->loop;
+    loop_timer_stop(loop, &child->create_timer);
+    child->create_left_ms = REMOTE_CREATE_MS;
+    if (child->creating) loop_timer_start(loop, &child->create_timer, REMOTE_TICK_MS, child_on_create_tick);
+}
+
 /* The instance may have been destroyed, and its copy removed, since the request was sent. */
 static void child_on_created(void *user, int64_t number, int32_t status, tn_value bound, const struct error *error) {
     struct remote_child *child = user;
     struct remote_copy *copy = child->copies;
     struct error own = ERROR_INIT;
     process_unhold(child->process);
+    child->creating--;
+    child_watch_creating(child);
     while (copy && copy->instance->number != number) copy = copy->next_in_child;
-    if (!copy) return;
+    if (!copy) {
+        remote_pump_pool(child->remote);
+        return;
+    }
     if (status == TN_OK && !is_create_result(bound)) {
         status = set_not_a_result(child->remote, &own);
         error = &own;
@@ -123,6 +151,7 @@ struct remote_copy *child_create(struct remote_child *child, struct remote_insta
                                 instance->number);
     if (*fit != FRAME_FITS) return NULL;
     process_hold(child->process); /* until the response */
+    if (child->creating++ == 0) child_watch_creating(child);
     return child_add_copy(child, instance);
 }
 
@@ -235,9 +264,7 @@ static void child_on_start_tick(struct loop_timer *timer) {
         loop_timer_start(child->remote->host->loop, timer, REMOTE_TICK_MS, child_on_start_tick);
         return;
     }
-    tn_value why = value_format("it did not answer `initialize` within %d ms", REMOTE_START_MS);
-    process_kill(child->process, value_chars(why, NULL));
-    value_unref(why);
+    child_kill_late(child, "initialize", REMOTE_START_MS);
 }
 
 struct remote_child *child_launch(struct remote *remote, bool shared, struct error *error) {
@@ -286,6 +313,7 @@ void child_free(struct remote_child *child) {
     else
         child_leave_pool(child);
     loop_timer_stop(remote->host->loop, &child->start_timer);
+    loop_timer_stop(remote->host->loop, &child->create_timer);
     remote_http_cancel_all(child);
     mem_free((void *)child->exchanges);
     while (child->copies) child_remove_copy(child->copies);

@@ -22,7 +22,7 @@ void remote_end_idle(struct remote *remote, int64_t now_ms) {
             child_free(child);
             continue;
         }
-        bool idle = child_takes_tasks(child) && !child->open && !child->exchange_count;
+        bool idle = child_takes_tasks(child) && !child->open && !child->creating && !child->exchange_count;
         if (idle && child != remote->pool && now_ms - child->used_ms >= REMOTE_IDLE_MS) child_stop(child);
     }
 }

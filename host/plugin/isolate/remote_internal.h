@@ -103,6 +103,9 @@ struct remote_child {
     uint32_t exchange_count;
     struct loop_timer start_timer;
     int64_t start_left_ms;
+    uint32_t creating; /* `create` requests that it has not answered, but for those that the host waits for */
+    struct loop_timer create_timer;
+    int64_t create_left_ms;
     struct error start_error; /* the response to `initialize` */
 };
 

@@ -202,9 +202,9 @@ static struct remote_child *pool_idle(const struct remote *remote, const struct 
     struct remote_child *best = NULL;
     int best_rank = -1;
     for (struct remote_child *child = remote->pool; child && best_rank < 2; child = child->next) {
-        if (child->task || !child_takes_tasks(child)) continue;
+        if (child->task || child->creating || !child_takes_tasks(child)) continue;
         const struct remote_copy *copy = child_copy(child, instance);
-        int rank = !copy || copy->state == COPY_CREATING ? 1 : copy->state == COPY_READY ? 2 : 0;
+        int rank = !copy ? 1 : copy->state == COPY_READY ? 2 : 0;
         if (rank <= best_rank) continue;
         best = child;
         best_rank = rank;
@@ -307,7 +307,9 @@ struct remote_child *remote_child_for_create(struct remote *remote, const struct
     bool shared = !instance->pooled || instance->dynamic;
     if (!shared)
         for (child = remote->pool; child; child = child->next)
-            if (!child->task && child->state != CHILD_STOPPING && !process_has_ended(child->process)) break;
+            if (!child->task && !child->creating && child->state != CHILD_STOPPING &&
+                !process_has_ended(child->process))
+                break;
     if (child) return child;
     if (!shared && remote->pool_count >= remote->processes_max) {
         error_set(error, TN_LIMIT, "LIMIT", "plugin `%s` has %u processes, and all of them are busy",
