@@ -30,6 +30,10 @@ static void crash_once(const char *file) {
 
 static int32_t act(const char *what) {
     if (strcmp(what, "crash") == 0) exit(3);
+    if (strncmp(what, "crash-when ", 11) == 0) { /* FILE exists */
+        while (access(what + 11, F_OK) != 0) usleep(10000);
+        exit(3);
+    }
     if (strcmp(what, "spin") == 0)
         for (;;) sleep(1);
     if (strncmp(what, "crash-once ", 11) == 0) crash_once(what + 11);

@@ -317,6 +317,28 @@ static void test_pauses_grow(void **state) {
     runs_close(runs);
 }
 
+/* What ends processes that have run for some time does not make the pause of other tasks longer. */
+static void test_deaths_at_once_are_one_in_a_row(void **state) {
+    (void)state;
+    struct runs *runs = runs_open("test.line", 4, "");
+    char what[128];
+    snprintf(what, sizeof what, "crash-when %s/go6", folder);
+    for (int i = 0; i < 4; i++) runs_start(runs, what);
+    wait_for_pool(runs, 4, 4);
+    write_file("go6", "");
+    runs_finish(runs);
+    assert_int_equal(remote_deaths(end_of(runs)), 4);
+    assert_int_equal(remote_of(runs)->in_a_row, 1);
+    runs_start(runs, "crash"); /* in a process that was started since: the plugin still does not work */
+    runs_finish(runs);
+    assert_int_equal(remote_of(runs)->in_a_row, 2);
+    runs_start(runs, "work");
+    runs_finish(runs);
+    assert_true(pid_of(runs->executions[5]) > 0);
+    assert_int_equal(remote_of(runs)->in_a_row, 0);
+    runs_close(runs);
+}
+
 /* A reset ends the pause at once: the fake clock does not advance. */
 static void test_reset_in_this_host(void **state) {
     (void)state;
@@ -423,7 +445,7 @@ static void test_time_limit_while_waiting(void **state) {
     loop_fake_clock(host_loop(runs->host));
     struct error error = ERROR_INIT;
     error_set(&error, TN_FAILED, "PLUGIN_CRASHED", "as in a test");
-    for (int i = 0; i < 6; i++) remote_count_death(remote_of(runs), &error);
+    for (int i = 0; i < 6; i++) remote_count_death(remote_of(runs), NULL, &error);
     error_finish(&error);
     assert_int_equal(kill((pid_t)remote_process(end_of(runs)), SIGKILL), 0);
     loop_hold(host_loop(runs->host));
@@ -617,6 +639,7 @@ int main(void) {
                                        cmocka_unit_test(test_tasks_have_a_limit),
                                        cmocka_unit_test(test_a_busy_pool_creates_instances),
                                        cmocka_unit_test(test_pauses_grow),
+                                       cmocka_unit_test(test_deaths_at_once_are_one_in_a_row),
                                        cmocka_unit_test(test_reset_in_this_host),
                                        cmocka_unit_test(test_reset_in_another_host),
                                        cmocka_unit_test(test_a_crash_ends_one_task),

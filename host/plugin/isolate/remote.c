@@ -291,7 +291,7 @@ int32_t remote_start(const tn_plugin *entry, tn_value config, struct error *erro
     remote->config = value_ref(config);
     if (child_start_wait(remote, remote->shares, error)) return TN_OK;
     /* A plugin that refuses its configuration has not crashed. */
-    if (error->code && strcmp(error->code, "PLUGIN_CRASHED") == 0) remote_count_death(remote, error);
+    if (error->code && strcmp(error->code, "PLUGIN_CRASHED") == 0) remote_count_death(remote, NULL, error);
     return TN_FAILED;
 }
 

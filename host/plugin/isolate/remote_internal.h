@@ -136,7 +136,7 @@ struct remote {
     uint32_t open_calls; /* calls of its tasks that have not ended */
     struct remote_queue shared_queue, pool_queue;
     /* Deaths. */
-    uint32_t deaths, in_a_row; /* in a row: without a task that has ended since */
+    uint32_t deaths, in_a_row; /* in a row: see remote_pool.c */
     int64_t record;            /* the id of the record that has them, or 0; if it is gone, they were reset */
     int64_t restart_ms;        /* no start before */
     struct loop_timer restart;
@@ -218,7 +218,8 @@ void remote_on_created(struct remote_copy *copy, int32_t status, tn_value bound,
 void remote_on_started(struct remote_child *child);
 void remote_on_child_end(void *user, const struct error *why); /* process_options.ended; `user` is the child */
 void remote_on_task_ended(struct remote_child *child);         /* its process has ended a task: the plugin works */
-void remote_count_death(struct remote *remote, const struct error *why);
+/* `child` is the process that has ended, or NULL if none was started. */
+void remote_count_death(struct remote *remote, const struct remote_child *child, const struct error *why);
 /* Sets retryable and retry_after_ms, which is 0 if other processes can run the task. */
 void remote_describe_pause(const struct remote *remote, bool others_run, struct error *error);
 void remote_clear_deaths(struct remote *remote);

@@ -44,12 +44,16 @@ static int64_t pause_left(const struct remote *remote) {
     return left > 0 ? left : 0;
 }
 
-void remote_count_death(struct remote *remote, const struct error *why) {
+/*
+ * A death follows another one in a row if its process was started after that one. One call that fails again and again
+ * in older processes, or many that fail at once, does not make the pause longer for all others.
+ */
+void remote_count_death(struct remote *remote, const struct remote_child *child, const struct error *why) {
     remote_notice_reset(remote);
+    if (!child || child->deaths_before == remote->deaths || remote->in_a_row == 0) remote->in_a_row++;
     value_unref(remote->environment);
     remote->environment = NULL;
     remote->deaths++;
-    remote->in_a_row++;
     remote->restart_ms = loop_now_ms(remote->host->loop) + pause_after(remote->in_a_row);
     if (why != &remote->last_end) {
         error_finish(&remote->last_end);
@@ -132,7 +136,7 @@ static bool remote_start_child(struct remote *remote, bool shared) {
     if (!remote_may_start(remote)) return false;
     struct remote_child *child = child_launch(remote, shared, &error);
     if (!child) {
-        remote_count_death(remote, &error);
+        remote_count_death(remote, NULL, &error);
         remote_log_death(remote, &error);
         remote_describe_pause(remote, false, &error);
         remote_on_start_failed(remote, shared, &error);
@@ -318,7 +322,7 @@ struct remote_child *remote_child_for_create(struct remote *remote, const struct
     }
     child = child_start_wait(remote, shared, error);
     if (!child) {
-        remote_count_death(remote, error);
+        remote_count_death(remote, NULL, error);
         remote_describe_pause(remote, false, error);
     }
     return child;
@@ -386,7 +390,7 @@ void remote_on_child_end(void *user, const struct error *why) {
     if (child->blameless) {
         log_write(LOG_WARN, NULL, "%s", error.message);
     } else {
-        remote_count_death(remote, &error);
+        remote_count_death(remote, child, &error);
         remote_log_death(remote, &error);
     }
     remote_describe_pause(remote, !shared && pool_runs(remote, child), &error);
