@@ -1,31 +1,7 @@
 # A service or a program that returns a secret in a successful answer: the secret reaches no result, event, thread,
 # recording or log, neither as it is nor encoded.
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
-cat >server.py <<'PY'
-import base64, http.server, json, os, urllib.parse
-class Handler(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *arguments): pass
-    def do_GET(self):
-        key = self.headers["authorization"].split(" ", 1)[1]
-        encoded = [base64.b64encode((before + key + ":x").encode()).decode() for before in ("", "u", "us", "use")]
-        web = [base64.urlsafe_b64encode((before + key).encode()).decode() for before in ("", "u", "us")]
-        answer = {"headers": dict(self.headers), "plain": "<" + key + ">", "percent": urllib.parse.quote(key, safe=""),
-                  "lower": urllib.parse.quote(key, safe="").lower(), "encoded": encoded, "web": web, key: "as a key"}
-        body = json.dumps(answer).replace("/", "\\/").encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-with open("port.new", "w") as file:
-    file.write(str(server.server_address[1]))
-os.rename("port.new", "port")
-server.serve_forever()
-PY
-python3 server.py &
-server_wait port
-port=$(cat port)
+server_start port echo_server.py
 cat >tenon.yaml <<Y
 store: {use: sqlite, path: ./state/store.db}
 tools: {audit: audit.jsonl, audit_arguments: true}

@@ -73,6 +73,17 @@ for server in stdio named; do
     expect_code 0 && expect_in out 'Uses {secret:ECHO_KEY}' && expect_no_secret
 done
 
+# A secret of the environment that a server inherits by its name, and no other component uses.
+cat >inherits.yaml <<'Y'
+secrets: {LISTED: {env: ECHO_KEY}}
+plugins:
+  config:
+    tenon.mcp:
+      servers: {own: {command: [sh, -c, 'KEY=$ECHO_KEY exec /usr/bin/python3 server.py'], era: "2025-11-25", inherit_env: [ECHO_KEY]}}
+Y
+run tenon tool call own.text '{}' -c inherits.yaml
+expect_code 0 && expect_out 'the key is {secret:ECHO_KEY}' && expect_no_secret
+
 # In a run. The tool of the library comes last, because the host fetches a secret when it is first needed.
 cat >all.yaml <<'Y'
 version: "1.0"
