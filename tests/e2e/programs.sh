@@ -33,6 +33,9 @@ run tenon tool call env.free '{}'
 expect_code 0 && expect_names "HOME LANG PATH SHELL TENON_IDEMPOTENCY_KEY TERM TMPDIR USER" && expect_in out "PATH=$PATH"
 run tenon tool call env.named '{}'
 expect_code 0 && expect_names "HOME KEY LANG LC_TIME MODE PATH SHELL TENON_IDEMPOTENCY_KEY TERM TMPDIR USER" && expect_in out MODE=fast
+run tenon tool call env.named '{}' --isolate tenon.define # an isolated plugin has no variable of the host to pass on
+expect_code 0 && expect_names "HOME KEY LANG MODE PATH SHELL TENON_IDEMPOTENCY_KEY TERM TMPDIR USER"
+expect_in err 'does not get the variable `LC_TIME`: `inherit_env` passes on nothing'
 run tenon tool call env.filed '{}'
 expect_code 0 && expect_names "HOME KEY LANG PATH SHELL TENON_IDEMPOTENCY_KEY TERM TMPDIR USER"
 run tenon tool call env.effect '{}' # BOUND is sent only to its hosts

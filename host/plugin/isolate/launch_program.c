@@ -11,6 +11,7 @@
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/base/environment.h"
+#include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/base/secrets/secrets.h"
 #include "host/plugin/isolate/launch.h"
@@ -68,9 +69,17 @@ static void put_inherited(tn_value *environment, const char *name) {
     if (text) environment_put_take(environment, name, text);
 }
 
-/* A variable that the operator names can be a secret; then the program's results must not contain it. */
+/*
+ * A variable that the operator names can be a secret; then the program's results must not contain it. An isolated
+ * plugin has not the host's variables: it could name any of them.
+ */
 static void put_named(const struct remote_services *host, tn_value *environment, const char *name) {
     put_inherited(environment, name);
+    if (!host && !value_get(*environment, name))
+        log_write(LOG_WARN, NULL,
+                  "a program does not get the variable `%s`: `inherit_env` passes on nothing of the host's environment "
+                  "if the plugin is isolated; set it with `env`",
+                  name);
     tn_value text = host && environment_is_secret(name) ? value_get(*environment, name) : NULL;
     if (!text) return;
     tn_value reference = value_set_take(value_object_reserve(1), "secret", value_text(name));
