@@ -148,6 +148,7 @@ expect_code 1
 # ---- A replaced run is not resumed: results of its calls belong to another input ----
 cat >agent.yaml <<'YAML'
 version: "1.0"
+tools: [{name: "test.*", approval: auto}]
 channels: [{name: t, type: append}]
 nodes: [{id: one, type: test.agent, interrupt: before, config: {out: t}}]
 edges: [{from: START, to: one}, {from: one, to: END}]

@@ -23,6 +23,7 @@ expect_code 0
 cat >agent.yaml <<'YAML'
 version: "1.0"
 agent: {name: agent}
+tools: [{name: "test.*", approval: auto}]
 channels: [{name: t, type: append}]
 nodes:
   - {id: count, type: test.count_destroyer, config: {in: t, out: t}}
