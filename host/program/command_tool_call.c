@@ -16,6 +16,7 @@
 #include "host/base/random.h"
 #include "host/data/thread/thread_interrupts.h"
 #include "host/engine/graph/run.h"
+#include "host/engine/tool/approval.h"
 #include "host/engine/tool/tool_set.h"
 #include "host/engine/tool/tool_use.h"
 #include "host/engine/tool/tool_validate.h"
@@ -133,7 +134,7 @@ static int tool_check_call(const struct arguments *arguments, struct tool_call *
 static tn_value tool_call_recall(struct call *call, const char *path, struct callable *callee) {
     const struct tool_call *calling = call_owner(call);
     tn_value entry = value_get(calling->known, path);
-    (void)callee;
+    if (entry && value_get(entry, "input") && !approval_is_for(entry, callee)) return NULL; /* for another callee */
     return entry ? value_ref(entry) : NULL;
 }
 
@@ -145,7 +146,8 @@ static bool tool_call_record(struct call *call, const char *path, struct call *e
     if (outcome == CALL_COMPLETED)
         entry = value_set_take(entry, "output", output ? value_ref(output) : value_null());
     else if (outcome == CALL_INTERRUPTED)
-        entry = value_set_take(entry, "asked", value_ref(call_interrupt_value(ended)));
+        entry = approval_keep_callee_take(value_set_take(entry, "asked", value_ref(call_interrupt_value(ended))),
+                                          value_get(calling->known, path), call_callable(ended));
     else if (error && error->code && strcmp(error->code, "INTERRUPTED") != 0)
         entry = value_set_take(entry, "error", error_to_value(error));
     if (value_count(entry))
@@ -192,11 +194,13 @@ static void tool_call_set_answers(struct tool_call *calling, tn_value answers) {
             input = value_set_take(input, "continuation", continuation ? value_ref(continuation) : value_null());
             input = value_set_take(input, "answer", value_ref(answer));
         }
+        tn_value by = value_get(value_value_at(calling->known, i), "by");
+        tn_value entry = value_set_take(value_object_reserve(2), "input", input);
+        if (by) entry = value_set_take(entry, "by", value_ref(by));
         if (value_count(input))
-            calling->known = value_set_key_take(calling->known, value_ref(path),
-                                                value_set_take(value_object_reserve(1), "input", input));
+            calling->known = value_set_key_take(calling->known, value_ref(path), entry);
         else
-            value_unref(input);
+            value_unref(entry);
     }
 }
 

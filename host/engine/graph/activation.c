@@ -10,6 +10,7 @@
 #include "host/engine/graph/durable.h"
 #include "host/engine/graph/node_gate.h"
 #include "host/engine/graph/run_internal.h"
+#include "host/engine/tool/approval.h"
 #include "host/plugin/call/instance.h"
 #include "host/plugin/registry/registry.h"
 #include <inttypes.h>
@@ -148,6 +149,10 @@ static bool callable_is_saved(struct callable *callable) {
 static tn_value activation_recall_call(struct call *call, const char *path, struct callable *callee) {
     struct activation *activation = call_owner(call);
     tn_value entry = activation_child_entry(activation, path);
+    if (value_get(entry, "input") && !approval_is_for(entry, callee)) { /* another callee receives no answer */
+        tn_value denied = approval_without_rule(entry, callee);
+        return denied ? value_set_take(value_object_reserve(1), "error", denied) : NULL;
+    }
     if (entry) {
         activation_add_recalled_usage(activation, path, value_get(entry, "used"));
         if (value_get(entry, "unrepeatable")) activation_set_unrepeatable(activation, path);
@@ -194,7 +199,8 @@ static bool activation_record_call(struct call *call, const char *path, struct c
             entry = value_set_take(value_object_reserve(1), "error", error_to_value(call_error(child)));
         break;
     case CALL_INTERRUPTED:
-        entry = value_set_take(value_object_reserve(1), "asked", value_ref(call_interrupt_value(child)));
+        entry = value_set_take(value_object_reserve(2), "asked", value_ref(call_interrupt_value(child)));
+        entry = approval_keep_callee_take(entry, activation_child_entry(activation, path), call_callable(child));
         activation->waits_for_child_call = true;
         break;
     default: break;
@@ -256,16 +262,23 @@ static tn_value activation_cache_key(const struct activation *activation) {
 
 /* ---- Attempts ---- */
 
-/* Returns what is called now: the node, or its gate, which asks for an approval or refuses the node. */
+/*
+ * Returns what is called now: the node, or its gate, which asks for an approval or refuses the node. A new reference.
+ * The answer may have come after the operator has added or removed the rule: it belongs to whom it answers.
+ */
 static struct callable *activation_pass_gate(struct activation *activation) {
     const struct graph_node *node = activation_node(activation);
-    if (!node->gate || activation->agreed) return node->callable;
-    if (!activation->resumed || !node_gate_approves(activation->answer)) return node->gate;
-    activation->agreed = true;
-    activation->resumed = false;
-    value_unref(activation->answer);
-    activation->answer = NULL;
-    return node->callable;
+    bool answered = activation->resumed && node_gate_is_answer(activation->answer);
+    if (answered && !node_gate_approves(activation->answer))
+        return node->gate ? callable_ref(node->gate) : node_gate_refusal(instance_component(node->callable)->info);
+    if (!answered && node->gate && !activation->agreed) return callable_ref(node->gate);
+    if (answered) {
+        activation->agreed = true;
+        activation->resumed = false;
+        value_unref(activation->answer);
+        activation->answer = NULL;
+    }
+    return callable_ref(node->callable);
 }
 
 static void activation_start_attempt(struct activation *activation) {
@@ -288,6 +301,7 @@ static void activation_start_attempt(struct activation *activation) {
     run->open++;
     struct callable *callable = activation_pass_gate(activation);
     activation->call = call_new(run->loop, callable, &activation_call_ops, activation);
+    callable_unref(callable);
     if (def->timeout_total_ms || def->timeout_idle_ms)
         call_set_time_limits(activation->call, def->timeout_total_ms, def->timeout_idle_ms);
     bool ended = call_start(activation->call, activation->resumed ? activation->answer : activation->plan.input);

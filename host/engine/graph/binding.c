@@ -8,6 +8,7 @@
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/graphs_internal.h"
+#include "host/engine/graph/node_gate.h"
 #include "host/engine/model/model.h"
 #include "host/engine/tool/tool_use.h"
 #include "host/plugin/call/authority.h"
@@ -23,8 +24,11 @@ static struct callable *component_callee(struct engine *engine, struct authority
     struct component *component;
     struct callable *callable = NULL;
     if (registry_resolve(engine->registry, kind, id, &component, error) != TN_OK) return NULL;
-    instance_new_called(component, config, &scope, &callable, error);
-    return callable;
+    int32_t status = instance_new_called(component, config, &scope, &callable, error);
+    if (status == TN_OK && strcmp(kind, "node") == 0) status = node_gate_wrap(engine, &callable, error);
+    if (status == TN_OK) return callable;
+    callable_unref(callable);
+    return NULL;
 }
 
 /* ---- Models ---- */

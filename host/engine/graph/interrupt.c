@@ -171,8 +171,10 @@ static bool apply_child_answers(struct activation *activation, tn_value answers)
             if (answer) input = answer_input(interrupt, answer);
         }
         if (!input) continue;
-        activation->child_calls = value_set_key_take(activation->child_calls, value_ref(key),
-                                                     value_set_take(value_object_reserve(1), "input", input));
+        tn_value by = value_get(value_value_at(activation->child_calls, i), "by");
+        tn_value entry = value_set_take(value_object_reserve(2), "input", input);
+        if (by) entry = value_set_take(entry, "by", value_ref(by));
+        activation->child_calls = value_set_key_take(activation->child_calls, value_ref(key), entry);
         any = true;
     }
     return any;

@@ -1,41 +1,26 @@
 /*
- * node_gate.c - asks for approval of a node, in its place.
+ * node_gate.c - asks for approval of a node: in its place, or around a node that a component calls.
  */
 #include "host/engine/graph/node_gate.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
+#include "host/engine/tool/approval.h"
 #include "host/engine/tool/tool_policy.h"
 #include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/call/instance.h"
-#include <string.h>
+#include "host/plugin/registry/registry.h"
 
 #define CONTINUATION "approve the node"
 
 struct node_gate {
     struct callable callable; /* first */
+    struct callable *node;    /* around a called node; NULL in the place of a node */
     const struct component_info *type;
     struct authority *authority; /* the node's frame */
     tn_value why;
 };
-
-static tn_value type_schema(const char *type) {
-    return value_set_take(value_object_reserve(1), "type", value_text(type));
-}
-
-/* {anyOf: [{approved, reason?}, boolean, "yes" or "no"]} */
-static tn_value answer_schema(void) {
-    tn_value words = value_push_take(value_push_take(value_array(), value_text("yes")), value_text("no"));
-    tn_value properties = value_set_take(value_object_reserve(2), "approved", type_schema("boolean"));
-    properties = value_set_take(properties, "reason", type_schema("string"));
-    tn_value object = value_set_take(type_schema("object"), "properties", properties);
-    object = value_set_take(object, "required", value_push_take(value_array(), value_text("approved")));
-    object = value_set_take(object, "additionalProperties", value_bool(false));
-    tn_value ways = value_push_take(value_push_take(value_array_reserve(3), object), type_schema("boolean"));
-    ways = value_push_take(ways, value_set_take(value_object_reserve(1), "enum", words));
-    return value_set_take(value_object_reserve(1), "anyOf", ways);
-}
 
 static tn_value question(const struct node_gate *gate) {
     tn_value payload = value_set_take(value_object_reserve(8), "kind", value_text("approval"));
@@ -54,19 +39,16 @@ static tn_value question(const struct node_gate *gate) {
 
 static int32_t gate_refuse(const struct node_gate *gate, struct call *call, tn_value answer) {
     struct error error = ERROR_INIT;
-    tn_value reason = value_get(answer, "reason");
-    bool why = reason && value_is(reason, TN_STRING) && *value_chars(reason, NULL);
+    const char *reason = approval_reason(answer);
     error_set(&error, TN_FAILED, "NODE_DENIED", "the node was not approved (%s `%s`)%s%s", gate->type->kind,
-              gate->type->id, why ? ": " : "", why ? value_chars(reason, NULL) : "");
+              gate->type->id, *reason ? ": " : "", reason);
     int32_t status = call_fail(call_token(call), &error);
     error_finish(&error);
     return status;
 }
 
-static int32_t gate_start(struct callable *callable, struct call *call, tn_value input) {
-    const struct node_gate *gate = (const struct node_gate *)callable;
-    if (node_gate_is_answer(input)) return gate_refuse(gate, call, value_get(input, "answer"));
-    tn_value payload = question(gate), schema = answer_schema(), continuation = value_text(CONTINUATION);
+static int32_t gate_ask_take(const struct node_gate *gate, struct call *call, tn_value continuation) {
+    tn_value payload = question(gate), schema = approval_schema_take(NULL);
     int32_t status = call_interrupt(call_token(call), payload, schema, continuation);
     value_unref(payload);
     value_unref(schema);
@@ -74,8 +56,15 @@ static int32_t gate_start(struct callable *callable, struct call *call, tn_value
     return status;
 }
 
+static int32_t gate_start(struct callable *callable, struct call *call, tn_value input) {
+    const struct node_gate *gate = (const struct node_gate *)callable;
+    if (node_gate_is_answer(input)) return gate_refuse(gate, call, value_get(input, "answer"));
+    return gate_ask_take(gate, call, value_text(CONTINUATION));
+}
+
 static void gate_free(struct callable *callable) {
     struct node_gate *gate = (struct node_gate *)callable;
+    callable_unref(gate->node);
     authority_unref(gate->authority);
     value_unref(gate->why);
     mem_free(gate);
@@ -83,24 +72,103 @@ static void gate_free(struct callable *callable) {
 
 static const struct callable_ops gate_ops = {.start = gate_start, .free = gate_free};
 
-int32_t node_gate_new(struct engine *engine, const struct callable *node, const struct component_info *type,
-                      struct callable **out, struct error *error) {
+static struct node_gate *gate_new(const struct callable_ops *ops, const struct component_info *type,
+                                  struct authority *authority, tn_value why) {
+    struct node_gate *gate = mem_zalloc(sizeof *gate);
+    gate->callable = (struct callable){ops, 1};
+    gate->type = type;
+    gate->authority = authority_ref(authority);
+    gate->why = value_ref(why);
+    return gate;
+}
+
+struct callable *node_gate_refusal(const struct component_info *type) {
+    return &gate_new(&gate_ops, type, NULL, NULL)->callable;
+}
+
+/* ---- Around a node that a component calls ---- */
+
+/* `user` is the token of the wrapper's call. */
+static void on_node_done(void *user, int32_t status, tn_value result) {
+    uint64_t token = (uint64_t)(uintptr_t)user;
+    struct error error = ERROR_INIT;
+    if (status == TN_OK) {
+        (void)call_complete(token, result);
+        return;
+    }
+    if (status == TN_FAILED)
+        error_from_value(&error, result);
+    else
+        error_set(&error, TN_CANCELLED, "CANCELLED", "the call of the node was cancelled");
+    (void)call_fail(token, &error);
+    error_finish(&error);
+}
+
+static int32_t called_start(struct callable *callable, struct call *call, tn_value input) {
+    const struct node_gate *gate = (const struct node_gate *)callable;
+    uint64_t token = call_token(call);
+    struct error error = ERROR_INIT;
+    if (call_resumed(call)) {
+        tn_value answer = value_get(input, "answer");
+        if (!approval_is_granted(answer)) return gate_refuse(gate, call, answer);
+        return call_wrapped(token, gate->node, value_get(input, "continuation"), on_node_done,
+                            (void *)(uintptr_t)token);
+    }
+    if (approval_can_wait(call)) return gate_ask_take(gate, call, input ? value_ref(input) : value_null());
+    error_set(&error, TN_FAILED, "NODE_DENIED",
+              "the node type `%s` needs approval (%s), and this call cannot be interrupted to request it",
+              gate->type->id, value_chars(gate->why, NULL));
+    (void)call_fail(token, &error);
+    error_finish(&error);
+    return TN_OK;
+}
+
+static struct component *called_component(const struct callable *callable) {
+    return instance_component(((const struct node_gate *)callable)->node);
+}
+
+static const struct callable_ops called_ops = {.start = called_start,
+                                               .free = gate_free,
+                                               .component = called_component,
+                                               .saving = CALLABLE_SAVED,
+                                               .is_wrapper = true};
+
+/* ---- The rules ---- */
+
+/* Sets *why to the reason of an approval that is needed, a new reference, or to NULL. */
+static int32_t check_rules(struct engine *engine, const struct component_info *type, tn_value *why,
+                           struct error *error) {
     struct tool_policy policy;
     int32_t status = TN_OK;
-    *out = NULL;
+    *why = NULL;
     node_policy_of(config_tool_policies(engine->config), type->id, type->effects, &policy);
-    if (policy.approval == TOOL_DENY) {
+    if (policy.approval == TOOL_DENY)
         status = error_set(error, TN_INVALID, "PERMISSION_DENIED", "the node type `%s` of plugin `%s` is denied: %s",
                            type->id, type->plugin_id, value_chars(policy.why, NULL));
-    } else if (policy.approval == TOOL_ASK) {
-        struct node_gate *gate = mem_zalloc(sizeof *gate);
-        gate->callable = (struct callable){&gate_ops, 1};
-        gate->type = type;
-        gate->authority = authority_ref(instance_authority(node));
-        gate->why = value_ref(policy.why);
-        *out = &gate->callable;
-    }
+    else if (policy.approval == TOOL_ASK)
+        *why = value_ref(policy.why);
     tool_policy_finish(&policy);
+    return status;
+}
+
+int32_t node_gate_wrap(struct engine *engine, struct callable **node, struct error *error) {
+    const struct component_info *type = instance_component(*node)->info;
+    tn_value why;
+    int32_t status = check_rules(engine, type, &why, error);
+    if (!why) return status;
+    struct node_gate *gate = gate_new(&called_ops, type, instance_authority(*node), why);
+    gate->node = *node;
+    *node = &gate->callable;
+    value_unref(why);
+    return TN_OK;
+}
+
+int32_t node_gate_new(struct engine *engine, const struct callable *node, const struct component_info *type,
+                      struct callable **out, struct error *error) {
+    tn_value why;
+    int32_t status = check_rules(engine, type, &why, error);
+    *out = why ? &gate_new(&gate_ops, type, instance_authority(node), why)->callable : NULL;
+    value_unref(why);
     return status;
 }
 
@@ -108,8 +176,4 @@ bool node_gate_is_answer(tn_value input) {
     return value_is(input, TN_OBJECT) && value_text_is(value_get(input, "continuation"), CONTINUATION);
 }
 
-bool node_gate_approves(tn_value input) {
-    tn_value answer = value_get(input, "answer");
-    tn_value approved = value_is(answer, TN_OBJECT) ? value_get(answer, "approved") : answer;
-    return approved && (approved == value_bool(true) || value_text_is(approved, "yes"));
-}
+bool node_gate_approves(tn_value input) { return approval_is_granted(value_get(input, "answer")); }

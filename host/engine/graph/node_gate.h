@@ -21,6 +21,13 @@
 struct callable;
 struct engine;
 
+/*
+ * The same rules for a node that a component calls: *node, an instance, is replaced by a wrapper that asks before each
+ * call. PERMISSION_DENIED if it is denied; then *node stays as it is.
+ */
+int32_t node_gate_wrap(struct engine *engine, struct callable **node, struct error *error);
+/* A gate that only refuses: for an answer that comes after the rule was removed. A new reference. */
+struct callable *node_gate_refusal(const struct component_info *type);
 /* *out is a new reference, or NULL if the node needs no approval. PERMISSION_DENIED if it is denied. */
 int32_t node_gate_new(struct engine *engine, const struct callable *node, const struct component_info *type,
                       struct callable **out, struct error *error);

@@ -12,7 +12,9 @@
  *     TASK   {used?, uses?, unrepeatable?, done: {writes: [[channel, value]], output?}} | {failed: error}
  *            | {asked: {payload, schema?, continuation?}} | {waits: true, children}
  *            or how it is to be started: {approved? (passed_interrupt_before), agreed?, answer?, attempt?, round?,
- * children?}
+ *            children?}
+ *     children  the calls that the activation made: {PATH: {output} | {error} | {asked, by} | {input, by}}; `by` is the
+ *            callee that asked (host/engine/tool/approval.h)
  *
  * Names are used where the document has names; edges and joins are stored by their position in it. Nothing depends on
  * the time or the machine: equal runs are saved as equal bytes.

@@ -14,6 +14,7 @@
 #include "host/base/secrets/secrets.h"
 #include "host/base/time_text.h"
 #include "host/engine/engine.h"
+#include "host/engine/tool/approval.h"
 #include "host/engine/tool/tool.h"
 #include "host/engine/tool/tool_audit.h"
 #include "host/engine/tool/tool_validate.h"
@@ -224,19 +225,7 @@ static tn_value arguments_schema(const struct component_info *info) {
     return value_set_take(object, "allOf", value_push_take(value_array_reserve(1), own));
 }
 
-tn_value tool_answer_schema(const struct component_info *info) {
-    tn_value words = value_push_take(value_push_take(value_array(), value_text("yes")), value_text("no"));
-    tn_value properties = value_set_take(value_object_reserve(3), "approved", type_schema("boolean"));
-    properties = value_set_take(properties, "arguments", arguments_schema(info));
-    properties = value_set_take(properties, "reason", type_schema("string"));
-    tn_value object = value_set_take(type_schema("object"), "properties", properties);
-    object = value_set_take(object, "required", value_push_take(value_array(), value_text("approved")));
-    object = value_set_take(object, "additionalProperties", value_bool(false));
-    tn_value ways = value_push_take(value_array_reserve(3), object);
-    ways = value_push_take(ways, type_schema("boolean"));
-    ways = value_push_take(ways, value_set_take(value_object_reserve(1), "enum", words));
-    return value_set_take(value_object_reserve(1), "anyOf", ways);
-}
+tn_value tool_answer_schema(const struct component_info *info) { return approval_schema_take(arguments_schema(info)); }
 
 tn_value tool_question(const struct component_info *info, const struct authority *caller,
                        const struct tool_policy *policy, tn_value arguments) {
@@ -251,16 +240,10 @@ tn_value tool_question(const struct component_info *info, const struct authority
     return value_set_take(payload, "caller", authority_chain_text(caller));
 }
 
-/* True if the run can be interrupted and answered. */
-static bool can_request_approval(struct call *call) {
-    struct call *root = call_root(call);
-    return root != call && call_ops_of(root)->record;
-}
-
 static int32_t request_approval(struct tool_use *use) {
     struct error error = ERROR_INIT;
     const char *id = use->component->info->id;
-    if (!can_request_approval(use->call)) {
+    if (!approval_can_wait(use->call)) {
         error_set(&error, TN_FAILED, "TOOL_DENIED",
                   "the tool `%s` needs approval (%s), and this call cannot be interrupted to request it", id,
                   value_chars(use->policy.why, NULL));
@@ -283,25 +266,20 @@ tn_value tool_use_saved_request(struct call *call, tn_value input) {
     return call_resumed(call) ? value_get(input, "continuation") : NULL;
 }
 
-static bool answer_is_approval(tn_value answer) {
-    tn_value approved = value_is(answer, TN_OBJECT) ? value_get(answer, "approved") : answer;
-    return approved && (approved == value_bool(true) || value_text_is(approved, "yes"));
-}
-
 /* Returns TN_OK if the use is approved. The arguments of the answer replace those of the use. */
 static int32_t handle_answer(struct tool_use *use, tn_value answer, struct error *error) {
-    tn_value reason = value_get(answer, "reason"), arguments = value_get(answer, "arguments");
+    tn_value arguments = value_is(answer, TN_OBJECT) ? value_get(answer, "arguments") : NULL;
+    const char *reason = approval_reason(answer);
     use->approved_by = "answer";
-    if (answer_is_approval(answer)) {
+    if (approval_is_granted(answer)) {
         if (!arguments) return TN_OK;
         value_unref(use->arguments);
         use->arguments = value_ref(arguments);
         return tool_validate(use->component->info->input, arguments, TOOL_ARGUMENTS, use->component->info->id, error);
     }
-    bool why = reason && value_is(reason, TN_STRING) && *value_chars(reason, NULL);
     return error_set(error, TN_FAILED, "TOOL_DENIED",
                      "the call of the tool `%s` was not approved%s%s; do not try it again unless you are asked to",
-                     use->component->info->id, why ? ": " : "", why ? value_chars(reason, NULL) : "");
+                     use->component->info->id, *reason ? ": " : "", reason);
 }
 
 /* ---- The limit of uses in one run ---- */
