@@ -86,6 +86,7 @@ def plugin_files(attempt, words, rights):
         json.loads(section["input"])
     effects = [attempt.fill(effect) for effect in rights if effect != "dynamic"]
     common = {"title": "t", "documentation": "d", "style": "blocking", "effects": effects}
+    named = {"type": "object", "properties": {"separator": {"type": "string", "x-tenon": "tool"}}}
     manifest = {
         "plugin": {
             "id": "hostile.plugin",
@@ -97,7 +98,7 @@ def plugin_files(attempt, words, rights):
             **({"dynamic": ["tool"]} if "dynamic" in rights else {}),
         },
         "components": [
-            {"kind": "node", "id": "hostile.node", **common},
+            {"kind": "node", "id": "hostile.node", "config": named, **common},
             {"kind": "tool", "id": "hostile.tool", "input": {"type": "object"}, **common},
         ],
     }
@@ -109,14 +110,16 @@ def plugin_files(attempt, words, rights):
 
 
 def plugin_rights(text):
-    """Reads RIGHTS: effects, `only:TOOL` for `tools` of the document, `rule:RULE` for the policy, `as:tool`, `timeout`.
+    """Reads RIGHTS: effects, `only:TOOL` for `tools` of the document, `rule:RULE` for the policy, `names:TEXT`, `as:tool`,
+    `timeout`.
 
     Returns the effects, the document, and the rules.
     """
     words = text.split()
     only = [word[len("only:") :] for word in words if word.startswith("only:")]
     rules = [word[len("rule:") :] for word in words if word.startswith("rule:")]
-    made = document({})
+    names = [word[len("names:") :] for word in words if word.startswith("names:")]
+    made = document({"separator": names[0]} if names else {})
     if "as:tool" in words:
         call = {"id": "c", "name": "hostile.tool", "arguments": {}}
         made = agent_document([{"content": "", "tool_calls": [call]}, "that is all"], ["hostile.tool"])
@@ -124,7 +127,7 @@ def plugin_rights(text):
         made["nodes"][0]["timeout"] = "1s"
     if only:
         made["tools"] = only
-    effects = [word for word in words if not word.startswith(("only:", "rule:", "as:")) and word != "timeout"]
+    effects = [word for word in words if not word.startswith(("only:", "rule:", "as:", "names:")) and word != "timeout"]
     return effects, made, rules
 
 

@@ -137,6 +137,7 @@ static int32_t bind_name(tn_binder *binder, uint32_t *index) {
     if (attack_is("document")) return tn.graph ? tn.graph->bind_document(binder, name, index) : TN_UNSUPPORTED;
     if (attack_is("value")) return graph ? graph->bind_value(binder, input, "made", index) : TN_UNSUPPORTED;
     if (attack_is("expression")) return tn.eval ? tn.eval->bind_expression(binder, name, index) : TN_UNSUPPORTED;
+    if (attack_is("use-all")) return tool ? tool->bind_tools(binder, NULL, index) : TN_UNSUPPORTED;
     if (!attack_is("use")) return TN_OK;
     tn_builder *names = tn.value->builder();
     tn.value->begin(names, TN_ARRAY);
@@ -268,6 +269,11 @@ static tn_value attempt_alone(void) {
         const char *variable = getenv(name);
         return variable ? tn_text(variable) : NULL;
     }
+    if (attack_is("log-environment")) {
+        const char *variable = getenv(name);
+        if (variable) tn.core->log(tn.host, TN_LOG_ERROR, variable);
+        return variable ? tn_text("logged") : NULL;
+    }
     if (attack_is("log")) {
         tn.core->log(tn.host, TN_LOG_ERROR, name);
         return tn_text("logged");
@@ -283,7 +289,7 @@ static int32_t attempt(const struct instance *instance, tn_task task, tn_value *
     if (attack_is("bind") || attack_is("value")) return tn.task->call_wait(task, instance->index, empty, out);
     if (attack_is("call") || attack_is("document")) return tn.task->call_wait(task, instance->index, input, out);
     if (attack_is("unbound")) return tn.task->call_wait(task, 7, input, out);
-    if (attack_is("use")) return tool->invoke_wait(task, instance->index, input, out);
+    if (attack_is("use") || attack_is("use-all")) return tool->invoke_wait(task, instance->index, input, out);
     if (attack_is("run")) return document ? document->invoke_wait(task, name, input, out) : TN_UNSUPPORTED;
     if (attack_is("state")) return state ? state->invoke_wait(task, name, input, out) : TN_UNSUPPORTED;
     if (attack_is("http")) return http ? http->send_wait(tn.host, task, input, out) : TN_UNSUPPORTED;

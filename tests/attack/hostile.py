@@ -57,6 +57,8 @@ def create(config, **more):
         answer["calls"] = [{"kind": "graph", "name": name}]
     elif attack == "value":
         answer["calls"] = [{"kind": "graph", "name": "made", "config": settings["input"]}]
+    elif attack == "use-all":
+        answer["tools"] = [None]
     elif attack == "use":
         answer["tools"] = [[name]]
     return answer
@@ -79,7 +81,7 @@ def attempt(task):
         return call(task, callee=0, input={})
     if attack == "unbound":
         return call(task, callee=7, input=value)
-    if attack == "use":
+    if attack in ("use", "use-all"):
         return call(task, tools=0, input=value)
     if attack in ("run", "state"):
         return call(task, operation=name, input=value)
@@ -102,6 +104,9 @@ def attempt(task):
         signal.pause()
     if attack == "die":
         os.abort()
+    if attack == "log-environment":
+        send({"method": "log", "params": {"level": 3, "message": os.environ[name]}})
+        return "logged"
     if attack == "log":
         send({"method": "log", "params": {"level": 3, "message": name}})
         return "logged"

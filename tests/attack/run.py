@@ -40,6 +40,11 @@ class Recorder(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         name, _, path = self.path[1:].partition("/")
+        if path == "elsewhere":
+            self.send_response(302)
+            self.send_header("location", f"http://localhost:{server.server_port}/{name}/made")
+            self.end_headers()
+            return
         text = f"{self.path}\n{self.headers}".encode() + body
         if path != "echo-only":
             received[name] = received.get(name, b"") + text
@@ -112,6 +117,7 @@ class Attempt:
             ("@DEEP", "[" * 100000),
             ("@NESTED", "[" * 220 + "]" * 220),
             ("@SENDING_TEXT", json.dumps(json.dumps({**SHELL, "nodes": [sending]}))),
+            ("@ASKING", json.dumps({**SHELL, "nodes": [self.node("llm", prompt="x", output_key="out")]})),
             ("@SHELL", shell),
             ("@CONTROLS", "\\u001b]0;title\\u0007\\u202e"),
         ):
@@ -120,7 +126,7 @@ class Attempt:
 
     @staticmethod
     def node(kind, **config):
-        return {"id": "s" if kind == "tool" else "n", "type": kind, "config": config}
+        return {"id": "n", "type": kind, "config": config}
 
     def settings(self, plugins=None, rules=(), **more):
         """tenon.yaml: dangerous tools, secrets, and the policy."""
