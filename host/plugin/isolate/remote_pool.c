@@ -82,13 +82,18 @@ static bool pool_runs(const struct remote *remote, const struct remote_child *ex
 }
 
 static void remote_log_death(const struct remote *remote, const struct error *why) {
+    const char *id = plugin_id(remote->plugin);
+    long long left = pause_left(remote);
     if (remote->in_a_row < REMOTE_REPORT_DEATHS)
-        log_write(LOG_ERROR, NULL, "%s; it is started again in %lld ms", why->message, (long long)pause_left(remote));
+        log_write(LOG_ERROR, NULL, "%s; it is started again in %lld ms", why->message, left);
+    else if (!remote->record) /* the command could not reach this host */
+        log_write(LOG_ERROR, NULL, "%s; it has ended %u times in a row, and is started again in %lld ms", why->message,
+                  remote->in_a_row, left);
     else
         log_write(LOG_ERROR, NULL,
                   "%s; it has ended %u times in a row, and is started again in %lld ms; `tenon plugin reset %s` clears "
                   "the pause",
-                  why->message, remote->in_a_row, (long long)pause_left(remote), plugin_id(remote->plugin));
+                  why->message, remote->in_a_row, left, id);
 }
 
 void remote_on_task_ended(struct remote_child *child) {

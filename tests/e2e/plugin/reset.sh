@@ -67,3 +67,10 @@ expect_code 4
 expect_in err 'cannot reset the plugin `acme.gone`: it does not exist'
 run tenon plugin reset ../../deaths/test.pool
 expect_code 4
+
+# A host that cannot write the record is not reset from outside, and does not advise it.
+{ for _ in $(seq 3); do echo '{"what":"crash"}'; done; } >batch.jsonl
+XDG_STATE_HOME=/dev/null run tenon run line.yaml --plugins pool.so --isolate test.pool --batch batch.jsonl --concurrency 1
+expect_code 1
+expect_in err 'it has ended 3 times in a row, and is started again in 400 ms'
+expect_not_in err 'tenon plugin reset'
