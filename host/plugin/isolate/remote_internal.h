@@ -1,7 +1,7 @@
 /*
  * remote_internal.h - shared by the files of a remote plugin: instances (remote.c), its tasks (remote_task.c), which
- * process runs them (remote_pool.c), idle processes (remote_idle.c), one process (remote_child.c), its messages
- * (remote_message.c), and its HTTP exchanges (remote_http.c).
+ * process runs them (remote_pool.c), deaths (remote_pause.c), idle processes (remote_idle.c), one process
+ * (remote_child.c), its messages (remote_message.c), and its HTTP exchanges (remote_http.c).
  *
  * A remote lives as long as the plugin is loaded. Its processes end and are started again; instances survive that,
  * tasks do not. Async components share one process. Each task of a blocking component has a process to itself, from a
@@ -136,7 +136,7 @@ struct remote {
     uint32_t open_calls; /* calls of its tasks that have not ended */
     struct remote_queue shared_queue, pool_queue;
     /* Deaths. */
-    uint32_t deaths, in_a_row; /* in a row: see remote_pool.c */
+    uint32_t deaths, in_a_row; /* in a row: see remote_pause.c */
     int64_t record;            /* the id of the record that has them, or 0; if it is gone, they were reset */
     int64_t restart_ms;        /* no start before */
     struct loop_timer restart;
@@ -217,14 +217,21 @@ void remote_copy_set_ready(struct remote_copy *copy); /* requires instance->boun
 void remote_on_created(struct remote_copy *copy, int32_t status, tn_value bound, const struct error *error);
 void remote_on_started(struct remote_child *child);
 void remote_on_child_end(void *user, const struct error *why); /* process_options.ended; `user` is the child */
-void remote_on_task_ended(struct remote_child *child);         /* its process has ended a task: the plugin works */
+bool child_takes_tasks(const struct remote_child *child);      /* it runs, and was not asked to end */
+void remote_pool_close(struct remote *remote);                 /* stops the timers */
+
+/* ---- remote_pause.c: deaths and pauses ---- */
+
+/* Until the next process may be started; 0 if there is no pause. */
+int64_t remote_pause_left(struct remote *remote);
+void remote_pause(struct remote *remote); /* starts the pause that follows the deaths so far */
+void remote_log_death(const struct remote *remote, const struct error *why);
+void remote_on_task_ended(struct remote_child *child); /* its process has ended a task: the plugin works */
 /* `child` is the process that has ended, or NULL if none was started. */
 void remote_count_death(struct remote *remote, const struct remote_child *child, const struct error *why);
 /* Sets retryable and retry_after_ms, which is 0 if other processes can run the task. */
 void remote_describe_pause(const struct remote *remote, bool others_run, struct error *error);
 void remote_clear_deaths(struct remote *remote);
-bool child_takes_tasks(const struct remote_child *child); /* it runs, and was not asked to end */
-void remote_pool_close(struct remote *remote);            /* stops the timers */
 
 /* ---- remote_idle.c: ends idle processes of the pool ---- */
 

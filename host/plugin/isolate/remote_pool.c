@@ -2,8 +2,8 @@
  * remote_pool.c - which process of a remote plugin runs a task, when one is started, and what its end means.
  *
  * A task of an async component waits for the shared process, a task of a blocking one for an idle process of the pool.
- * A waiting task is an ordinary open task of its caller: its time limits and its cancellation apply. A death makes the
- * pause before the next start longer; processes that run are not affected. If REMOTE_STARTS_MAX starts fail, and no
+ * A waiting task is an ordinary open task of its caller: its time limits and its cancellation apply. A death delays the
+ * next start (remote_pause.c); processes that run are not affected. If REMOTE_STARTS_MAX starts fail, and no
  * process is left that could run them, waiting tasks fail with the reason, so that none waits without end.
  */
 #include "adl/value/memory.h"
@@ -11,68 +11,12 @@
 #include "host/base/log.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/isolate/process.h"
-#include "host/plugin/isolate/remote_deaths.h"
 #include "host/plugin/isolate/remote_internal.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
 
-/* ---- Deaths and pauses ---- */
-
-static int64_t pause_after(uint32_t deaths_in_a_row) {
-    int64_t pause = REMOTE_PAUSE_MS;
-    for (uint32_t i = 1; i < deaths_in_a_row && pause < REMOTE_PAUSE_MAX_MS; i++) pause *= 2;
-    return pause < REMOTE_PAUSE_MAX_MS ? pause : REMOTE_PAUSE_MAX_MS;
-}
-
-void remote_clear_deaths(struct remote *remote) {
-    remote->deaths = remote->in_a_row = 0;
-    remote->restart_ms = 0;
-    remote->record = 0;
-    for (struct remote_child *child = remote->pool; child; child = child->next) child->deaths_before = 0;
-    if (remote->shared) remote->shared->deaths_before = 0;
-}
-
-/* `tenon plugin reset`, in another process, removes the record of the deaths: then they do not count here either. */
-static void remote_notice_reset(struct remote *remote) {
-    if (remote->record && deaths_were_reset(remote->host->state_folder, plugin_id(remote->plugin), remote->record))
-        remote_clear_deaths(remote);
-}
-
-static int64_t pause_left(const struct remote *remote) {
-    int64_t left = remote->restart_ms - loop_now_ms(remote->host->loop);
-    return left > 0 ? left : 0;
-}
-
-/*
- * A death follows another one in a row if its process was started after that one. One call that fails again and again
- * in older processes, or many that fail at once, does not make the pause longer for all others.
- */
-void remote_count_death(struct remote *remote, const struct remote_child *child, const struct error *why) {
-    remote_notice_reset(remote);
-    if (!child || child->deaths_before == remote->deaths || remote->in_a_row == 0) remote->in_a_row++;
-    value_unref(remote->environment);
-    remote->environment = NULL;
-    remote->deaths++;
-    remote->restart_ms = loop_now_ms(remote->host->loop) + pause_after(remote->in_a_row);
-    if (why != &remote->last_end) {
-        error_finish(&remote->last_end);
-        error_copy(&remote->last_end, why);
-    }
-    const struct death death = {.plugin = plugin_id(remote->plugin),
-                                .file = plugin_path(remote->plugin),
-                                .message = why->message,
-                                .in_a_row = remote->in_a_row,
-                                .now_ms = loop_wall_ms(remote->host->loop),
-                                .pause_ms = pause_left(remote)};
-    int64_t record = remote->host->state_folder ? deaths_add(remote->host->state_folder, &death) : 0;
-    if (record) remote->record = record;
-}
-
-void remote_describe_pause(const struct remote *remote, bool others_run, struct error *error) {
-    error->more = value_set_take(error->more ? error->more : value_object(), "retryable", value_bool(true));
-    error->more = value_set_take(error->more, "retry_after_ms", value_int(others_run ? 0 : pause_left(remote)));
-}
+/* ---- Starting ---- */
 
 /* True if a process of the pool, other than `except`, can run tasks. */
 static bool pool_runs(const struct remote *remote, const struct remote_child *except) {
@@ -81,32 +25,11 @@ static bool pool_runs(const struct remote *remote, const struct remote_child *ex
     return child != NULL;
 }
 
-static void remote_log_death(const struct remote *remote, const struct error *why) {
-    const char *id = plugin_id(remote->plugin);
-    long long left = pause_left(remote);
-    if (remote->in_a_row < REMOTE_REPORT_DEATHS)
-        log_write(LOG_ERROR, NULL, "%s; it is started again in %lld ms", why->message, left);
-    else if (!remote->record) /* the command could not reach this host */
-        log_write(LOG_ERROR, NULL, "%s; it has ended %u times in a row, and is started again in %lld ms", why->message,
-                  remote->in_a_row, left);
-    else
-        log_write(LOG_ERROR, NULL,
-                  "%s; it has ended %u times in a row, and is started again in %lld ms; `tenon plugin reset %s` clears "
-                  "the pause",
-                  why->message, remote->in_a_row, left, id);
-}
-
-void remote_on_task_ended(struct remote_child *child) {
-    /* A process that was started before the last death does not prove that a new one would work. */
-    if (child->deaths_before == child->remote->deaths) child->remote->in_a_row = 0;
-}
-
 static void remote_on_restart(struct loop_timer *timer) { remote_pump(CONTAINER_OF(timer, struct remote, restart)); }
 
 /* True if a process may be started now. Otherwise the waiting tasks are looked at again after the pause. */
 static bool remote_may_start(struct remote *remote) {
-    remote_notice_reset(remote);
-    int64_t left = pause_left(remote);
+    int64_t left = remote_pause_left(remote);
     if (left == 0) return true;
     /* In steps, so that a reset is noticed soon. */
     if (!loop_timer_is_running(&remote->restart))
@@ -114,8 +37,6 @@ static bool remote_may_start(struct remote *remote) {
                          remote_on_restart);
     return false;
 }
-
-/* ---- Starting ---- */
 
 static void queue_fail(struct remote *remote, struct remote_queue *queue, const struct error *why) {
     while (queue->first) remote_task_fail(remote, queue->first, why);
@@ -149,7 +70,7 @@ static bool remote_start_child(struct remote *remote, bool shared) {
             (void)remote_may_start(remote); /* after the pause */
     } else if (remote->in_a_row) {
         /* Until one has proved to work, they are started one after the other. */
-        remote->restart_ms = loop_now_ms(remote->host->loop) + pause_after(remote->in_a_row);
+        remote_pause(remote);
     }
     error_finish(&error);
     return child != NULL;
