@@ -284,6 +284,13 @@ TN_NOTE(
     "{\"component\": {\"kind\": \"reducer\", \"id\": \"test.slow_reducer\", \"title\": \"Does not complete in time\", "
     "\"documentation\": \"For tests.\", \"style\": \"async\", \"effects\": [], \"config\": {\"type\": \"object\"}}}")
 
+TN_NOTE("{\"component\": {\"kind\": \"reducer\", \"id\": \"test.calling_reducer\", \"title\": \"Calls a tool\", "
+        "\"documentation\": \"For tests.\", \"style\": \"async\", \"effects\": [\"calls.tool\", \"destructive\"], "
+        "\"config\": {\"type\": \"object\"}}}")
+TN_NOTE("{\"component\": {\"kind\": \"reducer\", \"id\": \"test.destroying_reducer\", \"title\": \"Destroys\", "
+        "\"documentation\": \"For tests.\", \"style\": \"async\", \"effects\": [\"destructive\"], "
+        "\"config\": {\"type\": \"object\"}}}")
+
 static int32_t reducer_create(tn_value config, tn_binder *binder, void **self) {
     (void)config, (void)binder, (void)self;
     return TN_OK;
@@ -311,8 +318,16 @@ static int32_t slow_reducer_start(void *self, tn_task task, tn_value input) {
     return TN_OK;
 }
 
+static int32_t calling_reducer_create(tn_value config, tn_binder *binder, void **self) {
+    uint32_t callee;
+    (void)config, (void)self;
+    return tn.task->bind_call(binder, "tool", "test.tally", NULL, &callee);
+}
+
 TN_COMPONENT(longest, "test.longest", reducer_create, longest_start, NULL, NULL, NULL)
 TN_COMPONENT(slow_reducer, "test.slow_reducer", reducer_create, slow_reducer_start, NULL, NULL, NULL)
+TN_COMPONENT(calling_reducer, "test.calling_reducer", calling_reducer_create, longest_start, NULL, NULL, NULL)
+TN_COMPONENT(destroying_reducer, "test.destroying_reducer", reducer_create, longest_start, NULL, NULL, NULL)
 
 /* ---- Completion in random order, from another thread, for the determinism test ---- */
 

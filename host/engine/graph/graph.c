@@ -253,8 +253,12 @@ static int32_t graph_build_reducers(struct graph *graph, struct error *error) {
         struct component *component;
         int32_t status =
             registry_resolve(graph->engine->registry, "reducer", channel->reducer_component->id, &component, error);
+        if (status == TN_OK) status = authority_check_node(graph->authority, component->info, error);
         if (status != TN_OK) return status;
+        /* It completes inside its start, so it could not use the result of a call, but would have caused its effect. */
         struct instance_scope scope = graph_scope(graph, "a channel's reducer");
+        scope.callee = NULL;
+        scope.tools = NULL;
         status = instance_new(component, value_object(), &scope, &graph->reducers[i], error);
         if (status != TN_OK) return status;
     }

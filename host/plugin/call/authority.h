@@ -67,7 +67,8 @@ int32_t authority_check(const struct authority *caller, const char *kind, const 
  */
 int32_t authority_check_settings(const struct authority *caller, const char *model, tn_value settings,
                                  struct error *error);
-/* Checks that a document may contain a node of this type. Only documents that a component has made are limited. */
+/* Checks that a document may contain this node type or reducer. Only documents that a component has made are limited.
+ */
 int32_t authority_check_node(const struct authority *document, const struct component_info *type, struct error *error);
 /* True if no document on the chain has a list of tools without this one. NULL allows every tool. */
 bool authority_allows_tool(const struct authority *authority, const char *name);
