@@ -3,16 +3,30 @@
  */
 #include "database.h"
 #include <errno.h>
+#include <tenon/util/utf8.h>
 
 /* ---- Failures ---- */
 
 static bool errno_is_no_space(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
+/*
+ * The statements are constant and the host's requests are valid, so these failures mean that the file does not have the
+ * tables, the columns or the values that the store has written: its schema or a record is damaged.
+ */
+static bool code_is_of_damage(int primary, const char *message) {
+    static const char *const starts[] = {"malformed ", "no such ", "table ", "vtable ", "view ", "near ", "fts5: "};
+    if (primary == SQLITE_CONSTRAINT || primary == SQLITE_MISMATCH || primary == SQLITE_FORMAT) return true;
+    for (size_t i = 0; primary == SQLITE_ERROR && i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(message, starts[i], strlen(starts[i])) == 0) return true;
+    return false;
+}
 
 tn_value database_failure_for_code(const char *path, int64_t busy_ms, sqlite3 *database, int code) {
     const char *message = database != NULL ? sqlite3_errmsg(database) : sqlite3_errstr(code);
     int last = errno, error = database != NULL ? sqlite3_system_errno(database) : 0, primary = code & 0xff;
     if (primary == SQLITE_IOERR && error == 0) error = last; /* a rollback resets sqlite3_system_errno */
     if (primary == SQLITE_IOERR && errno_is_no_space(error)) primary = SQLITE_FULL;
+    if (code_is_of_damage(primary, message)) primary = SQLITE_CORRUPT;
     switch (primary) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -53,6 +67,18 @@ tn_value database_failure_for_code(const char *path, int64_t busy_ms, sqlite3 *d
 tn_value database_failure(tn_store *store) {
     return database_failure_for_code(store->path, store->busy_ms, store->database,
                                      sqlite3_extended_errcode(store->database));
+}
+
+tn_value database_damaged(tn_store *store, const char *what) {
+    return failure("STORE_CORRUPT",
+                   "%s: is damaged: %s; replace it by a backup, or recover data with `sqlite3 FILE .recover`",
+                   store->path, what);
+}
+
+tn_value database_check_row(tn_store *store, struct text key, int64_t version) {
+    if (!tn_utf8_is_valid(key.data, key.length)) return database_damaged(store, "a record's key is not UTF-8");
+    if (version < 1 || version == INT64_MAX) return database_damaged(store, "a record's version is not valid");
+    return NULL;
 }
 
 /* ---- Statements ---- */
@@ -157,9 +183,7 @@ tn_value database_read_value(tn_store *store, sqlite3_stmt *statement, int json,
     }
     struct text text = database_column_text(statement, json);
     *size = text.length;
-    if (tn.value->from_json(text.data, text.length, out) == TN_OK) return NULL;
-    return failure("STORE_CORRUPT",
-                   "%s: is damaged: a record's value is not JSON; replace it by a backup, or recover data "
-                   "with `sqlite3 FILE .recover`",
-                   store->path);
+    return tn.value->from_json(text.data, text.length, out) == TN_OK
+               ? NULL
+               : database_damaged(store, "a record's value is not JSON");
 }

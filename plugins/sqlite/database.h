@@ -77,6 +77,11 @@ tn_value database_failure(tn_store *store);
 /* The same for a code that SQLite returned. `database` may be NULL. */
 tn_value database_failure_for_code(const char *path, int64_t busy_ms, sqlite3 *database, int code);
 
+/* Returns STORE_CORRUPT, with what is damaged. */
+tn_value database_damaged(tn_store *store, const char *what);
+/* Checks what the host relies on: the key of a record is UTF-8, and its version can be increased. */
+tn_value database_check_row(tn_store *store, struct text key, int64_t version);
+
 /* Binds a text, borrowed until the statement is reset. It may contain NUL. */
 void database_bind_text(sqlite3_stmt *statement, int at, struct text text);
 /* Returns the text of a column, borrowed until the next step. */

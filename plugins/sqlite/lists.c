@@ -7,6 +7,7 @@
 #include "records.h"
 #include "sql.h"
 #include "words.h"
+#include <math.h>
 
 /* Adds rows to the page until it is full, and resets the statement. Columns: key, version, json, bytes, score. */
 static tn_value page_add_rows(tn_store *store, sqlite3_stmt *statement, bool keys_only, bool scored,
@@ -16,8 +17,10 @@ static tn_value page_add_rows(tn_store *store, sqlite3_stmt *statement, bool key
     while (more && why == NULL && database_step(store, statement, &why)) {
         struct record record = {.key = database_column_text(statement, 0),
                                 .version = sqlite3_column_int64(statement, 1)};
-        if (!keys_only) why = database_read_value(store, statement, 2, 3, &record.value, &record.size);
         if (scored) record.score = sqlite3_column_double(statement, 4);
+        why = database_check_row(store, record.key, record.version);
+        if (why == NULL && !isfinite(record.score)) why = database_damaged(store, "the score of a record is not a number");
+        if (why == NULL && !keys_only) why = database_read_value(store, statement, 2, 3, &record.value, &record.size);
         if (why == NULL) more = page_add(page, &record);
         tn_release(record.value);
     }

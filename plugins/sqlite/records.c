@@ -49,6 +49,7 @@ static tn_value record_lookup(tn_store *store, const char *sql, struct text coll
         row->found_by = sqlite3_column_int(*statement, 3);
         row->expired = row->expires && row->expires_at <= now;
     }
+    if (why == NULL && row->id != 0) why = database_check_row(store, key, row->version);
     row->known = why == NULL;
     return why;
 }

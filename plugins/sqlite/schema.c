@@ -51,7 +51,7 @@ static tn_value schema_identify_in_transaction(tn_store *store, struct identity 
 }
 
 /* Returns NULL if the file can be used: it is empty, or a store of this release or an older one. */
-static tn_value schema_check(const tn_store *store, const struct identity *found) {
+static tn_value schema_check(tn_store *store, const struct identity *found) {
     if (found->application == 0 && found->version == 0 && found->tables == 0) {
         if (!store->read_only) return NULL;
         return failure("STORE_READ_ONLY", "%s: is empty and was opened with read_only", store->path);
@@ -61,6 +61,7 @@ static tn_value schema_check(const tn_store *store, const struct identity *found
                        "%s: belongs to another application (application_id %lld; ours is %d, \"Teno\"); nothing "
                        "was changed: give the store another path",
                        store->path, (long long)found->application, SCHEMA_APPLICATION);
+    if (found->version < 0) return database_damaged(store, "the version of its schema is negative");
     if (found->version > NEWEST)
         return failure("STORE_VERSION",
                        "%s: was written by a newer release (its schema has version %lld, this release supports %lld); "

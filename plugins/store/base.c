@@ -1,7 +1,8 @@
 /*
  * base.c - texts, memory and failures.
  *
- * failure() never returns NULL: the host allocates values, and it ends the process if it has no memory left.
+ * failure() never returns NULL: the message is made valid, the host allocates values, and it ends the process if it has
+ * no memory left.
  */
 #include "base.h"
 #include <stdarg.h>
@@ -53,6 +54,15 @@ void store_free(void *memory) { tn.core->release(tn.host, memory); }
 
 /* ---- Failures ---- */
 
+/* Replaces what is not UTF-8: a message of SQLite can quote a damaged file. */
+static void message_make_valid(char *message, uint64_t length) {
+    uint32_t code_point, size;
+    for (uint64_t at = 0; at < length; at += size) {
+        size = tn_utf8_decode(message + at, length - at, &code_point);
+        if (size == 0) message[at] = '?', size = 1;
+    }
+}
+
 tn_value failure(const char *code, const char *format, ...) {
     char message[MESSAGE_MAX + 8];
     va_list arguments;
@@ -60,6 +70,7 @@ tn_value failure(const char *code, const char *format, ...) {
     int length = vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     if (length > MESSAGE_MAX) message[tn_utf8_cut(message, (uint64_t)MESSAGE_MAX + 1, MESSAGE_MAX)] = '\0';
+    message_make_valid(message, strlen(message));
     return tn_build("{s:s,s:s}", "code", code, "message", message);
 }
 

@@ -37,7 +37,8 @@ void store_free(void *memory);
 
 /* ---- Failures ---- */
 
-/* Returns a failure, never NULL. A message of more than 400 bytes is cut between characters. */
+/* Returns a failure, never NULL. A message of more than 400 bytes is cut between characters. Bytes that are not UTF-8
+ * become `?`. */
 tn_value failure(const char *code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 tn_value failure_memory(void);
 /* Returns the failure with a member added to its `detail`. Takes `failure` and `value`. */
