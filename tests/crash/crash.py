@@ -82,7 +82,9 @@ def recover(case, folder, turn, undisturbed, before, rng):
         elif thread.has_reached(undisturbed.thread):
             return out
         else:
-            expect(thread.record["status"] == "running" or case.fails and thread.record["status"] == "failed",
+            failed_to_save = (thread.record.get("error") or {}).get("code", "").startswith("STORE_")
+            expect(thread.record["status"] == ("failed" if failed_to_save else "running")
+                   or case.fails and thread.record["status"] == "failed",
                    "the thread is %s, at %s" % (thread.record["status"], thread.position()))
             arguments = run_arguments(case, "--resume")
         killed_again = attempt < 2 and rng.random() < 0.4

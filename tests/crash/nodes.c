@@ -6,6 +6,7 @@
  * written again.
  */
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,11 +60,20 @@ static tn_value padded_text(const char *key, int64_t pad) {
     return value;
 }
 
+/* With CRASH_VARY, each result is different, as those of models and services are. */
+static tn_value result_text(const char *key, int64_t pad) {
+    static atomic_uint count;
+    char varied[KEY_MAX + 40];
+    if (getenv("CRASH_VARY") == NULL) return padded_text(key, pad);
+    (void)snprintf(varied, sizeof varied, "%s by %d.%u", key, (int)getpid(), atomic_fetch_add(&count, 1));
+    return padded_text(varied, pad);
+}
+
 static int32_t append_and_write(tn_task task, uint32_t out, int64_t pad) {
     char key[KEY_MAX];
     read_key(task, "", key);
     append_line(key);
-    return tn_write_take(task, out, padded_text(key, pad)) == TN_OK ? tn_done(task) : TN_NO_MEMORY;
+    return tn_write_take(task, out, result_text(key, pad)) == TN_OK ? tn_done(task) : TN_NO_MEMORY;
 }
 
 TN_NODE(effect, "crash.effect", "Appends a line, and writes its key.", TN_EFFECTS("destructive"),
@@ -188,7 +198,7 @@ TN_TOOL(tool, "crash.tool", "Appends a line, and returns its key.", TN_EFFECTS("
     (void)args;
     read_key(task, "", key);
     append_line(key);
-    return tn_done_text(task, key);
+    return tn_done_take(task, result_text(key, 0));
 }
 
 TN_TOOL(flaky_tool, "crash.flaky_tool", "As crash.tool, and fails the first time.", TN_EFFECTS("destructive"),

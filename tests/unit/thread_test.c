@@ -9,6 +9,7 @@
 #include "host/base/loop.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_admin.h"
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
@@ -256,6 +257,66 @@ static void test_fence(void **state) {
     host_free(host);
 }
 
+/* A writer takes a thread over only if it has read all of it: a note of the previous writer does not change the
+ * position, but a run that does not know it would make the call again. */
+static void test_takes_over_what_it_read(void **state) {
+    (void)state;
+    struct host *host = open_host();
+    tn_value loaded = load(host, "notes", THREAD_HEAD), one = json("{\"n\":1}"), two = json("{\"n\":2}");
+    struct thread_log *first = thread_log_new(host_store(host, NULL), "notes", loaded);
+    value_unref(loaded);
+    assert_int_equal(commit(host, first, 0, NULL, one).status, TN_OK);
+    for (int kind = 0; kind < 3; kind++) {
+        loaded = load(host, "notes", THREAD_HEAD);
+        struct thread_log *second = thread_log_new(host_store(host, NULL), "notes", loaded);
+        value_unref(loaded);
+        if (kind == 0) thread_log_activation_take(first, THREAD_ROOT, 1, 0, value_object());
+        if (kind == 1) thread_log_call_take(first, THREAD_ROOT, 1, 1, 0, "0", value_object());
+        if (kind == 2) { /* a commit of a nested run */
+            struct done done = {false, 0, ""};
+            thread_log_commit(first, (struct thread_commit){.scope = "1", .checkpoint = value_object()}, on_done,
+                              &done);
+            loop_run(host_loop(host), is_done, &done);
+            assert_int_equal(done.status, TN_OK);
+        }
+        assert_string_equal(commit(host, second, 1, one, two).code, "FENCED");
+        thread_log_free(second);
+    }
+    loaded = load(host, "notes", THREAD_HEAD);
+    struct thread_log *second = thread_log_new(host_store(host, NULL), "notes", loaded);
+    assert_non_null(value_get(value_get(value_get(loaded, "saved"), "tasks"), "1"));
+    value_unref(loaded);
+    assert_int_equal(commit(host, second, 1, one, two).status, TN_OK);
+    thread_log_free(second);
+    thread_log_free(first);
+    value_unref(one);
+    value_unref(two);
+    host_free(host);
+}
+
+/* A thread that was deleted and created again may have the same version, but it is another thread. */
+static void test_created_again(void **state) {
+    (void)state;
+    struct host *host = open_host();
+    struct error error = ERROR_INIT;
+    tn_value loaded = load(host, "again", THREAD_HEAD), one = json("{\"n\":1}");
+    struct thread_log *first = thread_log_new(host_store(host, NULL), "again", loaded);
+    assert_int_equal(commit(host, first, 0, NULL, one).status, TN_OK);
+    tn_value before = load(host, "again", THREAD_HEAD);
+    assert_int_equal(thread_delete(host_store(host, NULL), "again", &error), TN_OK);
+    struct thread_log *other = thread_log_new(host_store(host, NULL), "again", loaded);
+    assert_int_equal(commit(host, other, 0, NULL, one).status, TN_OK);
+    struct thread_log *late = thread_log_new(host_store(host, NULL), "again", before);
+    assert_string_equal(commit(host, late, 1, one, one).code, "FENCED");
+    thread_log_free(late);
+    thread_log_free(other);
+    thread_log_free(first);
+    value_unref(before);
+    value_unref(loaded);
+    value_unref(one);
+    host_free(host);
+}
+
 /* A store that cannot be opened: every request fails, and nothing hangs. */
 static void test_no_store(void **state) {
     (void)state;
@@ -287,9 +348,14 @@ static void test_no_store(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes),        cmocka_unit_test(test_once),
-                                       cmocka_unit_test(test_broken_changes), cmocka_unit_test(test_keys),
-                                       cmocka_unit_test(test_reads_back),     cmocka_unit_test(test_fence),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes),
+                                       cmocka_unit_test(test_once),
+                                       cmocka_unit_test(test_broken_changes),
+                                       cmocka_unit_test(test_keys),
+                                       cmocka_unit_test(test_reads_back),
+                                       cmocka_unit_test(test_fence),
+                                       cmocka_unit_test(test_takes_over_what_it_read),
+                                       cmocka_unit_test(test_created_again),
                                        cmocka_unit_test(test_no_store)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

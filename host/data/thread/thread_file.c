@@ -17,8 +17,7 @@
 #include <string.h>
 #include <tenon/util/sha256.h>
 
-#define EXPORT_TRIES 5   /* attempts while the thread keeps changing */
-#define REST_MAX     700 /* bytes of a key after the thread's id; escaping can triple the length of the id */
+#define REST_MAX 700 /* bytes of a key after the thread's id; escaping can triple the length of the id */
 
 static const struct part {
     const char *member, *collection;
@@ -64,42 +63,25 @@ static int32_t export_graph(struct session *session, tn_value record, tn_value *
     return status;
 }
 
-/* The caller unrefs *file, also after a failure. Sets *same if the thread did not change meanwhile. */
-static int32_t try_export(struct session *session, const char *id, tn_value *file, bool *same, struct error *error) {
-    tn_value before = NULL, after = NULL, collected = NULL;
-    int32_t status = thread_records_require(session, id, &before, error);
-    if (status != TN_OK) return status;
-    *file = value_set_take(value_object_reserve(8), "format", value_text(THREAD_FORMAT));
-    *file = value_set_take(*file, "record", value_ref(value_get(before, "value")));
-    status = export_graph(session, value_get(before, "value"), file, error);
+static int32_t read_file(struct session *session, tn_value found, const void *user, tn_value *out,
+                         struct error *error) {
+    const char *id = user;
+    tn_value record = value_get(found, "value"), collected = NULL;
+    if (!record) return thread_records_not_found(id, error);
+    *out = value_set_take(value_object_reserve(8), "format", value_text(THREAD_FORMAT));
+    *out = value_set_take(*out, "record", value_ref(record));
+    int32_t status = export_graph(session, record, out, error);
     if (status == TN_OK) status = collect_records(session, id, STORE_CHECKPOINTS, value_array(), &collected, error);
-    if (status == TN_OK) *file = value_set_take(*file, "checkpoints", collected);
+    if (status == TN_OK) *out = value_set_take(*out, "checkpoints", collected);
     for (size_t i = 0; status == TN_OK && i < PART_COUNT; i++) {
         status = collect_records(session, id, parts[i].collection, value_object(), &collected, error);
-        if (status == TN_OK) *file = value_set_take(*file, parts[i].member, collected);
+        if (status == TN_OK) *out = value_set_take(*out, parts[i].member, collected);
     }
-    if (status == TN_OK) status = thread_records_require(session, id, &after, error);
-    *same = status == TN_OK && thread_record_int(before, "version", 0) == thread_record_int(after, "version", -1);
-    value_unref(before);
-    value_unref(after);
     return status;
 }
 
 static int32_t thread_run_export(struct session *session, void *user, tn_value *result, struct error *error) {
-    const char *id = user;
-    for (int i = 0; i < EXPORT_TRIES; i++) {
-        tn_value file = NULL;
-        bool same = false;
-        int32_t status = try_export(session, id, &file, &same, error);
-        if (status == TN_OK && same) {
-            *result = file;
-            return TN_OK;
-        }
-        value_unref(file);
-        if (status != TN_OK) return status;
-    }
-    return error_set(error, TN_ERROR, "CONFLICT",
-                     "the thread `%s` is being changed by a run; wait until the run has stopped, and export again", id);
+    return thread_records_read_one_state(session, user, read_file, user, result, error);
 }
 
 int32_t thread_export(struct store *store, const char *id, tn_value *out, struct error *error) {

@@ -2,15 +2,18 @@
  * thread_log.c - writes a thread: commits, and between them notes, in as few batches as possible.
  *
  * A note is the result of an activation or of a call in the current super-step. Each batch expects the fence of this
- * writer, so the batches of a writer that was replaced change nothing. Only one batch of notes is written at a time.
- * Notes and commits that arrive meanwhile wait: the notes are written together, and a commit also writes the notes of a
- * batch that failed. A commit includes the notes that must be kept, and drops those that its checkpoint replaces.
+ * writer, so the batches of a writer that was replaced change nothing. Each batch also increases the version of the
+ * record, so a writer that takes the thread over has read all that the previous one wrote, or its first commit fails.
+ * Only one batch of notes is written at a time. Notes and commits that arrive meanwhile wait: the notes are written
+ * together, and a commit also writes the notes of a batch that failed. A commit includes the notes that must be kept,
+ * and drops those that its checkpoint replaces.
  */
 #include "host/data/thread/thread_log.h"
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_delta.h"
+#include "host/data/thread/thread_failure.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_records.h"
 #include <stdio.h>
@@ -22,8 +25,9 @@ struct thread_log {
     struct store *store;
     char *id;
     char key[THREAD_KEY_MAX];
-    int64_t version; /* version of the record before the first commit; then -1 */
-    int64_t fence;
+    int64_t version;                /* version of the record before the first commit; then -1 */
+    int64_t fence, fence_before;    /* of this writer; of the record that was read, or -1 if it has none */
+    uint32_t batches;               /* see thread_count_batch */
     int64_t changed, snapshot;      /* approximate bytes: of changes since the snapshot, and of the snapshot */
     tn_value tasks, calls;          /* notes that are not yet written: operations */
     tn_value writing[2];            /* tasks and calls of the batch that is being written, or NULL */
@@ -40,7 +44,9 @@ struct pending_commit {
     struct thread_log *log;
     struct pending_commit *next;
     tn_value batch;  /* the commit's operations; NULL after they were submitted */
+    tn_value notes;  /* those of them that are notes: thread_log_fail_take writes them if the commit fails */
     bool step_ended; /* a step of the outermost run ended: its notes about activations are obsolete */
+    bool dropped;    /* nothing of it was written, because an earlier commit has failed */
     store_done *done;
     void *user;
 };
@@ -69,7 +75,9 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     log->id = mem_text(thread_id);
     thread_key(log->key, thread_id);
     log->version = thread_record_int(loaded, "version", 0);
+    log->fence_before = thread_record_int(record, "fence", -1);
     log->fence = thread_record_int(record, "fence", log->version ? 0 : thread_first_fence()) + 1;
+    log->batches = (uint32_t)thread_record_int(record, "batches", 0);
     log->changed = thread_record_int(record, "changed", 0);
     log->snapshot = thread_record_int(record, "snapshot", 0);
     log->tasks = value_array();
@@ -99,21 +107,28 @@ void thread_log_free(struct thread_log *log) {
 
 /* ---- Notes ---- */
 
-static tn_value expect_fence(const struct thread_log *log) { return thread_expect_fence(log->key, log->fence); }
+static tn_value count_batch(struct thread_log *log) { return thread_count_batch(log->key, log->fence, &log->batches); }
 
 static void write_notes(struct thread_log *log);
 static void submit_commit(struct pending_commit *commit);
 
-/* Only the record is conditional, so a conflict always means that the fence was lost. */
-static int32_t translate_conflict(const struct thread_log *log, int32_t status, const struct error *error,
-                                  struct error *out) {
+/* Only the record is conditional, so a conflict always means that another run has changed the thread. */
+static int32_t translate_error(const struct thread_log *log, int32_t status, const struct error *error,
+                               struct error *out) {
     if (status == TN_OK) return TN_OK;
+    if (error->code && strcmp(error->code, "CONFLICT") == 0 && log->version >= 0)
+        return error_set(out, status, "FENCED",
+                         "the thread `%s` was changed by another run while this one was starting; this run has done "
+                         "nothing: wait until the other run has ended, then try again",
+                         log->id);
     if (error->code && strcmp(error->code, "CONFLICT") == 0)
         return error_set(
             out, status, "FENCED",
             "the thread `%s` was taken over by another run or deleted; this run writes nothing more, but its "
             "earlier commits are kept",
             log->id);
+    if (error->code && strcmp(error->code, "LIMIT") == 0)
+        return error_set(out, status, "LIMIT", "the thread `%s` cannot be saved: %s", log->id, error->message);
     error_copy(out, error);
     return status;
 }
@@ -122,6 +137,8 @@ static int32_t translate_conflict(const struct thread_log *log, int32_t status, 
 static void keep_failed_notes(struct thread_log *log) {
     struct pending_commit *next = log->waiting;
     if (next) {
+        next->notes = value_concat_take(next->notes, value_ref(log->writing[0]));
+        next->notes = value_concat_take(next->notes, value_ref(log->writing[1]));
         next->batch = value_concat_take(next->batch, next->step_ended ? value_array() : value_ref(log->writing[0]));
         next->batch = value_concat_take(next->batch, value_ref(log->writing[1]));
         return;
@@ -151,7 +168,7 @@ static void write_notes(struct thread_log *log) {
     if (log->writing[0] || log->committing || log->notes_held || log->failed ||
         (!value_count(log->tasks) && !value_count(log->calls)))
         return;
-    tn_value batch = value_push_take(value_array(), expect_fence(log));
+    tn_value batch = value_push_take(value_array(), count_batch(log));
     log->pending_left |= value_count(log->tasks) > 0;
     batch = value_concat_take(batch, value_ref(log->tasks));
     batch = value_concat_take(batch, value_ref(log->calls));
@@ -162,8 +179,20 @@ static void write_notes(struct thread_log *log) {
     store_commit_take(log->store, batch, on_notes_written, log);
 }
 
+/*
+ * After a commit has failed, an activation that ran a nested run reports that as its own failure. It is not: a resumed
+ * run must not find it.
+ */
+static bool is_failure_of_log(const struct thread_log *log, tn_value entry) {
+    return log->failed && (value_get(entry, "failed") || value_get(entry, "error"));
+}
+
 void thread_log_activation_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index,
                                 tn_value entry) {
+    if (is_failure_of_log(log, entry)) {
+        value_unref(entry);
+        return;
+    }
     char key[THREAD_KEY_MAX], at[12], digits[12];
     thread_number(at, step);
     snprintf(digits, sizeof digits, "%u", index);
@@ -174,6 +203,10 @@ void thread_log_activation_take(struct thread_log *log, const char *scope, uint3
 
 void thread_log_call_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index, uint32_t round,
                           const char *path, tn_value entry) {
+    if (is_failure_of_log(log, entry)) {
+        value_unref(entry);
+        return;
+    }
     char key[THREAD_KEY_MAX], at[12], digits[12], rounds[12];
     thread_number(at, step);
     snprintf(digits, sizeof digits, "%u", index);
@@ -184,6 +217,10 @@ void thread_log_call_take(struct thread_log *log, const char *scope, uint32_t st
 }
 
 void thread_log_outcome_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index, tn_value entry) {
+    if (is_failure_of_log(log, entry)) {
+        value_unref(entry);
+        return;
+    }
     char key[THREAD_KEY_MAX], at[12], digits[12];
     thread_number(at, step);
     snprintf(digits, sizeof digits, "%u", index);
@@ -203,7 +240,8 @@ static void on_committed(void *user, int32_t status, tn_value result, const stru
     struct pending_commit *commit = user;
     struct thread_log *log = commit->log;
     struct error why = ERROR_INIT;
-    status = translate_conflict(log, status, error, &why);
+    bool written = status == TN_OK && !commit->dropped;
+    status = translate_error(log, status, error, &why);
     if (status == TN_OK && log->failed) {
         status = log->failed;
         error_copy(&why, &log->error);
@@ -215,7 +253,11 @@ static void on_committed(void *user, int32_t status, tn_value result, const stru
         log->version = -1;
         log->notes_held = false;
     }
-    commit->done(commit->user, status, result, &why);
+    if (written)
+        value_unref(commit->notes);
+    else
+        log->calls = value_concat_take(commit->notes, log->calls);
+    commit->done(commit->user, status, written ? result : NULL, &why);
     error_finish(&why);
     mem_free(commit);
     log->committing--;
@@ -223,9 +265,14 @@ static void on_committed(void *user, int32_t status, tn_value result, const stru
     thread_log_release(log);
 }
 
+/* On condition that nothing of the thread has changed since it was read: every batch increases the version. */
 static tn_value take_over_record(const struct thread_log *log, tn_value patch) {
     patch = value_set_take(patch, "fence", value_int(log->fence));
-    if (log->version > 0) return store_if_version(store_merge(STORE_THREADS, log->key, patch), log->version);
+    if (log->version > 0) {
+        tn_value fence = log->fence_before < 0 ? value_null() : value_int(log->fence_before);
+        tn_value same = value_set_take(value_object_reserve(1), "fence", fence);
+        return store_if_where(store_if_version(store_merge(STORE_THREADS, log->key, patch), log->version), same);
+    }
     patch = value_set_take(patch, "thread_id", value_text(log->id));
     return store_if_version(store_put(STORE_THREADS, log->key, patch), 0);
 }
@@ -258,10 +305,11 @@ static tn_value add_tasks_take(const struct thread_log *log, tn_value batch, con
     return batch;
 }
 
-static tn_value commit_batch(struct thread_log *log, const struct thread_commit *commit) {
+static tn_value commit_batch(struct thread_log *log, const struct thread_commit *commit, tn_value *notes) {
     bool root = strcmp(commit->scope, THREAD_ROOT) == 0;
     char key[THREAD_KEY_MAX], end[THREAD_KEY_MAX], seq[12];
     tn_value batch = value_array_reserve(6), rest = value_array();
+    *notes = value_concat_take(value_ref(log->tasks), value_ref(log->calls));
     thread_number(seq, commit->seq);
     if (commit->checkpoint) {
         log->changed += value_weight(value_get(commit->checkpoint, "delta"));
@@ -281,7 +329,7 @@ static tn_value commit_batch(struct thread_log *log, const struct thread_commit 
                                                                          thread_fence_condition(log->fence))
                                                         : take_over_record(log, patch));
     } else {
-        batch = value_push_take(batch, expect_fence(log));
+        batch = value_push_take(batch, count_batch(log));
     }
     if (commit->fresh && !root) {
         static const char *const collections[] = {STORE_NESTED, STORE_PENDING, STORE_JOURNAL};
@@ -321,8 +369,9 @@ static void submit_commit(struct pending_commit *commit) {
      * failure, and that must not be saved.
      */
     if (commit->log->failed) {
+        commit->dropped = true;
         value_unref(batch);
-        batch = value_push_take(value_array(), expect_fence(commit->log));
+        batch = value_push_take(value_array(), count_batch(commit->log));
     }
     store_commit_take(commit->log->store, batch, on_committed, commit);
 }
@@ -330,7 +379,8 @@ static void submit_commit(struct pending_commit *commit) {
 void thread_log_commit(struct thread_log *log, struct thread_commit request, store_done *done, void *user) {
     struct pending_commit *commit = mem_alloc(sizeof *commit);
     bool step_ended = request.step_ended && strcmp(request.scope, THREAD_ROOT) == 0;
-    *commit = (struct pending_commit){log, NULL, commit_batch(log, &request), step_ended, done, user};
+    *commit = (struct pending_commit){.log = log, .step_ended = step_ended, .done = done, .user = user};
+    commit->batch = commit_batch(log, &request, &commit->notes);
     value_unref(request.checkpoint);
     value_unref(request.record);
     value_unref(request.tasks);
@@ -341,4 +391,42 @@ void thread_log_commit(struct thread_log *log, struct thread_commit request, sto
     }
     *(log->waiting ? &log->last_waiting->next : &log->waiting) = commit;
     log->last_waiting = commit;
+}
+
+/* ---- Failures ---- */
+
+struct log_failure {
+    struct thread_log *log;
+    store_done *done;
+    void *user;
+};
+
+static void on_failure_written(void *user, int32_t status, tn_value result, const struct error *error) {
+    struct log_failure it = *(struct log_failure *)user;
+    mem_free(user);
+    it.done(it.user, status, result, error);
+    it.log->committing--;
+    thread_log_release(it.log);
+}
+
+bool thread_log_fail_take(struct thread_log *log, tn_value record, store_done *done, void *user) {
+    if (log->version >= 0 || (log->error.code && strcmp(log->error.code, "FENCED") == 0)) {
+        value_unref(record);
+        return false;
+    }
+    struct thread_failure *failure = mem_zalloc(sizeof *failure);
+    struct log_failure *it = mem_alloc(sizeof *it);
+    *it = (struct log_failure){log, done, user};
+    memcpy(failure->key, log->key, sizeof failure->key);
+    failure->fence = log->fence;
+    failure->batches = log->batches;
+    failure->record = record;
+    failure->notes = value_concat_take(log->tasks, log->calls); /* without a result, the activation is repeated */
+    log->calls = value_array();
+    log->tasks = value_array();
+    failure->done = on_failure_written;
+    failure->user = it;
+    log->committing++;
+    thread_failure_write_take(log->store, failure);
+    return true;
 }

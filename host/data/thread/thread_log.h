@@ -72,9 +72,16 @@ struct thread_commit {
 };
 /*
  * The first commit must have ended before the next one is made; after that, nested runs may commit concurrently. If a
- * commit fails, all later commits fail with the same error, and nothing more is written.
+ * commit fails, all later commits fail with the same error, and nothing more is written. One that was submitted before
+ * fails too, but may have been written: `done` receives a result only then.
  */
 void thread_log_commit(struct thread_log *log, struct thread_commit commit, store_done *done, void *user);
+/*
+ * After a commit has failed, and all others have ended: writes `record`, a patch of the record, and the notes that can
+ * be written; then calls `done`. Returns false, and does nothing, if this log does not own the thread: it has not taken
+ * it over, or was replaced. Takes `record`.
+ */
+bool thread_log_fail_take(struct thread_log *log, tn_value record, store_done *done, void *user);
 /* Notes the result of an activation in the current super-step. Several notes become one batch; if that fails, the next
  * commit writes them. */
 void thread_log_activation_take(struct thread_log *log, const char *scope, uint32_t step, uint32_t index,

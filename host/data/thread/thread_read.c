@@ -314,64 +314,31 @@ static int32_t read_checkpoint(struct thread_reader *reader, tn_value record, in
     return status;
 }
 
-int32_t thread_read(struct session *session, const char *thread_id, int64_t seq, tn_value *out, struct error *error) {
-    struct thread_reader reader = {.session = session, .id = thread_id, .error = error};
-    tn_value found = NULL;
-    thread_key(reader.key, thread_id);
-    int32_t status = session_query_take(session, store_get(STORE_THREADS, reader.key), &found, error);
-    if (status != TN_OK) return status;
-    tn_value loaded = value_object_reserve(4), record = value_get(found, "value"),
+struct read_options {
+    const char *id;
+    int64_t seq;
+};
+
+static int32_t read_thread(struct session *session, tn_value found, const void *user, tn_value *out,
+                           struct error *error) {
+    const struct read_options *options = user;
+    struct thread_reader reader = {.session = session, .id = options->id, .error = error, .stale = value_array()};
+    tn_value loaded = value_object_reserve(5), record = value_get(found, "value"),
              version = value_get(found, "version");
+    thread_key(reader.key, options->id);
     loaded = value_set_take(loaded, "record", record ? value_ref(record) : value_null());
     loaded = value_set_take(loaded, "version", version ? value_ref(version) : value_int(0));
     loaded = value_set_take(loaded, "saved", value_null());
     loaded = value_set_take(loaded, "nested", value_object());
     reader.failed = value_text_is(value_get(record, "status"), "failed");
-    reader.stale = value_array();
-    if (record) status = read_checkpoint(&reader, record, seq, &loaded);
-    loaded = value_set_take(loaded, "stale", reader.stale);
-    value_unref(found);
-    if (status == TN_OK)
-        *out = loaded;
-    else
-        value_unref(loaded);
+    int32_t status = record ? read_checkpoint(&reader, record, options->seq, &loaded) : TN_OK;
+    *out = value_set_take(loaded, "stale", reader.stale);
     return status;
 }
 
-/* ---- The history ---- */
-
-static int32_t add_checkpoint(void *user, const char *key, tn_value value, struct error *error) {
-    tn_value *list = user;
-    (void)key, (void)error;
-    *list = value_push_take(*list, value_ref(value));
-    return TN_OK;
-}
-
-int32_t thread_read_history(struct session *session, const char *thread_id, tn_value *out, struct error *error) {
-    struct thread_reader reader = {.session = session, .id = thread_id, .error = error};
-    char from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
-    tn_value found = NULL, checkpoints = value_array();
-    thread_key(reader.key, thread_id);
-    thread_key_of(from, reader.key, (const char *const[]){"", NULL});
-    thread_key_end(to, reader.key);
-    struct activations journal = {from, value_object()};
-    int32_t status = session_query_take(session, store_get(STORE_THREADS, reader.key), &found, error);
-    tn_value record = value_get(found, "value");
-    if (status == TN_OK && !record)
-        status = error_set(error, TN_NOT_FOUND, "NOT_FOUND",
-                           "the thread `%s` does not exist; `tenon thread list` lists the threads", thread_id);
-    if (status == TN_OK)
-        status = session_each(session, STORE_CHECKPOINTS, from, to, add_checkpoint, &checkpoints, error);
-    if (status == TN_OK) status = session_each(session, STORE_JOURNAL, from, to, add_activation, &journal, error);
-    if (status == TN_OK) {
-        *out = value_set_take(value_object_reserve(3), "record", value_ref(record));
-        *out = value_set_take(*out, "checkpoints", value_ref(checkpoints));
-        *out = value_set_take(*out, "journal", value_ref(journal.entries));
-    }
-    value_unref(checkpoints);
-    value_unref(journal.entries);
-    value_unref(found);
-    return status;
+int32_t thread_read(struct session *session, const char *thread_id, int64_t seq, tn_value *out, struct error *error) {
+    struct read_options options = {thread_id, seq};
+    return thread_records_read_one_state(session, thread_id, read_thread, &options, out, error);
 }
 
 int32_t thread_fold(tn_value checkpoints, size_t count, tn_value *out, struct error *error) {

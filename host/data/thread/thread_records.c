@@ -22,11 +22,50 @@ int32_t thread_records_find(struct session *session, const char *thread_id, tn_v
     return TN_OK;
 }
 
-int32_t thread_records_require(struct session *session, const char *thread_id, tn_value *found, struct error *error) {
-    int32_t status = thread_records_find(session, thread_id, found, error);
-    if (status != TN_OK || *found) return status;
+int32_t thread_records_not_found(const char *thread_id, struct error *error) {
     return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
                      "the thread `%s` does not exist; `tenon thread list` lists the threads", thread_id);
+}
+
+int32_t thread_records_require(struct session *session, const char *thread_id, tn_value *found, struct error *error) {
+    int32_t status = thread_records_find(session, thread_id, found, error);
+    return status != TN_OK || *found ? status : thread_records_not_found(thread_id, error);
+}
+
+/* ---- One state of a thread ---- */
+
+#define READ_TRIES 100 /* while a run keeps writing the thread */
+
+static bool records_are_same(tn_value before, tn_value after) {
+    return thread_record_int(before, "version", 0) == thread_record_int(after, "version", 0) &&
+           thread_record_int(value_get(before, "value"), "fence", 0) ==
+               thread_record_int(value_get(after, "value"), "fence", 0);
+}
+
+int32_t thread_records_read_one_state(struct session *session, const char *thread_id, thread_read_fn *read,
+                                      const void *user, tn_value *out, struct error *error) {
+    for (int i = 0; i < READ_TRIES; i++) {
+        tn_value before = NULL, after = NULL, result = NULL;
+        struct error why = ERROR_INIT;
+        int32_t status = thread_records_find(session, thread_id, &before, error);
+        if (status != TN_OK) return status;
+        int32_t read_status = read(session, before, user, &result, &why);
+        status = thread_records_find(session, thread_id, &after, error);
+        bool same = records_are_same(before, after);
+        value_unref(before);
+        value_unref(after);
+        if (status == TN_OK && same && read_status == TN_OK) {
+            *out = result;
+            return TN_OK;
+        }
+        value_unref(result);
+        if (status == TN_OK && same) error_move(error, &why);
+        error_finish(&why);
+        if (status != TN_OK || same) return status != TN_OK ? status : read_status;
+    }
+    return error_set(error, TN_ERROR, "CONFLICT",
+                     "the thread `%s` is being changed by a run; wait until the run has stopped, and try again",
+                     thread_id);
 }
 
 void thread_records_range(const char *thread_id, char from[THREAD_KEY_MAX], char to[THREAD_KEY_MAX]) {
@@ -70,11 +109,10 @@ tn_value thread_fence_condition(int64_t fence) {
     return value_set_take(value_object_reserve(1), "fence", value_int(fence));
 }
 
-tn_value thread_expect_fence(const char *key, int64_t fence) {
-    tn_value made = value_set_take(value_object_reserve(4), "op", value_text("expect"));
-    made = value_set_take(made, "collection", value_text(STORE_THREADS));
-    made = value_set_take(made, "key", value_text(key));
-    return store_if_where(made, thread_fence_condition(fence));
+tn_value thread_count_batch(const char *key, int64_t fence, uint32_t *batches) {
+    *batches += 1;
+    tn_value patch = value_set_take(value_object_reserve(1), "batches", value_int(*batches));
+    return store_if_where(store_merge(STORE_THREADS, key, patch), thread_fence_condition(fence));
 }
 
 /* Writes a placeholder record first, then the rest while this writer has the fence, then the record. */
@@ -90,8 +128,9 @@ static int32_t put_in_batches(struct session *session, const struct thread_put *
     if (put->expect) first = value_push_take(first, value_ref(put->expect));
     int32_t status = session_commit_take(session, value_concat_take(first, thread_delete_rest(put->id)), NULL, error);
     size_t count = value_count(put->operations), most = TN_STORE_BATCH_MAX - 1;
+    uint32_t batches = (uint32_t)thread_record_int(record, "batches", 0);
     for (size_t at = 0; status == TN_OK && at < count; at += most) {
-        tn_value batch = value_push_take(value_array(), thread_expect_fence(key, fence));
+        tn_value batch = value_push_take(value_array(), thread_count_batch(key, fence, &batches));
         batch = value_concat_take(batch, value_slice(put->operations, at, at + most < count ? at + most : count));
         status = session_commit_take(session, batch, NULL, error);
     }

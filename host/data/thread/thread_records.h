@@ -21,6 +21,23 @@ int32_t thread_records_find(struct session *session, const char *thread_id, tn_v
 /* As thread_records_find, but fails with NOT_FOUND if the thread does not exist. */
 int32_t thread_records_require(struct session *session, const char *thread_id, tn_value *found, struct error *error);
 
+int32_t thread_records_not_found(const char *thread_id, struct error *error); /* the same failure */
+
+/*
+ * Calls `read`, which reads records of the thread with several queries, between which another process may change them.
+ * Every change of a thread increases the version of its record (thread_count_batch), and a thread that was created
+ * again has another fence. So if the record is the same before and after, `read` has read one state of the thread;
+ * otherwise it is called again, also after a failure, which may be the result of a change. CONFLICT if the thread keeps
+ * changing.
+ *
+ * `found` is {version, value}, borrowed, or NULL if the thread does not exist. `read` may set *out also if it fails; it
+ * is released then. Thread: the store's.
+ */
+typedef int32_t thread_read_fn(struct session *session, tn_value found, const void *user, tn_value *out,
+                               struct error *error);
+int32_t thread_records_read_one_state(struct session *session, const char *thread_id, thread_read_fn *read,
+                                      const void *user, tn_value *out, struct error *error);
+
 /* The range of all records of a thread in one collection. */
 void thread_records_range(const char *thread_id, char from[THREAD_KEY_MAX], char to[THREAD_KEY_MAX]);
 
@@ -55,7 +72,12 @@ int32_t thread_put(struct session *session, const struct thread_put *put, struct
 tn_value thread_delete_rest(const char *id);
 /* {fence: N}, the condition of each write: the writer still owns the thread. */
 tn_value thread_fence_condition(int64_t fence);
-/* The operation that makes a batch fail if the record `key` has another fence. */
-tn_value thread_expect_fence(const char *key, int64_t fence);
+/*
+ * The operation on the record `key` with which each batch begins that does not change the record otherwise. The batch
+ * fails if the record has another fence. It increases the record's version, so that every change of a thread does: a
+ * reader that finds the same version before and after has read one state of the thread. *batches is the number of such
+ * batches, which the record keeps.
+ */
+tn_value thread_count_batch(const char *key, int64_t fence, uint32_t *batches);
 
 #endif

@@ -28,6 +28,8 @@ struct durable {
     bool exit_only;         /* RUN_DURABLE_EXIT: one commit, at the end */
     bool broken;            /* the log has failed: nothing more is written */
     uint32_t seq;           /* seq of the next checkpoint */
+    bool committed;         /* a commit has succeeded */
+    struct error error;     /* of the log, while the failure of the run is written */
     const char *written;    /* the status of the last record, static; NULL before the first commit */
     tn_value *base;         /* [channel]: value at the last commit; NULL before the first */
 };
@@ -195,11 +197,55 @@ static tn_value unfinished_activations(const struct run *run) {
 
 /* ---- Writing ---- */
 
+/*
+ * A commit has failed. Notes what the step has done, so that a resumed run need not repeat it: the activations that are
+ * done. One that failed or asks is started again: its question was not reported. Those of a nested run are noted only
+ * after its first commit, which removes what an earlier start has left.
+ */
+static void durable_note_activations(const struct durable *durable) {
+    const struct run *run = durable->run;
+    if (durable->exit_only || !durable->committed) return;
+    for (uint32_t i = 0; i < run->activation_count; i++)
+        if (run->activations[i].state == ACTIVATION_DONE)
+            thread_log_activation_take(durable->log, durable->scope, run->step, i,
+                                       activation_save(&run->activations[i]));
+}
+
+/* The record of a run that ends because of a failed commit. A run that failed or was cancelled keeps its own error. */
+static tn_value durable_failure_record(const struct durable *durable) {
+    const struct run *run = durable->run;
+    bool ended_badly = run_has_ended_badly(run);
+    tn_value record = value_set_take(value_object_reserve(4), "status",
+                                     value_text(run_status_name(ended_badly ? run->status : RUN_FAILED)));
+    record = value_set_take(record, "updated_at", time_value(loop_wall_ms(run->loop)));
+    return value_set_take(record, "error", error_to_value(ended_badly ? &run->error : &durable->error));
+}
+
+/* If not even the record could be written, the thread stays `running`, as if the process had died. */
+static void durable_on_failure_written(void *user, int32_t status, tn_value result, const struct error *error) {
+    struct durable *durable = user;
+    (void)status, (void)result, (void)error;
+    struct error why = ERROR_INIT;
+    error_move(&why, &durable->error);
+    run_on_written(durable->run, &why); /* frees `durable` */
+    error_finish(&why);
+}
+
 static void durable_on_written(void *user, int32_t status, tn_value result, const struct error *error) {
     struct durable *durable = user;
-    (void)result;
-    if (status != TN_OK) durable->broken = true;
-    run_on_written(durable->run, status == TN_OK ? NULL : error);
+    if (status == TN_OK) {
+        durable->committed = true;
+        run_on_written(durable->run, NULL);
+        return;
+    }
+    durable->broken = true;
+    if (!result) durable_note_activations(durable); /* otherwise this commit was written, and another one failed */
+    if (durable->root) {
+        error_copy(&durable->error, error);
+        if (thread_log_fail_take(durable->log, durable_failure_record(durable), durable_on_failure_written, durable))
+            return;
+    }
+    run_on_written(durable->run, error);
 }
 
 static void durable_write(struct durable *durable, const char *source, const char *status, bool checkpoint) {
@@ -271,6 +317,7 @@ void durable_free(struct run *run) {
     if (!durable) return;
     for (uint32_t i = 0; i < run->channels.count; i++) value_unref(durable->base[i]);
     mem_free((void *)durable->base);
+    error_finish(&durable->error);
     mem_free(durable);
     run->durable = NULL;
 }

@@ -163,9 +163,10 @@ void run_terminate(struct run *run, enum run_status status, const char *source);
 void run_fail(struct run *run, struct error *error); /* drops pending writes; takes the contents of `error` */
 /* Called by durable.c when the store has written. `error` is not NULL if it failed. The run may be freed. */
 void run_on_written(struct run *run, const struct error *error);
-void run_create_activations(struct run *run);  /* creates them from the plan and empties it */
-void run_clear_activations(struct run *run);   /* requires that none of them is open */
-void run_release_activations(struct run *run); /* frees the array, or keeps it for the next run of the graph */
+bool run_has_ended_badly(const struct run *run); /* its end is being written, and it keeps its own error */
+void run_create_activations(struct run *run);    /* creates them from the plan and empties it */
+void run_clear_activations(struct run *run);     /* requires that none of them is open */
+void run_release_activations(struct run *run);   /* frees the array, or keeps it for the next run of the graph */
 
 /* ---- run_input.c ---- */
 

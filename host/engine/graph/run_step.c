@@ -180,16 +180,20 @@ void run_commit(struct run *run, const char *source, enum run_state next) {
     if (!durable_commit(run, source)) run_set_state(run, next);
 }
 
+bool run_has_ended_badly(const struct run *run) {
+    return run->state == RUN_STATE_ENDING && run->status != RUN_DONE && run->error.code;
+}
+
 void run_on_written(struct run *run, const struct error *error) {
     assert(run->state == RUN_STATE_COMMITTING || run->state == RUN_STATE_ENDING);
     if (!error && run->state == RUN_STATE_COMMITTING) {
         run_set_state(run, run->state_after_commit);
+        if (run->state == RUN_STATE_PLANNING && !run_in_step(run)) run_clear_activations(run);
         run_advance(run);
         return;
     }
     /* A run that failed or was cancelled anyway keeps its own error. */
-    bool has_ended_badly = run->state == RUN_STATE_ENDING && run->status != RUN_DONE && run->error.code;
-    if (error && !has_ended_badly) {
+    if (error && !run_has_ended_badly(run)) {
         loop_timer_stop(run->loop, &run->timeout);
         error_copy(&run->error, error);
         plan_clear(run);
@@ -423,7 +427,8 @@ static bool step_apply(struct run *run) {
     run->report_next = 0;
     bool reports = run_may_report(run);
     run_commit(run, "step", reports ? RUN_STATE_REPORTING : RUN_STATE_PLANNING);
-    if (!reports) run_clear_activations(run);
+    /* A failed commit saves the activations separately. */
+    if (!reports && run->state != RUN_STATE_COMMITTING) run_clear_activations(run);
     return true;
 }
 

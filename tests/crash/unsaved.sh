@@ -1,0 +1,128 @@
+# A commit that cannot be written: the thread becomes `failed` with the reason. Resuming it repeats nothing that could be
+# saved, and succeeds when the cause is gone. Each action of a node or tool appends a line to the file `lines`.
+export CRASH_LINES=$PWD/lines
+options="--quiet --plugins $CRASH_NODES"
+printf 'store: {use: sqlite, path: ./s.db}\n' >tenon.yaml
+
+# expect_lines NUMBER MOST: so many different actions, each at most so often
+expect_lines() {
+    local different most
+    different=$(sort -u lines | wc -l)
+    most=$(sort lines | uniq -c | sort -rn | awk 'NR == 1 {print $1}')
+    [ "$different" = "$1" ] && [ "$most" -le "$2" ] || fails "expected $1 actions, each at most $2 times: $(cat lines)"
+}
+# expect_failed ID CODE: the record of the thread has the failure
+expect_failed() {
+    expect_code 1 && expect_in err "[$2]"
+    run tenon thread show "$1"
+    expect_in out "status       failed" && expect_in out "error        $2: "
+    run tenon thread list --status running
+    expect_out ""
+}
+
+# Two results that can be saved, but not together in one checkpoint: nothing is repeated.
+cat >sum.yaml <<'YAML'
+version: "1.0"
+channels: [{name: t, type: append}]
+nodes:
+  - {id: first, type: crash.effect, config: {out: t}}
+  - {id: agent, type: crash.agent, config: {out: t}}
+  - {id: a, type: crash.effect, config: {out: t, pad: 9000000}}
+  - {id: b, type: crash.effect, config: {out: t, pad: 9000000}}
+edges: [{from: START, to: first}, {from: first, to: [agent, a, b]}, {from: [agent, a, b], to: END}]
+YAML
+run tenon run sum.yaml --thread sum $options
+expect_in err 'the thread `sum` cannot be saved: the value has 18000'
+expect_failed sum LIMIT
+for again in 1 2; do
+    run tenon run sum.yaml --thread sum $options --resume
+    expect_failed sum LIMIT
+done
+expect_lines 6 1
+
+# The same in a subgraph.
+printf 'version: "1.0"\nchannels: [{name: t, type: append}]\nnodes:\n  - {id: inner, type: subgraph, config: {document: sum.yaml, output: {t: t}}}\nedges: [{from: START, to: inner}, {from: inner, to: END}]\n' >nested.yaml
+rm lines
+run tenon run nested.yaml --thread nested $options
+expect_failed nested LIMIT
+run tenon run nested.yaml --thread nested $options --resume
+expect_failed nested LIMIT
+expect_lines 6 1
+
+# A result that cannot be saved at all is produced again, with the same idempotency key; what was done before it is not.
+cat >big.yaml <<'YAML'
+version: "1.0"
+channels: [{name: t, type: append}]
+nodes:
+  - {id: agent, type: crash.agent, config: {out: t}}
+  - {id: big, type: crash.effect, config: {out: t, pad: 17000000}}
+edges: [{from: START, to: [agent, big]}, {from: [agent, big], to: END}]
+YAML
+rm lines
+run tenon run big.yaml --thread big $options
+expect_failed big LIMIT
+run tenon run big.yaml --thread big $options --resume
+expect_failed big LIMIT
+expect_lines 4 2
+[ "$(sort lines | uniq -d | wc -l)" = 1 ] || fails "expected that only the large result was produced again"
+
+# A state that is nested too deep.
+cat >deep.yaml <<'YAML'
+version: "1.0"
+channels: [{name: d, type: last_value, default: 1}, {name: n, type: last_value, default: 0}]
+nodes: [{id: a, type: set, config: {values: {d: "[state.d]", n: state.n + 1}}}]
+edges:
+  - {from: START, to: a}
+  - {from: a, type: conditional, conditions: [{expression: state.n < 300, to: a}, {expression: default, to: END}]}
+YAML
+run tenon run deep.yaml --thread deep $options --run-config '{"recursion_limit": 400}'
+expect_failed deep LIMIT
+
+# With `exit`, only the end is saved, and its failure too.
+run tenon run sum.yaml --thread exits $options --durability exit
+expect_failed exits LIMIT
+
+# The store is full. When there is space again, the thread is resumed, and nothing is repeated.
+cat >full.yaml <<'YAML'
+version: "1.0"
+channels: [{name: t, type: append}]
+nodes:
+  - {id: first, type: crash.agent, config: {out: t}}
+  - {id: a, type: crash.effect, config: {out: t, pad: 30000}}
+  - {id: b, type: crash.effect, config: {out: t, pad: 300000}}
+  - {id: last, type: crash.effect, config: {out: t}}
+edges: [{from: START, to: first}, {from: first, to: [a, b]}, {from: [a, b], to: last}, {from: last, to: END}]
+YAML
+printf 'store: {use: sqlite, path: ./full.db, max_bytes: 262144}\n' >tenon.yaml
+rm lines
+run tenon run full.yaml --thread full $options
+expect_failed full STORE_FULL
+run tenon run full.yaml --thread full $options --resume
+expect_failed full STORE_FULL
+sed -i 's/, max_bytes: 262144//' tenon.yaml
+run tenon run full.yaml --thread full $options --resume
+expect_code 0
+[ "$(sort lines | uniq -d | wc -l)" = 1 ] || fails "expected that only the result that could not be saved was repeated"
+run tenon replay full --document full.yaml --plugins "$CRASH_NODES"
+expect_code 0 && expect_in out "are identical"
+
+# The disk is full (here: no file may grow). While it is, a resumed run cannot take the thread over and repeats nothing.
+printf 'store: {use: sqlite, path: ./disk.db}\n' >tenon.yaml
+rm lines
+limited() ( # limited KIBIBYTES ARGUMENT…
+    trap '' XFSZ
+    ulimit -f "$1"
+    exec "$TENON" "${@:2}"
+)
+run limited 250 run full.yaml --thread disk $options
+expect_failed disk STORE_FULL
+sort -u lines >before
+for again in 1 2; do
+    run limited 40 run full.yaml --thread disk $options --resume
+    expect_code 1 && expect_in err "[STORE_FULL]"
+done
+sort lines | cmp -s - before || fails "a run that could not take the thread over has done something"
+run tenon run full.yaml --thread disk $options --resume
+expect_code 0
+run tenon replay disk --document full.yaml --plugins "$CRASH_NODES"
+expect_code 0 && expect_in out "are identical"
