@@ -23,6 +23,7 @@ expect_failed() {
 # Two results that can be saved, but not together in one checkpoint: nothing is repeated.
 cat >sum.yaml <<'YAML'
 version: "1.0"
+tools: [{name: "crash.*", approval: auto}]
 channels: [{name: t, type: append}]
 nodes:
   - {id: first, type: crash.effect, config: {out: t}}
@@ -52,6 +53,7 @@ expect_lines 6 1
 # A result that cannot be saved at all is produced again, with the same idempotency key; what was done before it is not.
 cat >big.yaml <<'YAML'
 version: "1.0"
+tools: [{name: "crash.*", approval: auto}]
 channels: [{name: t, type: append}]
 nodes:
   - {id: agent, type: crash.agent, config: {out: t}}
@@ -85,6 +87,7 @@ expect_failed exits LIMIT
 # The store is full. When there is space again, the thread is resumed, and nothing is repeated.
 cat >full.yaml <<'YAML'
 version: "1.0"
+tools: [{name: "crash.*", approval: auto}]
 channels: [{name: t, type: append}]
 nodes:
   - {id: first, type: crash.agent, config: {out: t}}
