@@ -325,7 +325,10 @@ static int32_t hostile_run(const struct instance *instance, tn_task task, tn_val
         tn_release(out);
         return TN_FAILED;
     }
-    if (status != TN_OK) return fail_with_status(task, status);
+    if (status != TN_OK) {
+        tn_release(out);
+        return fail_with_status(task, status);
+    }
     *done = done_take(out);
     return *done ? TN_OK : fail_with_status(task, TN_LIMIT);
 }
