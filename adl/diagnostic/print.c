@@ -2,15 +2,13 @@
  * print.c - diagnostics as text with the source line and a caret, and as values.
  *
  * A source line is shown through a window: the whole line if it fits, else the part around the caret, so that a
- * minified file costs no more than any other. Columns are terminal columns: wide characters take two, combining
- * characters none, a tab four. Characters that could affect the terminal are shown as <U+XXXX>.
+ * minified file costs no more than any other. Columns are terminal columns (adl/value/terminal.h).
  */
 #include "adl/diagnostic/print.h"
 #include "adl/value/json.h"
+#include "adl/value/terminal.h"
 #include <stdio.h>
 #include <string.h>
-
-#define TAB_WIDTH 4u
 
 static const char *const colours[] = {"\033[1;31m", "\033[1;35m", "\033[1;36m"}; /* [severity] */
 #define BOLD  "\033[1m"
@@ -19,76 +17,7 @@ static const char *const colours[] = {"\033[1;31m", "\033[1;35m", "\033[1;36m"};
 
 static const struct diagnostic_style default_style = {false, 0};
 
-/* ---- Characters on a terminal ---- */
-
-struct range {
-    uint32_t first, last;
-};
-
-/* Unicode East Asian Wide and Fullwidth characters and emoji, in blocks. */
-static const struct range wide_ranges[] = {
-    {0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},   {0x2614, 0x2615},
-    {0x2648, 0x2653},   {0x26a1, 0x26a1},   {0x26bd, 0x26be},   {0x2705, 0x2705},   {0x274c, 0x274c},
-    {0x2753, 0x2755},   {0x2795, 0x2797},   {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},
-    {0x4e00, 0x9fff},   {0xa000, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
-    {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff},
-    {0x1f900, 0x1f9ff}, {0x1fa70, 0x1faff}, {0x20000, 0x3fffd},
-};
-
-/* Combining marks, joiners and variation selectors. */
-static const struct range empty_ranges[] = {
-    {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x0610, 0x061a}, {0x064b, 0x065f},
-    {0x0e31, 0x0e31}, {0x0e34, 0x0e3a}, {0x0e47, 0x0e4e}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
-    {0x200b, 0x200d}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f},
-};
-
-/* Characters that could move the cursor, hide text or change its direction: C0 without the tab, DEL, C1, and others. */
-static const struct range unsafe_ranges[] = {
-    {0x00, 0x08},     {0x0a, 0x1f},     {0x7f, 0x9f},     {0x200e, 0x200f},
-    {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb},
-};
-
-static bool in_ranges(uint32_t point, const struct range *ranges, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (point >= ranges[i].first && point <= ranges[i].last) return true;
-    return false;
-}
-#define IN(point, ranges) in_ranges(point, ranges, sizeof(ranges) / sizeof(ranges)[0])
-
-/* Appends the printable form of the first character of `text`, unless `out` is NULL. Returns the character's bytes. */
-static size_t show_character(struct buffer *out, const char *text, size_t length, uint32_t *columns) {
-    uint32_t point;
-    size_t size = utf8_decode(text, length, &point);
-    char escape[16];
-    if (size == 0) {
-        size = 1;
-        snprintf(escape, sizeof escape, "<%02X>", (unsigned char)text[0]);
-    } else if (point == '\t') {
-        snprintf(escape, sizeof escape, "%*s", (int)TAB_WIDTH, "");
-    } else if (IN(point, unsafe_ranges)) {
-        snprintf(escape, sizeof escape, "<U+%04X>", point);
-    } else {
-        *columns = point < 0x300 ? 1 : IN(point, empty_ranges) ? 0 : IN(point, wide_ranges) ? 2 : 1;
-        if (out) buffer_append(out, text, size);
-        return size;
-    }
-    *columns = (uint32_t)strlen(escape);
-    if (out) buffer_text(out, escape);
-    return size;
-}
-
-void diagnostic_text(struct buffer *out, const char *text) {
-    size_t length = strlen(text);
-    for (size_t at = 0; at < length;) {
-        uint32_t columns;
-        if (text[at] == '\n') {
-            buffer_char(out, ' ');
-            at++;
-        } else {
-            at += show_character(out, text + at, length - at, &columns);
-        }
-    }
-}
+void diagnostic_text(struct buffer *out, const char *text) { terminal_text(out, text, strlen(text), TERMINAL_LINE); }
 
 /* ---- A source line ---- */
 
@@ -100,7 +29,7 @@ static uint32_t width_of(const char *text, size_t from, size_t to, uint32_t most
     uint32_t total = 0;
     while (from < to && total <= most) {
         uint32_t columns;
-        from += show_character(NULL, text + from, to - from, &columns);
+        from += terminal_character(NULL, text + from, to - from, &columns);
         total += columns;
     }
     return total;
@@ -159,12 +88,12 @@ static void print_line(struct buffer *out, const struct source *source, struct s
     }
     while (at < length) {
         uint32_t columns;
-        size_t size = show_character(NULL, text + at, length - at, &columns);
+        size_t size = terminal_character(NULL, text + at, length - at, &columns);
         if (used + columns > width) {
             buffer_text(out, "…");
             break;
         }
-        show_character(out, text + at, length - at, &columns);
+        terminal_character(out, text + at, length - at, &columns);
         if (at < from)
             before += columns;
         else if (at < to)

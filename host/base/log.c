@@ -6,12 +6,15 @@
  * that ends is released by the destructor of a thread-specific key.
  */
 #include "host/base/log.h"
+#include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "adl/value/terminal.h"
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 struct log {
@@ -128,12 +131,17 @@ static const char *log_level_name(int32_t level) {
 }
 
 static void log_write_stderr(int32_t level, const char *who, const char *line) {
-    char whole[LOG_LINE_MAX + 160];
-    int length = snprintf(whole, sizeof whole, "tenon: %s: %s%s%s\n", log_level_name(level), who ? who : "",
-                          who ? ": " : "", line);
-    size_t size = (size_t)length < sizeof whole ? (size_t)length : sizeof whole - 1;
+    struct buffer whole;
+    buffer_init(&whole, SIZE_MAX);
+    buffer_format(&whole, "tenon: %s: ", log_level_name(level));
+    if (who) terminal_text(&whole, who, strlen(who), TERMINAL_LINE);
+    if (who) buffer_text(&whole, ": ");
+    terminal_text(&whole, line, strlen(line), TERMINAL_LINE);
+    buffer_char(&whole, '\n');
     /* One write, so that lines of several threads do not mix. A failure is ignored: it cannot be reported anywhere. */
-    if (write(STDERR_FILENO, whole, size) < 0) return;
+    ssize_t written = write(STDERR_FILENO, whole.data, whole.length);
+    (void)written;
+    buffer_finish(&whole);
 }
 
 __attribute__((format(printf, 4, 0))) static void log_write_line(struct log *log, int32_t level, const char *who,

@@ -19,6 +19,7 @@
 
 #include "adl/value/buffer.h"
 #include "adl/value/error.h"
+#include "adl/value/json.h"
 #include "adl/value/value.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -189,6 +190,15 @@ bool command_read_file(const char *path, char **text, size_t *length, struct err
 int32_t command_line_error(const char *path, size_t line, const char *message, struct error *error);
 /* Reads a document; "-" is standard input, read as YAML. Returns NULL and sets `error` on failure. */
 struct source *command_source(const char *path, struct error *error);
+/*
+ * Prints data: as it is into a pipe or a file; on a terminal in the form of terminal_text, so that it cannot control
+ * the terminal. command_printf is for everything else, and always replaces what is not safe.
+ */
+void command_put(FILE *out, const char *text, size_t length);
+/* The same for a text on standard output, and a line end. */
+void command_put_line(tn_value text);
+/* The same for a line of JSON, and a line end. On a terminal it is the same JSON with more escapes. */
+void command_put_json(FILE *out, tn_value value, enum json_style style);
 /* Prints a value as JSON and a line end on standard output: indented on a terminal, otherwise compact. */
 void command_print(tn_value value);
 /* Returns a member's text, borrowed; `otherwise` if the member is missing or is not a string. */

@@ -159,7 +159,8 @@ static int copy_out(struct command_kernel *kernel, const char *id, int64_t offse
         if (code == COMMAND_OK) {
             size_t length;
             const void *data = value_data(value_get(artifact, "body"), &length);
-            if (fwrite(data, 1, length, out) != length) code = COMMAND_RUN_FAILED;
+            command_put(out, data, length);
+            if (ferror(out)) code = COMMAND_RUN_FAILED;
             offset += (int64_t)length;
             if (length == 0) break;
         }

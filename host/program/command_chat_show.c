@@ -65,7 +65,7 @@ static void chat_show_text(struct chat_show *show, tn_value words) {
     if (length == 0) return;
     buffer_append(&show->answer, text, length);
     if (!show->streams) return;
-    command_printf(stdout, "%s", text);
+    command_put(stdout, text, length);
     fflush(stdout);
     show->line_open = text[length - 1] != '\n';
 }
@@ -73,7 +73,7 @@ static void chat_show_text(struct chat_show *show, tn_value words) {
 static void chat_show_answer_end(struct chat_show *show) {
     if (!show->streams && show->answer.length) {
         const char *text = buffer_cstr(&show->answer);
-        command_printf(stdout, "%s", text);
+        command_put(stdout, text, show->answer.length);
         show->line_open = text[show->answer.length - 1] != '\n';
     }
     chat_show_line(show);

@@ -124,7 +124,7 @@ static int format_one(const struct arguments *arguments, const char *path, struc
         if (argument_given(arguments, "check")) {
             if (!same) code = command_report(COMMAND_RUN_FAILED, "%s is not formatted", source_name(source));
         } else if (strcmp(path, "-") == 0 || argument_given(arguments, "stdout")) {
-            fwrite(text, 1, length, stdout);
+            command_put(stdout, text, length);
         } else if (!same && !fmt_replace_file(path, text, length, &error)) {
             code = command_report_error(COMMAND_RUN_FAILED, &error);
         }
@@ -151,9 +151,7 @@ int command_schema(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
     tn_value schema = document_json_schema(host_catalog(host));
-    char *text = json_text(schema, JSON_INDENTED);
-    puts(text);
-    mem_free(text);
+    command_put_json(stdout, schema, JSON_INDENTED);
     value_unref(schema);
     host_free(host);
     return COMMAND_OK;

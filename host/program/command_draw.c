@@ -76,13 +76,17 @@ static char *one_line(const char *label) {
 
 /* Prints a label and replaces the characters that would end it. */
 static void put_escaped(const char *text, const char *unsafe, const char *const *safe) {
+    struct buffer label;
+    buffer_init(&label, SIZE_MAX);
     for (; *text; text++) {
         const char *at = strchr(unsafe, *text);
         if (at)
-            fputs(safe[at - unsafe], stdout);
+            buffer_text(&label, safe[at - unsafe]);
         else
-            putchar(*text);
+            buffer_char(&label, *text);
     }
+    command_put(stdout, buffer_cstr(&label), label.length);
+    buffer_finish(&label);
 }
 
 /* ---- Mermaid ---- */

@@ -96,9 +96,7 @@ static int evaluate_lines(const char *path) {
         size_t size = stop ? (size_t)(stop - at) : (size_t)(end - at);
         if (strspn(at, " \t\r") < size) {
             tn_value answer = evaluate_line(path, number, at, size);
-            char *line = json_text(answer, JSON_COMPACT);
-            puts(line);
-            mem_free(line);
+            command_put_json(stdout, answer, JSON_COMPACT);
             value_unref(answer);
         }
         at += size + 1;
@@ -137,7 +135,7 @@ int command_eval(const struct arguments *arguments) {
     } else {
         tn_value value = evaluate_on(text, input, &error);
         if (value && argument_given(arguments, "raw") && value_is(value, TN_STRING))
-            puts(value_chars(value, NULL));
+            command_put_line(value);
         else if (value)
             command_print(value);
         else

@@ -264,6 +264,6 @@ int command_pack_remove(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
     uint32_t count;
     if (packs_remove(name, version, &count, &error) != TN_OK) return pack_command_fail(&error);
-    fprintf(stderr, "%s: %u version%s removed\n", name, count, count == 1 ? "" : "s");
+    command_printf(stderr, "%s: %u version%s removed\n", name, count, count == 1 ? "" : "s");
     return COMMAND_OK;
 }

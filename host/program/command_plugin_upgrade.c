@@ -100,8 +100,8 @@ static int upgrade(struct host *host, const char *given, const char *path, const
         command_warn("warning: this is a downgrade: %s is older than %s",
                      manifest_text(manifest_plugin(fresh->value), "version"), before);
     if (done)
-        fprintf(stderr, "%s: %s, was %s, in %s\n", id, manifest_text(manifest_plugin(fresh->value), "version"), before,
-                place);
+        command_printf(stderr, "%s: %s, was %s, in %s\n", id, manifest_text(manifest_plugin(fresh->value), "version"),
+                       before, place);
     else
         code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
     error_finish(&error);

@@ -25,7 +25,7 @@ static int32_t read_history(struct session *session, void *user, tn_value *resul
 
 static void print_value(const char *what, tn_value value) {
     char *text = json_text(value, JSON_COMPACT);
-    printf("  %s %.2000s\n", what, text);
+    command_printf(stdout, "  %s %.2000s\n", what, text);
     mem_free(text);
 }
 
@@ -39,12 +39,14 @@ static int replay_print_report(const char *name, tn_value report, bool json) {
         run_print_line(line);
         value_unref(line);
     } else if (diverged) {
-        printf("%s: %s differs at checkpoint %lld of %lld\n", name, value_chars(value_get(difference, "what"), NULL),
-               (long long)value_to_int(value_get(difference, "seq")), count);
+        command_printf(stdout, "%s: %s differs at checkpoint %lld of %lld\n", name,
+                       value_chars(value_get(difference, "what"), NULL),
+                       (long long)value_to_int(value_get(difference, "seq")), count);
         print_value("recorded:", value_get(difference, "recorded"));
         print_value("replayed:", value_get(difference, "replayed"));
     } else {
-        printf("%s: %lld of %lld checkpoint%s are identical\n", name, replayed, count, count == 1 ? "" : "s");
+        command_printf(stdout, "%s: %lld of %lld checkpoint%s are identical\n", name, replayed, count,
+                       count == 1 ? "" : "s");
     }
     return diverged ? COMMAND_RUN_FAILED : COMMAND_OK;
 }

@@ -57,11 +57,7 @@ struct single_run {
 
 /* ---- Events ---- */
 
-void run_print_line(tn_value value) {
-    char *text = json_text(value, JSON_COMPACT);
-    puts(text);
-    mem_free(text);
-}
+void run_print_line(tn_value value) { command_put_json(stdout, value, JSON_COMPACT); }
 
 /* Prints a debug event of level "warning", which reports a probable mistake in the document. */
 static void single_print_warning(struct single_run *single, tn_value event) {
@@ -93,9 +89,7 @@ static bool single_on_event(void *user, tn_value event) {
         run_print_line(event);
         (void)command_flush(); /* single_poll notices a closed pipe */
     } else {
-        char *text = json_text(event, JSON_COMPACT);
-        fprintf(stderr, "%s\n", text);
-        mem_free(text);
+        command_put_json(stderr, event, JSON_COMPACT);
     }
     return true;
 }

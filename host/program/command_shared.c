@@ -6,6 +6,7 @@
 #include "adl/source/source.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "adl/value/terminal.h"
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
 #include "host/program/command.h"
@@ -26,7 +27,7 @@ __attribute__((format(printf, 1, 0))) static void command_vwarn(const char *form
     buffer_init(&text, COMMAND_FILE_MAX);
     buffer_init(&safe, SIZE_MAX);
     buffer_vformat(&text, format, args);
-    diagnostic_text(&safe, buffer_cstr(&text));
+    terminal_text(&safe, buffer_cstr(&text), text.length, TERMINAL_LINE);
     fprintf(stderr, "tenon: %s\n", buffer_cstr(&safe));
     buffer_finish(&text);
     buffer_finish(&safe);
@@ -55,11 +56,7 @@ void command_printf(FILE *out, const char *format, ...) {
     va_start(args, format);
     buffer_vformat(&text, format, args);
     va_end(args);
-    for (char *line = text.data, *end; line; line = end ? end + 1 : NULL) {
-        if ((end = strchr(line, '\n'))) *end = 0;
-        diagnostic_text(&safe, line);
-        if (end) buffer_char(&safe, '\n');
-    }
+    terminal_text(&safe, buffer_cstr(&text), text.length, TERMINAL_LINES);
     fputs(buffer_cstr(&safe), out);
     buffer_finish(&text);
     buffer_finish(&safe);
@@ -180,10 +177,36 @@ int32_t command_line_error(const char *path, size_t line, const char *message, s
 
 /* ---- Printing ---- */
 
-void command_print(tn_value value) {
-    char *text = json_text(value, isatty(STDOUT_FILENO) ? JSON_INDENTED : JSON_COMPACT);
-    puts(text);
+static void put_as(FILE *out, const char *text, size_t length, enum terminal_form form) {
+    struct buffer safe;
+    if (!isatty(fileno(out))) {
+        fwrite(text, 1, length, out);
+        return;
+    }
+    buffer_init(&safe, SIZE_MAX);
+    terminal_text(&safe, text, length, form);
+    fwrite(buffer_cstr(&safe), 1, safe.length, out);
+    buffer_finish(&safe);
+}
+
+void command_put(FILE *out, const char *text, size_t length) { put_as(out, text, length, TERMINAL_LINES); }
+
+void command_put_line(tn_value text) {
+    size_t length;
+    const char *chars = value_chars(text, &length);
+    command_put(stdout, chars, length);
+    putchar('\n');
+}
+
+void command_put_json(FILE *out, tn_value value, enum json_style style) {
+    char *text = json_text(value, style);
+    put_as(out, text, strlen(text), TERMINAL_JSON);
+    putc('\n', out);
     mem_free(text);
+}
+
+void command_print(tn_value value) {
+    command_put_json(stdout, value, isatty(STDOUT_FILENO) ? JSON_INDENTED : JSON_COMPACT);
 }
 
 const char *command_text(tn_value object, const char *key, const char *otherwise) {
@@ -216,9 +239,7 @@ void command_print_diagnostics(const struct arguments *arguments, struct diagnos
     diagnostics_sort(found);
     if (json) {
         tn_value value = value_set_take(value_object_reserve(1), "diagnostics", diagnostics_to_value(found));
-        char *text = json_text(value, JSON_COMPACT);
-        puts(text);
-        mem_free(text);
+        command_put_json(stdout, value, JSON_COMPACT);
         value_unref(value);
         return;
     }

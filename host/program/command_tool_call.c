@@ -270,7 +270,7 @@ static int tool_call_run(struct tool_call *calling, struct callable *set, tn_val
     if (call_outcome(call) != CALL_COMPLETED)
         code = command_report_error(tool_stop_requested() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
     else if (!json && output && value_is(output, TN_STRING))
-        puts(value_chars(output, NULL));
+        command_put_line(output);
     else
         command_print(output ? output : value_null());
     call_free(call);

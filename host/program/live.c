@@ -2,9 +2,9 @@
  * live.c - draws the live view. Lines of finished activations scroll up; the bottom line is rewritten in place.
  */
 #include "host/program/live.h"
-#include "adl/diagnostic/print.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "adl/value/terminal.h"
 #include "host/base/clock.h"
 #include "host/engine/graph/graph.h"
 #include "host/program/command.h"
@@ -47,7 +47,7 @@ static void live_draw_bottom(struct live *live) {
     if (!live->running) return;
     fprintf(stderr, "%s…", live_paint(live, "\033[2m"));
     for (uint32_t i = 0; i < live->running && i < NAMES_MAX; i++)
-        fprintf(stderr, " %s", live->names[i] ? value_chars(live->names[i], NULL) : "");
+        command_printf(stderr, " %s", live->names[i] ? value_chars(live->names[i], NULL) : "");
     if (live->running > NAMES_MAX) fprintf(stderr, " and %u more", live->running - NAMES_MAX);
     if (live->words.length) command_printf(stderr, ": %s", buffer_cstr(&live->words));
     fputs(live_paint(live, "\033[0m"), stderr);
@@ -90,8 +90,11 @@ static void live_remove_running(struct live *live, tn_value node) {
 /* Prints an error as the rest of a line. Control characters are replaced, so the text cannot control the terminal. */
 static void live_show_error(tn_value error) {
     struct buffer safe;
+    tn_value message = value_get(error, "message");
+    size_t length = 0;
+    const char *text = message ? value_chars(message, &length) : "";
     buffer_init(&safe, SIZE_MAX);
-    if (error) diagnostic_text(&safe, value_chars(value_get(error, "message"), NULL));
+    terminal_text(&safe, text, length, TERMINAL_LINE);
     fprintf(stderr, "%s%s\n", error ? "  " : "", buffer_cstr(&safe));
     buffer_finish(&safe);
 }
@@ -106,8 +109,9 @@ static void live_show_end(struct live *live, tn_value event, tn_value node) {
     const struct mark *mark = marks;
     while (mark->outcome && !value_text_is(outcome, mark->outcome)) mark++;
     live_clear_bottom(live);
-    fprintf(stderr, "%s%s%s %3lld  %s", live_paint(live, mark->colour), mark->sign, live_paint(live, "\033[0m"),
-            (long long)value_to_int(value_get(event, "step")), value_chars(node, NULL));
+    fprintf(stderr, "%s%s%s %3lld  ", live_paint(live, mark->colour), mark->sign, live_paint(live, "\033[0m"),
+            (long long)value_to_int(value_get(event, "step")));
+    command_printf(stderr, "%s", value_chars(node, NULL));
     if (item) fprintf(stderr, "[%lld]", (long long)value_to_int(item));
     fprintf(stderr, "  %s%lld ms%s", live_paint(live, "\033[2m"), (long long)value_to_int(value_get(event, "ms")),
             live_paint(live, "\033[0m"));
@@ -147,8 +151,8 @@ void live_event(struct live *live, tn_value event) {
         live_remove_running(live, node);
         live_clear_bottom(live);
         tn_value error = value_get(event, "error");
-        fprintf(stderr, "%s↻%s      %s", live_paint(live, "\033[33m"), live_paint(live, "\033[0m"),
-                value_chars(node, NULL));
+        fprintf(stderr, "%s↻%s      ", live_paint(live, "\033[33m"), live_paint(live, "\033[0m"));
+        command_printf(stderr, "%s", value_chars(node, NULL));
         live_show_error(error);
     }
     live_draw_bottom(live);

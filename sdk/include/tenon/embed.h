@@ -53,8 +53,8 @@ TN_EXPORT const char *tenon_error(tenon *host);
 TN_EXPORT tn_value tenon_error_value(tenon *host);
 TN_EXPORT void tenon_free(void *memory); /* for char * results; NULL is allowed */
 /*
- * [any] Sets the function that is called when memory runs out; NULL removes it. It applies to the whole process, and
- * can be set before a host is opened. `size` is the number of bytes that could not be allocated: 0 if it is unknown,
+ * [any] Sets the function that is called when memory runs out; NULL removes it. It applies to the whole process: set
+ * it before the first host is opened. `size` is the number of bytes that could not be allocated: 0 if it is unknown,
  * UINT64_MAX if the size itself overflowed.
  *
  * The library calls it on the thread that needed the memory, which can be one of its own, and possibly on several
