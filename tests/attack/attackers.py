@@ -122,7 +122,7 @@ def plugin_rights(text):
     made = document({"separator": names[0]} if names else {})
     if "as:tool" in words:
         call = {"id": "c", "name": "hostile.tool", "arguments": {}}
-        made = agent_document([{"content": "", "tool_calls": [call]}, "that is all"], ["hostile.tool"])
+        made = agent_document([{"content": "", "tool_calls": [call]}, "that is all"], ["*" if "with:*" in words else "hostile.tool"])
     if "timeout" in words:
         made["nodes"][0]["timeout"] = "1s"
     if only:

@@ -414,6 +414,35 @@ static void test_grants(void **state) {
     }
 }
 
+/* ---- Who has chosen a tool ---- */
+
+static const struct {
+    const char *chain;
+    bool chooses; /* a.b */
+} choices[] = {
+    {"[]", false},
+    {"[{\"document\":\"d\"},{\"component\":\"node\",\"node\":\"n\",\"config\":{\"tool\":\"a.b\"}}]", false},
+    {"[{\"document\":\"d\"},{\"component\":\"node\",\"node\":\"n\",\"effects\":[\"calls.tool\"]}]", true},
+    /* A pattern does not choose each tool that it matches. */
+    {"[{\"document\":\"d\"},{\"component\":\"node\",\"node\":\"n\",\"config\":{\"tools\":[\"a.*\"]}}]", true},
+    /* By another node, whose configuration it writes. */
+    {"[{\"component\":\"node\",\"node\":\"n\"},{\"component\":\"node\",\"config\":{\"tool\":\"a.b\"}}]", true},
+    /* A tool is judged by its own effects, unless it only passes calls on. */
+    {"[{\"component\":\"node\",\"node\":\"n\"},{\"component\":\"tool\",\"effects\":[\"calls.tool\"]}]", false},
+    {"[{\"component\":\"node\",\"node\":\"n\"},{\"component\":\"tool\",\"effects\":[\"calls.any\"]}]", true},
+};
+
+static void test_choices(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(choices); i++) {
+        struct chain chain;
+        chain_init(&chain, choices[i].chain);
+        if (authority_chooses_tool(chain.innermost, "a.b") != choices[i].chooses)
+            fail_msg("row %zu: %s", i, choices[i].chain);
+        chain_finish(&chain);
+    }
+}
+
 /* ---- What surrounds a document that is opened by its path ---- */
 
 static void test_around_document(void **state) {
@@ -598,6 +627,7 @@ int main(void) {
         cmocka_unit_test(test_nodes_of_documents),
         cmocka_unit_test(test_documents_narrow),
         cmocka_unit_test(test_grants),
+        cmocka_unit_test(test_choices),
         cmocka_unit_test(test_around_document),
         cmocka_unit_test(test_from_text),
         cmocka_unit_test(test_chain_text),

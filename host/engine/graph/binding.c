@@ -73,8 +73,7 @@ static struct callable *model_callee(struct graph *graph, const struct authority
 static struct callable *tool_callee(struct engine *engine, struct authority *caller, const char *name, tn_value config,
                                     struct error *error) {
     struct callable *callable = NULL;
-    /* A node type that calls a tool which its document does not name has chosen it, not the author of the document. */
-    bool chosen = caller && caller->name && !authority_is_named(caller, "tool", name);
+    bool chosen = authority_chooses_tool(caller, name);
     tool_bind(engine, caller, name, config, chosen, &callable, error);
     return callable;
 }

@@ -86,16 +86,19 @@ static void on_annotation(void *self, const char *pointer, bool on_key, tn_value
 }
 
 /*
- * True if the author of the component's configuration has named the callee in it. A configuration names no node types:
- * the annotation `node` is for ids of nodes.
+ * True if the author of the component's configuration has named the callee in it, or a pattern of it. A configuration
+ * names no node types: the annotation `node` is for ids of nodes.
  */
-static bool config_names(const struct authority *caller, const char *kind, const char *name) {
-    bool patterns = strcmp(kind, "tool") == 0 || strcmp(kind, "approval") == 0;
+static bool config_has(const struct authority *caller, const char *kind, const char *name, bool patterns) {
     struct named_search search = {annotation_of_kind(kind), name, patterns, false};
     if (strcmp(kind, "node") == 0) return false;
     if (caller->config && caller->info->config)
         schema_each_annotation(caller->info->config, caller->config, "x-tenon", on_annotation, &search);
     return search.found;
+}
+
+static bool config_names(const struct authority *caller, const char *kind, const char *name) {
+    return config_has(caller, kind, name, strcmp(kind, "tool") == 0 || strcmp(kind, "approval") == 0);
 }
 
 /* True for a right to call that covers `name`: "calls.KIND" or "calls.KIND:PATTERN". */
@@ -251,6 +254,15 @@ bool authority_is_named(const struct authority *caller, const char *kind, const 
     for (; caller; caller = author_of(caller))
         if (!config_names(caller, kind, name)) return false;
     return true;
+}
+
+bool authority_chooses_tool(const struct authority *caller, const char *name) {
+    if (!caller) return false;
+    /* Another tool has been judged by its own effects, which include those of what it calls. */
+    if (strcmp(caller->info->kind, "node") != 0 && !declares(caller->info, CALLS_ANY)) return false;
+    for (; caller; caller = author_of(caller))
+        if (!config_has(caller, "tool", name, false)) return true;
+    return false;
 }
 
 bool authority_is_made(const struct authority *document) {

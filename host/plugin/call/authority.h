@@ -83,6 +83,11 @@ const struct authority *authority_document(const struct authority *authority);
  * and so on. NULL is the user.
  */
 bool authority_is_named(const struct authority *caller, const char *kind, const char *name);
+/*
+ * True if the component, and no author of a document, has chosen this tool, and nobody was asked for the component:
+ * then a destructive tool is asked for. A pattern in a configuration chooses no tool. NULL is the user.
+ */
+bool authority_chooses_tool(const struct authority *caller, const char *name);
 /* True if a component made the document, or passed it as a text, so that the user did not write it. */
 bool authority_is_made(const struct authority *document);
 /* True if a document on the chain came as a text at run time. */
