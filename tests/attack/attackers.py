@@ -52,6 +52,7 @@ def tools_of_operator(attempt):
         command_tool("secret.read", ["process.spawn", "fs.read:" + attempt.secret], ["cat", attempt.secret]),
         # What a program can see: its environment, and that of the host.
         command_tool("spy.environment", ["process.spawn"], ["sh", "-c", "env; cat /proc/$PPID/environ; true"]),
+        command_tool("spy.key", [], ["printenv", "TENON_IDEMPOTENCY_KEY"]),
         {**command_tool("spy.file", [], ["cat", "{x}"]), "input": text},
         command_tool("spy.write", ["fs.write:/nonexistent"], ["touch", attempt.made]),
         {**command_tool("spy.word", [], ["echo", "{x}"]), "input": text},
@@ -184,17 +185,26 @@ def prepare_pack(attempt):
 
 def prepare_document(attempt):
     """ATTACK: the type of its node, its config, and other members of the document. RIGHTS: further rules of the policy, and
-    `saved` if the run is saved."""
+    how the run is saved: `saved`; `again`, after a thread of the same name was deleted; `damaged`, in a store that is."""
     node, rest = attempt.fill(attempt.row.attack).split(" ", 1)
     config, end = json.JSONDecoder().raw_decode(rest)
     more = json.loads(rest[end:]) if rest[end:].strip() else {}
-    rights = attempt.row.rights.split()
-    attempt.settings(rules=[word for word in rights if word != "saved"])
-    attempt.command += ["--thread", "t"] if "saved" in rights else []
+    saved = set(attempt.row.rights.split()) & {"saved", "again", "damaged"}
+    rules = [word for word in attempt.row.rights.split() if word not in saved]
+    attempt.settings(rules=rules, **({"store": {"use": "sqlite", "path": "./store.db"}} if saved else {}))
+    attempt.command += ["--thread", "t"] if saved else []
     attempt.write("project/attack.yaml", json.dumps(document(config, node, **more)))
     attempt.write("project/inner.yaml", attempt.fill("@SHELL"))
     os.symlink(attempt.secret, os.path.join(attempt.project, "link"))
     os.mkfifo(os.path.join(attempt.project, "pipe"))
+    if saved & {"again", "damaged"}:
+        attempt.forbidden = attempt.tenon(*attempt.command, folder=attempt.project, check=False)
+    if "again" in saved:
+        attempt.tenon("thread", "delete", "t", folder=attempt.project)
+    if "damaged" in saved:
+        with open(os.path.join(attempt.project, "store.db"), "r+b") as file:
+            file.seek(100)
+            file.write(b"\xff" * 8000)
 
 
 # ---- A model ----

@@ -80,6 +80,7 @@ class Attempt:
         self.server = f"http://127.0.0.1:{server.server_port}/{self.name}/"
         self.keys, self.library = os.path.join(BASE, "keys"), os.path.join(BASE, "hostile.so")
         self.command = ["run", "attack.yaml"]
+        self.forbidden = None  # the output of an earlier run, which must not come again
         shutil.rmtree(self.folder, ignore_errors=True)
         for folder in ("home", "tmp", "project"):
             os.makedirs(os.path.join(self.folder, folder))
@@ -145,12 +146,18 @@ class Attempt:
             settings["tools"] = {"approval": {rule: self.policy for rule in ("*", *rules)}}
         self.write("project/tenon.yaml", json.dumps(settings))
 
-    def tenon(self, *arguments, check=True):
+    def tenon(self, *arguments, folder=None, check=True):
+        """Runs a command before the attack. Returns its standard output if it succeeded, else None."""
         ended = subprocess.run(
-            [TENON, *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True
+            [TENON, *arguments],
+            cwd=folder or self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
         )
         if check and ended.returncode:
-            sys.exit(f"{self.name}: tenon {' '.join(arguments)}: {ended.stderr.decode(errors='replace')}")
+            raise RuntimeError(f"{self.name}: tenon {' '.join(arguments)}: {ended.stderr.decode(errors='replace')}")
+        return None if ended.returncode else ended.stdout.decode(errors="replace")
 
     def observe(self):
         try:
@@ -192,6 +199,7 @@ class Attempt:
             os.path.exists(self.made)
             or any(canary in self.output or canary in sent for canary in CANARIES)
             or "/made" in sent
+            or (self.forbidden is not None and self.forbidden in self.output)
         )
 
 
