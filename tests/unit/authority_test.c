@@ -611,8 +611,8 @@ static void test_within(void **state) {
         tn_value narrow = parse(within[i].narrow), wide = parse(within[i].wide);
         const char *missing;
         bool found = effects_within(narrow, wide, &missing);
-        if (found != !within[i].missing || (missing && strcmp(missing, within[i].missing) != 0) ||
-            (!missing && within[i].missing && *within[i].missing))
+        const char *expected = within[i].missing ? within[i].missing : "";
+        if (found != !within[i].missing || strcmp(missing ? missing : "", expected) != 0)
             fail_msg("row %zu: %s within %s: missing %s", i, within[i].narrow, within[i].wide,
                      missing ? missing : "nothing");
         value_unref(narrow);
