@@ -166,7 +166,7 @@
     CODE(INVALID_HANDLE, false, "Tool::InvalidInput", \
          "A handle of a library (`ffi`) does not exist, has been freed, or has another kind.") \
     CODE(NOT_TEXT, false, "Tool::ExecutionFailed", \
-         "A function of a library (`ffi`) returned text that is not UTF-8.") \
+         "A component or a function of a library (`ffi`) returned text that is not UTF-8.") \
     CODE(NOT_FINITE, false, "Tool::ExecutionFailed", \
          "A function of a library (`ffi`) returned infinity or NaN, which JSON cannot represent.") \
     CODE(SERVER_LOST, false, "Tool::ExecutionFailed", \

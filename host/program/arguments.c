@@ -5,6 +5,7 @@
  * Options and operands can be mixed. A mistake is reported in one line: what was found, what was expected, and where to
  * look.
  */
+#include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/base/environment.h"
@@ -228,6 +229,49 @@ static int check_operands(const struct arguments *arguments) {
     return 0;
 }
 
+/*
+ * Everything but the name of a file must be UTF-8, because it is compared with texts or becomes one. JSON, expressions
+ * and `PATH=VALUE` are parsed later, by functions that report the position in them.
+ */
+static bool is_checked_as_text(const char *name, const char *value) {
+    static const char *const others[] = {"FILE", "DIR", "PATH", "JSON", "PATCH", "EXPR", "PATH=VALUE"};
+    name += *name == '[';
+    size_t length = strcspn(name, " ]\xE2"); /* the first byte of … */
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strlen(others[i]) == length && memcmp(others[i], name, length) == 0) return false;
+    return *value != '@'; /* @FILE */
+}
+
+static int check_text(const struct command *command, const char *dashes, const char *name, const char *value) {
+    size_t length = strlen(value), at = 0, size;
+    uint32_t code_point;
+    while (at < length && (size = utf8_decode(value + at, length - at, &code_point)) > 0) at += size;
+    if (at == length) return 0;
+    return usage_error(command, "%s%.*s: found the byte 0x%02X, expected UTF-8, at byte %zu of `%s`", dashes,
+                       (int)strcspn(name, " "), name, (unsigned char)value[at], at + 1, value);
+}
+
+static int check_texts(const struct arguments *arguments) {
+    const struct command *command = arguments->command;
+    const char *name = command->operands;
+    int code = 0;
+    for (size_t i = 0; !code && i < arguments->operand_count; i++) {
+        if (is_checked_as_text(name, arguments->operands[i]))
+            code = check_text(command, "", name, arguments->operands[i]);
+        const char *next = strchr(name, ' '); /* the last name applies to all further operands */
+        if (next) name = next + 1;
+    }
+    for (size_t i = 0; !code && i < arguments->given_count; i++) {
+        const struct given_option *given = &arguments->given[i];
+        size_t length = strlen(given->name);
+        const struct command_option *option = find_option(command->options, given->name, length, 0, NULL);
+        if (!option) option = find_option(global_options, given->name, length, 0, NULL);
+        if (given->value && option && is_checked_as_text(option->argument, given->value))
+            code = check_text(command, "--", option->name, given->value);
+    }
+    return code;
+}
+
 /* ---- Dispatch ---- */
 
 /* Looks up the command whose name is the first word or two; *used is their number. */
@@ -320,6 +364,7 @@ static int run_command_line(int argc, char **argv) {
     arguments.given = mem_array(NULL, letters, sizeof *arguments.given);
     int code = parse_words(&arguments, argc, argv, 1 + used);
     if (!code) code = check_operands(&arguments);
+    if (!code) code = check_texts(&arguments);
     if (!code) code = check_values(&arguments);
     if (!command
              ->hidden) { /* a hidden command is a child of a host, which reports crashes, and was given its secrets */

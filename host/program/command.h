@@ -167,7 +167,8 @@ int command_main(int argc, char **argv);
 
 /* Prints one line on standard error, "tenon: …", and returns `code`. Control characters are replaced. */
 int command_report(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same for an error, which the caller still owns. */
+/* The same for an error, which the caller still owns. An unusable store makes COMMAND_RUN_FAILED
+ * COMMAND_PLUGIN_PROBLEM. */
 int command_report_error(int code, const struct error *error);
 /* The same two without an exit code, for messages that do not end the command. */
 void command_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -340,9 +340,9 @@ static int single_report(struct single_run *single, struct error *error) {
     return exit_code_of_status(run_status(execution_run(single->execution)));
 }
 
-/* Prints and finishes the error; returns `code`. */
+/* Prints and finishes the error; returns the exit code, as command_report_error. */
 static int report_and_finish_error(int code, struct error *error) {
-    command_warn_error(error);
+    code = command_report_error(code, error);
     error_finish(error);
     return code;
 }

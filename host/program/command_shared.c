@@ -67,9 +67,17 @@ void command_warn_error(const struct error *error) {
                  error->code ? error->code : "", error->code ? "]" : "");
 }
 
+/* A store that is damaged, too new or not installed is a problem of the configuration, not of what was asked of it. */
+static bool is_unusable_store(const struct error *error) {
+    static const char *const codes[] = {"STORE_CORRUPT", "STORE_VERSION", "STORE_NOT_FOUND"};
+    for (size_t i = 0; error->code && i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(error->code, codes[i]) == 0) return true;
+    return false;
+}
+
 int command_report_error(int code, const struct error *error) {
     command_warn_error(error);
-    return code;
+    return code == COMMAND_RUN_FAILED && is_unusable_store(error) ? COMMAND_PLUGIN_PROBLEM : code;
 }
 
 /* Returns all values of a repeated option, terminated by NULL. Free it with mem_free. */

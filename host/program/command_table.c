@@ -658,7 +658,7 @@ const struct exit_code exit_codes[] = {
     {COMMAND_RUN_FAILED, "run failed", "The run or the evaluation failed. For `fmt --check`: a file is not formatted."},
     {COMMAND_USAGE, "usage", "The command line is wrong, or a file that it names cannot be read."},
     {COMMAND_INVALID, "document invalid", "A document has errors."},
-    {COMMAND_PLUGIN_PROBLEM, "plugin problem", "A plugin or the configuration cannot be used."},
+    {COMMAND_PLUGIN_PROBLEM, "plugin problem", "A plugin, the configuration or the store cannot be used."},
     {COMMAND_WAITING, "waiting for an answer", "The run was interrupted and waits for an answer."},
     {COMMAND_CANCELLED, "cancelled by Ctrl-C", "The run was cancelled, by Ctrl-C or SIGTERM."},
 };

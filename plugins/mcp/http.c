@@ -255,8 +255,9 @@ static void exchange_deliver_message(struct exchange *exchange, const char *json
     const struct transport_events *events = &exchange->http->transport.events;
     int64_t id = exchange->id;
     tn_value message = NULL;
-    const char *why =
-        exchange_read_json(exchange, json, length, &message) != TN_OK ? "an event that is not JSON" : NULL;
+    const char *why = NULL;
+    if (exchange_read_json(exchange, json, length, &message) != TN_OK)
+        why = tn_utf8_is_valid(json, length) ? "an event that is not JSON" : "an event that is not UTF-8";
     if (message != NULL && is_answer_to_request(message, id)) post_exchange_free(exchange);
     events->message(events->user, message, id, why);
     tn_release(message);
@@ -481,7 +482,7 @@ static void on_exchange_end(struct exchange *exchange, tn_value end) {
     } else {
         tn_value message = exchange_body_value(exchange, end);
         if (message == NULL) {
-            exchange_report_failure(exchange, status, NULL, "SERVER_ERROR", "the answer is not JSON");
+            exchange_report_failure(exchange, status, NULL, "SERVER_ERROR", "the answer is not JSON in UTF-8");
             return;
         }
         const struct transport_events *events = &exchange->http->transport.events;

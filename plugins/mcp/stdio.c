@@ -66,7 +66,9 @@ static bool on_stdout_line(void *user, const char *line, uint64_t length) {
         events->message(events->user, NULL, 0, "a line of more than 64 MiB");
     } else if (tn.value->from_json(line, length, &message) != TN_OK) {
         char why[128];
-        (void)snprintf(why, sizeof why, "a line that is not JSON: %.*s", (int)(length < 64 ? length : 64), line);
+        (void)snprintf(why, sizeof why, "%s: %.*s",
+                       tn_utf8_is_valid(line, length) ? "a line that is not JSON" : "a line that is not UTF-8",
+                       (int)(length < 64 ? length : 64), line);
         events->message(events->user, NULL, 0, why);
     } else {
         events->message(events->user, message, 0, NULL);

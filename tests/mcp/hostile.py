@@ -29,7 +29,7 @@ def test_wrong_answers():
     check(result.contents[:3] == ["one", "yours", "still here"], "the valid answers are used", result.contents, result.err)
     check(result.contents[3].startswith("SERVER_ERROR: "), "a result that is not an object", result.contents)
     check(result.contents[4:] == ["small", "x"], "calls after a line that is too long", [str(c)[:80] for c in result.contents])
-    for words in ("which does not wait", "an answer with an unknown id", "not JSON: hello there", "not JSON-RPC 2.0", "more than 64 MiB"):
+    for words in ("which does not wait", "an answer with an unknown id", "not JSON: hello there", "not UTF-8: ", "not JSON-RPC 2.0", "more than 64 MiB"):
         check(words in result.err, "expected in the log: " + words, result.err)
 
 

@@ -9,6 +9,7 @@
  * and drops those that its checkpoint replaces.
  */
 #include "host/data/thread/thread_log.h"
+#include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
 #include "host/data/store/store_collections.h"
@@ -53,6 +54,8 @@ struct pending_commit {
 
 int32_t thread_check_id(const char *id, struct error *error) {
     size_t length = strlen(id);
+    if (!utf8_valid(id, length))
+        return error_set(error, TN_INVALID, "INVALID_INPUT", "the thread id `%s` is not UTF-8", id);
     if (length > 0 && length <= THREAD_ID_MAX) return TN_OK;
     return error_set(error, TN_INVALID, "INVALID_INPUT", "the thread id has %zu bytes, expected 1 to %u", length,
                      THREAD_ID_MAX);

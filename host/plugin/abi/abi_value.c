@@ -7,6 +7,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/plugin/abi/abi.h"
+#include "host/plugin/call/call_internal.h"
 #include <math.h>
 #include <string.h>
 
@@ -79,9 +80,16 @@ static tn_value plugin_value_make_bool(int32_t truth) { return value_bool(truth 
 static tn_value plugin_value_make_int(int64_t number) { return value_int(number); }
 static tn_value plugin_value_make_double(double number) { return isfinite(number) ? value_double(number) : NULL; }
 
+/* NULL if it is not UTF-8. */
+static tn_value checked_string(const char *text, size_t length) {
+    tn_value string = value_string(text, length);
+    if (!string) call_note_rejected_text();
+    return string;
+}
+
 static tn_value plugin_value_make_text(const char *utf8, uint64_t length) {
     if ((!utf8 && length) || length > TEXT_MAX) return NULL;
-    return value_string(utf8 ? utf8 : "", (size_t)length);
+    return checked_string(utf8 ? utf8 : "", (size_t)length);
 }
 
 static tn_value plugin_value_make_bytes(const void *bytes, uint64_t length) {
@@ -96,7 +104,7 @@ static tn_value plugin_value_append(tn_value array, tn_value item) {
 
 static tn_value plugin_value_set(tn_value object, const char *key, tn_value value) {
     if (!key || !value || !value_is(object, TN_OBJECT)) return NULL;
-    tn_value name = value_string(key, strlen(key));
+    tn_value name = checked_string(key, strlen(key));
     return name ? value_set_key_take(value_ref(object), name, value_ref(value)) : NULL;
 }
 
@@ -163,7 +171,7 @@ static void abi_builder_key(tn_builder *builder, const char *key) {
         builder->failed = true;
         return;
     }
-    level->key = value_string(key, strlen(key));
+    level->key = checked_string(key, strlen(key));
     if (!level->key) builder->failed = true; /* not UTF-8 */
 }
 

@@ -619,6 +619,16 @@ void call_worker_returned(uint64_t token) {
 
 /* ---- Starting ---- */
 
+static _Thread_local bool text_was_rejected; /* by a call of this OS thread's component into the host */
+
+void call_note_rejected_text(void) { text_was_rejected = true; }
+
+bool call_take_rejected_text(void) {
+    bool rejected = text_was_rejected;
+    text_was_rejected = false;
+    return rejected;
+}
+
 void call_fail_status(uint64_t token, int32_t status) {
     static const struct {
         int32_t status;
@@ -633,9 +643,15 @@ void call_fail_status(uint64_t token, int32_t status) {
     struct error error = ERROR_INIT;
     size_t row = 0, count = sizeof rows / sizeof *rows;
     while (row < count && rows[row].status != status) row++;
-    error_set(&error, status, row < count ? rows[row].code : "FAILED",
-              "the component failed to start with status %d (%s) and reported no message", (int)status,
-              row < count ? rows[row].meaning : "not a status that tenon.h defines");
+    if (call_take_rejected_text() && status == TN_NO_MEMORY)
+        error_set(
+            &error, TN_INVALID, "NOT_TEXT",
+            "the component passed a text to the host that is not UTF-8; bytes that are not text must be passed as "
+            "bytes");
+    else
+        error_set(&error, status, row < count ? rows[row].code : "FAILED",
+                  "the component failed to start with status %d (%s) and reported no message", (int)status,
+                  row < count ? rows[row].meaning : "not a status that tenon.h defines");
     call_end_task(token, CALL_FAILED, NULL, &error, "fail", false);
     error_finish(&error);
 }

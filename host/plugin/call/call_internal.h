@@ -31,6 +31,14 @@ int32_t call_end_task(uint64_t token, enum call_outcome outcome, tn_value output
 /* [any] Ends the task as if its start had returned `status`. */
 void call_fail_status(uint64_t token, int32_t status);
 /*
+ * [any] Notes that a component, on this OS thread, passed a text to the host that is not UTF-8, and received NULL. If
+ * it then returns TN_NO_MEMORY, as the functions of <tenon/easy.h> do for NULL, the failure is reported as NOT_TEXT:
+ * the host never returns NULL because memory runs out.
+ */
+void call_note_rejected_text(void);
+/* [any] True if such a text was noted on this OS thread since the last call. */
+bool call_take_rejected_text(void);
+/*
  * [loop] The start of a blocking component has returned on its worker. If the end of the call was requested, or the
  * call was abandoned, this ends the task: blocking components have no `cancel`, so nothing else is sure to end it.
  * Otherwise the task stays open, because an OS thread of the plugin may end it later.

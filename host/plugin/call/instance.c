@@ -9,6 +9,7 @@
 #include "host/base/random.h"
 #include "host/base/secrets/secrets.h"
 #include "host/plugin/call/authority.h"
+#include "host/plugin/call/call_internal.h"
 #include "host/plugin/call/instance_internal.h"
 #include "host/plugin/call/slot.h"
 #include "host/plugin/registry/plugin.h"
@@ -108,7 +109,11 @@ int32_t instance_create_inner(struct instance *instance, void **inner, struct er
         *inner = created;
         return TN_OK;
     }
-    if (!binder.failed)
+    if (call_take_rejected_text() && !binder.failed && status == TN_NO_MEMORY)
+        error_set(&own, status, "NOT_TEXT",
+                  "cannot create the component `%s`: it passed a text to the host that is not UTF-8",
+                  component->info->id);
+    else if (!binder.failed)
         error_set(&own, status, status == TN_NO_MEMORY ? "NO_MEMORY" : "INVALID_CONFIG",
                   "cannot create the component `%s`: it returned status %d and no message", component->info->id,
                   (int)status);

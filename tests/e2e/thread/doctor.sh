@@ -12,6 +12,10 @@ printf 'store: {use: sqlite, path: ./broken.db}\n' >broken.yaml
 run tenon doctor --config broken.yaml
 expect_code 4
 expect_in out "broken.db"
+for command in "thread list" "thread show one" "run count.yaml --thread one" "task list" "memory search n"; do
+    run tenon $command --config broken.yaml
+    expect_code 4 && expect_in err "[STORE_CORRUPT]"
+done
 run tenon thread list --config broken.yaml
-expect_code 1
+expect_code 4
 [ "$(cat broken.db)" = "no database" ] || fails "doctor wrote to a file that is not a database"
