@@ -19,7 +19,8 @@ static tn_value page_add_rows(tn_store *store, sqlite3_stmt *statement, bool key
                                 .version = sqlite3_column_int64(statement, 1)};
         if (scored) record.score = sqlite3_column_double(statement, 4);
         why = database_check_row(store, record.key, record.version);
-        if (why == NULL && !isfinite(record.score)) why = database_damaged(store, "the score of a record is not a number");
+        if (why == NULL && !isfinite(record.score))
+            why = database_damaged(store, "the score of a record is not a number");
         if (why == NULL && !keys_only) why = database_read_value(store, statement, 2, 3, &record.value, &record.size);
         if (why == NULL) more = page_add(page, &record);
         tn_release(record.value);
