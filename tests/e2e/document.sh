@@ -66,3 +66,22 @@ run tenon run outer.yaml --thread t --resume --json
 expect_code 0 && expect_in out '"usage":{"llm_calls":2,"input_tokens":20,"output_tokens":10,"total_tokens":30}' && expect_in out '"got":["https://a.example/"]'
 run tenon replay t
 expect_code 0
+
+# ---- The inner run spends the budget of the run around it, whatever budget its own document has ----
+cat >spends.yaml <<'Y'
+version: "1.0"
+agent: {name: spends}
+budget: {tokens: 1000000}
+channels: [{name: n, type: reduce, reducer: sum, default: 0}, {name: said, type: append}]
+nodes:
+  - {id: ask, type: llm, config: {model: default, prompt: say, output_key: said}}
+  - {id: count, type: set, config: {values: {n: 1}}}
+edges:
+  - {from: START, to: ask}
+  - {from: ask, to: count}
+  - {from: count, type: conditional, conditions: [{expression: state.n < 10, to: ask}, {expression: default, to: END}]}
+Y
+python -c 'import json; print(json.dumps({"text": open("spends.yaml").read()}))' >spends.json
+sed 's/^agent: .*/&\nbudget: {tokens: 40}/' outer.yaml >limited.yaml
+run tenon run limited.yaml --input @spends.json
+expect_code 1 && expect_in err "this run of \`outer\` has used 45 tokens in 3 calls of models, and its budget is 40"
