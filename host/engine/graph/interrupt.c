@@ -41,18 +41,28 @@ static tn_value interrupt_payload_entry(const struct activation *activation, uin
     return schema ? value_set_take(entry, "schema", value_ref(schema)) : entry;
 }
 
+/*
+ * The id of the question that a call of the activation asks. It depends on the callee: if the component calls another one
+ * in the same place when it starts again, a late answer to the first question is not an answer to the second.
+ */
+static uint64_t child_interrupt_hash(const struct activation *activation, tn_value path, tn_value entry) {
+    uint64_t hash = activation_child_hash(activation, value_chars(path, NULL));
+    tn_value by = value_get(entry, "by");
+    return by ? run_mix(hash, value_hash(by)) : hash;
+}
+
 /* Adds the interrupts of the calls that the activation made, and those that its nested runs wait for. */
 static tn_value add_child_interrupts(tn_value list, const struct activation *activation) {
     for (size_t i = 0; i < value_count(activation->child_calls); i++) {
-        tn_value interrupt = value_get(value_value_at(activation->child_calls, i), "asked");
+        tn_value path = value_key_at(activation->child_calls, i), entry = value_value_at(activation->child_calls, i);
+        tn_value interrupt = value_get(entry, "asked");
         if (!interrupt) continue;
         tn_value inner = value_get(interrupt, "interrupts");
-        const char *path = value_chars(value_key_at(activation->child_calls, i), NULL);
         if (inner)
             list = value_concat_take(list, value_ref(inner));
         else
             list = value_push_take(
-                list, interrupt_payload_entry(activation, activation_child_hash(activation, path), interrupt));
+                list, interrupt_payload_entry(activation, child_interrupt_hash(activation, path, entry), interrupt));
     }
     return list;
 }
@@ -156,8 +166,8 @@ static tn_value nested_answers(tn_value interrupts, tn_value answers) {
 static bool apply_child_answers(struct activation *activation, tn_value answers) {
     bool any = false;
     for (size_t i = 0; i < value_count(activation->child_calls); i++) {
-        tn_value key = value_key_at(activation->child_calls, i),
-                 interrupt = value_get(value_value_at(activation->child_calls, i), "asked");
+        tn_value key = value_key_at(activation->child_calls, i), known = value_value_at(activation->child_calls, i);
+        tn_value interrupt = value_get(known, "asked");
         if (!interrupt) continue;
         tn_value inner = value_get(interrupt, "interrupts"), input = NULL;
         if (inner) {
@@ -167,11 +177,11 @@ static bool apply_child_answers(struct activation *activation, tn_value answers)
                     value_set_take(value_object_reserve(2), "saved", value_ref(value_get(interrupt, "saved"))),
                     "answers", selected);
         } else {
-            tn_value answer = answer_by_hash(answers, activation_child_hash(activation, value_chars(key, NULL)));
+            tn_value answer = answer_by_hash(answers, child_interrupt_hash(activation, key, known));
             if (answer) input = answer_input(interrupt, answer);
         }
         if (!input) continue;
-        tn_value by = value_get(value_value_at(activation->child_calls, i), "by");
+        tn_value by = value_get(known, "by");
         tn_value entry = value_set_take(value_object_reserve(2), "input", input);
         if (by) entry = value_set_take(entry, "by", value_ref(by));
         activation->child_calls = value_set_key_take(activation->child_calls, value_ref(key), entry);

@@ -45,6 +45,10 @@ expect_in err 'may note be called?'
 settings '"*": ask' "hostile.plugin: {attack: call, name: wipe, input: '{}'}"
 run tenon run graph.yaml --thread swapped "${hostile[@]}" --resume --answer "$id=yes"
 expect_code 5 && expect_in err 'may wipe be called?' && expect_files ''
+# A late answer to the first question, for example from a screen that still shows it, is no answer to the second.
+run tenon run graph.yaml --thread swapped "${hostile[@]}" --resume --answer "$id=yes"
+expect_in err "$id" && expect_files ''
+[ "$code" != 0 ] || fails "a late answer was accepted"
 
 # The rule was removed after the question: a refusal stays one, and an approved call has its own arguments.
 node tool "{tool: note, arguments: {x: \"'own'\"}, output_key: out}"
