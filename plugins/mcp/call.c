@@ -8,6 +8,7 @@
 #include "content.h"
 #include "elicit.h"
 #include "header.h"
+#include "idempotency.h"
 #include "question.h"
 
 #define CALLS_MAX 1024 /* open calls of one server */
@@ -15,14 +16,6 @@
 #define META_KEY  "dev.tenon/idempotency-key" /* in `_meta`: a prefix is a reversed domain name */
 
 /* ---- Life ---- */
-
-/* A call that is sent again, in this process or another one, has the same key. */
-static tn_value call_idempotency_key(tn_task task) {
-    tn_value context = tn.task->context(task), id = tn.value->get(context, "task_id");
-    tn_value key = id != NULL ? tn_retain(id) : NULL;
-    tn_release(context);
-    return key;
-}
 
 static struct call *mcp_call_new(struct tool *tool, tn_task task, tn_value arguments, uint32_t model) {
     uint32_t count = 0;
@@ -32,7 +25,7 @@ static struct call *mcp_call_new(struct tool *tool, tn_task task, tn_value argum
     call->server = tool->server;
     call->tool = tool_ref(tool);
     call->task = task;
-    call->key = call_idempotency_key(task);
+    call->key = idempotency_key(task);
     call->model = model;
     call->arguments = tn_retain(arguments);
     struct call **last = &call->server->calls;

@@ -95,21 +95,6 @@ static tn_value document_check_result(const struct diagnostics *found) {
 
 /* ---- The callable ---- */
 
-static void document_on_run_ended(void *user, int32_t status, tn_value result) {
-    uint64_t token = (uint64_t)(uintptr_t)user;
-    struct error error = ERROR_INIT;
-    if (status == TN_OK) {
-        (void)call_complete(token, result);
-        return;
-    }
-    if (status == TN_FAILED)
-        error_from_value(&error, result);
-    else
-        error_set(&error, TN_CANCELLED, "CANCELLED", "the call was cancelled");
-    (void)call_fail(token, &error);
-    error_finish(&error);
-}
-
 static int32_t error_set_report(const struct diagnostics *found, struct error *error) {
     tn_value report = diagnostics_report(found);
     error_set(error, TN_INVALID, "INVALID_GRAPH", "%s", value_chars(report, NULL));
@@ -132,7 +117,7 @@ static int32_t document_run(const struct operation *operation, struct call *call
     const struct graph_origin origin = {.depth = 1, .outer = caller_of(call), .from_text = true};
     int32_t status = graph_build(operation->engine, document, &origin, &graph, error);
     if (status == TN_OK) {
-        status = call_child(call_token(call), &graph->callable, false, value_get(input, "input"), document_on_run_ended,
+        status = call_child(call_token(call), &graph->callable, false, value_get(input, "input"), call_end_alike,
                             (void *)(uintptr_t)call_token(call));
         if (status != TN_OK)
             error_set(error, status, status == TN_LIMIT ? "LIMIT" : "CANCELLED",

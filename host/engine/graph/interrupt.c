@@ -42,8 +42,8 @@ static tn_value interrupt_payload_entry(const struct activation *activation, uin
 }
 
 /*
- * The id of the question that a call of the activation asks. It depends on the callee: if the component calls another one
- * in the same place when it starts again, a late answer to the first question is not an answer to the second.
+ * The id of the question that a call of the activation asks. It depends on the callee: if the component calls another
+ * one in the same place when it starts again, a late answer to the first question is not an answer to the second.
  */
 static uint64_t child_interrupt_hash(const struct activation *activation, tn_value path, tn_value entry) {
     uint64_t hash = activation_child_hash(activation, value_chars(path, NULL));

@@ -88,22 +88,6 @@ struct callable *node_gate_refusal(const struct component_info *type) {
 
 /* ---- Around a node that a component calls ---- */
 
-/* `user` is the token of the wrapper's call. */
-static void on_node_done(void *user, int32_t status, tn_value result) {
-    uint64_t token = (uint64_t)(uintptr_t)user;
-    struct error error = ERROR_INIT;
-    if (status == TN_OK) {
-        (void)call_complete(token, result);
-        return;
-    }
-    if (status == TN_FAILED)
-        error_from_value(&error, result);
-    else
-        error_set(&error, TN_CANCELLED, "CANCELLED", "the call of the node was cancelled");
-    (void)call_fail(token, &error);
-    error_finish(&error);
-}
-
 static int32_t called_start(struct callable *callable, struct call *call, tn_value input) {
     const struct node_gate *gate = (const struct node_gate *)callable;
     uint64_t token = call_token(call);
@@ -111,7 +95,7 @@ static int32_t called_start(struct callable *callable, struct call *call, tn_val
     if (call_resumed(call)) {
         tn_value answer = value_get(input, "answer");
         if (!approval_is_granted(answer)) return gate_refuse(gate, call, answer);
-        return call_wrapped(token, gate->node, value_get(input, "continuation"), on_node_done,
+        return call_wrapped(token, gate->node, value_get(input, "continuation"), call_end_alike,
                             (void *)(uintptr_t)token);
     }
     if (approval_can_wait(call)) return gate_ask_take(gate, call, input ? value_ref(input) : value_null());

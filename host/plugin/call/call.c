@@ -277,6 +277,21 @@ int32_t call_fail(uint64_t token, const struct error *error) {
     return status;
 }
 
+void call_end_alike(void *user, int32_t status, tn_value result) {
+    uint64_t token = (uint64_t)(uintptr_t)user;
+    struct error error = ERROR_INIT;
+    if (status == TN_OK) {
+        (void)call_complete(token, result);
+        return;
+    }
+    if (status == TN_FAILED)
+        error_from_value(&error, result);
+    else
+        error_set(&error, TN_CANCELLED, "CANCELLED", "the call was cancelled");
+    (void)call_fail(token, &error);
+    error_finish(&error);
+}
+
 tn_value call_make_interrupt(tn_value payload, tn_value schema, tn_value continuation) {
     tn_value value = value_set_take(value_object_reserve(3), "payload", payload ? value_ref(payload) : value_null());
     if (schema) value = value_set_take(value, "schema", value_ref(schema));

@@ -233,6 +233,8 @@ tn_value call_interrupt_value(const struct call *call); /* {payload, schema?, co
  * because the outcome has been reported; the task has ended nevertheless. */
 int32_t call_complete(uint64_t token, tn_value output);
 int32_t call_fail(uint64_t token, const struct error *error);
+/* The `done` of a child: ends the call whose token is `user` as the child has ended. */
+void call_end_alike(void *user, int32_t status, tn_value result);
 int32_t call_interrupt(uint64_t token, tn_value payload, tn_value schema, tn_value continuation);
 int32_t call_interrupt_take(uint64_t token, tn_value value); /* takes `value`, an object as of call_interrupt_value */
 /* Queues the chunk. Returns TN_AGAIN if the queue is full now: do not emit again before `ready` is called. */

@@ -173,7 +173,7 @@ enum frame_fit frame_write(struct buffer *out, tn_value message) {
     return FRAME_FITS;
 }
 
-_Static_assert(FRAME_DEPTH_MAX == 264 && FRAME_MESSAGE_MAX == 64u << 20, "the texts below state both");
+_Static_assert(FRAME_DEPTH_MAX == 264 && FRAME_MESSAGE_MAX == 67108864, "the texts below state both");
 
 const char *frame_fit_text(enum frame_fit fit) {
     return fit == FRAME_TOO_DEEP ? "nested deeper than the 264 levels" : "longer than the 64 MiB";

@@ -132,6 +132,7 @@ static bool notice_own_link(const struct watch_notice *notice, const char *path,
 
 int watch_answer_link(struct watch_state *watch, const struct watch_notice *notice, int64_t *result) {
     char path[PATH_MAX], walked[PATH_MAX], located[PATH_MAX], target[PATH_MAX];
+    *located = *target = 0; /* for static analysis: a failure may have the errno 0 */
     const __u64 *arguments = notice->data->args;
     const int8_t *at = notice->rule->arguments;
     int folder = at[0] == SYSCALL_NO_ARGUMENT ? AT_FDCWD : (int)arguments[at[0]], failed = 0;
