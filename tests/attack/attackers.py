@@ -2,6 +2,7 @@
 
 Each function prepare_X gets an Attempt (run.py) and changes its folder and its command.
 """
+import concurrent.futures
 import json
 import os
 import re
@@ -87,7 +88,8 @@ def plugin_files(attempt, words, rights):
         json.loads(section["input"])
     effects = [attempt.fill(effect) for effect in rights if effect != "dynamic"]
     common = {"title": "t", "documentation": "d", "style": "blocking", "effects": effects}
-    named = {"type": "object", "properties": {"separator": {"type": "string", "x-tenon": "tool"}}}
+    properties = {"separator": {"type": "string", "x-tenon": "tool"}, "bystander": {"type": "boolean"}}
+    named = {"type": "object", "properties": properties}
     manifest = {
         "plugin": {
             "id": "hostile.plugin",
@@ -112,7 +114,7 @@ def plugin_files(attempt, words, rights):
 
 def plugin_rights(text):
     """Reads RIGHTS: effects, `only:TOOL` for `tools` of the document, `rule:RULE` for the policy, `names:TEXT`, `as:tool`,
-    `timeout`.
+    `timeout`, `beside`.
 
     Returns the effects, the document, and the rules.
     """
@@ -124,11 +126,17 @@ def plugin_rights(text):
     if "as:tool" in words:
         call = {"id": "c", "name": "hostile.tool", "arguments": {}}
         made = agent_document([{"content": "", "tool_calls": [call]}, "that is all"], ["*" if "with:*" in words else "hostile.tool"])
+    if "beside" in words:
+        bystander = {"id": "bystander", "type": "hostile.node", "config": {"bystander": True}}
+        made["nodes"].append(bystander)
+        branches = [{"expression": "state.out == 'attack'", "to": "n"}, {"expression": "default", "to": "bystander"}]
+        made["edges"] = [{"from": "START", "type": "conditional", "conditions": branches}]
+        made["edges"] += [{"from": node, "to": "END"} for node in ("n", "bystander")]
     if "timeout" in words:
         made["nodes"][0]["timeout"] = "1s"
     if only:
         made["tools"] = only
-    effects = [word for word in words if not word.startswith(("only:", "rule:", "as:", "names:")) and word != "timeout"]
+    effects = [word for word in words if not word.startswith(("only:", "rule:", "as:", "names:")) and word not in ("timeout", "beside")]
     return effects, made, rules
 
 
@@ -140,6 +148,9 @@ def prepare_plugin(attempt):
     attempt.command += ["--plugins", f"../plugin/{file}", "--allow-drafts"]
     if attempt.isolation == "isolated":
         attempt.command += ["--isolate", "hostile.plugin"]
+    if "beside" in attempt.row.rights.split():
+        attempt.write("project/runs", '{"out": "attack"}\n' + '{"out": "work"}\n' * 3)
+        attempt.command += ["--batch", "runs"]
 
 
 def alter(path):
@@ -185,11 +196,12 @@ def prepare_pack(attempt):
 
 def prepare_document(attempt):
     """ATTACK: the type of its node, its config, and other members of the document. RIGHTS: further rules of the policy, and
-    how the run is saved: `saved`; `again`, after a thread of the same name was deleted; `damaged`, in a store that is."""
+    how the run is saved: `saved`; `again`, after a thread of the same name was deleted; `damaged`, in a store that is; `shared`, by six processes at once,
+    and then the thread is replayed."""
     node, rest = attempt.fill(attempt.row.attack).split(" ", 1)
     config, end = json.JSONDecoder().raw_decode(rest)
     more = json.loads(rest[end:]) if rest[end:].strip() else {}
-    saved = set(attempt.row.rights.split()) & {"saved", "again", "damaged"}
+    saved = set(attempt.row.rights.split()) & {"saved", "again", "damaged", "shared"}
     rules = [word for word in attempt.row.rights.split() if word not in saved]
     attempt.settings(rules=rules, **({"store": {"use": "sqlite", "path": "./store.db"}} if saved else {}))
     attempt.command += ["--thread", "t"] if saved else []
@@ -199,6 +211,10 @@ def prepare_document(attempt):
     os.mkfifo(os.path.join(attempt.project, "pipe"))
     if saved & {"again", "damaged"}:
         attempt.forbidden = attempt.tenon(*attempt.command, folder=attempt.project, check=False)
+    if "shared" in saved:
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            list(pool.map(lambda _: attempt.tenon(*attempt.command, folder=attempt.project, check=False), range(6)))
+        attempt.command = ["replay", "t"]
     if "again" in saved:
         attempt.tenon("thread", "delete", "t", folder=attempt.project)
     if "damaged" in saved:

@@ -125,8 +125,11 @@ TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
 
 /* ---- Binding ---- */
 
+enum { BYSTANDER_US = 300000 };
+
 struct instance {
     uint32_t index, out;
+    bool bystander; /* it attacks nothing, and works until another run has ended */
 };
 
 static int32_t bind_name(tn_binder *binder, uint32_t *index) {
@@ -163,7 +166,10 @@ static int32_t hostile_create(tn_value config, tn_binder *binder, void **self) {
 
 static int32_t node_create(tn_value config, tn_binder *binder, void **self) {
     int32_t status = hostile_create(config, binder, self);
-    return status == TN_OK ? tn.task->bind_write(binder, "out", &((struct instance *)*self)->out) : status;
+    if (status != TN_OK) return status;
+    struct instance *instance = *self;
+    instance->bystander = tn.value->get(config, "bystander") != NULL;
+    return tn.task->bind_write(binder, "out", &instance->out);
 }
 
 static void hostile_destroy(void *self) { free(self); }
@@ -337,6 +343,8 @@ static int32_t node_start(void *self, tn_task task, tn_value unused) {
     const struct instance *instance = self;
     tn_value done;
     (void)unused;
+    if (instance->bystander) usleep(BYSTANDER_US);
+    if (instance->bystander) return tn_done(task);
     if (attack_is("status")) return 999;
     int32_t status = hostile_run(instance, task, &done);
     if (status != TN_OK) return status;

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import time
 
 PROTOCOL = "tenon.component-protocol/1-draft.1"
 wire = socket.socket(fileno=3)
@@ -47,7 +48,7 @@ def call(task, **params):
 
 def create(config, **more):
     attack, name = settings["attack"], settings.get("name")
-    kinds[more["instance"]] = more["kind"]
+    kinds[more["instance"]] = "bystander" if config.get("bystander") else more["kind"]
     answer = {"reads": [], "writes": ["out"] if more["kind"] == "node" else [], "calls": []}
     if attack == "call":
         answer["calls"] = [{"kind": settings.get("kind", "tool"), "name": name}]
@@ -115,6 +116,10 @@ def attempt(task):
 
 def start(task, instance, **_):
     error = None
+    if kinds[instance] == "bystander":
+        time.sleep(0.3)
+        send({"method": "complete", "params": {"task": task, "writes": []}})
+        return
     try:
         done = {"done": attempt(task)}
     except Refused as refused:

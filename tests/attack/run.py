@@ -186,6 +186,10 @@ class Attempt:
             # The question shows who asks: the chain that ends with the document, or the server.
             shown = re.search(r"^ +for +.*document `|\"server\":\"evil\"", err, re.MULTILINE)
             return "ASKED" if shown else "ASKED without the chain"
+        if "--batch" in self.command:
+            lines = [json.loads(line) for line in out.splitlines()]
+            codes = [line["error"]["code"] for line in lines if "error" in line]
+            return f"{len(codes)} of {len(lines)} {' '.join(codes)}"
         if code != 0:
             codes = re.findall(r"error\[(ADL-E\d+)\]|\[([A-Z][A-Z_]{3,})\]$", err, re.MULTILINE)
             return "".join(codes[-1]) if codes else f"exit {code}"
