@@ -13,6 +13,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "tests/unit/corpus.h"
+#include "tests/unit/sanitized.h"
 
 #define TEXT_MAX 65536
 
@@ -395,13 +396,7 @@ static void references_are_counted(void **state) {
 
 /* ---- Allocations ------------------------------------------------------------------------------------------------ */
 
-#if defined(__has_feature)
-#define FEATURE(name) __has_feature(name)
-#else
-#define FEATURE(name) 0
-#endif
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !FEATURE(address_sanitizer) &&                  \
-    !FEATURE(thread_sanitizer) && defined(__GLIBC__)
+#if !SANITIZED && defined(__GLIBC__)
 #define COUNTED 1
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);

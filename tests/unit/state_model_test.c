@@ -9,6 +9,7 @@
 #include "tests/unit/state_fixture.h"
 
 #include "adl/value/buffer.h"
+#include "tests/unit/sanitized.h"
 #include <inttypes.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -309,12 +310,7 @@ static void random_operations(const char *store, uint32_t seeds, uint32_t operat
     for (uint64_t seed = 1; seed <= seeds; seed++) run_model(store, seed, operations);
 }
 
-/* Sanitizers make the operations several times as slow. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SEEDS = 2 };
-#else
-enum { SEEDS = 5 };
-#endif
+enum { SEEDS = SANITIZED ? 2 : 5 };
 
 static void memory_keeps_the_model(void **user) {
     (void)user;

@@ -17,11 +17,12 @@
 #include <cmocka.h>
 
 #include "adl/value/value.h"
+#include "tests/unit/sanitized.h"
 
 #define HANDLES    24
 #define ITEMS_MAX  120
 #define KEYS       60
-#define OPERATIONS 60000
+#define OPERATIONS (SANITIZED ? 20000 : 60000)
 
 struct entry {
     int key; /* of objects */
