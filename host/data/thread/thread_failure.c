@@ -9,16 +9,22 @@
 #include "host/data/thread/thread_records.h"
 #include <string.h>
 
-/* The record with the fence of this writer: a batch of a writer that was replaced changes nothing. */
-static tn_value failure_record(struct thread_failure *failure) {
+/*
+ * The record with the fence of this writer: a batch of a writer that was replaced changes nothing. The first one
+ * expects that the thread is running. A store can report an error although it has made the commit, and then the end of
+ * the run that the commit says is kept: without this, an interrupt would become a failure, and a resume would pass it.
+ */
+static tn_value failure_record(struct thread_failure *failure, bool first) {
     failure->batches += 1;
     tn_value patch = value_set_take(value_ref(failure->record), "batches", value_int(failure->batches));
-    return store_if_where(store_merge(STORE_THREADS, failure->key, patch), thread_fence_condition(failure->fence));
+    tn_value condition = thread_fence_condition(failure->fence);
+    if (first) condition = value_set_take(condition, "status", value_text("running"));
+    return store_if_where(store_merge(STORE_THREADS, failure->key, patch), condition);
 }
 
-static int32_t failure_commit(struct session *session, struct thread_failure *failure, size_t from, size_t to,
-                              struct error *error) {
-    tn_value batch = value_push_take(value_array(), failure_record(failure));
+static int32_t failure_commit(struct session *session, struct thread_failure *failure, bool first, size_t from,
+                              size_t to, struct error *error) {
+    tn_value batch = value_push_take(value_array(), failure_record(failure, first));
     batch = value_concat_take(batch, value_slice(failure->notes, from, to));
     return session_commit_take(session, batch, NULL, error);
 }
@@ -30,7 +36,7 @@ static bool error_is(const struct error *error, const char *code) {
 /* Returns false if no other note can be written either. */
 static bool failure_write_notes(struct session *session, struct thread_failure *failure, size_t from, size_t to) {
     struct error error = ERROR_INIT;
-    if (from == to || failure_commit(session, failure, from, to, &error) == TN_OK) return true;
+    if (from == to || failure_commit(session, failure, false, from, to, &error) == TN_OK) return true;
     bool too_large = error_is(&error, "STORE_FULL") || error_is(&error, "LIMIT") || error_is(&error, "INVALID");
     error_finish(&error);
     if (!too_large || to - from == 1) return too_large;
@@ -42,11 +48,11 @@ static int32_t failure_perform(struct session *session, void *user, tn_value *re
     struct thread_failure *failure = user;
     size_t count = value_count(failure->notes);
     (void)result;
-    int32_t status = failure_commit(session, failure, 0, count, error);
+    int32_t status = failure_commit(session, failure, true, 0, count, error);
     if (status == TN_OK || count == 0 || error_is(error, "CONFLICT")) return status;
     error_finish(error);
     *error = (struct error)ERROR_INIT;
-    status = failure_commit(session, failure, 0, 0, error);
+    status = failure_commit(session, failure, true, 0, 0, error);
     if (status == TN_OK) (void)failure_write_notes(session, failure, 0, count);
     return status;
 }
