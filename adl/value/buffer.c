@@ -25,6 +25,11 @@ void buffer_finish(struct buffer *buffer) {
     *buffer = (struct buffer){.limit = buffer->limit};
 }
 
+void buffer_wipe(struct buffer *buffer) {
+    if (buffer->data) explicit_bzero(buffer->data, buffer->length);
+    buffer_finish(buffer);
+}
+
 void buffer_clear(struct buffer *buffer) {
     buffer->length = 0;
     buffer->overflow = false;

@@ -25,6 +25,7 @@ struct buffer {
 
 void buffer_init(struct buffer *buffer, size_t limit);
 void buffer_finish(struct buffer *buffer);
+void buffer_wipe(struct buffer *buffer);  /* buffer_finish for a secret: overwrites the bytes first */
 void buffer_clear(struct buffer *buffer); /* keeps the memory; clears the overflow */
 void buffer_append(struct buffer *buffer, const void *bytes, size_t length);
 void buffer_text(struct buffer *buffer, const char *text);

@@ -45,11 +45,10 @@ static bool host_grants_file(void *user, const char *path) {
 }
 
 struct files *host_files_new(struct host *host, const char *const *roots) {
-    const char *config = config_file(host->config), *slash = config ? strrchr(config, '/') : NULL;
+    const char *config = config_file(host->config);
     const struct files_grants grants = {host_each_config_folder, host_grants_file, host};
     tn_value configured = config_file_roots(host->config);
-    char *packs = packs_folder(), *project = NULL;
-    if (config) project = slash ? mem_text_n(config, slash == config ? 1 : (size_t)(slash - config)) : mem_text(".");
+    char *packs = packs_folder(), *project = config ? files_folder_of(config) : NULL;
     struct files *files = files_new(project, packs, &grants);
     for (; roots && *roots; roots++)
         if (**roots) files_add_root(files, *roots);

@@ -72,8 +72,7 @@ static char *path_real(const char *path) {
     return realpath(path, resolved) ? mem_text(resolved) : NULL;
 }
 
-/* The folder of a file; "." if the name has no folder. */
-static char *path_folder(const char *file) {
+char *files_folder_of(const char *file) {
     const char *slash = strrchr(file, '/');
     return slash ? mem_text_n(file, slash == file ? 1 : (size_t)(slash - file)) : mem_text(".");
 }
@@ -86,7 +85,7 @@ static char *path_absolute(const char *path) {
 
 /* The canonical folder of a document. A stream (`/dev/stdin`, `<(…)`) counts as a file in the working directory. */
 static char *document_folder(const char *document) {
-    char *named = path_folder(document), *folder = path_real(named);
+    char *named = files_folder_of(document), *folder = path_real(named);
     mem_free(named);
     if (!folder || (strcmp(folder, "/dev") != 0 && !path_below("/proc", folder))) return folder;
     mem_free(folder);
@@ -200,7 +199,7 @@ static int files_open_in(const struct files *files, const struct source *from, c
         found->root = mem_text(pack);
     } else if (!below && source_origin(from) == SOURCE_OF_PLUGIN && files->grants.has_file &&
                files->grants.has_file(files->grants.user, path)) {
-        found->root = path_folder(path);
+        found->root = files_folder_of(path);
     }
     mem_free(pack);
     if (!found->root) {
@@ -294,7 +293,7 @@ static int files_open_named(const struct files *files, const char *file, struct 
         file_open_failed(errno, error);
         return -1;
     }
-    char *folder = path_folder(found->path);
+    char *folder = files_folder_of(found->path);
     found->root = files_own_root(files, folder);
     mem_free(folder);
     return file_open_below("/", found->path + 1, error);

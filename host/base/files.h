@@ -45,6 +45,9 @@ struct files_grants {
     void *user;
 };
 
+/* The folder of a file; "." if the name has no folder. Free it with mem_free. */
+char *files_folder_of(const char *file);
+
 /*
  * `project` is the folder of tenon.yaml, or NULL. `packs` is the folder of installed packs, whose documents are in
  * NAME/VERSION below it, or NULL. `grants` may be NULL. All are copied.

@@ -61,8 +61,7 @@ static int32_t outgoing_fill_url(const struct http_request *request, struct secr
         out->url = request->url;
         out->url.target = buffer_detach(&target, NULL);
     }
-    if (target.data) explicit_bzero(target.data, target.length);
-    buffer_finish(&target);
+    buffer_wipe(&target);
     return status;
 }
 
@@ -151,8 +150,7 @@ tn_value outgoing_value(const struct outgoing *outgoing, int64_t left_ms) {
     buffer_init(&url, SIZE_MAX);
     url_write(&url, &outgoing->url);
     made = value_set_take(made, "url", value_text_n(url.data, url.length));
-    explicit_bzero(url.data, url.length);
-    buffer_finish(&url);
+    buffer_wipe(&url);
     made = value_set_take(made, "method", value_text(outgoing->method));
     made = value_set_take(made, "headers", value_ref(outgoing->headers));
     if (outgoing->body) made = value_set_take(made, "body", value_ref(outgoing->body));

@@ -74,8 +74,7 @@ int32_t http_text_fill(tn_value text, struct secrets *secrets, int64_t now_ms, t
         value_unref(secret);
     }
     if (status == TN_OK) *out = absent ? NULL : value_text_n(buffer_cstr(&joined), joined.length);
-    if (joined.data) explicit_bzero(joined.data, joined.length);
-    buffer_finish(&joined);
+    buffer_wipe(&joined);
     return status;
 }
 

@@ -86,8 +86,7 @@ static tn_value secret_read_all(int descriptor, const struct secret_wait *wait, 
     }
     /* Leave no copy in freed memory. */
     explicit_bzero(chunk, sizeof chunk);
-    if (text.data) explicit_bzero(text.data, text.length);
-    buffer_finish(&text);
+    buffer_wipe(&text);
     return secret;
 }
 

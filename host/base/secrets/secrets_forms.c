@@ -24,11 +24,6 @@ static void forms_pass(const struct forms *forms, const struct buffer *buffer, s
     if (to > from) forms->form(forms->user, buffer->data + from, to - from);
 }
 
-static void forms_wipe(struct buffer *buffer) {
-    if (buffer->data) explicit_bzero(buffer->data, buffer->length);
-    buffer_finish(buffer);
-}
-
 /* ---- Percent-encoding ---- */
 
 static bool is_unreserved(char c) {
@@ -62,7 +57,7 @@ static void each_percent_form(const struct forms *forms) {
             buffer_init(&out, SIZE_MAX);
             write_percent(&out, forms, kept[i], digits[k]);
             forms_pass(forms, &out, 0, out.length);
-            forms_wipe(&out);
+            buffer_wipe(&out);
         }
     }
 }
@@ -100,9 +95,9 @@ static void each_json_form(const struct forms *forms) {
         buffer_init(&out, SIZE_MAX);
         write_json_way(&out, plain.data + 1, plain.length - 2, way);
         forms_pass(forms, &out, 0, out.length);
-        forms_wipe(&out);
+        buffer_wipe(&out);
     }
-    forms_wipe(&plain);
+    buffer_wipe(&plain);
 }
 
 /* ---- HTML ---- */
@@ -122,7 +117,7 @@ static void each_html_form(const struct forms *forms) {
                 buffer_char(&out, c);
         }
         forms_pass(forms, &out, 0, out.length);
-        forms_wipe(&out);
+        buffer_wipe(&out);
     }
 }
 
@@ -135,7 +130,7 @@ static void pass_with_slashes(const struct forms *forms, const struct buffer *fo
     buffer_init(&escaped, SIZE_MAX);
     write_json_way(&escaped, form->data + from, to - from, JSON_SLASHES);
     forms_pass(forms, &escaped, 0, escaped.length);
-    forms_wipe(&escaped);
+    buffer_wipe(&escaped);
 }
 
 /*
@@ -154,8 +149,8 @@ static void each_base64_form(const struct forms *forms, size_t before) {
     for (size_t i = 0; i < form.length; i++)
         form.data[i] = form.data[i] == '+' ? '-' : form.data[i] == '/' ? '_' : form.data[i];
     forms_pass(forms, &form, from, to);
-    forms_wipe(&bytes);
-    forms_wipe(&form);
+    buffer_wipe(&bytes);
+    buffer_wipe(&form);
 }
 
 void secret_forms_each(const char *text, size_t length, void (*form)(void *user, const char *text, size_t length),

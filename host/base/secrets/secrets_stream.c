@@ -6,11 +6,6 @@
 #include "host/base/secrets/secrets.h"
 #include <string.h>
 
-static void wipe(struct buffer *buffer) {
-    if (buffer->data) explicit_bzero(buffer->data, buffer->length);
-    buffer_finish(buffer);
-}
-
 static struct secrets_stream **stream_place(struct secrets *secrets, const void *owner) {
     struct secrets_stream **at = secrets_streams(secrets);
     while (*at && (*at)->owner != owner) at = &(*at)->next;
@@ -30,7 +25,7 @@ void secrets_stream_remove(struct secrets *secrets, const void *owner) {
     struct secrets_stream **at = stream_place(secrets, owner), *stream = *at;
     if (!stream) return;
     *at = stream->next;
-    wipe(&stream->held);
+    buffer_wipe(&stream->held);
     explicit_bzero(stream->passed, sizeof stream->passed);
     value_unref(stream->last);
     mem_free(stream);
@@ -53,7 +48,7 @@ void secrets_stream_next(struct secrets_stream *stream, struct secrets *secrets,
     buffer_append(&whole, stream->passed, stream->passed_length);
     if (stream->held.length) buffer_append(&whole, stream->held.data, stream->held.length);
     buffer_append(&whole, piece, length);
-    wipe(&stream->held);
+    buffer_wipe(&stream->held);
     buffer_init(&stream->held, SIZE_MAX);
     while (secrets_next(secrets, whole.data, whole.length, SECRETS_RESULT_MIN, &at, &size, &name)) {
         if (at > done) buffer_append(out, whole.data + done, at - done);
@@ -69,12 +64,12 @@ void secrets_stream_next(struct secrets_stream *stream, struct secrets *secrets,
     size_t stop = whole.length - stream->held.length;
     if (stop > done) buffer_append(out, whole.data + done, stop - done);
     stream_remember(stream, whole.data + clean, stop > clean ? stop - clean : 0);
-    wipe(&whole);
+    buffer_wipe(&whole);
 }
 
 void secrets_stream_rest(struct secrets_stream *stream, struct buffer *out) {
     if (stream->held.length) buffer_append(out, stream->held.data, stream->held.length);
-    wipe(&stream->held);
+    buffer_wipe(&stream->held);
     buffer_init(&stream->held, SIZE_MAX);
     stream->passed_length = 0;
 }

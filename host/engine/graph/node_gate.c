@@ -6,6 +6,7 @@
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
 #include "host/engine/tool/approval.h"
+#include "host/engine/tool/tool.h"
 #include "host/engine/tool/tool_policy.h"
 #include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
@@ -27,10 +28,7 @@ static tn_value question(const struct node_gate *gate) {
     if (gate->authority && gate->authority->name)
         payload = value_set_take(payload, "node", value_text(gate->authority->name));
     payload = value_set_take(payload, "type", value_text(gate->type->id));
-    tn_value effects = value_is(gate->type->effects, TN_ARRAY)
-                           ? value_ref(gate->type->effects)
-                           : value_push_take(value_array(), value_text(TOOL_EFFECT_UNKNOWN));
-    payload = value_set_take(payload, "effects", effects);
+    payload = value_set_take(payload, "effects", tool_effects(gate->type));
     payload = value_set_take(payload, "title", value_text(gate->type->title));
     payload = value_set_take(payload, "why", value_ref(gate->why));
     payload = value_set_take(payload, "chain", authority_chain(gate->authority));

@@ -209,16 +209,13 @@ void tool_use_cancel(struct callable *callable, struct call *call) {
 
 /* ---- Approval ---- */
 
-static tn_value type_schema(const char *type) {
-    return value_set_take(value_object_reserve(1), "type", value_text(type));
-}
-
 /*
  * The schema of `arguments` in an answer. The tool's schema is embedded with a separate $id, so that its references are
  * still resolved from its root.
  */
 static tn_value arguments_schema(const struct component_info *info) {
-    tn_value own = info->input ? schema_document(info->input) : NULL, object = type_schema("object");
+    tn_value own = info->input ? schema_document(info->input) : NULL,
+             object = value_set_take(value_object_reserve(1), "type", value_text("object"));
     if (!value_is(own, TN_OBJECT)) return object;
     own = value_ref(own);
     if (!value_get(own, "$id")) own = value_set_take(own, "$id", value_text("tenon:arguments"));

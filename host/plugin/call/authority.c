@@ -68,7 +68,7 @@ bool authority_is_from_text(const struct authority *authority) {
 
 /* ---- What a component may call ---- */
 
-/* The annotation `x-tenon` for the kinds that can be called. */
+/* The word for a kind of callee in annotations `x-tenon`, in rights and in messages. */
 static const char *annotation_of_kind(const char *kind) { return strcmp(kind, "graph") == 0 ? "document" : kind; }
 
 struct named_search {
@@ -142,15 +142,14 @@ static const struct authority *author_of(const struct authority *frame) {
     return outer && outer->kind == AUTHORITY_COMPONENT ? outer : NULL;
 }
 
-static const char *kind_word(const char *kind) { return annotation_of_kind(kind); }
-
 static int32_t refuse_undeclared(const struct authority *caller, const char *kind, const char *name,
                                  struct error *error) {
     const struct component_info *info = caller->info;
     return error_set(error, TN_INVALID, "PERMISSION_DENIED",
                      "the %s `%s` of plugin `%s` may not call the %s `%s`: its manifest does not declare it; add "
                      "\"calls.%s:%s\" to the component's `effects`, or let its configuration name it",
-                     info->kind, info->id, info->plugin_id, kind_word(kind), name, kind_word(kind), name);
+                     info->kind, info->id, info->plugin_id, annotation_of_kind(kind), name, annotation_of_kind(kind),
+                     name);
 }
 
 static int32_t refuse_effect(const struct authority *caller, const struct component_info *callee, const char *effect,

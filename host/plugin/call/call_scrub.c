@@ -66,8 +66,7 @@ static bool deliver_rest(struct call *call, struct secrets_stream *stream) {
     secrets_stream_rest(stream, &rest);
     if (rest.length && stream->last)
         more = deliver_take(call, chunk_with_text_take(stream->last, text_of_buffer(&rest), false));
-    if (rest.data) explicit_bzero(rest.data, rest.length);
-    buffer_finish(&rest);
+    buffer_wipe(&rest);
     value_unref(stream->last);
     stream->last = NULL;
     return more;
