@@ -209,6 +209,17 @@ static void check_annotated_write(const struct annotated_string *string) {
     record_channel_write(reader, (uint32_t)field, string->span);
 }
 
+#define LINKS_COMPARED 256u /* bounds the search for the same link; more links of one node can be repeated */
+
+static void record_link(struct reader *reader, uint32_t from, int32_t to) {
+    struct document *document = reader->document;
+    uint32_t first = document->link_count > LINKS_COMPARED ? document->link_count - LINKS_COMPARED : 0;
+    for (uint32_t i = first; i < document->link_count; i++)
+        if (document->links[i].from == from && document->links[i].to == to) return;
+    MEM_GROW(document->links, document->link_count, reader->link_capacity);
+    document->links[document->link_count++] = (struct document_link){from, to};
+}
+
 /* Finds a node, or END, named by a key or a default, which is not a scalar of the document. */
 static int32_t find_node_or_end(const struct document *document, const char *text, size_t length) {
     static const char *const ends[] = {"END", "__end__"};
@@ -232,8 +243,11 @@ static void check_annotated_node(const struct annotated_string *string) {
             report(reader, ADL_E035, string->span, "%s names the node `%.*s`, which does not exist",
                    annotated_describe(string, where), string->length > 80 ? 80 : (int)string->length, string->text);
     }
-    MEM_GROW(reader->links, reader->link_count, reader->link_capacity);
-    reader->links[reader->link_count++] = (struct node_link){string->check->node, to};
+    record_link(reader, string->check->node, to);
+}
+
+static void check_annotated_end(const struct annotated_string *string) {
+    record_link(string->check->reader, string->check->node, DOCUMENT_END);
 }
 
 static void check_annotated_model(const struct annotated_string *string) {
@@ -292,6 +306,7 @@ static const struct {
     {"channel-read", check_annotated_read, false},
     {"channel-write", check_annotated_write, false},
     {"node", check_annotated_node, false},
+    {"end", check_annotated_end, true},
     {"model", check_annotated_model, false},
     {"tool", check_annotated_tool, false},
     {"document", check_annotated_document, false},

@@ -81,8 +81,8 @@ static void each_arc(struct check *check, arc_fn arc) {
     }
     for (uint32_t i = 0; i < document->node_count; i++)
         if (check->reader->notes[i].on_error) arc(check, vertex((int32_t)i), vertex(document->nodes[i].on_error));
-    for (uint32_t i = 0; i < check->reader->link_count; i++)
-        arc(check, vertex((int32_t)check->reader->links[i].from), vertex(check->reader->links[i].to));
+    for (uint32_t i = 0; i < document->link_count; i++)
+        arc(check, vertex((int32_t)document->links[i].from), vertex(document->links[i].to));
 }
 
 static void count_arc(struct check *check, uint32_t from, uint32_t to) {
@@ -190,10 +190,13 @@ static void report_unreachable(struct check *check, uint32_t at) {
     walk(check, &check->out, at, COVERED);
 }
 
-/* A node type whose published output has `goto` or `send` may continue at any node. */
+/*
+ * A node type whose published output has `goto` or `send` may continue at any node. So may one that is not known: its
+ * config can name nodes, and what only follows from an unknown type is not reported.
+ */
 static bool may_lead_anywhere(const struct component_info *component) {
-    tn_value properties =
-        component && component->output ? value_get(schema_document(component->output), "properties") : NULL;
+    if (!component) return true;
+    tn_value properties = component->output ? value_get(schema_document(component->output), "properties") : NULL;
     return properties && (value_get(properties, "goto") || value_get(properties, "send"));
 }
 

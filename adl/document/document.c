@@ -72,6 +72,7 @@ static void document_free(struct document *document) {
     mem_free(document->locals);
     mem_free(document->nodes);
     mem_free(document->edges);
+    mem_free(document->links);
     mem_free(document->models);
     mem_free(document->tools);
     mem_free(document->requirements);

@@ -129,6 +129,16 @@ struct document_edge {
     struct span span;
 };
 
+/*
+ * A node to which a node may continue by itself (`goto`), because its config names it: x-tenon `node`; or END, because
+ * the config has a string with x-tenon `end`. It counts as an edge when the graph is checked and drawn. `to` is
+ * DOCUMENT_NOWHERE for an unknown name (reported).
+ */
+struct document_link {
+    uint32_t from;
+    int32_t to;
+};
+
 /* A role and the model that the document binds it to by default. */
 struct document_model {
     tn_value role;
@@ -167,6 +177,8 @@ struct document {
     uint32_t node_count;
     struct document_edge *edges;
     uint32_t edge_count;
+    struct document_link *links; /* in the order of the nodes; none if read without a catalog */
+    uint32_t link_count;
     struct document_model *models;
     uint32_t model_count;
     struct document_tool *tools; /* if tools_given is false, everything is allowed */

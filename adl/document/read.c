@@ -332,7 +332,6 @@ static void reader_finish(struct reader *reader) {
     mem_free(reader->node_types);
     mem_free(reader->notes);
     mem_free(reader->writes);
-    mem_free(reader->links);
     mem_free(reader->field_kinds);
     mem_free(reader->reaches);
     tree_free(reader->tree);

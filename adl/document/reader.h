@@ -62,12 +62,6 @@ struct node_write {
     struct span span;
 };
 
-/* A reference from a config to another node by x-tenon `node`; it counts as an edge. */
-struct node_link {
-    uint32_t from;
-    int32_t to;
-};
-
 /* State shared by a document and the documents inside it. */
 struct session {
     const struct catalog *catalog;
@@ -99,8 +93,7 @@ struct reader {
     struct node_type *node_types; /* [index in types] */
     struct node_write *writes;
     uint32_t write_count, write_capacity;
-    struct node_link *links;
-    uint32_t link_count, link_capacity;
+    uint32_t link_capacity;                        /* of document->links */
     struct expr_fields edge_fields, config_fields; /* channels; channels and items' names */
     uint32_t *field_kinds;
     uint64_t *reaches; /* set of pairs: which node receives which local */

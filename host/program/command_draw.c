@@ -2,7 +2,8 @@
  * command_draw.c - `tenon graph`: draws a document as Mermaid, Graphviz dot, JSON, or text for a terminal.
  *
  * The text form lists the nodes by their depth from START, each with its successors. It needs no layout engine and
- * works with a screen reader. Only the document is read, so a graph can be drawn if its plugins are missing. With
+ * works with a screen reader. Node types are looked up, because a config can name successors (`router`). If the
+ * document has mistakes with them, it is read without them, so a graph can be drawn if its plugins are missing. With
  * `--inside` the graph is built, and the graphs inside its nodes are drawn: subgraphs, and documents that node types
  * create.
  */
@@ -58,6 +59,11 @@ static void each_arrow(const struct document *document, arrow_fn *visit, void *u
     for (uint32_t i = 0; i < document->node_count; i++)
         if (document->nodes[i].on_error != DOCUMENT_NOWHERE)
             visit(user, document, &(struct arrow){(int32_t)i, document->nodes[i].on_error, "on error", true, "%s"});
+    for (uint32_t i = 0; i < document->link_count; i++)
+        if (document->links[i].to != DOCUMENT_NOWHERE)
+            visit(user, document,
+                  &(struct arrow){(int32_t)document->links[i].from, document->links[i].to, "chosen", true,
+                                  "%s by the node"});
 }
 
 /* A label as one line; an expression can have several. */
@@ -342,25 +348,41 @@ static int draw_inside(const struct arguments *arguments, const char *format) {
     return code;
 }
 
+/* Draws the document as `catalog` (may be NULL) reads it. Returns false if it has mistakes; they are then in `found`.
+ */
+static bool draw_checked(struct source *source, const struct catalog *catalog, struct diagnostics *found,
+                         const char *format) {
+    struct document *document = document_read(source, catalog, found);
+    bool good = diagnostics_errors(found) == 0;
+    if (good) draw(document, NULL, format);
+    document_unref(document);
+    return good;
+}
+
+static int draw_outside(const struct arguments *arguments, struct source *source, const char *format) {
+    struct error error = ERROR_INIT;
+    struct host *host = command_open(arguments, &error);
+    struct diagnostics *found = diagnostics_new(), *without_plugins = diagnostics_new();
+    int code = COMMAND_OK;
+    if ((!host || !draw_checked(source, host_catalog(host), found, format)) &&
+        !draw_checked(source, NULL, without_plugins, format)) {
+        command_print_diagnostics(arguments, without_plugins, false);
+        code = COMMAND_INVALID;
+    }
+    diagnostics_free(found);
+    diagnostics_free(without_plugins);
+    host_free(host);
+    error_finish(&error);
+    return code;
+}
+
 int command_graph(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
     const char *given = argument_text(arguments, "format"), *format = given ? given : "text";
     if (argument_given(arguments, "inside")) return draw_inside(arguments, format);
     struct source *source = command_source(operand_at(arguments, 0), &error);
-    if (!source) {
-        int code = command_report_error(COMMAND_USAGE, &error);
-        error_finish(&error);
-        return code;
-    }
-    struct diagnostics *found = diagnostics_new();
-    struct document *document = document_read(source, NULL, found);
-    int code = diagnostics_errors(found) ? COMMAND_INVALID : COMMAND_OK;
-    if (code)
-        command_print_diagnostics(arguments, found, false);
-    else
-        draw(document, NULL, format);
-    document_unref(document);
-    diagnostics_free(found);
+    int code = source ? draw_outside(arguments, source, format) : command_report_error(COMMAND_USAGE, &error);
     source_unref(source);
+    error_finish(&error);
     return code;
 }

@@ -273,3 +273,26 @@ run tenon graph wrong.yaml # the plugins need not be there
 expect_code 0 && expect_in out "greet  (promt)"
 run tenon graph only/broken.yaml
 expect_code 3 && expect_out ""
+
+# Successors that a config names are drawn, and are reachable without their plugin, too.
+cat >router.yaml <<'YAML'
+version: "1.0"
+channels: [{name: q, type: last_value}]
+nodes:
+  - {id: route, type: router, config: {model: scripted, input_key: q, targets: {a: The first., END: Nothing else.}}}
+  - {id: a, type: passthrough}
+edges:
+  - {from: START, to: route}
+  - {from: a, to: END}
+YAML
+run tenon graph router.yaml
+expect_code 0 && expect_out '○ START
+    ──▶ route
+● route  (router)
+    ┄┄▶ a  chosen by the node
+    ┄┄▶ END  chosen by the node
+● a  (passthrough)
+    ──▶ END'
+sed 's/router/acme.router/' router.yaml >unknown.yaml
+run tenon graph unknown.yaml
+expect_code 0 && expect_in out "route  (acme.router)"

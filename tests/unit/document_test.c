@@ -409,6 +409,33 @@ static void without_a_catalog_components_are_not_checked(void **state) {
     source_unref(source);
 }
 
+/* The config of a node whose type is not known can name successors, as that of a router does. */
+static void without_a_catalog_paths_are_not_checked(void **state) {
+    (void)state;
+    static const char text[] = "version: \"1.0\"\nnodes:\n  - {id: route, type: router, config: {targets: {a: A}}}\n"
+                               "  - {id: a, type: b}\nedges: [{from: START, to: route}, {from: a, to: END}]\n";
+    struct source *source = source_new("router.yaml", text, strlen(text));
+    struct diagnostics *found = diagnostics_new();
+    document_unref(document_read(source, NULL, found));
+    assert_int_equal(diagnostics_count(found), 0);
+    diagnostics_free(found);
+    source_unref(source);
+}
+
+static void configs_name_successors(void **state) {
+    (void)state;
+    struct checked checked = check("links.yaml", "version: \"1.0\"\nnodes:\n  - {id: a, type: go, config: {to: b}}\n"
+                                                 "  - {id: b, type: act, config: {ends: [x, y]}}\n"
+                                                 "edges: [{from: START, to: a}]\n");
+    assert_int_equal(problems(checked.found), 0);
+    assert_int_equal(checked.document->link_count, 2);
+    assert_int_equal(checked.document->links[0].from, 0);
+    assert_int_equal(checked.document->links[0].to, 1);
+    assert_int_equal(checked.document->links[1].from, 1);
+    assert_int_equal(checked.document->links[1].to, DOCUMENT_END);
+    checked_finish(&checked);
+}
+
 static void configs_are_completed(void **state) {
     (void)state;
     fake_catalog_file(&fake, "docs/p.md", "About {text}");
@@ -623,6 +650,8 @@ int main(void) {
         cmocka_unit_test(a_document_is_typed),
         cmocka_unit_test(absent_fields_have_defaults),
         cmocka_unit_test(without_a_catalog_components_are_not_checked),
+        cmocka_unit_test(without_a_catalog_paths_are_not_checked),
+        cmocka_unit_test(configs_name_successors),
         cmocka_unit_test(configs_are_completed),
         cmocka_unit_test(identity_is_of_what_runs),
         cmocka_unit_test(keys_are_documented),

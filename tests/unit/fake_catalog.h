@@ -61,6 +61,9 @@ static const struct {
     {"node", "go", "Goes to a node that it names", "",
      "{\"type\":\"object\",\"properties\":{\"to\":{\"type\":\"string\",\"x-tenon\":\"node\"}},\"required\":[\"to\"],"
      "\"additionalProperties\":false}"},
+    {"node", "act", "Ends the run after some tools", "",
+     "{\"type\":\"object\",\"properties\":{\"ends\":{\"type\":\"array\",\"items\":{\"type\":\"string\","
+     "\"x-tenon\":\"end\"}}},\"additionalProperties\":false}"},
     {"node", "load", "Reads a file", "",
      "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"x-tenon\":\"file\"},"
      "\"output_key\":{\"type\":\"string\",\"x-tenon\":\"channel-write\",\"default\":\"text\"}},"
