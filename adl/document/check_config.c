@@ -259,6 +259,11 @@ static void check_annotated_tool(const struct annotated_string *string) {
     struct reader *reader = string->check->reader;
     check_tool_name(reader, string->text, string->length, string->span, string->check->node, string->pointer);
     if (!reader->document->tools_given) check_tool_key(reader, string->text, string->length, string->span);
+    /* A tool that is not an item of a list is called by the node itself. Of a list, a model chooses. */
+    const char *token = strrchr(string->pointer, '/');
+    const struct catalog *catalog = reader->catalog;
+    if (catalog && token && token[strspn(token, "/0123456789")] != '\0')
+        reader->notes[string->check->node].tool = catalog->find(catalog->self, "tool", string->text, string->length);
 }
 
 static void check_annotated_document(const struct annotated_string *string) {

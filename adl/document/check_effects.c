@@ -5,16 +5,17 @@
 #include "adl/document/effects.h"
 #include "adl/document/reader.h"
 
-static void effects_warn(struct reader *reader, const struct document_node *def, const struct tree_item *policy,
+/* `component` is that of the node, or the tool that the node calls. */
+static void effects_warn(struct reader *reader, const struct component_info *component, const struct tree_item *policy,
                          const char *what) {
-    const char *obstacle = component_obstacle(def->component);
+    const char *obstacle = component_obstacle(component);
     struct diagnostic *it;
     if (obstacle)
         it = report(reader, ADL_W111, policy->key_span, "%s: `%s` has the effect `%.200s`, which must not happen twice",
-                    what, def->component->id, obstacle);
+                    what, component->id, obstacle);
     else
         it = report(reader, ADL_W111, policy->key_span,
-                    "%s: `%s` does not declare its effects, so the worst is assumed", what, def->component->id);
+                    "%s: `%s` does not declare its effects, so the worst is assumed", what, component->id);
     diagnostic_suggest(it, "remove it, or have the plugin declare `effects` or `idempotent`");
 }
 
@@ -24,10 +25,16 @@ void check_effects(struct reader *reader) {
         const struct tree_node *node = reader->notes[i].node;
         if (!def->component || !node) continue;
         const struct tree_item *retry = tree_find(node, "retry"), *cache = tree_find(node, "cache");
-        if (retry && def->retry.max_attempts > 1 && !component_repeatable(def->component))
-            effects_warn(reader, def, retry, "the node is not retried");
-        if (cache && def->cache_ttl_ms >= 0 && !component_cacheable(def->component))
-            effects_warn(reader, def, cache, "the result is not cached");
+        const struct component_info *tool = reader->notes[i].tool;
+        const struct component_info *once = !component_repeatable(def->component) ? def->component
+                                            : tool && !component_repeatable(tool) ? tool
+                                                                                  : NULL;
+        const struct component_info *fresh = !component_cacheable(def->component) ? def->component
+                                             : tool && !component_cacheable(tool) ? tool
+                                                                                  : NULL;
+        if (retry && def->retry.max_attempts > 1 && once) effects_warn(reader, once, retry, "the node is not retried");
+        if (cache && def->cache_ttl_ms >= 0 && fresh)
+            effects_warn(reader, fresh, cache, "the result is not cached");
         else if (cache && def->cache_ttl_ms >= 0 && reader->notes[i].uses_run)
             diagnostic_suggest(
                 report(reader, ADL_W111, cache->key_span,

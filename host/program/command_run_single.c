@@ -14,6 +14,7 @@
  * without a thread cannot be resumed, so SIGTERM cancels it at once. Super-steps that a thread has committed are never
  * lost.
  */
+#include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
@@ -166,7 +167,7 @@ static int exit_code_of_status(enum run_status status) {
     }
 }
 
-/* Prints the last line of --json: {"type":"result","status":…,"state":…}. */
+/* Prints the last line of --json: {"type":"result","status":…,"state":…}; of a stopped run, with `next`. */
 static void print_result_event(struct run *run) {
     enum run_status status = run_status(run);
     tn_value event = value_set_take(value_object_reserve(6), "type", value_text("result"));
@@ -179,6 +180,7 @@ static void print_result_event(struct run *run) {
     if (status == RUN_FAILED || status == RUN_CANCELLED)
         event = value_set_take(event, "error", error_to_value(run_error(run)));
     if (status == RUN_INTERRUPTED) event = value_set_take(event, "interrupts", run_interrupts(run));
+    if (status == RUN_STOPPED) event = value_set_take(event, "next", run_next_nodes(run));
     run_print_line(event);
     value_unref(event);
 }
@@ -199,6 +201,20 @@ static void single_print_questions(const struct single_run *single) {
     value_unref(questions);
 }
 
+/* The strategy stop_at_nonlinear has stopped the run. */
+static void single_print_next(const struct single_run *single) {
+    tn_value next = run_next_nodes(execution_run(single->execution));
+    struct buffer names;
+    buffer_init(&names, SIZE_MAX);
+    for (size_t i = 0; i < value_count(next); i++)
+        buffer_format(&names, "%s`%s`", i ? ", " : "", value_chars(value_at(next, i), NULL));
+    command_warn(
+        "the run stopped because a node has several successors and the strategy is stop_at_nonlinear; next: %s",
+        buffer_cstr(&names));
+    buffer_finish(&names);
+    value_unref(next);
+}
+
 static void single_print_outcome(const struct single_run *single) {
     struct run *run = execution_run(single->execution);
     enum run_status status = run_status(run);
@@ -214,8 +230,7 @@ static void single_print_outcome(const struct single_run *single) {
     if (status == RUN_STOPPED && single->draining)
         command_warn("the run stopped after step %u, as requested; continue it with --resume", run_steps(run));
     else if (status == RUN_STOPPED)
-        command_warn(
-            "the run stopped because a node has several successors and the document's strategy is stop_at_nonlinear");
+        single_print_next(single);
     if (status == RUN_INTERRUPTED) single_print_questions(single);
 }
 

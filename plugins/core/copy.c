@@ -33,7 +33,7 @@ static int32_t transform_create(tn_value config, tn_binder *binder, void **self)
     int32_t status = TN_OK;
     for (uint64_t i = 0; i < count && status == TN_OK; i++) {
         tn_value from, to;
-        status = tn.value->entry(mapping, i, &from, &to);
+        status = tn.value->entry(mapping, i, &to, &from);
         if (status == TN_OK) status = tn.task->bind_read(binder, tn_chars(from, NULL), &transform->pairs[i].from);
         if (status == TN_OK) status = tn.task->bind_write(binder, tn_chars(to, NULL), &transform->pairs[i].to);
         transform->count = i + 1;

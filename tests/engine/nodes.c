@@ -121,6 +121,14 @@ TN_TOOL(tally, "test.tally", "Says how often it has been called.", TN_EFFECTS("d
     return tn_done_text(task, text);
 }
 
+/* Its uses may be repeated, so that a node that calls it is retried and cached. */
+TN_TOOL(look, "test.look", "Says how often it has been called; fails unless that is a multiple of `works_every`.",
+        TN_PURE, (INT_OR, works_every, 1, "which calls do not fail")) {
+    static int64_t calls;
+    if (++calls % args->works_every != 0) return tn_fail(task, "OVERLOADED", "failing as configured");
+    return tn_done_int(task, calls);
+}
+
 /* A tool that asks first. It is called again only with the answer. */
 static int32_t approve_start(void *self, tn_task task, tn_value input) {
     (void)self;

@@ -34,13 +34,17 @@ static void transform_copies(void **state) {
     tn_test_set_channel("a", "[1,2]");
     tn_test_set_channel("b", "null");
     tn_test_set_channel("c", "null");
-    struct tn_test_task *task = tn_test_run("transform", "{\"mapping\": {\"a\": \"b\", \"b\": \"c\"}}", "null");
+    struct tn_test_task *task = tn_test_run("transform", "{\"mapping\": {\"b\": \"a\", \"c\": \"b\"}}", "null");
     assert_int_equal(task->state, TN_TEST_COMPLETED);
     assert_true(tn_test_wrote("b", "[1,2]"));
     assert_true(tn_test_wrote("c", "null")); /* as of the step's start */
     tn_test_finish();
     tn_test_set_channel("a", "1");
     assert_int_equal(tn_test_create("transform", "{\"mapping\": {\"a\": \"nowhere\"}}"), TN_NOT_FOUND);
+    tn_test_finish();
+    tn_test_set_channel("a", "1");
+    assert_int_equal(tn_test_run("transform", "{}", "null")->state, TN_TEST_COMPLETED); /* `mapping` is optional */
+    assert_null(tn_test.channels[0].written);
     tn_test_finish();
 }
 

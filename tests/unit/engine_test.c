@@ -3,9 +3,10 @@
  *
  * Sections of a case (tests/corpus/engine/): `document`, `file NAME` (further documents), `input`, `config` (options of
  * the run), `answers` (resumes an interrupted run), `resumes` (how often a stopped run is resumed), `modes` and
- * `events` (JSON lines), `status`, `steps`, `state`, `error`, `refused`, `time` (the fake clock at the end), `open`
- * (how many activations were open at once, at most), `until` (how far the clock advances while a node blocks: less than
- * CALL_GRACE_MS after a cancel). Nodes are those of the core plugin and of tests/engine/nodes.c.
+ * `events` (JSON lines), `status`, `next` (the nodes that a stopped run continues with), `steps`, `state`, `error`,
+ * `refused`, `time` (the fake clock at the end), `open` (how many activations were open at once, at most), `until` (how
+ * far the clock advances while a node blocks: less than CALL_GRACE_MS after a cancel). Nodes are those of the core
+ * plugin and of tests/engine/nodes.c.
  *
  * Every case is repeated: with a reader that refuses every event, which must change nothing; cancelled in its first
  * event, its second, and so on, and in every turn of the loop, after which it must end and leave nothing behind; and,
@@ -155,6 +156,17 @@ static void expect_number(const struct corpus_case *test, const char *name, int6
     if (corpus_section(test, name)) corpus_expect(test, name, text);
 }
 
+static void expect_next_nodes(const struct corpus_case *test, const struct run *run) {
+    if (!corpus_section(test, "next")) return;
+    struct buffer text;
+    tn_value next = run_next_nodes(run);
+    buffer_init(&text, SIZE_MAX);
+    json_write(&text, next, JSON_COMPACT);
+    corpus_expect(test, "next", buffer_cstr(&text));
+    buffer_finish(&text);
+    value_unref(next);
+}
+
 static void check_outcome(const struct corpus_case *test, struct outcome *outcome) {
     static const char *const results[] = {"status", "state", "error", "steps", "refused"};
     bool checks = false;
@@ -164,6 +176,7 @@ static void check_outcome(const struct corpus_case *test, struct outcome *outcom
     if (corpus_section(test, "error")) corpus_expect(test, "error", outcome->error);
     if (corpus_section(test, "status")) corpus_expect(test, "status", outcome->status);
     if (corpus_section(test, "state")) corpus_expect(test, "state", outcome->state);
+    expect_next_nodes(test, outcome->watched.run);
     expect_number(test, "steps", run_steps(outcome->watched.run));
     expect_number(test, "time", outcome->time_ms);
 }

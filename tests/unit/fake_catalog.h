@@ -49,8 +49,8 @@ static const struct {
      "\"required\":[\"values\"],\"additionalProperties\":false}"},
     {"node", "transform", "Copies channels", "",
      "{\"type\":\"object\",\"properties\":{\"mapping\":{\"type\":\"object\","
-     "\"propertyNames\":{\"x-tenon\":\"channel-read\"},"
-     "\"additionalProperties\":{\"type\":\"string\",\"x-tenon\":\"channel-write\"}}},\"required\":[\"mapping\"],"
+     "\"propertyNames\":{\"x-tenon\":\"channel-write\"},"
+     "\"additionalProperties\":{\"type\":\"string\",\"x-tenon\":\"channel-read\"}}},"
      "\"additionalProperties\":false}"},
     {"node", "subgraph", "Runs another document", "",
      "{\"type\":\"object\",\"properties\":{\"document\":{\"type\":\"string\",\"x-tenon\":\"document\"},"
@@ -76,6 +76,8 @@ static const struct {
     {"node", "old", "Did something once", "", "{}"},
     {"node", "claimed", "Provided by two plugins", "", "{}"},
     {"node", "command", "Goes anywhere", "", "{}"},
+    {"node", "tool", "Calls a tool", "",
+     "{\"type\":\"object\",\"properties\":{\"tool\":{\"type\":\"string\",\"x-tenon\":\"tool\"}}}"},
     {"reducer", "acme.longest", "Keeps the longest", "", "{}"},
     {"tool", "calc.add", "Adds", "", "{}"},
     {"tool", "files.read", "Reads a file", "", "{}"},

@@ -219,6 +219,27 @@ static int32_t merge_members_take(const struct merge_context *context, tn_value 
     return TN_OK;
 }
 
+bool merge_has_text(tn_value write) {
+    if (!value_is(write, TN_ARRAY)) return value_is(write, TN_STRING);
+    for (size_t i = 0, n = value_count(write); i < n; i++)
+        if (value_is(value_at(write, i), TN_STRING)) return true;
+    return false;
+}
+
+static tn_value item_to_message(tn_value item) {
+    if (!value_is(item, TN_STRING)) return value_ref(item);
+    tn_value message = value_set_take(value_object_reserve(2), "type", value_text("user"));
+    return value_set_take(message, "content", value_ref(item));
+}
+
+tn_value merge_texts_to_messages(tn_value write) {
+    if (!value_is(write, TN_ARRAY)) return item_to_message(write);
+    tn_value messages = value_array_reserve(value_count(write));
+    for (size_t i = 0, n = value_count(write); i < n; i++)
+        messages = value_push_take(messages, item_to_message(value_at(write, i)));
+    return messages;
+}
+
 int32_t merge_take(const struct merge_context *context, tn_value current, tn_value write, tn_value *out,
                    struct error *error) {
     typedef int32_t scalar_fn(const struct merge_context *, tn_value, tn_value, tn_value *, struct error *);

@@ -88,6 +88,12 @@ int32_t channels_write(struct channels *channels, uint32_t channel, tn_value val
     tn_value pending = channels->pending[channel];
     int32_t status;
 
+    if (def->type == CHANNEL_REDUCE && def->reducer == REDUCER_MESSAGES && merge_has_text(value)) {
+        tn_value messages = merge_texts_to_messages(value);
+        status = channels_write(channels, channel, messages, writer, origin, writer_conflict, error);
+        value_unref(messages);
+        return status;
+    }
     if (def->type == CHANNEL_LAST_VALUE || (def->type == CHANNEL_EPHEMERAL && !def->implicit)) {
         if (pending && channels->writers[channel] != writer) {
             if (writer_conflict) *writer_conflict = channels->writers[channel];

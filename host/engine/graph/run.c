@@ -238,6 +238,22 @@ tn_value run_loaded(const struct run *run) { return run->options.loaded; }
 struct graph *run_graph(const struct run *run) {
     return run->graph;
 }
+
+static bool run_plans_node(const struct run *run, uint32_t node) {
+    for (uint32_t i = 0; i < run->triggered.count; i++)
+        if (run->triggered.items[i].node == node) return true;
+    for (uint32_t i = 0; i < run->mapped.count; i++)
+        if (run->mapped.items[i].node == node) return true;
+    return false;
+}
+
+tn_value run_next_nodes(const struct run *run) {
+    tn_value nodes = value_array();
+    for (uint32_t i = 0; i < run->graph->document->node_count; i++)
+        if (run_plans_node(run, i)) nodes = value_push_take(nodes, value_ref(run->graph->document->nodes[i].id));
+    return nodes;
+}
+
 tn_value run_state(const struct run *run) { return channels_object(&run->channels, true); }
 
 tn_value run_result(struct run *run) {

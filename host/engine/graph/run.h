@@ -154,6 +154,8 @@ tn_value run_loaded(const struct run *run); /* options.loaded; borrowed */
 tn_value run_open_nodes(const struct run *run);
 const char *run_id(struct run *run);
 uint32_t run_steps(const struct run *run);
+/* The ids of the nodes that the next step starts, each once, in the order of the document; a new reference. */
+tn_value run_next_nodes(const struct run *run);
 /* What models used for the run and its nested runs (engine/model/usage.h); a new reference, or NULL if nothing. */
 tn_value run_usage(const struct run *run);
 /*
