@@ -118,8 +118,11 @@
     CODE(MANIFEST_INVALID, false, "Other", \
          "A plugin's manifest is invalid. The message names the file, the component and the field.") \
     CODE(PLUGIN_DUPLICATE, false, "Other", \
-         "Two plugins define the same component, or two files define the same plugin. Neither is used. Remove " \
-         "one of them from the search path.") \
+         "Two plugins define the same component, or two files define the same plugin, in the same place of the " \
+         "search path. Neither is used. Remove one of them.") \
+    CODE(NAME_RESERVED, false, "Other", \
+         "A plugin claims an id that begins with `tenon.`, or a component name without a dot. These belong to the " \
+         "plugins that are installed with Tenon. The plugin is not used.") \
     CODE(PLUGIN_BUSY, true, "Other", \
          "The plugin cannot be unloaded while it has instances or open tasks. It gets no new work; try again " \
          "later.") \

@@ -35,6 +35,13 @@ static void plugin_print_component(tn_value component, const char *note) {
                    manifest_text(component, "title"), note);
 }
 
+/* The id of the plugin whose component of the same kind and name is used instead, or NULL. */
+static const char *component_shadowed_by(const struct plugin *plugin, tn_value component) {
+    const struct component_info *used =
+        registry_known(plugin_registry(plugin), manifest_text(component, "kind"), manifest_text(component, "id"));
+    return used && strcmp(used->plugin_id, plugin_id(plugin)) != 0 ? used->plugin_id : NULL;
+}
+
 struct plugin_list {
     const struct host *host;
     size_t count;
@@ -61,12 +68,21 @@ static void plugin_list_print(void *user, struct plugin *plugin) {
     if (plugin_deaths_describe(listing->host, plugin_id(plugin), &deaths))
         command_printf(stdout, "    %s\n", buffer_cstr(&deaths));
     buffer_finish(&deaths);
+    const struct plugin *shadow = plugin_shadowed_by(plugin);
+    if (shadow)
+        command_printf(stdout, "    shadowed by %s %s: %s (%s)\n", plugin_id(shadow), plugin_version(shadow),
+                       plugin_path(shadow), plugin_source(shadow));
     if (refusal) {
         command_printf(stdout, "    refused: %s [%s]\n", refusal->message, refusal->code);
         listing->reported = value_push_take(listing->reported, value_text(refusal->message));
     }
-    for (size_t i = 0; components && i < value_count(components); i++)
-        plugin_print_component(value_at(components, i), refusal ? "  (refused)" : "");
+    for (size_t i = 0; components && i < value_count(components); i++) {
+        tn_value component = value_at(components, i);
+        const char *other = shadow || refusal ? NULL : component_shadowed_by(plugin, component);
+        char note[MANIFEST_ID_MAX + 32] = "";
+        if (other) snprintf(note, sizeof note, "  (shadowed by `%s`)", other);
+        plugin_print_component(component, shadow ? "  (shadowed)" : refusal ? "  (refused)" : note);
+    }
 }
 
 struct json_listing {
@@ -75,7 +91,8 @@ struct json_listing {
 };
 
 /*
- * {id, version, title, file, source, state, isolated?, deaths?, components: [{kind, id, title}], error?}, appended;
+ * {id, version, title, file, source, state, isolated?, deaths?, components: [{kind, id, title, shadowed_by?}],
+ * shadowed_by?, error?}, appended;
  * `deaths` is as of deaths_read.
  */
 static void plugin_list_json(void *user, struct plugin *plugin) {
@@ -86,6 +103,8 @@ static void plugin_list_json(void *user, struct plugin *plugin) {
         row = value_set_take(row, "kind", value_text(manifest_text(component, "kind")));
         row = value_set_take(row, "id", value_text(manifest_text(component, "id")));
         row = value_set_take(row, "title", value_text(manifest_text(component, "title")));
+        const char *other = plugin_state(plugin) == PLUGIN_KNOWN ? component_shadowed_by(plugin, component) : NULL;
+        if (other) row = value_set_take(row, "shadowed_by", value_text(other));
         rows = value_push_take(rows, row);
     }
     tn_value row = value_set_take(value_object_reserve(9), "id", value_text(plugin_id(plugin)));
@@ -99,6 +118,8 @@ static void plugin_list_json(void *user, struct plugin *plugin) {
     tn_value deaths = host_plugin_deaths(listing->host, plugin_id(plugin));
     if (deaths) row = value_set_take(row, "deaths", deaths);
     row = value_set_take(row, "components", rows);
+    if (plugin_shadowed_by(plugin))
+        row = value_set_take(row, "shadowed_by", value_text(plugin_path(plugin_shadowed_by(plugin))));
     if (plugin_refusal(plugin)) row = value_set_take(row, "error", error_to_value(plugin_refusal(plugin)));
     listing->list = value_push_take(listing->list, row);
 }

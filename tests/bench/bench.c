@@ -531,7 +531,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     struct error error = ERROR_INIT;
-    static const char *const isolated[] = {"tenon.bench", NULL};
+    static const char *const isolated[] = {"test.bench", NULL};
     bool isolate = strcmp(option("isolate", "no"), "yes") == 0;
     setenv("TENON_PROGRAM", TENON_PROGRAM_FILE, 0); /* this program cannot serve plugins */
     host = host_new(

@@ -13,7 +13,7 @@
 #include <tenon/easy.h>
 #include <unistd.h>
 
-TN_PLUGIN("tenon.crash", "1.0.0", "Nodes that record their actions, for the tests of durability")
+TN_PLUGIN("test.crash", "1.0.0", "Nodes that record their actions, for the tests of durability")
 
 #define KEY_MAX 200
 

@@ -51,9 +51,9 @@ P
 chmod +x plugin.py
 cat >plugin.py.tenon.json <<'J'
 {"plugin": {"id": "test.variables", "version": "1.0.0", "title": "Prints its variables", "licence": "MIT", "requires": ["tenon.core/1"]},
- "components": [{"kind": "tool", "id": "variables", "title": "Prints", "effects": [], "style": "async", "input": {"type": "object"}}]}
+ "components": [{"kind": "tool", "id": "test.variables", "title": "Prints", "effects": [], "style": "async", "input": {"type": "object"}}]}
 J
-run tenon tool call variables '{}' --plugins "$PWD/plugin.py"
+run tenon tool call test.variables '{}' --plugins "$PWD/plugin.py"
 expect_code 4 && expect_in err "variables: HOME LANG PATH SHELL TERM TMPDIR USER ["
 expect_not_in err OPENAI_API_KEY && expect_not_in err SOME_TOKEN
 

@@ -7,7 +7,7 @@
 #include <tenon/easy.h>
 #include <time.h>
 
-TN_PLUGIN("tenon.test", "1.0.0", "Nodes for the tests of the engine")
+TN_PLUGIN("test.nodes", "1.0.0", "Nodes for the tests of the engine")
 
 TN_NODE(add, "test.add", "Writes a channel's number plus n.", TN_PURE, (READ, in, "the number"),
         (WRITE, out, "where the sum goes"), (INT_OR, n, 1, "what is added")) {

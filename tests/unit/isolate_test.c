@@ -11,7 +11,7 @@
 
 #define SLOW_MS 500
 
-static const char *const isolated[] = {"tenon.test", "tenon.core", NULL};
+static const char *const isolated[] = {"test.nodes", "tenon.core", NULL};
 
 struct outcome {
     char *status, *state, *error, *refused, *events;

@@ -392,8 +392,9 @@ static void scans_in_order(void **state) {
     assert_string_equal(search.entries[5].path, "/nonexistent/data/tenon/plugins");
     if (registry_scan(registry, &search, &error) != TN_OK) fail_msg("%s", error.message);
     registry_each_plugin(registry, append_found, &found);
-    assert_string_equal(buffer_cstr(&found), "test.good(--plugins) test.sidecar(TENON_PLUGIN_PATH) ");
+    assert_string_equal(buffer_cstr(&found), "test.good(installed) test.sidecar(TENON_PLUGIN_PATH) ");
     assert_true(plugin_bundled(registry_plugin(registry, "test.good"))); /* although another entry found it first */
+    assert_string_equal(plugin_path(registry_plugin(registry, "test.good")), AT("good/good.so"));
     assert_false(plugin_bundled(registry_plugin(registry, "test.sidecar")));
     assert_int_equal(registry_problems(registry), 2);
     assert_string_equal(registry_problem_at(registry, 0)->path, "/nonexistent/p");
@@ -401,6 +402,116 @@ static void scans_in_order(void **state) {
     search_finish(&search);
     registry_free(registry);
     buffer_finish(&found);
+}
+
+static struct registry *scanned_in(const char *first, enum search_origin first_place, const char *second,
+                                   enum search_origin second_place) {
+    struct registry *registry = registry_of(false);
+    struct search search;
+    search_init(&search);
+    search_add(&search, first, first_place, "first");
+    search_add(&search, second, second_place, "second");
+    assert_int_equal(registry_scan(registry, &search, NULL), TN_OK);
+    search_finish(&search);
+    return registry;
+}
+
+static void count_shadowed(void *user, struct plugin *plugin) {
+    if (plugin_state(plugin) != PLUGIN_SHADOWED) return;
+    assert_string_equal(plugin_version(plugin_shadowed_by(plugin)), "9.9.9");
+    assert_string_equal(plugin_version(plugin), "1.2.3");
+    ++*(size_t *)user;
+}
+
+/* The plugin of the earlier place is used, whatever the order of the calls. Two of one place are an error. */
+static void earlier_places_shadow_later_ones(void **state) {
+    (void)state;
+    static const enum search_origin later[] = {SEARCH_CONFIG, SEARCH_USER, SEARCH_PACK, SEARCH_INSTALLED,
+                                               SEARCH_PACK_UNTRUSTED};
+    struct component *component;
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
+        size_t shadowed = 0;
+        struct registry *registry = scanned_in(AT("good"), later[i], AT("impostor"), later[i] - 1);
+        assert_int_equal(registry_problems(registry), 0);
+        assert_string_equal(plugin_version(registry_plugin(registry, "test.good")), "9.9.9");
+        assert_null(registry_known(registry, "node", "test.one")); /* nothing of a shadowed plugin is used */
+        assert_non_null(registry_known(registry, "node", "test.impostor"));
+        registry_each_plugin(registry, count_shadowed, &shadowed);
+        assert_int_equal(shadowed, 1);
+        registry_free(registry);
+        /* Two plugins with a common component: only that one is shadowed. */
+        registry = scanned_in(AT("good"), later[i], AT("duplicate"), later[i] - 1);
+        assert_int_equal(registry_problems(registry), 0);
+        assert_int_equal(registry_resolve(registry, "node", "test.one", &component, NULL), TN_OK);
+        assert_string_equal(component->info->plugin_id, "test.duplicate");
+        assert_int_equal(registry_resolve(registry, "node", "test.two", &component, NULL), TN_OK);
+        registry_free(registry);
+        registry = scanned_in(AT("good"), later[i], AT("impostor"), later[i]);
+        assert_int_equal(registry_problems(registry), 1);
+        is_refused(registry, "test.one", TN_UNSUPPORTED, "PLUGIN_DUPLICATE", "two files claim the plugin", NULL);
+        registry_free(registry);
+    }
+}
+
+/* Writes a program and its manifest: no code of it runs. Returns its path. */
+static const char *write_claim(const char *folder, const char *id, const char *node) {
+    static char path[96];
+    char sidecar[128];
+    snprintf(path, sizeof path, "%s/claim", folder);
+    snprintf(sidecar, sizeof sidecar, "%s.tenon.json", path);
+    copy_file("/bin/true", path);
+    assert_int_equal(chmod(path, 0755), 0);
+    FILE *out = fopen(sidecar, "wb");
+    assert_non_null(out);
+    fprintf(out,
+            "{\"plugin\":{\"id\":\"%s\",\"version\":\"1.0.0\",\"title\":\"T\"},\"components\":[{\"kind\":\"node\","
+            "\"id\":\"%s\",\"title\":\"T\",\"style\":\"async\",\"effects\":[]}]}",
+            id, node);
+    fclose(out);
+    return path;
+}
+
+/* A plugin that claims a reserved name is refused, in every place but the installed one, and affects no other plugin.
+ */
+static void refuses_reserved_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *id, *node, *message;
+    } rows[] = {
+        {"tenon.core", "acme.x", "a plugin claims the id `tenon.core`: ids that begin with `tenon.` are reserved"},
+        {"test.good", "set", "claims the node `set`: names without a dot are reserved"},
+        {"acme", "set", "rename it, for example to `acme.set`"},
+        {"acme.x", "tenon.y", "claims the node `tenon.y`: names that begin with `tenon.` are reserved"},
+    };
+    char folder[] = "/tmp/tenon-registry-XXXXXX", sidecar[128];
+    struct component *component;
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error error = ERROR_INIT;
+        const char *path = write_claim(folder, rows[i].id, rows[i].node);
+        struct registry *registry = scanned_in(path, SEARCH_FLAG, AT("good"), SEARCH_USER);
+        assert_int_equal(registry_problems(registry), 1);
+        assert_string_equal(registry_problem_at(registry, 0)->code, "NAME_RESERVED");
+        if (!strstr(registry_problem_at(registry, 0)->message, rows[i].message))
+            fail_msg("expected `%s` in `%s`", rows[i].message, registry_problem_at(registry, 0)->message);
+        is_refused(registry, rows[i].node, TN_NOT_FOUND, "NOT_FOUND", rows[i].message, NULL);
+        assert_int_equal(registry_resolve(registry, "node", "test.one", &component, NULL), TN_OK);
+        assert_int_equal(add(registry, path, &error), TN_INVALID);
+        assert_string_equal(error.code, "NAME_RESERVED");
+        error_finish(&error);
+        assert_int_equal(registry_upgrade(registry, path, "a test", &error), TN_INVALID);
+        assert_string_equal(error.code, "NAME_RESERVED");
+        error_finish(&error);
+        registry_free(registry);
+    }
+    struct registry *registry = scanned_in(folder, SEARCH_INSTALLED, AT("good"), SEARCH_USER);
+    assert_int_equal(registry_problems(registry), 0); /* the place decides, not what the manifest says */
+    registry_free(registry);
+    snprintf(sidecar, sizeof sidecar, "%s/claim", folder);
+    unlink(sidecar);
+    snprintf(sidecar, sizeof sidecar, "%s/claim.tenon.json", folder);
+    unlink(sidecar);
+    rmdir(folder);
 }
 
 /* A path that the user typed must exist and be a plugin. */
@@ -540,16 +651,16 @@ static void finds_among_many(void **state) {
     struct component *component;
     char id[32];
     for (int i = 0; i < 2000; i++) {
-        tn_value tool = value_format("{\"kind\":\"tool\",\"id\":\"t%d\",\"title\":\"T\",\"style\":\"async\"}", i);
+        tn_value tool = value_format("{\"kind\":\"tool\",\"id\":\"t.%d\",\"title\":\"T\",\"style\":\"async\"}", i);
         tn_value parsed = json(value_chars(tool, NULL));
         assert_int_equal(registry_add_component(plugin, parsed, NULL), TN_OK);
         value_unref(parsed);
         value_unref(tool);
-        snprintf(id, sizeof id, "t%d", i / 2);
+        snprintf(id, sizeof id, "t.%d", i / 2);
         if (i % 3 == 0 && i / 2 % 3 == 0) (void)registry_remove_component(plugin, "tool", id, NULL);
     }
     for (int i = 0; i < 2000; i++) {
-        snprintf(id, sizeof id, "t%d", i);
+        snprintf(id, sizeof id, "t.%d", i);
         bool removed = false;
         for (int j = 2 * i; j <= 2 * i + 1 && j < 2000; j++) removed |= j % 3 == 0 && i % 3 == 0;
         assert_int_equal(registry_resolve(registry, "tool", id, &component, NULL), removed ? TN_NOT_FOUND : TN_OK);
@@ -706,6 +817,8 @@ int main(void) {
         cmocka_unit_test(refuses_duplicate_plugins),
         cmocka_unit_test(takes_the_same_plugin_once),
         cmocka_unit_test(refuses_a_replaced_file),
+        cmocka_unit_test(earlier_places_shadow_later_ones),
+        cmocka_unit_test(refuses_reserved_names),
         cmocka_unit_test(scans_in_order),
         cmocka_unit_test(scanning_fails_for_typed_paths),
         cmocka_unit_test(search_paths),

@@ -130,7 +130,7 @@ static void test_refused_changes_nothing(void **state) {
     assert_non_null(strstr(error.message, "could not initialise itself"));
     assert_int_not_equal(registry_upgrade(host_registry(host), "/nowhere.so", "test", &error), TN_OK);
     assert_int_not_equal(registry_upgrade(host_registry(host), TENON_TEST_NODES, "test", &error), TN_OK);
-    assert_non_null(strstr(error.message, "cannot replace the plugin `tenon.test`: it does not exist"));
+    assert_non_null(strstr(error.message, "cannot replace the plugin `test.nodes`: it does not exist"));
     assert_string_equal(plugin_version(registry_plugin(host_registry(host), "test.versioned")), "1.0.0");
     start(many, graph, 1);
     assert_true(loop_run(host_loop(host), all_ended, many));

@@ -10,6 +10,8 @@
 #include "host/plugin/conformance/conformance_internal.h"
 #include "host/plugin/registry/elf_note.h"
 #include "host/plugin/registry/manifest.h"
+#include "host/plugin/registry/plugin_search.h"
+#include "host/plugin/registry/reserved.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -233,8 +235,12 @@ static bool conformance_check_manifest(const char *path, struct conformance *con
     if (!value_get(plugin, "licence"))
         conformance_add(conformance, CONFORMANCE_NOTE, "LICENCE_MISSING", "%s: plugin `%s` declares no licence", path,
                         manifest_text(plugin, "id"));
+    bool reserved = !search_is_installed(path) && reserved_check(path, manifest.value, &error) != TN_OK;
+    if (reserved) conformance_add(conformance, CONFORMANCE_ERROR, "NAME_RESERVED", "%s", error.message);
+    error_finish(&error);
     *out = manifest.value;
-    return true;
+    if (reserved) manifest_finish(&manifest); /* no host loads it */
+    return !reserved;
 }
 
 void conformance_check(const char *path, const struct registry_options *options, int timeout_ms,

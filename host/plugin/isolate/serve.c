@@ -182,6 +182,7 @@ static void serve_initialize(tn_value id, tn_value params) {
     server.registry =
         registry_new(&(struct registry_options){.interfaces = serve_interfaces(),
                                                 .allow_drafts = value_to_bool(value_get(params, "drafts")),
+                                                .names_checked = true,
                                                 .config = serve_plugin_config,
                                                 .loop = server.loop});
     int32_t status = registry_add_file(server.registry, server.path, "host", &error);

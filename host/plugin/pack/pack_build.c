@@ -170,19 +170,6 @@ static int32_t pack_add_hashes(const char *folder, int descriptor, const struct 
     return status;
 }
 
-/* Reads the manifest of each plugin; otherwise an unreadable one would be found only after the installation. */
-static int32_t pack_check_plugins(const char *folder, const struct pack_manifest *manifest, struct error *error) {
-    int32_t status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < value_count(manifest->plugins); i++) {
-        tn_value path = value_format("%s/%s", folder, value_chars(value_at(manifest->plugins, i), NULL));
-        struct manifest plugin;
-        status = manifest_read(value_chars(path, NULL), &plugin, error);
-        if (status == TN_OK) manifest_finish(&plugin);
-        value_unref(path);
-    }
-    return status;
-}
-
 /* ---- The archive ---- */
 
 static int32_t pack_copy_file(const char *folder, int descriptor, const char *path, bool program, FILE *out,
@@ -248,7 +235,7 @@ int32_t pack_build(const char *folder, const char *output, bool force, char **pa
     json_write(&text, source, JSON_INDENTED);
     buffer_char(&text, '\n');
     status = pack_manifest_read(folder, buffer_cstr(&text), text.length, &manifest, error);
-    if (status == TN_OK) status = pack_check_plugins(folder, &manifest, error);
+    if (status == TN_OK) status = pack_check_plugins(folder, folder, &manifest, error);
     if (status != TN_OK) goto out;
     place = output ? value_format("%s", output) : value_format("%s-%s" PACK_SUFFIX, manifest.name, manifest.version);
     status = pack_write_archive(folder, descriptor, &manifest, &text, value_chars(place, NULL), force, error);

@@ -3,6 +3,8 @@
  */
 #include "host/plugin/pack/pack_files.h"
 #include "adl/value/memory.h"
+#include "host/plugin/registry/manifest.h"
+#include "host/plugin/registry/reserved.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -78,4 +80,25 @@ int32_t pack_file_text(const char *folder, int descriptor, const char *path, uin
     *text = all;
     *length = done;
     return TN_OK;
+}
+
+int32_t pack_check_plugins(const char *name, const char *folder, const struct pack_manifest *manifest,
+                           struct error *error) {
+    int32_t status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < value_count(manifest->plugins); i++) {
+        const char *file = value_chars(value_at(manifest->plugins, i), NULL);
+        tn_value path = value_format("%s/%s", folder, file), shown = value_format("%s/%s", name, file);
+        struct manifest plugin;
+        struct error why = ERROR_INIT;
+        status = manifest_read(value_chars(path, NULL), &plugin, &why);
+        if (status == TN_OK) {
+            status = reserved_check(value_chars(shown, NULL), plugin.value, &why);
+            manifest_finish(&plugin);
+        }
+        if (status != TN_OK) error_copy(error, &why);
+        error_finish(&why);
+        value_unref(path);
+        value_unref(shown);
+    }
+    return status;
 }

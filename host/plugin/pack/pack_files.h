@@ -1,6 +1,6 @@
 /*
  * pack_files.h - reads files in a pack's folder: only regular files, within the bounds of pack.h; does not follow
- * links.
+ * links. Also checks the plugins of a pack.
  *
  *     char hash[TN_SHA256_TEXT];
  *     status = pack_file_hash("packs/acme/1.0.0", descriptor, "plugins/acme.so", hash, &error);
@@ -20,5 +20,11 @@ int32_t pack_file_hash(const char *folder, int descriptor, const char *path, cha
 /* Reads a whole file and adds a NUL; free the text with mem_free. TN_LIMIT if it is longer than `most` bytes. */
 int32_t pack_file_text(const char *folder, int descriptor, const char *path, uint32_t most, char **text, size_t *length,
                        struct error *error);
+/*
+ * Checks the manifest of each plugin in a folder with the files of a pack: it can be read, and claims no reserved name.
+ * `name` is the beginning of error messages.
+ */
+int32_t pack_check_plugins(const char *name, const char *folder, const struct pack_manifest *manifest,
+                           struct error *error);
 
 #endif

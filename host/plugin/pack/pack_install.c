@@ -9,6 +9,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
+#include "host/plugin/pack/pack_files.h"
 #include "host/plugin/pack/pack_installed.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -243,6 +244,7 @@ static int32_t pack_install_new(const struct packs_lock *packs, struct pack *pac
     const char *path = value_chars(incoming, NULL);
     int32_t status = mkdir(path, 0777) == 0 ? TN_OK : packs_io_error(error, "create", path);
     if (status == TN_OK) status = unpack_pack(pack, key, path, error);
+    if (status == TN_OK) status = pack_check_plugins(pack_file(pack), path, pack_manifest(pack), error);
     if (status == TN_OK) status = pack_publish(packs, pack_manifest(pack)->name, path, place, error);
     if (status != TN_OK) packs_remove_tree(path);
     value_unref(incoming);

@@ -21,7 +21,8 @@ enum pack_installed { PACK_NEW, PACK_ALREADY_INSTALLED };
 /*
  * Installs a pack, and reads its files. `key` is recorded: the key whose signature was verified, or NULL. PACK_REFUSED
  * if the pack requires another Tenon, or if another build of this version is installed. PACK_ALTERED if this build is
- * installed and its files were changed. Thread: any.
+ * installed and its files were changed. NAME_RESERVED if a plugin of it claims a name of the bundled plugins. Thread:
+ * any.
  */
 int32_t packs_install(struct pack *pack, const char *key, enum pack_installed *outcome, struct error *error);
 

@@ -276,15 +276,16 @@ static void packs_search_visit(void *user, const struct installed_pack *pack) {
     struct search *search = user;
     if (pack->version_in_use) return;
     tn_value source = value_format("pack %s %s", pack->name, pack->version);
-    if (pack->fault.code) search_add_fault(search, pack->folder, SEARCH_PACK, value_chars(source, NULL), &pack->fault);
+    enum search_origin place = pack->trusted ? SEARCH_PACK : SEARCH_PACK_UNTRUSTED;
+    if (pack->fault.code) search_add_fault(search, pack->folder, place, value_chars(source, NULL), &pack->fault);
     for (size_t i = 0; i < value_count(pack->manifest.plugins); i++) {
         const char *plugin = value_chars(value_at(pack->manifest.plugins, i), NULL);
         tn_value path = value_format("%s/%s", pack->folder, plugin);
         struct error fault = ERROR_INIT;
         if (pack_verify_plugin(pack, plugin, &fault) == TN_OK)
-            search_add(search, value_chars(path, NULL), SEARCH_PACK, value_chars(source, NULL));
+            search_add(search, value_chars(path, NULL), place, value_chars(source, NULL));
         else
-            search_add_fault(search, value_chars(path, NULL), SEARCH_PACK, value_chars(source, NULL), &fault);
+            search_add_fault(search, value_chars(path, NULL), place, value_chars(source, NULL), &fault);
         error_finish(&fault);
         value_unref(path);
     }

@@ -56,7 +56,8 @@ void installed_pack_finish(struct installed_pack *pack);
 /* Checks the hash of every file. */
 int32_t pack_verify_all(const struct installed_pack *pack, struct error *error);
 
-/* Adds the plugins of the versions in use to `search`. A pack or plugin that has changed is added as a fault. */
+/* Adds the plugins of the versions in use to `search`: SEARCH_PACK, or SEARCH_PACK_UNTRUSTED. A pack or plugin that has
+ * changed is added as a fault. */
 void packs_search(const struct config *config, struct search *search);
 /* True if the file is in the folder of packs, where only the installer may change files. */
 bool packs_contain(const char *file);

@@ -75,7 +75,7 @@ void plugin_end(struct plugin *plugin) {
     if (plugin->state == PLUGIN_QUIESCED && plugin->lifecycle && plugin->lifecycle->deinit)
         plugin->lifecycle->deinit(plugin->plugin->self);
     plugin_notify_ended(plugin);
-    if (plugin->state != PLUGIN_REFUSED) plugin->state = PLUGIN_UNLOADED;
+    if (plugin->state != PLUGIN_REFUSED && plugin->state != PLUGIN_SHADOWED) plugin->state = PLUGIN_UNLOADED;
     loader_release_object(plugin);
 }
 
@@ -101,17 +101,17 @@ uint32_t plugin_number(const struct plugin *plugin) { return plugin->number; }
 const tn_host *plugin_host(const struct plugin *plugin) { return &plugin->host; }
 
 const char *plugin_state_name(enum plugin_state state) {
-    static const char *const names[] = {[PLUGIN_KNOWN] = "known",
-                                        [PLUGIN_LOADED] = "loaded",
-                                        [PLUGIN_QUIESCED] = "quiesced",
-                                        [PLUGIN_UNLOADED] = "unloaded",
-                                        [PLUGIN_REFUSED] = "refused"};
+    static const char *const names[] = {
+        [PLUGIN_KNOWN] = "known",       [PLUGIN_LOADED] = "loaded",   [PLUGIN_QUIESCED] = "quiesced",
+        [PLUGIN_UNLOADED] = "unloaded", [PLUGIN_REFUSED] = "refused", [PLUGIN_SHADOWED] = "shadowed"};
     return names[state];
 }
 
 const struct error *plugin_refusal(const struct plugin *plugin) {
     return plugin->state == PLUGIN_REFUSED ? &plugin->refusal : NULL;
 }
+
+const struct plugin *plugin_shadowed_by(const struct plugin *plugin) { return plugin->shadowed_by; }
 
 const void *plugin_interface(const struct plugin *plugin, const char *interface_id) {
     return plugin->state == PLUGIN_LOADED ? plugin->plugin->get(plugin->plugin->self, interface_id) : NULL;

@@ -29,7 +29,8 @@ enum plugin_state {
     PLUGIN_LOADED,   /* can create instances */
     PLUGIN_QUIESCED, /* creates no more instances */
     PLUGIN_UNLOADED,
-    PLUGIN_REFUSED /* plugin_refusal has the error */
+    PLUGIN_REFUSED, /* plugin_refusal has the error */
+    PLUGIN_SHADOWED /* a plugin of the same id is in an earlier place of the search path (plugin_shadowed_by) */
 };
 
 /* Results are borrowed from the plugin. Thread: [any] unless stated. */
@@ -46,6 +47,8 @@ tn_value plugin_manifest(const struct plugin *plugin);           /* {"plugin": {
 enum plugin_state plugin_state(const struct plugin *plugin);     /* [loop] */
 const char *plugin_state_name(enum plugin_state state);          /* "known", "loaded", … */
 const struct error *plugin_refusal(const struct plugin *plugin); /* [loop] NULL unless refused */
+/* [loop] The plugin that is used instead; NULL unless shadowed. */
+const struct plugin *plugin_shadowed_by(const struct plugin *plugin);
 /* Effects that the operator grants in addition to the manifest's (`x-tenon: effect` and `file` in its section). May be
  * NULL. */
 tn_value plugin_grants(const struct plugin *plugin);

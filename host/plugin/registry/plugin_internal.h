@@ -10,6 +10,7 @@
 #define TENON_HOST_PLUGIN_REGISTRY_PLUGIN_INTERNAL_H
 
 #include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/plugin_search.h"
 #include "host/plugin/registry/registry.h"
 
 struct plugin {
@@ -17,6 +18,7 @@ struct plugin {
     struct registry *registry;
     char *path, *source;
     bool bundled, native; /* native: part of the process */
+    bool aside;           /* shadowed, or refused because of a reserved name: it is only listed */
     bool copied;          /* always opened as a private copy of the file */
     bool replaced;        /* a newer build has replaced it (plugin_upgrade.c); only its instances still use it */
     bool program;         /* a program instead of a shared object */
@@ -28,6 +30,8 @@ struct plugin {
     tn_value manifest;    /* one reference; id, version and title point into it */
     const char *id, *version, *title;
     uint64_t device, inode;
+    enum search_origin place;
+    const struct plugin *shadowed_by; /* NULL unless shadowed */
     uint32_t number;
     uint32_t loaded_as; /* order of loading; plugins end in reverse order */
     enum plugin_state state;

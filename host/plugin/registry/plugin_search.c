@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,9 @@ void search_finish(struct search *search) {
     *search = (struct search){0};
 }
 
-void search_add(struct search *search, const char *path, enum search_origin origin, const char *source) {
-    if (!path || !*path) return;
+/* Adds an entry. Returns its index, or SIZE_MAX if it was not added. */
+static size_t search_insert(struct search *search, const char *path, enum search_origin origin, const char *source) {
+    if (!path || !*path) return SIZE_MAX;
     struct buffer text;
     buffer_init(&text, SIZE_MAX);
     if (!strchr(path, '/') && strcmp(path, ".") != 0) buffer_text(&text, "./");
@@ -45,17 +47,23 @@ void search_add(struct search *search, const char *path, enum search_origin orig
     if (known || search->count == SEARCH_ENTRIES_MAX) {
         if (!known) search->dropped++;
         mem_free(kept);
-        return;
+        return SIZE_MAX;
     }
     MEM_EXTEND(search->entries, search->count);
-    search->entries[search->count++] = (struct search_entry){kept, mem_text(source), origin, ERROR_INIT};
+    size_t at = search->count++;
+    for (; at > 0 && search->entries[at - 1].origin > origin; at--) search->entries[at] = search->entries[at - 1];
+    search->entries[at] = (struct search_entry){kept, mem_text(source), origin, ERROR_INIT};
+    return at;
+}
+
+void search_add(struct search *search, const char *path, enum search_origin origin, const char *source) {
+    (void)search_insert(search, path, origin, source);
 }
 
 void search_add_fault(struct search *search, const char *path, enum search_origin origin, const char *source,
                       const struct error *fault) {
-    size_t count = search->count;
-    search_add(search, path, origin, source);
-    if (search->count > count) error_copy(&search->entries[count].fault, fault);
+    size_t at = search_insert(search, path, origin, source);
+    if (at != SIZE_MAX) error_copy(&search->entries[at].fault, fault);
 }
 
 void search_add_environment(struct search *search) {
@@ -122,6 +130,44 @@ void search_add_installed(struct search *search) {
     char *directory = search_installed_directory();
     search_add(search, directory, SEARCH_INSTALLED, "installed");
     mem_free(directory);
+}
+
+/* ---- Identity of files ---- */
+
+bool search_files_equal(const char *a, const char *b) {
+    int first = open(a, O_RDONLY | O_CLOEXEC), second = open(b, O_RDONLY | O_CLOEXEC);
+    bool same = first >= 0 && second >= 0;
+    char left[16384], right[16384];
+    ssize_t got = 1;
+    for (off_t at = 0; same && got > 0; at += got) {
+        got = pread(first, left, sizeof left, at);
+        same = got >= 0 && pread(second, right, sizeof right, at) == got && memcmp(left, right, (size_t)got) == 0;
+    }
+    if (first >= 0) close(first);
+    if (second >= 0) close(second);
+    return same;
+}
+
+bool search_is_installed(const char *path) {
+    char resolved[PATH_MAX], *directory = search_installed_directory(), *slash;
+    bool installed = directory && realpath(path, resolved) && (slash = strrchr(resolved, '/')) != NULL;
+    if (installed) *slash = 0;
+    installed = installed && strcmp(resolved, directory) == 0;
+    mem_free(directory);
+    return installed;
+}
+
+bool search_is_copy_of_installed(const char *path) {
+    char *directory = search_installed_directory();
+    const char *slash = strrchr(path, '/');
+    struct buffer installed;
+    if (!directory) return false;
+    buffer_init(&installed, SIZE_MAX);
+    buffer_format(&installed, "%s/%s", directory, slash ? slash + 1 : path);
+    bool same = search_files_equal(path, buffer_cstr(&installed));
+    buffer_finish(&installed);
+    mem_free(directory);
+    return same;
 }
 
 /* ---- Files ---- */

@@ -2,9 +2,13 @@
  * plugin_search.h - the search path of plugins: its entries, their order and their origin.
  *
  *   1. --plugins, 2. TENON_PLUGIN_PATH (separated by colons), 3. `plugins.path` of tenon.yaml,
- *   4. the user's directory ($XDG_DATA_HOME/tenon/plugins), 5. installed packs (plugin/pack/pack_installed.h),
+ *   4. the user's directory ($XDG_DATA_HOME/tenon/plugins), 5. trusted packs (plugin/pack/pack_installed.h),
  *   6. the directory installed with this host, relative to the running program or libtenon: an installed tree can be
- *      moved, and a build tree has the same layout.
+ *      moved, and a build tree has the same layout,
+ *   7. packs that are not trusted, so that they cannot replace anything.
+ *
+ * Each of these is one place. A plugin or component of an earlier place shadows that of a later place; two of the same
+ * place are an error (registry.h).
  *
  * An entry is one file or a directory: its *.so files, and files with a NAME.tenon.json beside them, in order of name.
  * No file is opened here.
@@ -26,7 +30,16 @@
 #define SEARCH_ENTRIES_MAX 1024u /* entries of one search path; more are dropped, and `dropped` counts them */
 #define SEARCH_FILES_MAX   1000u /* *.so files of one directory */
 
-enum search_origin { SEARCH_FLAG, SEARCH_ENVIRONMENT, SEARCH_CONFIG, SEARCH_USER, SEARCH_PACK, SEARCH_INSTALLED };
+/* The places, in order of precedence. */
+enum search_origin {
+    SEARCH_FLAG,
+    SEARCH_ENVIRONMENT,
+    SEARCH_CONFIG,
+    SEARCH_USER,
+    SEARCH_PACK,
+    SEARCH_INSTALLED,
+    SEARCH_PACK_UNTRUSTED
+};
 
 struct search_entry {
     char *path;
@@ -43,9 +56,9 @@ struct search {
 
 void search_init(struct search *search);
 void search_finish(struct search *search);
-/* Appends an entry. Empty and duplicate paths are ignored. */
+/* Adds an entry after those of its place and of earlier places. Empty and duplicate paths are ignored. */
 void search_add(struct search *search, const char *path, enum search_origin origin, const char *source);
-/* Appends an entry that cannot be used, with the reason (copied), which search_files then reports. */
+/* Adds an entry that cannot be used, with the reason (copied), which search_files then reports. */
 void search_add_fault(struct search *search, const char *path, enum search_origin origin, const char *source,
                       const struct error *fault);
 void search_add_environment(struct search *search); /* TENON_PLUGIN_PATH */
@@ -53,6 +66,12 @@ void search_add_user(struct search *search);
 void search_add_installed(struct search *search);
 /* The directory installed with this host, or NULL. Free it with mem_free. */
 char *search_installed_directory(void);
+/* True if the file is in that directory, links resolved: it came with this host. */
+bool search_is_installed(const char *path);
+/* True if that directory has a file of the same name with the same contents. */
+bool search_is_copy_of_installed(const char *path);
+/* True if two files have the same contents. */
+bool search_files_equal(const char *a, const char *b);
 
 /*
  * Calls `visit` for each file of an entry, in order of name. Fails with the entry's fault if it has one, TN_NOT_FOUND

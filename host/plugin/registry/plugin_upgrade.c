@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
+#include "host/plugin/registry/reserved.h"
 #include <assert.h>
 #include <string.h>
 
@@ -66,7 +67,10 @@ int32_t registry_upgrade(struct registry *registry, const char *path, const char
     fresh->inode = manifest.inode;
     fresh->program = manifest.program;
     fresh->copied = true;
-    status = upgrade_find_old(registry, fresh, &old, error);
+    fresh->place = SEARCH_FLAG;
+    fresh->bundled = search_is_installed(path);
+    if (!fresh->bundled) status = reserved_check(path, fresh->manifest, error);
+    if (status == TN_OK) status = upgrade_find_old(registry, fresh, &old, error);
     if (status != TN_OK) {
         plugin_free(fresh);
         return status;

@@ -7,10 +7,10 @@
 #include "host/plugin/registry/registry.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/base/log.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
-#include "host/plugin/registry/plugin_search.h"
-#include <fcntl.h>
+#include "host/plugin/registry/reserved.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,12 +80,12 @@ static void registry_add_problem(struct registry *registry, const char *path, co
 /* ---- Plugins ---- */
 
 struct plugin *registry_plugin(struct registry *registry, const char *plugin_id) {
-    struct plugin *found = NULL; /* an unloaded plugin is only the second choice */
+    struct plugin *found = NULL; /* one that is unloaded or only listed is the second choice */
     for (size_t i = 0; i < registry->plugin_count; i++) {
         struct plugin *plugin = registry->plugins[i];
         if (plugin->replaced || strcmp(plugin->id, plugin_id) != 0) continue;
-        if (plugin->state != PLUGIN_UNLOADED) return plugin;
-        if (!found) found = plugin;
+        if (plugin->state != PLUGIN_UNLOADED && !plugin->aside) return plugin;
+        if (!found || found->aside) found = plugin;
     }
     return found;
 }
@@ -114,30 +114,44 @@ void registry_add_plugin(struct registry *registry, struct plugin *plugin) {
     registry->generation++;
 }
 
-/* True if two files have the same contents. Used only if both claim the same plugin id. */
-static bool files_equal(const char *a, const char *b) {
-    int first = open(a, O_RDONLY | O_CLOEXEC), second = open(b, O_RDONLY | O_CLOEXEC);
-    bool same = first >= 0 && second >= 0;
-    char left[16384], right[16384];
-    ssize_t got = 1;
-    for (off_t at = 0; same && got > 0; at += got) {
-        got = pread(first, left, sizeof left, at);
-        same = got >= 0 && pread(second, right, sizeof right, at) == got && memcmp(left, right, (size_t)got) == 0;
-    }
-    if (first >= 0) close(first);
-    if (second >= 0) close(second);
-    return same;
-}
-
-/* Two files have the same plugin id: refuses both, unless the first is already loaded. */
+/*
+ * Two files of the same place have the same plugin id: refuses both, unless the first is already loaded. If `second`
+ * was added at run time and belongs to an earlier place, only it is refused, because the first may be in use.
+ */
 static int32_t plugin_refuse_both(struct plugin *first, struct plugin *second, struct error *error) {
     int32_t status =
         error_set(error, TN_INVALID, "PLUGIN_DUPLICATE",
                   "two files claim the plugin `%s`: %s (version %s, from %s) and %s (version %s, from %s); "
                   "remove one of them from the search path",
                   first->id, first->path, first->version, first->source, second->path, second->version, second->source);
-    if (first->state == PLUGIN_KNOWN) plugin_refuse(first, status, error);
+    if (first->state == PLUGIN_KNOWN && first->place == second->place) plugin_refuse(first, status, error);
     return plugin_refuse(second, status, error);
+}
+
+/* True if `first` hides what `second` also claims. */
+static bool plugin_shadows(const struct plugin *first, const struct plugin *second) {
+    return !first->native && !second->native && first->place < second->place;
+}
+
+static void plugin_shadow(const struct plugin *first, struct plugin *second) {
+    second->shadowed_by = first;
+    second->aside = true;
+    second->state = PLUGIN_SHADOWED;
+}
+
+/* Two files of the same contents are one plugin. If one of them came with the host, that one is used. */
+static void plugin_merge_copy_take(struct plugin *there, struct plugin *copy) {
+    if (copy->bundled && !there->bundled && there->state == PLUGIN_KNOWN) {
+        char *path = there->path, *source = there->source;
+        there->path = copy->path;
+        there->source = copy->source;
+        there->device = copy->device;
+        there->inode = copy->inode;
+        there->bundled = true;
+        copy->path = path;
+        copy->source = source;
+    }
+    plugin_free(copy);
 }
 
 /* Adds the plugin's components. Duplicates become problems; returns the first one. */
@@ -150,9 +164,10 @@ static int32_t plugin_add_components(struct plugin *plugin, struct error *error)
         const char *kind = manifest_text(component, "kind"), *id = manifest_text(component, "id");
         struct row *row = row_find(plugin->registry, kind, id, strlen(id)), *fresh;
         int32_t status;
-        if (row && row->component.plugin == plugin) { /* it was added at run time with the same id */
-            continue;
-        } else if (row && row->component.plugin->state == PLUGIN_LOADED) {
+        const struct plugin *owner = row ? row->component.plugin : NULL;
+        /* It was added at run time with the same id, or another plugin's component is used instead. */
+        if (owner && (owner == plugin || plugin_shadows(owner, plugin))) continue;
+        if (owner && owner->state == PLUGIN_LOADED) {
             struct row claim = {.component = {.plugin = plugin}};
             status = row_conflict(row, &claim, &why); /* a component in use stays; the new one is not added */
         } else {
@@ -180,14 +195,15 @@ static int32_t registry_add_plugin_take(struct registry *registry, struct plugin
                            REGISTRY_PLUGINS_MAX);
         registry_add_problem(registry, plugin->path, &why);
         plugin_free(plugin);
-    } else if (there && there->state != PLUGIN_UNLOADED) {
+    } else if (there && there->state != PLUGIN_UNLOADED && !there->aside) {
         bool same = !there->native && !plugin->native &&
                     ((there->device == plugin->device && there->inode == plugin->inode) ||
-                     files_equal(there->path, plugin->path));
+                     search_files_equal(there->path, plugin->path));
         if (same) {
-            /* A bundled plugin stays bundled, even if another search path found it first. */
-            there->bundled |= plugin->bundled;
-            plugin_free(plugin);
+            plugin_merge_copy_take(there, plugin);
+        } else if (plugin_shadows(there, plugin)) {
+            registry_add_plugin(registry, plugin);
+            plugin_shadow(there, plugin);
         } else {
             status = plugin_refuse_both(there, plugin, &why);
             registry_add_problem(registry, plugin->path, &why);
@@ -202,18 +218,53 @@ static int32_t registry_add_plugin_take(struct registry *registry, struct plugin
     return status;
 }
 
-static int32_t registry_add_path(struct registry *registry, const char *path, const char *source, bool bundled,
-                                 bool named, struct error *error) {
+/* Takes the plugin: it is listed as refused, and affects no other plugin. */
+static void registry_set_aside_take(struct registry *registry, struct plugin *plugin, struct error *why) {
+    registry_add_problem(registry, plugin->path, why);
+    plugin->aside = true;
+    plugin_refuse(plugin, TN_INVALID, why);
+    if (registry->plugin_count < REGISTRY_PLUGINS_MAX)
+        registry_add_plugin(registry, plugin);
+    else
+        plugin_free(plugin);
+}
+
+/*
+ * Reads a manifest. *out is the plugin, even if it is refused because of a reserved name. It is NULL if a scan has
+ * found a copy of a bundled plugin, whose own file is used.
+ */
+static int32_t registry_read_plugin(struct registry *registry, const char *path, const char *source,
+                                    enum search_origin place, bool scanned, struct plugin **out, struct error *error) {
     struct manifest manifest;
+    int32_t status = manifest_read(path, &manifest, error);
+    if (status != TN_OK) return status;
+    struct plugin *plugin = plugin_new_take(registry, manifest.value, path, source);
+    plugin->device = manifest.device;
+    plugin->inode = manifest.inode;
+    plugin->program = manifest.program;
+    plugin->place = place;
+    plugin->bundled = place == SEARCH_INSTALLED || search_is_installed(path);
+    *out = plugin;
+    if (plugin->bundled || registry->options.names_checked) return TN_OK;
+    status = reserved_check(path, plugin->manifest, error);
+    if (status == TN_OK || !scanned || !search_is_copy_of_installed(path)) return status;
+    error_finish(error);
+    plugin_free(plugin);
+    *out = NULL;
+    return TN_OK;
+}
+
+static int32_t registry_add_path(struct registry *registry, const char *path, const char *source,
+                                 enum search_origin place, bool scanned, bool named, struct error *error) {
     struct error why = ERROR_INIT;
-    int32_t status = manifest_read(path, &manifest, &why);
-    if (status == TN_OK) {
-        struct plugin *plugin = plugin_new_take(registry, manifest.value, path, source);
-        plugin->device = manifest.device;
-        plugin->inode = manifest.inode;
-        plugin->program = manifest.program;
-        plugin->bundled = bundled;
+    struct plugin *plugin = NULL;
+    int32_t status = registry_read_plugin(registry, path, source, place, scanned, &plugin, &why);
+    if (status == TN_OK && plugin) {
         status = registry_add_plugin_take(registry, plugin, &why);
+    } else if (plugin) {
+        registry_set_aside_take(registry, plugin, &why);
+    } else if (status == TN_OK) {
+        /* nothing to add */
     } else if (!named && strcmp(why.code, "MANIFEST_MISSING") == 0) {
         status = TN_OK; /* a library in the same folder as the plugins */
     } else {
@@ -233,7 +284,7 @@ int32_t registry_add_file(struct registry *registry, const char *path, const cha
     if (search.count == 0)
         status = error_set(error, TN_INVALID, "NOT_FOUND", "the path of a plugin is empty");
     else
-        status = registry_add_path(registry, search.entries[0].path, source, false, true, error);
+        status = registry_add_path(registry, search.entries[0].path, source, SEARCH_FLAG, false, true, error);
     search_finish(&search);
     return status;
 }
@@ -261,9 +312,11 @@ static void registry_scan_file(void *user, const char *path, bool named) {
     struct scan *scan = user;
     const struct search_entry *entry = scan->entry;
     struct error why = ERROR_INIT;
-    int32_t status =
-        registry_add_path(scan->registry, path, entry->source, entry->origin == SEARCH_INSTALLED, named, &why);
-    if (status != TN_OK && named && entry->origin == SEARCH_FLAG && scan->status == TN_OK) {
+    int32_t status = registry_add_path(scan->registry, path, entry->source, entry->origin, true, named, &why);
+    bool typed = status != TN_OK && named && entry->origin == SEARCH_FLAG;
+    if (typed && strcmp(why.code, "NAME_RESERVED") == 0) {
+        log_write(LOG_WARN, NULL, "%s; the plugin is not used", why.message); /* it stops no document */
+    } else if (typed && scan->status == TN_OK) {
         scan->status = status;
         error_copy(scan->error, &why);
     }

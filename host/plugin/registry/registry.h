@@ -2,9 +2,12 @@
  * registry.h - all known plugins, and their components by kind and id.
  *
  * A plugin's code is loaded and initialised only when one of its components is resolved; until then the registry knows
- * only its manifest. Schemas are compiled on first use. If two plugins claim the same component, or two files the same
- * plugin id, neither can be used: resolving fails with an error that names both files. Rows are not freed before the
- * registry, so borrowed results stay valid for the registry's life.
+ * only its manifest. Schemas are compiled on first use. Rows are not freed before the registry, so borrowed results
+ * stay valid for the registry's life.
+ *
+ * If two plugins claim the same component, or two files the same plugin id, the one in the earlier place of the search
+ * path is used and shadows the other. If both are in the same place, neither can be used: resolving fails with an error
+ * that names both files. A plugin that claims a reserved name (reserved.h) is refused and affects no other plugin.
  *
  *     struct registry *registry = registry_new(&(struct registry_options){.interfaces = table, .user = host});
  *     registry_scan(registry, &search, &error);                       // manifests only
@@ -66,6 +69,7 @@ struct registry_watch {
 struct registry_options {
     const struct registry_interface *interfaces; /* borrowed for the registry's life; may be NULL */
     bool allow_drafts;
+    bool names_checked; /* the caller has checked reserved names: a child process, whose host has */
     /*
      * Returns the plugin's section of the configuration: *out is an object, a new reference, or NULL if it has none. On
      * failure the plugin is refused with the error. Exception: if secrets could not be fetched, *out may be the section

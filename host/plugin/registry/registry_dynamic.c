@@ -13,6 +13,7 @@
 #include "host/base/secrets/secrets.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
+#include "host/plugin/registry/reserved.h"
 #include <string.h>
 
 static const char *plugin_display_name(const struct plugin *plugin) {
@@ -75,6 +76,10 @@ static int32_t registry_add_scrubbed(struct plugin *plugin, tn_value component, 
                          "%s: plugin `%s` adds the %s `%s` at run time, but its manifest lacks \"dynamic\": "
                          "[\"%s\"]",
                          plugin_display_name(plugin), plugin->id, kind, id, kind);
+    if (!plugin->bundled && !plugin->registry->options.names_checked) {
+        status = reserved_check_component(plugin_display_name(plugin), plugin->id, component, error);
+        if (status != TN_OK) return status;
+    }
     if (check_dynamic_rights(plugin, component, error) != TN_OK) return TN_INVALID;
     struct row *there = row_find(plugin->registry, kind, id, strlen(id));
     if (there && there->component.plugin == plugin)
@@ -182,7 +187,8 @@ static void registry_load_kind(struct registry *registry, const char *kind, cons
 bool registry_knows_all(const struct registry *registry, const char *kind) {
     for (size_t i = 0; i < registry->plugin_count; i++) {
         const struct plugin *plugin = registry->plugins[i];
-        if (!plugin->replaced && plugin->state != PLUGIN_LOADED && plugin_is_dynamic(plugin, kind)) return false;
+        if (!plugin->replaced && !plugin->aside && plugin->state != PLUGIN_LOADED && plugin_is_dynamic(plugin, kind))
+            return false;
     }
     return !registry_expecting(registry, kind);
 }

@@ -361,7 +361,7 @@ static void catalog_each(void *self, const char *kind, catalog_visit visit, void
 
 static const char *catalog_version(void *self, const char *plugin_id) {
     const struct plugin *plugin = registry_plugin(self, plugin_id);
-    return plugin ? plugin->version : NULL;
+    return plugin && !plugin->aside ? plugin->version : NULL;
 }
 
 struct catalog_plugin_visit {

@@ -297,7 +297,7 @@ static void destroy(void *instance) {
                      "\", \"effects\": []," extra " \"config\": {\"type\": \"object\", \"properties\": {" properties   \
                      "}, \"required\": [" required "], \"additionalProperties\": false}}}");
 
-TN_NOTE("{\"plugin\": {\"id\": \"tenon.bench\", \"version\": \"0.1.0\", \"title\": \"Components of the workloads\", "
+TN_NOTE("{\"plugin\": {\"id\": \"test.bench\", \"version\": \"0.1.0\", \"title\": \"Components of the workloads\", "
         "\"requires\": [\"tenon.core/1\", \"tenon.value/1\", \"tenon.task/1\"]}}")
 NODE(add, "bench.add", "Adds one", "\"style\": \"async\",", READ ", " WRITE, "\"input_key\", \"output_key\"")
 NODE(add_blocking, "bench.add_blocking", "Adds one, on a worker", "\"style\": \"blocking\", \"reentrant\": true,",

@@ -11,7 +11,7 @@ run tenon run graph.yaml "${plugin[@]}"
 expect_code 0
 rule '"effect:destructive": deny'
 run tenon run graph.yaml "${plugin[@]}"
-expect_code 3 && expect_in err 'node `wreck` (test.flaky_destroyer): the node type `test.flaky_destroyer` of plugin `tenon.test` is denied: tenon.yaml sets `deny` for `effect:destructive`'
+expect_code 3 && expect_in err 'node `wreck` (test.flaky_destroyer): the node type `test.flaky_destroyer` of plugin `test.nodes` is denied: tenon.yaml sets `deny` for `effect:destructive`'
 # A rule for the node type itself overrides the rule for its effect. A rule for tools does not apply.
 rule '"effect:destructive": deny, "node:test.flaky_destroyer": auto'
 run tenon run graph.yaml "${plugin[@]}"
@@ -20,7 +20,7 @@ rule '"test.*": deny, "node:other": deny'
 run tenon run graph.yaml "${plugin[@]}"
 expect_code 0
 rule '"node:test.*": deny'
-run tenon run graph.yaml "${plugin[@]}" --isolate tenon.test
+run tenon run graph.yaml "${plugin[@]}" --isolate test.nodes
 expect_code 3 && expect_in err 'tenon.yaml sets `deny` for `node:test.*`'
 
 # Without a person the node does not run. The question names the node, its effects and its document.

@@ -23,7 +23,7 @@ said() {
     wait "$pid" || code=$?
     rm "$work/fifo"
     expect_code 130
-    expect_in err "warning: node \`$1\` (test.hang, of plugin tenon.test) has not ended"
+    expect_in err "warning: node \`$1\` (test.hang, of plugin test.nodes) has not ended"
     [ "$(grep -c 'to limit the wait' "$work/err")" = 1 ] || fails "expected the advice about a timeout once"
 }
 said only hangs.yaml

@@ -12,7 +12,7 @@ nodes:
 edges: [{from: START, to: [a, b]}, {from: [a, b], to: c}, {from: c, to: END}]
 Y
 run tenon run agent.yaml --thread one "${plugin[@]}" --json
-expect_code 5 && expect_in out '"payload":{"kind":"approval","tool":"t.count","arguments":{},"effects":["state.count"],"title":"Counts.","why":"tenon.yaml sets `ask` for `t.*`","chain":[{"kind":"node","id":"test.calls","plugin":"tenon.test","node":"a"},{"kind":"document","name":"agent.yaml"}],"caller":"test.calls `a` of document `agent.yaml`"}'
+expect_code 5 && expect_in out '"payload":{"kind":"approval","tool":"t.count","arguments":{},"effects":["state.count"],"title":"Counts.","why":"tenon.yaml sets `ask` for `t.*`","chain":[{"kind":"node","id":"test.calls","plugin":"test.nodes","node":"a"},{"kind":"document","name":"agent.yaml"}],"caller":"test.calls `a` of document `agent.yaml`"}'
 [ "$(grep -c '"tool":"t.add"' log/audit.jsonl)" = 1 ] || fails "the audit log lacks the finished call"
 grep -q 't.count' log/audit.jsonl && fails "the audit log contains a waiting call"
 ids() { tenon thread show one --json | grep -o '"id":"[0-9a-f]*"' | cut -d'"' -f4; }

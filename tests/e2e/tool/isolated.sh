@@ -20,7 +20,7 @@ edges: [{from: START, to: d}, {from: d, to: e}, {from: e, to: a}, {from: a, to: 
 Y
 for where in here apart; do
     isolate=()
-    [ $where = here ] || isolate=(--isolate tenon.test)
+    [ $where = here ] || isolate=(--isolate test.nodes)
     run tenon run apart.yaml --thread $where "${plugin[@]}" "${isolate[@]}"
     expect_code 5
     id=$(tenon thread show $where --json | grep -o '"id":"[0-9a-f]*"' | cut -d'"' -f4)

@@ -1,11 +1,11 @@
 # `tenon tool list`, `show` and `search`
 run tenon tool list "${plugin[@]}"
-expect_code 0 && expect_in out "t.add " && expect_in out "auto  Adds. (tenon.test)"
-expect_in out "ask   Deletes a file. (tenon.test)" && expect_in out "destructive, fs.write:/data"
+expect_code 0 && expect_in out "t.add " && expect_in out "auto  Adds. (test.nodes)"
+expect_in out "ask   Deletes a file. (test.nodes)" && expect_in out "destructive, fs.write:/data"
 expect_in out "ask   Says not what it does." && expect_in out "                       unknown"
 run tenon tool list "${plugin[@]}" --json
 expect_in out '"tool_name":"t.add","description":"Adds two integers, exactly.","input_schema":{'
-expect_in out '"implementation_ref":"tenon.test/t.add","approval":"auto","title":"Adds.","plugin":"tenon.test"'
+expect_in out '"implementation_ref":"test.nodes/t.add","approval":"auto","title":"Adds.","plugin":"test.nodes"'
 run tenon tool show t.delete "${plugin[@]}"
 expect_in out "t.delete: Deletes a file." && expect_in out "effects: destructive, fs.write:/data"
 expect_in out 'approval: ask, as it declares the effect `destructive`' && expect_in out "    path               string, required" && expect_in out "which file"

@@ -1,0 +1,37 @@
+/*
+ * reserved.c - see reserved.h. The message proposes a name that the plugin may use.
+ */
+#include "host/plugin/registry/reserved.h"
+#include "host/plugin/registry/manifest.h"
+#include <string.h>
+
+#define RESERVED_PREFIX "tenon."
+
+static bool begins_with_tenon(const char *id) { return strncmp(id, RESERVED_PREFIX, strlen(RESERVED_PREFIX)) == 0; }
+
+int32_t reserved_check_component(const char *file, const char *plugin_id, tn_value component, struct error *error) {
+    const char *id = manifest_text(component, "id"), *kind = manifest_text(component, "kind");
+    bool prefixed = begins_with_tenon(id);
+    if (!prefixed && strchr(id, '.')) return TN_OK;
+    /* The first part of the plugin's id, unless that is reserved too. */
+    int length = begins_with_tenon(plugin_id) ? 0 : (int)strcspn(plugin_id, ".");
+    return error_set(error, TN_INVALID, "NAME_RESERVED",
+                     "%s: plugin `%s` claims the %s `%s`: names %s are reserved for the plugins that are installed with "
+                     "Tenon; rename it, for example to `%.*s.%s`",
+                     file, plugin_id, kind, id, prefixed ? "that begin with `tenon.`" : "without a dot",
+                     length ? length : 4, length ? plugin_id : "acme", prefixed ? id + strlen(RESERVED_PREFIX) : id);
+}
+
+int32_t reserved_check(const char *file, tn_value manifest, struct error *error) {
+    const char *id = manifest_text(manifest_plugin(manifest), "id");
+    tn_value components = manifest_components(manifest);
+    int32_t status = TN_OK;
+    if (begins_with_tenon(id))
+        return error_set(error, TN_INVALID, "NAME_RESERVED",
+                         "%s: a plugin claims the id `%s`: ids that begin with `tenon.` are reserved for the plugins "
+                         "that are installed with Tenon; rename it, for example to `acme.%s`",
+                         file, id, id + strlen(RESERVED_PREFIX));
+    for (size_t i = 0; status == TN_OK && i < value_count(components); i++)
+        status = reserved_check_component(file, id, value_at(components, i), error);
+    return status;
+}
