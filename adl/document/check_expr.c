@@ -214,8 +214,8 @@ void prepare_expressions(struct reader *reader) {
     for (uint32_t i = 0; i < count; i++)
         reader->field_kinds[i] = i < document->channel_count ? channel_kinds(&document->channels[i]) : EXPR_ANY;
     if (document->local_count) prepare_locals(reader);
-    reader->edge_fields = (struct expr_fields){reader, edge_field, channel_name, field_kinds};
-    reader->config_fields = (struct expr_fields){reader, config_field, field_name, field_kinds};
+    reader->edge_fields = (struct expr_fields){reader, edge_field, channel_name, field_kinds, NULL};
+    reader->config_fields = (struct expr_fields){reader, config_field, field_name, field_kinds, NULL};
 }
 
 bool local_reaches(const struct reader *reader, uint32_t node, uint32_t field) {

@@ -150,6 +150,17 @@ static uint32_t compile_whole(struct compiler *compiler) {
     return kinds;
 }
 
+/* True if the program is [variable or field, RETURN], for a name that needs a value. */
+static bool is_needed_name(const struct compiler *compiler) {
+    const struct expr *expr = compiler->expr;
+    const struct instruction *first = expr->code;
+    if (expr->code_count != 2 || compiler->mistakes > 0) return false;
+    if (first->operation == OP_VARIABLE) return compiler->scope->variables[first->b].needed;
+    if (first->operation != OP_FIELD || first->b == EXPR_WHOLE) return false;
+    const struct expr_fields *fields = compiler->scope->variables[first->a].fields;
+    return fields->nullable && !fields->nullable(fields->self, first->b);
+}
+
 /* Frees the expression regardless of its reference count. It may be incomplete. */
 static void expr_free(struct expr *expr) {
     for (uint32_t i = 0; i < expr->constant_count; i++) {
@@ -187,6 +198,7 @@ int32_t expr_compile(const char *text, size_t length, const struct expr_scope *s
     compiler.lexer = (struct lexer){.text = expr->text, .length = length};
     compiler.selection = NOWHERE;
     expr->kinds = compile_whole(&compiler);
+    expr->needs_value = is_needed_name(&compiler);
     mem_free(compiler.locals);
     if (compiler.mistakes > 0) {
         expr_free(expr);
@@ -212,6 +224,8 @@ void expr_unref(const struct expr *expr) {
 }
 
 uint32_t expr_kinds(const struct expr *expr) { return expr->kinds; }
+
+bool expr_needs_value(const struct expr *expr) { return expr->needs_value; }
 
 const char *expr_text(const struct expr *expr) { return expr->text; }
 

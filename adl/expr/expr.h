@@ -75,6 +75,8 @@ struct expr_fields {
                         uint32_t index); /* NULL past the last; for "did you mean"; the function may be NULL */
     uint32_t (*kinds)(
         void *self, uint32_t index); /* possible kinds of its value; 0 or EXPR_ANY: unknown; the function may be NULL */
+    /* False if null means that no value was given (expr_needs_value); the function may be NULL: null is a value. */
+    bool (*nullable)(void *self, uint32_t index);
 };
 
 struct expr_variable {
@@ -82,6 +84,7 @@ struct expr_variable {
     const struct expr_fields *fields; /* NULL for an ordinary variable */
     uint32_t kinds;                   /* mask of the kinds that it may have; 0 if not known */
     bool bare;                        /* its fields may be written without it: `topic` for `state.topic` */
+    bool needed;                      /* null means that no value was given (expr_needs_value) */
 };
 
 /* What a mistake is about; decides the diagnostic's code and fix. */
@@ -103,6 +106,7 @@ struct expr_problem {
 struct expr_scope {
     const struct expr_variable *variables;
     size_t variable_count;
+    size_t inner_count; /* the last variables, which hide others of the same name; the last one takes precedence */
     /* Unknown names are resolved by expr_env.name during evaluation; they are not mistakes. */
     bool open;
     /*
@@ -171,6 +175,8 @@ int32_t expr_eval_missing(const struct expr *expr, const struct expr_env *env, t
 
 /* The possible kinds of the result. A condition needs EXPR_KIND(TN_BOOL) in it. */
 uint32_t expr_kinds(const struct expr *expr);
+/* True if the expression is only a variable or field for which null means that no value was given. */
+bool expr_needs_value(const struct expr *expr);
 /* The expression's text, NUL-terminated, valid while the expression lives. */
 const char *expr_text(const struct expr *expr);
 

@@ -188,7 +188,9 @@ static bool compile_variable(struct compiler *compiler, uint32_t *kinds) {
     for (size_t i = 0; i < scope->variable_count; i++) {
         if (!name_fits(compiler, scope->variables[i].name, &candidate)) continue;
         bool qualified = strchr(scope->variables[i].name, '.') != NULL;
-        if ((qualified && method_follows(&candidate)) || (best != UINT32_MAX && candidate.at <= after.at)) continue;
+        bool inner = i + scope->inner_count >= scope->variable_count;
+        if (qualified && method_follows(&candidate)) continue;
+        if (best != UINT32_MAX && (candidate.at < after.at || (candidate.at == after.at && !inner))) continue;
         best = (uint32_t)i;
         after = candidate;
     }

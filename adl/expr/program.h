@@ -84,6 +84,7 @@ struct expr {
     struct expr_use *uses;
     uint32_t use_count;
     uint32_t kinds;
+    bool needs_value;
     struct expr_limits limits; /* all are set */
     char *text;
     uint32_t text_length;

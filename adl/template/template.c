@@ -1,267 +1,258 @@
 /*
- * template.c - texts with holes: split at the braces once; each hole is compiled as an expression.
+ * template.c - renders templates. template_compile.c creates them.
  *
- * The text is stored as pieces: literal text with single braces, and holes, in order. The expression lexer finds the
- * end of a hole, so that braces and quotes inside it (`{ {"a": 1}["a"] }`, `{"}"}`) do not end it early. Spans of a
- * hole are relative to its expression and are shifted for mistakes and failures.
+ * A rendering follows the steps of the template. With loops, it puts its own layer between the expressions and their
+ * environment, which supplies the variables of loops, and bounds the steps and the cost of all expressions together.
  */
 #include "adl/template/template.h"
-#include "adl/expr/lex.h"
+#include "adl/template/template_internal.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#define SHOWN_MAX   160u
-#define MESSAGE_MAX 256u
+#define SHOWN_MAX 160u
 
-/* A piece of literal text, before a hole or at the end. */
-struct piece {
-    uint32_t from, to; /* range of `literal` */
-};
-
-struct template {
-    atomic_uint references;
-    struct buffer literal;
-    struct template_hole *holes;
-    struct piece *pieces; /* hole_count + 1 */
-    uint32_t hole_count, capacity;
-};
-
-/* ---- Mistakes ---- */
-
-struct splitter {
-    struct template *template;
-    const char *text;
-    size_t length;
-    const struct expr_scope *scope;
-    const struct expr_limits *limits;
-    struct expr_scope inner; /* the scope for compiling holes; it reports through the splitter */
-    uint32_t offset;         /* offset of the hole that is being compiled */
-    uint32_t mistakes;
-    int32_t status;
-    struct error *error;
-};
-
-static const char *mistake_error_code(enum expr_mistake mistake, bool braces) {
-    if (mistake == EXPR_MISTAKE_LIMIT) return "LIMIT";
-    if (mistake == EXPR_MISTAKE_NAME) return "MISSING_VARIABLE";
-    return braces ? "TEMPLATE_ERROR" : "EXPRESSION_ERROR";
-}
-
-static void mistake_add(struct splitter *splitter, const struct expr_problem *problem, bool braces) {
-    if (splitter->mistakes++ == 0) {
-        splitter->status = problem->mistake == EXPR_MISTAKE_LIMIT ? TN_LIMIT : TN_INVALID;
-        error_set(splitter->error, splitter->status, mistake_error_code(problem->mistake, braces), "%s",
-                  problem->message);
-        if (splitter->error) splitter->error->span = problem->span;
-    }
-    if (splitter->scope->problem) splitter->scope->problem(splitter->scope->self, problem);
-}
-
-static void brace_mistake(struct splitter *splitter, enum expr_mistake mistake, size_t start, size_t end,
-                          const char *message) {
-    struct expr_problem problem = {mistake, {(uint32_t)start, (uint32_t)end}, message, NULL};
-    mistake_add(splitter, &problem, true);
-}
-
-static struct span span_shift(struct span span, uint32_t offset) {
+struct span template_span(struct span span, uint32_t offset) {
     return (struct span){span.start + offset, span.end + offset};
 }
 
-/* The length of a text that a message quotes: at most SHOWN_MAX bytes, cut between characters. */
-static int shown_length(const char *text) {
+int template_shown_length(const char *text) {
     size_t length = strnlen(text, SHOWN_MAX);
     while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) length--;
     return (int)length;
 }
 
-/* True for `{"score": 1}`: a hole that starts with a string is most likely JSON that was meant as text. */
-static bool is_json(const struct splitter *splitter) {
-    struct lexer lexer = {.text = splitter->text + splitter->offset, .length = splitter->length - splitter->offset};
-    return lex(&lexer).kind == LEX_STRING;
+/* ---- One rendering ---- */
+
+struct loop {
+    const struct template_step *step;
+    tn_value items; /* a list or map; owned */
+    size_t at;
+};
+
+struct rendering {
+    const struct template *template;
+    const struct expr_env *outer;
+    struct expr_env env; /* for the expressions */
+    struct expr_cost cost;
+    uint64_t steps, operations;
+    tn_value variables[2 * TEMPLATE_BLOCKS_MAX]; /* of loops; borrowed from their items */
+    struct loop loops[TEMPLATE_BLOCKS_MAX];
+    uint32_t loop_count;
+    struct buffer *out;
+    struct error *error;
+};
+
+static tn_value rendering_variable(void *self, uint32_t variable) {
+    const struct rendering *rendering = self;
+    const struct expr_env *outer = rendering->outer;
+    if (variable >= rendering->template->base) return rendering->variables[variable - rendering->template->base];
+    return outer->variable ? outer->variable(outer->self, variable) : NULL;
 }
 
-static void hole_problem(void *self, const struct expr_problem *problem) {
-    struct splitter *splitter = self;
-    struct expr_problem shifted = *problem;
-    char message[MESSAGE_MAX];
-    shifted.span = span_shift(problem->span, splitter->offset);
-    if (problem->mistake == EXPR_MISTAKE_SYNTAX && is_json(splitter)) {
-        snprintf(message, sizeof message, "%.*s; write literal braces as `{{` and `}}`", shown_length(problem->message),
-                 problem->message);
-        shifted.message = message;
-    }
-    mistake_add(splitter, &shifted, false);
+static tn_value rendering_field(void *self, uint32_t variable, uint32_t field) {
+    const struct expr_env *outer = ((const struct rendering *)self)->outer;
+    return outer->field(outer->self, variable, field);
 }
 
-/* ---- Splitting ---- */
-
-static void piece_end(struct template *template, uint32_t from) {
-    template->pieces[template->hole_count] = (struct piece){from, (uint32_t) template->literal.length};
+static tn_value rendering_name(void *self, const char *name, size_t length) {
+    const struct expr_env *outer = ((const struct rendering *)self)->outer;
+    return outer->name(outer->self, name, length);
 }
 
-static void hole_add(struct template *template, struct template_hole hole) {
-    template->holes[template->hole_count++] = hole;
-    if (template->hole_count == template->capacity) {
-        MEM_DOUBLE(template->capacity);
-        template->holes = mem_array(template->holes, template->capacity, sizeof *template->holes);
-        template->pieces = mem_array(template->pieces, template->capacity, sizeof *template->pieces);
-    }
+static const char *rendering_name_at(void *self, uint32_t index) {
+    const struct expr_env *outer = ((const struct rendering *)self)->outer;
+    return outer->name_at(outer->self, index);
 }
 
-/* Returns the `}` that ends the hole whose expression starts at `from`, or SIZE_MAX. */
-static size_t hole_end(const struct splitter *splitter, size_t from) {
-    size_t room = splitter->length - from;
-    struct lexer lexer = {.text = splitter->text + from, .length = room < EXPR_TEXT_MAX ? room : EXPR_TEXT_MAX};
-    uint32_t depth = 0;
-    for (;;) {
-        struct token token = lex(&lexer);
-        if (token.kind == LEX_OPEN_MAP) depth++;
-        if (token.kind == LEX_CLOSE_MAP && depth-- == 0) return from + token.start;
-        if (token.kind != LEX_END && token.kind != LEX_INVALID) continue;
-        /* An invalid expression ends at the next brace, so that the mistake is reported at its place. */
-        const char *brace = memchr(splitter->text + from + token.start, '}', room - token.start);
-        return brace ? (size_t)(brace - splitter->text) : SIZE_MAX;
-    }
+static bool rendering_zone(void *self, const char *name, size_t length, int64_t utc, int32_t *offset) {
+    const struct expr_env *outer = ((const struct rendering *)self)->outer;
+    return outer->zone(outer->self, name, length, utc, offset);
 }
 
-static bool template_is_blank(const char *text, size_t length) { return strspn(text, " \t\r\n") >= length; }
-
-/* Handles a `{` that opens a hole; returns where to continue. */
-static size_t split_hole(struct splitter *splitter, size_t at, uint32_t literal_from) {
-    struct template *template = splitter->template;
-    size_t end = hole_end(splitter, at + 1);
-    if (end == SIZE_MAX) {
-        brace_mistake(splitter, EXPR_MISTAKE_SYNTAX, at, at + 1, "`{` without its `}`; write a literal brace as `{{`");
-        return splitter->length;
-    }
-    if (template_is_blank(splitter->text + at + 1, end - at - 1)) {
-        brace_mistake(splitter, EXPR_MISTAKE_SYNTAX, at, end + 1,
-                      "a hole without a name; write literal braces as `{{` and `}}`");
-        return end + 1;
-    }
-    if (template->hole_count == TEMPLATE_HOLES_MAX) {
-        brace_mistake(splitter, EXPR_MISTAKE_LIMIT, at, end + 1, "the template has more than 1,000 holes");
-        return splitter->length;
-    }
-    struct expr *expr = NULL;
-    splitter->offset = (uint32_t)at + 1;
-    piece_end(template, literal_from);
-    expr_compile(splitter->text + at + 1, end - at - 1, &splitter->inner, splitter->limits, &expr, NULL);
-    hole_add(template, (struct template_hole){{(uint32_t)at, (uint32_t)end + 1}, (uint32_t)at + 1, expr});
-    return end + 1;
+static void rendering_init(struct rendering *rendering, const struct template *template, const struct expr_env *env,
+                           struct buffer *out, struct error *error) {
+    static const struct expr_env nothing = {0};
+    const struct expr_env *outer = env ? env : &nothing;
+    rendering->template = template;
+    rendering->outer = outer;
+    rendering->out = out;
+    rendering->error = error;
+    rendering->steps = rendering->operations = 0;
+    rendering->loop_count = 0;
+    rendering->env = *outer;
+    if (!template->loops) return;
+    rendering->env = (struct expr_env){.self = rendering,
+                                       .variable = rendering_variable,
+                                       .field = outer->field ? rendering_field : NULL,
+                                       .name = outer->name ? rendering_name : NULL,
+                                       .name_at = outer->name_at ? rendering_name_at : NULL,
+                                       .zone = outer->zone ? rendering_zone : NULL,
+                                       .cost = &rendering->cost};
 }
 
-static void template_split(struct splitter *splitter) {
-    struct buffer *literal = &splitter->template->literal;
-    uint32_t literal_from = 0;
-    for (size_t at = 0; at < splitter->length;) {
-        size_t plain = at;
-        while (plain < splitter->length && splitter->text[plain] != '{' && splitter->text[plain] != '}') plain++;
-        buffer_append(literal, splitter->text + at, plain - at);
-        at = plain;
-        if (at == splitter->length) break;
-        char brace = splitter->text[at];
-        bool doubled = at + 1 < splitter->length && splitter->text[at + 1] == brace;
-        if (doubled) {
-            buffer_char(literal, brace);
-            at += 2;
-        } else if (brace == '}') {
-            brace_mistake(splitter, EXPR_MISTAKE_SYNTAX, at, at + 1,
-                          "`}` without its `{`; write a literal brace as `}}`");
-            at++;
-        } else {
-            at = split_hole(splitter, at, literal_from);
-            literal_from = (uint32_t)literal->length;
-        }
-    }
-    piece_end(splitter->template, literal_from);
+static int32_t rendering_count_step(struct rendering *rendering) {
+    if (!rendering->template->loops || ++rendering->steps <= TEMPLATE_STEPS) return TN_OK;
+    return error_set(rendering->error, TN_LIMIT, "LIMIT", "the template takes more than %u steps", TEMPLATE_STEPS);
 }
 
-int32_t template_compile(const char *text, size_t length, const struct expr_scope *scope,
-                         const struct expr_limits *limits, struct template **out, struct error *error) {
-    static const struct expr_scope nothing = {0};
-    struct splitter splitter = {.text = text, .length = length, .limits = limits, .error = error};
-    splitter.scope = scope ? scope : &nothing;
-    splitter.inner = *splitter.scope;
-    splitter.inner.problem = hole_problem;
-    splitter.inner.self = &splitter;
-    if (length > TEMPLATE_TEXT_MAX) {
-        brace_mistake(&splitter, EXPR_MISTAKE_LIMIT, 0, 0, "the template is longer than 1 MiB");
-        return splitter.status;
+static int32_t rendering_count_cost(struct rendering *rendering) {
+    if (!rendering->template->loops) return TN_OK;
+    if (rendering->outer->cost) *rendering->outer->cost = rendering->cost;
+    rendering->operations += rendering->cost.operations;
+    if (rendering->operations <= TEMPLATE_OPERATIONS) return TN_OK;
+    return error_set(rendering->error, TN_LIMIT, "LIMIT", "the template needs more than %u operations in all",
+                     TEMPLATE_OPERATIONS);
+}
+
+/* ---- Holes ---- */
+
+static int32_t hole_fail_take(const struct template_hole *hole, int32_t status, const char *code, struct error *found,
+                              struct error *error) {
+    if (error) {
+        const char *text = expr_text(hole->expr);
+        error_set(error, status, code, "`{%.*s}`: %s", template_shown_length(text), text, found->message);
+        error->span = template_span(found->span, hole->start);
     }
-    if (!utf8_valid(text, length)) {
-        brace_mistake(&splitter, EXPR_MISTAKE_SYNTAX, 0, 0, "the template is not UTF-8");
-        return splitter.status;
+    error_finish(found);
+    return status;
+}
+
+static int32_t hole_fail(const struct template_hole *hole, const char *code, const char *message, struct error *error) {
+    if (!error) return TN_FAILED;
+    const char *text = expr_text(hole->expr);
+    error_set(error, TN_FAILED, code, "`{%.*s}`: %s", template_shown_length(text), text, message);
+    error->span = hole->span;
+    return TN_FAILED;
+}
+
+/* *out is a new reference. Null fails if it means that no value was given. */
+static int32_t hole_evaluate(struct rendering *rendering, const struct template_hole *hole, tn_value *out) {
+    bool missing;
+    struct error found = ERROR_INIT, *error = rendering->error;
+    int32_t status = expr_eval_missing(hole->expr, &rendering->env, out, &missing, error ? &found : NULL);
+    if (status != TN_OK) return hole_fail_take(hole, status, missing ? "MISSING_VARIABLE" : found.code, &found, error);
+    status = rendering_count_cost(rendering);
+    if (status == TN_OK && value_is(*out, TN_NULL) && expr_needs_value(hole->expr))
+        status = hole_fail(hole, "MISSING_VARIABLE", "no value was given, and it has no default", error);
+    if (status != TN_OK) value_unref(*out);
+    return status;
+}
+
+static int32_t hole_print(struct rendering *rendering, const struct template_hole *hole) {
+    tn_value value = NULL;
+    size_t length;
+    int32_t status = hole_evaluate(rendering, hole, &value);
+    if (status != TN_OK) return status;
+    if (value_is(value, TN_STRING)) {
+        const char *chars = value_chars(value, &length);
+        buffer_append(rendering->out, chars, length);
+    } else {
+        json_write(rendering->out, value, JSON_COMPACT);
     }
-    struct template *template = mem_zalloc(sizeof *template);
-    atomic_init(&template->references, 1);
-    buffer_init(&template->literal, SIZE_MAX);
-    template->capacity = 4;
-    template->holes = mem_array(NULL, template->capacity, sizeof *template->holes);
-    template->pieces = mem_array(NULL, template->capacity, sizeof *template->pieces);
-    splitter.template = template;
-    template_split(&splitter);
-    if (splitter.mistakes > 0) {
-        template_unref(template);
-        return splitter.status;
+    value_unref(value);
+    return TN_OK;
+}
+
+static int32_t hole_test(struct rendering *rendering, const struct template_hole *hole, bool *out) {
+    struct error found = ERROR_INIT, *error = rendering->error;
+    int32_t status = expr_eval_bool(hole->expr, &rendering->env, out, error ? &found : NULL);
+    if (status != TN_OK) return hole_fail_take(hole, status, found.code, &found, error);
+    return rendering_count_cost(rendering);
+}
+
+/* ---- Loops ---- */
+
+/* Sets the variables for the next item. Returns false, and ends the loop, if there is none. */
+static bool loop_next(struct rendering *rendering) {
+    struct loop *loop = &rendering->loops[rendering->loop_count - 1];
+    if (loop->at == value_count(loop->items)) {
+        value_unref(loop->items);
+        rendering->loop_count--;
+        return false;
     }
-    *out = template;
+    bool map = value_is(loop->items, TN_OBJECT);
+    tn_value key = map ? value_key_at(loop->items, loop->at) : value_int((int64_t)loop->at);
+    tn_value item = map ? value_value_at(loop->items, loop->at) : value_at(loop->items, loop->at);
+    tn_value *variables = &rendering->variables[loop->step->slot];
+    variables[0] = loop->step->slots == 2 || map ? key : item;
+    if (loop->step->slots == 2) variables[1] = item;
+    loop->at++;
+    return true;
+}
+
+static int32_t loop_begin(struct rendering *rendering, const struct template_step *step, bool *turn) {
+    const struct template_hole *hole = &rendering->template->holes[step->a];
+    tn_value items = NULL;
+    int32_t status = hole_evaluate(rendering, hole, &items);
+    if (status != TN_OK) return status;
+    if (!value_is(items, TN_ARRAY) && !value_is(items, TN_OBJECT)) {
+        char message[80];
+        snprintf(message, sizeof message, "`for` needs a list or a map, found %s", expr_kind_name(value_kind(items)));
+        value_unref(items);
+        return hole_fail(hole, "EXPRESSION_ERROR", message, rendering->error);
+    }
+    rendering->loops[rendering->loop_count++] = (struct loop){step, items, 0};
+    *turn = loop_next(rendering);
     return TN_OK;
 }
 
 /* ---- Rendering ---- */
 
-static void template_write_value(struct buffer *out, tn_value value) {
-    size_t length;
-    if (!value_is(value, TN_STRING)) {
-        json_write(out, value, JSON_COMPACT);
-        return;
-    }
-    const char *chars = value_chars(value, &length);
-    buffer_append(out, chars, length);
-}
-
-static int32_t hole_render(const struct template_hole *hole, const struct expr_env *env, struct buffer *out,
-                           struct error *error) {
-    tn_value value;
-    bool missing;
-    struct error found = ERROR_INIT;
-    int32_t status = expr_eval_missing(hole->expr, env, &value, &missing, error ? &found : NULL);
-    if (status == TN_OK) {
-        template_write_value(out, value);
-        value_unref(value);
-        return TN_OK;
-    }
-    if (error) {
-        const char *text = expr_text(hole->expr), *code = missing ? "MISSING_VARIABLE" : found.code;
-        error_set(error, status, code, "`{%.*s}`: %s", shown_length(text), text, found.message);
-        error->span = span_shift(found.span, hole->start);
-        error_finish(&found);
-    }
+static int32_t fail_output_limit(const struct rendering *rendering, struct span span) {
+    struct error *error = rendering->error;
+    int32_t status = error_set(error, TN_LIMIT, "LIMIT", "the rendered text is longer than the limit of %zu bytes",
+                               rendering->out->limit);
+    if (error) error->span = span;
     return status;
 }
 
-static int32_t fail_output_limit(const struct buffer *out, struct span span, struct error *error) {
-    int32_t status =
-        error_set(error, TN_LIMIT, "LIMIT", "the rendered text is longer than the limit of %zu bytes", out->limit);
-    if (error) error->span = span;
+/* Does one step; *at is the next one. */
+static int32_t step_do(struct rendering *rendering, const struct template_step *step, uint32_t *at) {
+    const struct template *template = rendering->template;
+    const struct template_hole *hole = step->kind == STEP_TEXT || step->kind == STEP_JUMP || step->kind == STEP_NEXT
+                                           ? NULL
+                                           : &template->holes[step->a];
+    int32_t status = TN_OK;
+    bool go = true;
+    switch ((enum step_kind)step->kind) {
+    case STEP_TEXT:
+        buffer_append(rendering->out, template->literal.data + step->a, step->b - step->a);
+        if (rendering->out->overflow) status = fail_output_limit(rendering, (struct span){0, 0});
+        break;
+    case STEP_HOLE:
+        status = hole_print(rendering, hole);
+        if (status == TN_OK && rendering->out->overflow) status = fail_output_limit(rendering, hole->span);
+        break;
+    case STEP_IF:
+        status = hole_test(rendering, hole, &go);
+        if (!go) *at = step->b;
+        break;
+    case STEP_JUMP: *at = step->b; break;
+    case STEP_FOR:
+        status = loop_begin(rendering, step, &go);
+        if (!go) *at = step->b;
+        break;
+    case STEP_NEXT:
+        if (loop_next(rendering)) *at = step->b + 1;
+        break;
+    }
     return status;
 }
 
 int32_t template_render(const struct template *template, const struct expr_env *env, struct buffer *out,
                         struct error *error) {
-    for (uint32_t i = 0; i <= template->hole_count; i++) {
-        const struct piece *piece = &template->pieces[i];
-        const struct template_hole *hole = i < template->hole_count ? &template->holes[i] : NULL;
-        if (piece->to > piece->from) buffer_append(out, template->literal.data + piece->from, piece->to - piece->from);
-        int32_t status = hole && !out->overflow ? hole_render(hole, env, out, error) : TN_OK;
-        if (status != TN_OK) return status;
-        if (out->overflow) return fail_output_limit(out, hole ? hole->span : (struct span){0, 0}, error);
+    struct rendering rendering;
+    int32_t status = TN_OK;
+    rendering_init(&rendering, template, env, out, error);
+    for (uint32_t at = 0; status == TN_OK && at < template->step_count;) {
+        const struct template_step *step = &template->steps[at++];
+        status = rendering_count_step(&rendering);
+        if (status == TN_OK) status = step_do(&rendering, step, &at);
     }
-    return TN_OK;
+    while (rendering.loop_count > 0) value_unref(rendering.loops[--rendering.loop_count].items);
+    return status;
 }
 
 /* ---- What is known of it ---- */
@@ -282,7 +273,7 @@ void template_unref(const struct template *shared) {
     for (uint32_t i = 0; i < template->hole_count; i++) expr_unref(template->holes[i].expr);
     buffer_finish(&template->literal);
     mem_free(template->holes);
-    mem_free(template->pieces);
+    mem_free(template->steps);
     mem_free(template);
 }
 

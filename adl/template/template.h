@@ -1,7 +1,13 @@
 /*
- * template.h - text with holes: "Tell {name} about {state.topic}, in {size(items)} points; {{ and }} are braces."
+ * template.h - text with holes and blocks: "Tell {name} about {for x in topics}{x}, {end}{{ and }} are braces."
  *
- * A hole contains an expression (expr.h), usually a name. A template is compiled once, with every name resolved, and
+ * A hole contains an expression (expr.h), usually a name. A block repeats or omits a part of the text:
+ *
+ *     {for x in LIST}…{end}   for each item of a list, or key of a map
+ *     {for i, x in LIST}…     with its index from 0, or for a map: key and value
+ *     {if CONDITION}…{else if CONDITION}…{else}…{end}
+ *
+ * A line with nothing but one of these marks is left out. A template is compiled once, with every name resolved, and
  * rendered any number of times, from any thread. Strings are inserted unchanged, everything else as compact JSON.
  *
  *     struct template *template;
@@ -26,9 +32,12 @@
 
 struct template;
 
-#define TEMPLATE_TEXT_MAX  1048576u /* bytes of a template's text */
-#define TEMPLATE_HOLES_MAX 1000u
-#define TEMPLATE_OUTPUT    1048576u /* recommended limit of a rendered text */
+#define TEMPLATE_TEXT_MAX   1048576u  /* bytes of a template's text */
+#define TEMPLATE_HOLES_MAX  1000u     /* with the expressions of blocks */
+#define TEMPLATE_BLOCKS_MAX 16u       /* open at once */
+#define TEMPLATE_OUTPUT     1048576u  /* recommended limit of a rendered text */
+#define TEMPLATE_STEPS      100000u   /* of a template with loops: each text, hole and mark of a block is one */
+#define TEMPLATE_OPERATIONS 10000000u /* of all expressions of a template with loops */
 
 /*
  * Like expr_compile; spans in `error` and in scope->problem refer to `text`. The mistakes of all holes are reported. A
@@ -54,7 +63,7 @@ int32_t template_render(const struct template *template, const struct expr_env *
 bool template_constant(const struct template *template);
 
 struct template_hole {
-    struct span span;        /* includes the braces */
+    struct span span;        /* includes the braces; of a block, its first mark */
     uint32_t start;          /* start of the expression's text; its spans are relative to it */
     const struct expr *expr; /* valid while the template lives; expr_use_at lists what it reads */
 };

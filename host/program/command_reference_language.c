@@ -204,7 +204,10 @@ void reference_expressions(void) {
         {"bytes of a pattern of `matches`", EXPR_PATTERN_LENGTH},
         {"steps to match a pattern", EXPR_MATCH_STEPS},
         {"bytes of a template", TEMPLATE_TEXT_MAX},
-        {"holes of a template", TEMPLATE_HOLES_MAX},
+        {"holes of a template, with the expressions of its blocks", TEMPLATE_HOLES_MAX},
+        {"blocks of a template inside each other", TEMPLATE_BLOCKS_MAX},
+        {"steps of a template with loops: texts, holes and marks of blocks", TEMPLATE_STEPS},
+        {"operations of all expressions of a template with loops", TEMPLATE_OPERATIONS},
         {"bytes of a template's result", TEMPLATE_OUTPUT},
     };
     fputs(
@@ -228,7 +231,21 @@ void reference_expressions(void) {
         "- `[1, 2]`: list; `{\"key\": 1}`: map, with keys that are strings, ints, uints or bools\n\n"
         "## Templates\n\n"
         "`Tell {name} about {state.topic}.` A hole contains an expression; a channel can be written as its name.\n"
-        "Strings are inserted unchanged, other values as JSON. `{{` and `}}` are literal braces.\n\n"
+        "Strings are inserted unchanged, other values as JSON, so a list is usually formatted by a loop or a method.\n"
+        "`{{` and `}}` are literal braces.\n\n"
+        "- `{for x in LIST}…{end}` repeats a text for each item of a list, or key of a map. `{for i, x in LIST}` also "
+        "names\n"
+        "  the index from 0, or for a map the key and its value.\n"
+        "- `{if CONDITION}…{else if CONDITION}…{else}…{end}` chooses a text.\n\n"
+        "A line with nothing but one of these marks is left out. Outside of blocks, `{end}` is the channel `end`.\n\n"
+        "A channel without a default is null until something is written to it. A hole or a loop that is only the name "
+        "of\n"
+        "such a channel, or `input`, fails with MISSING_VARIABLE if it is null. An expression can test that: `{if name "
+        "!= "
+        "null}`.\n"
+        "Null elsewhere is a value, and is rendered as `null`: in a field or an item, as the result of an expression, "
+        "and\n"
+        "in a channel that declares `default: null`.\n\n"
         "## Operators\n\n"
         "In order of precedence, highest first. Binary operators have three levels: `*` `/` `%`, then `+` `-`, then\n"
         "comparisons and `in`.\n",

@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int64_t live = value_live_count();
     const char *text = (const char *)data + 1;
     size_t length = size - 1, last = 0;
-    const struct expr_fields fields = {&state, field_index, field_name, data[0] & 1 ? field_kinds : NULL};
+    const struct expr_fields fields = {&state, field_index, field_name, data[0] & 1 ? field_kinds : NULL, NULL};
     const struct expr_variable variables[] = {{.name = "state", .fields = &fields, .bare = (data[0] & 2) != 0}};
     const struct expr_scope scope = {
         .variables = variables, .variable_count = 1, .open = (data[0] & 4) != 0, .unchecked = (data[0] & 8) != 0};

@@ -116,7 +116,7 @@ static void host_init(struct host *host, const char *bindings) {
     host->limits = (struct expr_limits){limit_of(limits, "operations"), limit_of(limits, "depth"),
                                         limit_of(limits, "string_length"), limit_of(limits, "list_length"),
                                         limit_of(limits, "memory")};
-    host->table = (struct expr_fields){host, field_index, field_name, field_kinds};
+    host->table = (struct expr_fields){host, field_index, field_name, field_kinds, NULL};
     add_fields(host);
     size_t count = value_count(host->bindings);
     assert_true(count <= VARIABLES_MAX);

@@ -7,7 +7,7 @@
 /* ---- The bindings: `state`, whose fields need no prefix, and names ---- */
 
 struct host {
-    tn_value bindings, state, names, fields;
+    tn_value bindings, state, names, fields, needed;
     struct expr_fields table;
     struct expr_variable variable;
     struct expr_scope scope;
@@ -27,6 +27,14 @@ static int32_t field_index(void *self, const char *name, size_t length) {
 static const char *field_name(void *self, uint32_t index) {
     struct host *host = self;
     return index < value_count(host->fields) ? value_chars(value_at(host->fields, index), NULL) : NULL;
+}
+
+/* `needed` lists the fields that have no default. */
+static bool field_nullable(void *self, uint32_t index) {
+    struct host *host = self;
+    for (size_t i = 0; host->needed && i < value_count(host->needed); i++)
+        if (value_equal(value_at(host->needed, i), value_at(host->fields, index))) return false;
+    return true;
 }
 
 static tn_value host_field(void *self, uint32_t variable, uint32_t field) {
@@ -51,11 +59,13 @@ static void host_init(struct host *host, const char *bindings) {
     tn_value fields = value_get(host->bindings, "fields");
     host->state = value_get(host->bindings, "state");
     host->names = value_get(host->bindings, "names");
+    host->needed = value_get(host->bindings, "needed");
     for (size_t i = 0; fields && i < value_count(fields); i++)
         host->fields = value_push_take(host->fields, value_ref(value_at(fields, i)));
     for (size_t i = 0; i < value_count(host->state); i++)
         host->fields = value_push_take(host->fields, value_ref(value_key_at(host->state, i)));
-    host->table = (struct expr_fields){.self = host, .index = field_index, .name = field_name};
+    host->table =
+        (struct expr_fields){.self = host, .index = field_index, .name = field_name, .nullable = field_nullable};
     host->variable = (struct expr_variable){.name = "state", .fields = &host->table, .bare = true};
     host->scope = (struct expr_scope){.variables = &host->variable, .variable_count = 1, .open = host->names != NULL};
     host->env = (struct expr_env){.self = host, .field = host_field, .name = host_name, .name_at = host_name_at};
@@ -192,11 +202,34 @@ static int32_t outcome_repeated(const char *unit, size_t count, size_t room) {
     return status;
 }
 
+/* Loops inside each other, around a text. */
+static int32_t outcome_text(const char *loop, size_t count, const char *inside) {
+    char text[1000] = "";
+    for (size_t i = 0; i < count; i++) strcat(text, loop);
+    strcat(text, inside);
+    for (size_t i = 0; i < count; i++) strcat(text, "{end}");
+    return outcome(text, strlen(text), NULL, TEMPLATE_OUTPUT);
+}
+
+/* Costs more than a thousand operations. */
+#define TENS        "[1,2,3,4,5,6,7,8,9,0]"
+#define TEN_MATCHES "{if " TENS ".all(a, " TENS ".all(b, " TENS ".all(c, true)))}{end}"
+
 static void test_limits(void **state) {
     (void)state;
     assert_int_equal(outcome("abc{1}", 6, NULL, 4), TN_OK);
     assert_int_equal(outcome("abc{1}", 6, NULL, 3), TN_LIMIT);
     assert_int_equal(outcome("abc{1}", 6, NULL, 2), TN_LIMIT);
+    for (size_t blocks = TEMPLATE_BLOCKS_MAX; blocks <= TEMPLATE_BLOCKS_MAX + 1; blocks++) {
+        char text[1000] = "";
+        for (size_t i = 0; i < blocks; i++) strcat(text, "{for x in [1]}");
+        strcat(text, "{x}");
+        for (size_t i = 0; i < blocks; i++) strcat(text, "{end}");
+        assert_int_equal(outcome(text, strlen(text), NULL, 10), blocks > TEMPLATE_BLOCKS_MAX ? TN_LIMIT : TN_OK);
+    }
+    assert_int_equal(outcome_text("{for x in [1,2,3,4,5,6,7,8,9,0]}", 4, "."), TN_OK);
+    assert_int_equal(outcome_text("{for x in [1,2,3,4,5,6,7,8,9,0]}", 5, "."), TN_LIMIT);         /* steps */
+    assert_int_equal(outcome_text("{for x in [1,2,3,4,5,6,7,8,9,0]}", 4, TEN_MATCHES), TN_LIMIT); /* operations */
     assert_int_equal(outcome("{[[1]]}", 7, &(struct expr_limits){.depth = 1}, 100), TN_LIMIT);
     assert_int_equal(outcome("{1 + 1}", 7, &(struct expr_limits){.operations = 3}, 100), TN_LIMIT);
     assert_int_equal(outcome_repeated("{1}", TEMPLATE_HOLES_MAX, 10000), TN_OK);

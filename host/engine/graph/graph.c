@@ -135,6 +135,12 @@ static int32_t scope_channel(void *self, const char *name) {
     return channel >= 0 && graph->document->channels[channel].implicit ? -1 : channel;
 }
 
+/* A channel without a default is null until something is written. Null in the item of a map edge is data. */
+static bool scope_nullable(void *self, uint32_t field) {
+    const struct document *document = ((const struct graph *)self)->document;
+    return field >= document->channel_count || document->channels[field].has_initial;
+}
+
 static void scope_each_field(void *self, void (*offer)(void *user, const char *name), void *user) {
     const struct document *document = ((const struct graph *)self)->document;
     for (uint32_t i = 0; i < document->channel_count; i++) offer(user, value_chars(document->channels[i].name, NULL));
@@ -167,6 +173,7 @@ static struct instance_scope graph_scope(struct graph *graph, const char *where)
                                    .callee = scope_callee,
                                    .tools = scope_tools,
                                    .each_field = scope_each_field,
+                                   .nullable = scope_nullable,
                                    .run_used = scope_run_used,
                                    .where = where,
                                    .authority = graph->authority};

@@ -265,6 +265,25 @@ static const char *state_field_name(void *self, uint32_t index) {
     return index < fields->names.count ? fields->names.items[index] : NULL;
 }
 
+struct needed_fields {
+    const struct instance_scope *scope;
+    tn_value names;
+};
+
+static void add_needed_field(void *user, const char *name) {
+    struct needed_fields *needed = user;
+    int32_t field = needed->scope->field(needed->scope->self, name);
+    if (field >= 0 && !needed->scope->nullable(needed->scope->self, (uint32_t)field))
+        needed->names = value_push_take(needed->names, value_text(name));
+}
+
+tn_value binder_needed_fields(const struct tn_binder *binder) {
+    const struct instance_scope *scope = binder->scope;
+    struct needed_fields needed = {scope, value_array()};
+    if (scope->nullable && scope->each_field && scope->field) scope->each_field(scope->self, add_needed_field, &needed);
+    return needed.names;
+}
+
 void binder_report_run_used(const struct tn_binder *binder) {
     if (binder->scope->run_used) binder->scope->run_used(binder->scope->self);
 }
@@ -290,6 +309,11 @@ static int32_t binder_bind_uses(struct tn_binder *binder, const struct expr *exp
         if (status == TN_OK && use->field != EXPR_WHOLE) status = binder_bind_field(binder, use->field, name, &index);
     }
     return status;
+}
+
+static bool state_field_nullable(void *self, uint32_t field) {
+    const struct instance_scope *scope = ((const struct state_fields *)self)->scope;
+    return !scope->nullable || scope->nullable(scope->self, field);
 }
 
 static void state_fields_init(struct state_fields *fields, const struct instance_scope *scope) {
@@ -360,8 +384,10 @@ int32_t binder_template(struct tn_binder *binder, const char *text, uint32_t *in
     struct error error = ERROR_INIT;
     struct template *template = NULL;
     state_fields_init(&state, binder->scope);
-    const struct expr_fields fields = {.self = &state, .index = state_field_index, .name = state_field_name};
+    const struct expr_fields fields = {
+        .self = &state, .index = state_field_index, .name = state_field_name, .nullable = state_field_nullable};
     binding_variables_init(variables, &fields, true);
+    variables[BINDING_INPUT].needed = true;
     /* Open: an unknown name may be one of render's variables. The check of the document reports unknown names. */
     const struct expr_scope scope = {.variables = variables, .variable_count = BINDING_VARIABLES, .open = true};
     status = template_compile(text, strlen(text), &scope, NULL, &template, &error);

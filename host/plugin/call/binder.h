@@ -84,6 +84,8 @@ int32_t binder_refuse(struct tn_binder *binder, const char *code, const char *me
 int32_t binder_expression(struct tn_binder *binder, const char *text, uint32_t *index);
 int32_t binder_template(struct tn_binder *binder, const char *text, uint32_t *index);
 int32_t binder_schema(struct tn_binder *binder, tn_value schema, uint32_t *index);
+/* The names of the fields that are not nullable, as an array; a new reference. */
+tn_value binder_needed_fields(const struct tn_binder *binder);
 /* Calls scope->run_used. */
 void binder_report_run_used(const struct tn_binder *binder);
 /* Fails the create: sets the error, unless one is set already. Returns status. */

@@ -43,6 +43,11 @@ struct instance_scope {
     void (*each_field)(void *self, void (*visit)(void *user, const char *name), void *user);
     /* The name of a field that each_field does not visit, if `field` adds fields on demand. May be NULL. */
     const char *(*field_name)(void *self, uint32_t field);
+    /*
+     * False if null in the field means that no value was given; a template cannot render that. May be NULL: null is a
+     * value of every field.
+     */
+    bool (*nullable)(void *self, uint32_t field);
     /* An expression or a template uses more of `run` than `run.configurable`. May be NULL. */
     void (*run_used)(void *self);
     const char *where; /* "node `judge`", for messages */

@@ -103,6 +103,7 @@ static void remote_instance_free(struct remote_instance *instance) {
     }
     while (instance->copies) child_remove_copy(instance->copies);
     value_unref(instance->config);
+    value_unref(instance->needed);
     value_unref(instance->bound);
     mem_free(instance);
 }
@@ -135,6 +136,7 @@ static int32_t remote_create(void *self, const char *id, tn_value config, tn_bin
     struct remote *remote = self;
     struct error error = ERROR_INIT;
     struct remote_instance *instance = remote_instance_new(remote, id, config);
+    instance->needed = binder_needed_fields(binder);
     int32_t status = remote_create_first(instance, binder, &error);
     error_finish(&error);
     if (status != TN_OK) {

@@ -93,6 +93,7 @@ static tn_value create_params(const struct remote_instance *instance) {
     tn_value params = value_set_take(value_object_reserve(4), "instance", value_int(instance->number));
     params = value_set_take(params, "kind", value_text(instance->kind));
     params = value_set_take(params, "component", value_text(instance->component));
+    if (value_count(instance->needed)) params = value_set_take(params, "needed", value_ref(instance->needed));
     return value_set_take(params, "config", value_ref(instance->config));
 }
 

@@ -95,6 +95,13 @@ static int32_t served_scope_field(void *self, const char *name) {
     return (int32_t)record_name(&instance->reads, &instance->read_count, name);
 }
 
+static bool served_scope_nullable(void *self, uint32_t field) {
+    const struct served_instance *instance = self;
+    for (size_t i = 0; instance->needed && i < value_count(instance->needed); i++)
+        if (value_text_is(value_at(instance->needed, i), instance->reads[field])) return false;
+    return true;
+}
+
 static const char *served_scope_field_name(void *self, uint32_t field) {
     const struct served_instance *instance = self;
     return field < instance->read_count ? instance->reads[field] : "";
@@ -126,6 +133,7 @@ void served_instance_free(struct served_instance *instance) {
     while (*at != instance) at = &(*at)->next;
     *at = instance->next;
     callable_unref(instance->callable);
+    value_unref(instance->needed);
     for (uint32_t i = 0; i < instance->read_count; i++) {
         mem_free(instance->reads[i]);
         if (instance->last_reads) value_unref(instance->last_reads[i]);
@@ -168,6 +176,7 @@ void serve_create(tn_value id, tn_value params) {
     const char *kind = value_chars(value_get(params, "kind"), NULL),
                *name = value_chars(value_get(params, "component"), NULL);
     instance->number = value_to_int(value_get(params, "instance"));
+    instance->needed = value_ref(value_get(params, "needed"));
     instance->next = server.instances;
     server.instances = instance;
     const struct instance_scope scope = {.self = instance,
@@ -176,6 +185,7 @@ void serve_create(tn_value id, tn_value params) {
                                          .callee = served_scope_callee,
                                          .tools = serve_scope_tools,
                                          .field_name = served_scope_field_name,
+                                         .nullable = served_scope_nullable,
                                          .where = name,
                                          .checked_before = true};
     int32_t status = registry_resolve(server.registry, kind, name, &component, &error);

@@ -27,6 +27,7 @@ struct served_instance {
     struct served_instance *next;
     int64_t number;
     struct callable *callable;
+    tn_value needed;        /* names of channels for which null means that no value was given; or NULL */
     char **reads, **writes; /* names of the channels that it reads and writes, in the order bound */
     uint32_t read_count, write_count;
     struct served_callee *callees;
