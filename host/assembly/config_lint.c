@@ -56,6 +56,7 @@ void config_lint_plugins(struct host *host, config_lint_fn *report, void *user) 
     const struct config_lint lint = {host, report, user};
     lint_plugin_ids(&lint, "plugins.isolation", config_isolation(host_config(host)));
     lint_plugin_ids(&lint, "plugins.processes", config_processes(host_config(host)));
+    lint_plugin_ids(&lint, "plugins.drafts", config_drafts(host_config(host)));
     lint_plugin_ids(&lint, "plugins.config", config_plugin_sections(host_config(host)));
 }
 

@@ -21,7 +21,7 @@ struct host;
 
 typedef void config_lint_fn(void *user, const char *message);
 
-/* Reports unknown ids in `plugins.isolation`, `plugins.processes` and `plugins.config`. */
+/* Reports unknown ids in `plugins.isolation`, `plugins.processes`, `plugins.drafts` and `plugins.config`. */
 void config_lint_plugins(struct host *host, config_lint_fn *report, void *user);
 /*
  * Reports unknown providers in `models`, and bindings that do not match the schema of their provider. Loads plugins

@@ -117,6 +117,8 @@ static int32_t host_scan_plugins(struct host *host, const struct host_options *o
     return status;
 }
 
+static bool host_plugin_drafts(void *user, const char *plugin_id) { return host_allows_drafts(user, plugin_id); }
+
 /* ---- Isolation ---- */
 
 /* Returns why the plugin must run in a separate process, or NULL. */
@@ -189,6 +191,7 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .wrap = host->check_plugins ? guard_wrap : NULL,
                                      .watch = host->check_plugins ? &guard_watch : NULL,
                                      .allow_drafts = host->allow_drafts,
+                                     .drafts = host_plugin_drafts,
                                      .config = host_plugin_config,
                                      .folder = host_plugin_folder,
                                      .isolation = &isolation,
@@ -343,8 +346,10 @@ struct http *host_http(const struct host *host) {
     return host->http;
 }
 const struct kernel_source *host_state(const struct host *host) { return &host->state; }
-void host_allow_drafts(struct host *host) { host->allow_drafts = host->remote.allow_drafts = true; }
-bool host_allows_drafts(const struct host *host) { return host->allow_drafts; }
+void host_allow_drafts(struct host *host) { host->allow_drafts = true; }
+bool host_allows_drafts(const struct host *host, const char *plugin_id) {
+    return host->allow_drafts || value_get(host->drafts, plugin_id) || config_allows_drafts(host->config, plugin_id);
+}
 tn_value host_unbound_roles(const struct host *host) { return host->unbound_roles; }
 
 /* ---- Creating and freeing ---- */
@@ -395,7 +400,6 @@ static void host_connect_services(struct host *host) {
                                             .state_folder = host->state_folder,
                                             .config = host->config,
                                             .secrets = host->secrets,
-                                            .allow_drafts = host->allow_drafts,
                                             .secrets_optional = host->replayer != NULL,
                                             .http = &interface_http,
                                             .state = &interface_state,
@@ -433,6 +437,9 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     host->unbound_roles = value_object();
     host->state_folder = options->no_config ? NULL : deaths_folder();
     host->isolate = value_array();
+    host->drafts = value_object();
+    for (const char *const *id = options->drafts; id && *id; id++)
+        host->drafts = value_set_take(host->drafts, *id, value_bool(true));
     for (const char *const *id = options->isolate; id && *id; id++)
         host->isolate = value_push_take(host->isolate, value_text(*id));
     if (host_read_config(host, options, error) != TN_OK) goto failed;
@@ -477,6 +484,7 @@ void host_free(struct host *host) {
     files_free(host->files);
     config_free(host->config);
     value_unref(host->isolate);
+    value_unref(host->drafts);
     mem_free(host->state_folder);
     graphs_free(engine->graphs);
     models_free(engine->models);

@@ -36,6 +36,7 @@ struct host_options {
     const char *const *file_roots;   /* added to files.roots, see base/files.h; NULL-terminated; may be NULL */
     bool check_plugins;              /* check mode: validate all calls of plugins, see plugin/conformance/guard.h */
     bool allow_drafts;               /* draft interfaces for plugins that are not bundled */
+    const char *const *drafts;       /* ids of plugins that may use them, in addition to plugins.drafts; may be NULL */
     /*
      * Folders to which all HTTP exchanges are recorded, or from which they are answered without a network; see
      * net/http_recording.h. At most one of them. If both are NULL, TENON_HTTP_RECORD and TENON_HTTP_REPLAY apply.
@@ -70,7 +71,8 @@ struct store *host_store(struct host *host, struct error *error);
 void host_set_store_take(struct host *host, struct store *store);
 void host_set_store_options_take(struct host *host, tn_value options); /* {use, path, …}, as in tenon.yaml */
 void host_allow_drafts(struct host *host); /* for registries that are created afterwards with host_registry_options */
-bool host_allows_drafts(const struct host *host);
+/* True if this plugin may use drafts, although it is not bundled. */
+bool host_allows_drafts(const struct host *host, const char *plugin_id);
 /* {role: binding}: the bindings of --model that no document has used yet. */
 tn_value host_unbound_roles(const struct host *host);
 

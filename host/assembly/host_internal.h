@@ -30,6 +30,7 @@ struct host {
     bool allow_drafts, check_plugins;
     char *state_folder;     /* of the records of deaths; NULL if there are none */
     tn_value isolate;       /* ids, copied from the options */
+    tn_value drafts;        /* {id: true}, copied from the options */
     tn_value unbound_roles; /* see host_unbound_roles */
 };
 

@@ -63,6 +63,8 @@ tenon *tenon_open(tn_value options, char **why) {
     host_options.config_file = embed_option_text(options, "config");
     host_options.no_config = embed_option_is_true(options, "no_config");
     if (embed_option_is_true(options, "protect_secrets")) environment_protect();
+    const char **drafts = embed_option_list(options, "drafts");
+    host_options.drafts = drafts;
     host_options.allow_drafts = embed_option_is_true(options, "allow_drafts");
     host_options.record_dir = embed_option_text(options, "record_dir");
     host_options.replay_dir = embed_option_text(options, "replay_dir");
@@ -70,6 +72,7 @@ tenon *tenon_open(tn_value options, char **why) {
     struct host *host = host_new(&host_options, &error);
     mem_free((void *)paths);
     mem_free((void *)roots);
+    mem_free((void *)drafts);
     if (!host) {
         if (why) *why = mem_text(error.message ? error.message : "cannot open the host");
         error_finish(&error);

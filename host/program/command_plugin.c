@@ -16,6 +16,7 @@
 #include "host/plugin/isolate/serve.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/plugin_search.h"
 #include "host/plugin/registry/registry.h"
 #include "host/plugin/sandbox/sandbox.h"
 #include "host/program/command.h"
@@ -301,14 +302,14 @@ static void print_findings(const char *name, const char *path, const struct conf
         fprintf(stderr, "no problems found\n");
 }
 
-struct bundled_search {
-    const char *path;
-    bool bundled;
-};
-
-static void find_bundled(void *user, struct plugin *plugin) {
-    struct bundled_search *search = user;
-    if (plugin_bundled(plugin) && strcmp(plugin_path(plugin), search->path) == 0) search->bundled = true;
+/* True if the plugin in the file may use drafts: it is bundled, or tenon.yaml or an option allows them. */
+static bool check_may_use_drafts(const struct host *host, const char *path) {
+    struct manifest manifest;
+    if (search_is_installed(path)) return true;
+    if (manifest_read(path, &manifest, NULL) != TN_OK) return false; /* the check reports why */
+    bool allowed = host_allows_drafts(host, manifest_text(manifest_plugin(manifest.value), "id"));
+    manifest_finish(&manifest);
+    return allowed;
 }
 
 int command_plugin_check(const struct arguments *arguments) {
@@ -318,9 +319,8 @@ int command_plugin_check(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
     struct registry_options options;
-    struct bundled_search search = {.path = path};
-    registry_each_plugin(host_registry(host), find_bundled, &search);
-    if (search.bundled) host_allow_drafts(host);
+    bool drafts = check_may_use_drafts(host, path);
+    if (drafts) host_allow_drafts(host);
     host_registry_options(host, &options);
     struct conformance check = CONFORMANCE_INIT;
     int64_t seed, timeout;
@@ -334,7 +334,7 @@ int command_plugin_check(const struct arguments *arguments) {
         struct exercise_options exercised = {.open = exercise_host_open,
                                              .close = exercise_host_close,
                                              .seed = (uint64_t)seed,
-                                             .allow_drafts = host_allows_drafts(host),
+                                             .allow_drafts = drafts,
                                              .timeout_ms = (int)timeout * 1000};
         exercise(path, &exercised, &check);
     }

@@ -120,6 +120,26 @@ static void open_rejects_invalid_options(void **state) {
     value_unref(options);
 }
 
+static void drafts_are_allowed_per_plugin(void **state) {
+    (void)state;
+    static const char text[] = "version: \"1.0\"\nnodes: [{id: a, type: test.draft}]\n"
+                               "edges: [{from: START, to: a}, {from: a, to: END}]\n";
+    for (int allowed = 0; allowed < 2; allowed++) {
+        tn_value options = json(allowed ? "{\"no_config\": true, \"drafts\": [\"test.draft\"]}"
+                                        : "{\"no_config\": true, \"drafts\": [\"test.good\"]}");
+        tn_value paths = value_push_take(value_array(), value_text(TENON_TEST_PLUGINS "/draft/draft.so"));
+        tenon *host = open_host_with(value_set_take(options, "plugin_paths", paths));
+        tenon_runnable *graph = tenon_graph_text(host, "draft.yaml", text, strlen(text));
+        assert_int_equal(graph != NULL, allowed);
+        if (graph)
+            expect_json(host, graph, "{}", "{}");
+        else
+            expect_error(host, "INVALID_GRAPH", "drafts: [test.draft]");
+        tenon_release(graph);
+        tenon_close(host);
+    }
+}
+
 static void functions_accept_null(void **state) {
     (void)state;
     tenon *host = open_host();
@@ -536,6 +556,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(open_rejects_invalid_recording_folders),
                                        TEST(open_and_close),
                                        TEST(open_rejects_invalid_options),
+                                       TEST(drafts_are_allowed_per_plugin),
                                        TEST(functions_accept_null),
                                        TEST(composes_runnables),
                                        TEST(parallel_reports_the_first_failure),

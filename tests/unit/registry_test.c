@@ -158,7 +158,7 @@ static void refuses_with_every_reason(void **state) {
                        "`tenon.walue/1` (did it mean `tenon.value/1`?)");
     loading_is_refused(AT("later/later.so"), "test.later", TN_UNSUPPORTED, "PLUGIN_REFUSED", ">=900.1", TENON_VERSION);
     loading_is_refused(AT("draft/draft.so"), "test.draft", TN_UNSUPPORTED, "INTERFACE_MISSING", TN_REGISTRY_DRAFT,
-                       "--allow-drafts");
+                       "`plugins: {drafts: [test.draft]}` in tenon.yaml, or --allow-drafts");
     loading_is_refused(AT("declines/declines.so"), "test.declines", TN_UNSUPPORTED, "PLUGIN_REFUSED", "declined",
                        "reported no reason");
     loading_is_refused(AT("unresolved/unresolved.so"), "test.unresolved", TN_INVALID, "PLUGIN_REFUSED",
@@ -179,6 +179,31 @@ static void offers_drafts_where_allowed(void **state) {
     struct component *component;
     assert_int_equal(add(registry, AT("draft/draft.so"), NULL), TN_OK);
     assert_int_equal(registry_resolve(registry, "node", "test.draft", &component, NULL), TN_OK);
+    registry_free(registry);
+}
+
+static bool allow_drafts_of_good(void *user, const char *plugin_id) {
+    (void)user;
+    return strcmp(plugin_id, "test.good") == 0;
+}
+
+static bool allow_drafts_of_draft(void *user, const char *plugin_id) {
+    (void)user;
+    return strcmp(plugin_id, "test.draft") == 0;
+}
+
+static void allows_drafts_per_plugin(void **state) {
+    (void)state;
+    struct component *component;
+    struct registry_options options = {.interfaces = interfaces, .drafts = allow_drafts_of_draft};
+    struct registry *registry = registry_new(&options);
+    assert_int_equal(add(registry, AT("draft/draft.so"), NULL), TN_OK);
+    assert_int_equal(registry_resolve(registry, "node", "test.draft", &component, NULL), TN_OK);
+    registry_free(registry);
+    options.drafts = allow_drafts_of_good;
+    registry = registry_new(&options);
+    assert_int_equal(add(registry, AT("draft/draft.so"), NULL), TN_OK);
+    is_refused(registry, "test.draft", TN_UNSUPPORTED, "INTERFACE_MISSING", "drafts: [test.draft]", NULL);
     registry_free(registry);
 }
 
@@ -809,6 +834,7 @@ int main(void) {
         cmocka_unit_test(configures),
         cmocka_unit_test(refuses_with_every_reason),
         cmocka_unit_test(offers_drafts_where_allowed),
+        cmocka_unit_test(allows_drafts_per_plugin),
         cmocka_unit_test(two_hosts),
         cmocka_unit_test(suggests_near_names),
         cmocka_unit_test(is_a_catalog),

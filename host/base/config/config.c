@@ -217,7 +217,8 @@ static tn_value config_resolve_node(const struct config_reader *reader, const st
 /* ---- plugins ---- */
 
 static void config_read_plugins(struct config_reader *reader, const struct tree_node *node) {
-    if (config_expect_mapping(reader, node, "plugins", "a mapping with `path`, `config`, `isolation` and `processes`"))
+    if (config_expect_mapping(reader, node, "plugins",
+                              "a mapping with `path`, `config`, `isolation`, `processes` and `drafts`"))
         config_read_keys(reader, node, "plugins");
 }
 
@@ -292,6 +293,22 @@ static void config_read_processes(struct config_reader *reader, const struct tre
             config_report_value(reader, item->node, config_where("plugins.processes", item->key).text,
                                 "a number from 1 to 256");
     }
+}
+
+static void config_read_one_draft(struct config_reader *reader, const struct tree_node *node) {
+    if (node->kind == TN_STRING)
+        reader->config->drafts = value_set_key_take(reader->config->drafts, value_ref(node->value), value_bool(true));
+    else
+        config_report_kind(reader, node, "plugins.drafts", "the id of a plugin, or a list of ids");
+}
+
+static void config_read_drafts(struct config_reader *reader, const struct tree_node *node) {
+    if (node->kind != TN_ARRAY) {
+        config_read_one_draft(reader, node);
+        return;
+    }
+    uint32_t count = config_usable_count(reader, node, "plugins.drafts", CONFIG_PATHS_MAX, "ids");
+    for (uint32_t i = 0; i < count; i++) config_read_one_draft(reader, node->items[i].node);
 }
 
 /* ---- files ---- */
@@ -625,8 +642,8 @@ static void config_read_log(struct config_reader *reader, const struct tree_node
 struct config *config_empty(void) {
     struct config *config = mem_zalloc(sizeof *config);
     /* One value for all, without value_ref: the empty object is an immediate value, which has no reference count. */
-    config->plugins = config->folders = config->isolation = config->processes = config->models = config->prices =
-        config->secrets = config->tools = config->limits = value_object();
+    config->plugins = config->folders = config->isolation = config->processes = config->drafts = config->models =
+        config->prices = config->secrets = config->tools = config->limits = value_object();
     config->trust = value_array();
     config->roots = value_array();
     config->log = CONFIG_LOG_UNSET;
@@ -642,6 +659,7 @@ void config_free(struct config *config) {
     value_unref(config->folders);
     value_unref(config->isolation);
     value_unref(config->processes);
+    value_unref(config->drafts);
     value_unref(config->models);
     value_unref(config->prices);
     value_unref(config->secrets);
@@ -704,6 +722,12 @@ uint32_t config_plugin_processes(const struct config *config, const char *plugin
     tn_value count = config ? value_get(config->processes, plugin_id) : NULL;
     if (config && !count) count = value_get(config->processes, "*");
     return count ? (uint32_t)value_to_int(count) : 0;
+}
+
+tn_value config_drafts(const struct config *config) { return config ? config->drafts : NULL; }
+
+bool config_allows_drafts(const struct config *config, const char *plugin_id) {
+    return config && value_get(config->drafts, plugin_id);
 }
 
 bool config_allows_in_process(const struct config *config, const char *plugin_id) {

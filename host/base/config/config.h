@@ -6,6 +6,7 @@
  *       path: [./plugins]                     # relative to the folder of this file
  *       config: {acme.search: {endpoint: "https://…", key: {secret: ACME_KEY}}}
  *       isolation: {acme.search: process}     # in a separate process; "*" means all except the bundled
+ *       drafts: [acme.search]                 # plugins that may use draft interfaces
  *       processes: {acme.search: 4}           # at most so many for its blocking components; "*" means all others
  *     packs:
  *       trust: [~/keys/acme.pub]              # packs with these signatures are trusted; or a public key
@@ -59,7 +60,7 @@ const struct config_key *config_key_at(size_t index);
 #define CONFIG_FILE_MAX        (1u << 20)  /* bytes of a tenon.yaml */
 #define CONFIG_SECRET_MAX      (64u << 10) /* bytes of a secret's text */
 #define CONFIG_SECRET_MS       60000       /* time limit for a command or a pipe that delivers a secret */
-#define CONFIG_PATHS_MAX       100u        /* entries of plugins.path */
+#define CONFIG_PATHS_MAX       100u        /* entries of plugins.path, and of plugins.drafts */
 #define CONFIG_ROOTS_MAX       100u        /* entries of files.roots */
 #define CONFIG_PROCESSES_MAX   256         /* the largest number in plugins.processes */
 #define CONFIG_PARENTS_MAX     64u         /* folders searched upwards */
@@ -106,6 +107,9 @@ bool config_allows_in_process(const struct config *config, const char *plugin_id
 tn_value config_processes(const struct config *config); /* {id or "*": number}; may be NULL */
 /* The most processes for blocking components of an isolated plugin; 0 if not configured. */
 uint32_t config_plugin_processes(const struct config *config, const char *plugin_id);
+tn_value config_drafts(const struct config *config); /* {id: true}; may be NULL */
+/* True if plugins.drafts has this id: the plugin may use draft interfaces. */
+bool config_allows_drafts(const struct config *config, const char *plugin_id);
 /* {use, path, …}, the path relative only if the name of the tenon.yaml was; or NULL. */
 tn_value config_store(const struct config *config);
 tn_value config_http(const struct config *config);                    /* {use}; or NULL */

@@ -23,6 +23,7 @@ struct config {
     tn_value secrets;   /* name -> {env} | {file} | {command}, and hosts?; paths resolved */
     tn_value limits;    /* name -> integer */
     tn_value isolation; /* id or "*" -> "process" | "none" */
+    tn_value drafts;    /* id -> true */
     tn_value processes; /* id or "*" -> number */
     tn_value store;     /* {use, path, …}; NULL if not configured */
     tn_value http;      /* {use}; NULL if not configured */

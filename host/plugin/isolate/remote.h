@@ -36,8 +36,7 @@ struct remote_services {
     struct loop *loop;
     const struct config *config; /* resolves the secrets that manifests name */
     struct secrets *secrets;     /* learns these, and removes them from the output of child processes */
-    bool allow_drafts;
-    bool secrets_optional; /* a replay: a secret that cannot be resolved is skipped */
+    bool secrets_optional;       /* a replay: a secret that cannot be resolved is skipped */
     const tn_http_draft *http;
     const tn_state_draft *state;
     const tn_document_draft *document;

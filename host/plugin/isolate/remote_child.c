@@ -190,11 +190,10 @@ static int32_t child_check_answer(const struct remote_child *child, tn_value res
 
 static tn_value initialize_params(const struct remote *remote) {
     tn_value params = value_set_take(value_object_reserve(5), "protocol", value_text(PROTOCOL_VERSION));
-    bool drafts = remote->host->allow_drafts || plugin_bundled(remote->plugin);
     params = value_set_take(params, "plugin", value_text(plugin_id(remote->plugin)));
     params = value_set_take(params, "config", value_ref(remote->config));
     params = value_set_take(params, "log", value_int(log_level(log_current())));
-    return value_set_take(params, "drafts", value_bool(drafts));
+    return value_set_take(params, "drafts", value_bool(plugin_may_use_drafts(remote->plugin)));
 }
 
 static struct remote_child *child_new(struct remote *remote, bool shared, struct error *error) {

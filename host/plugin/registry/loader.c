@@ -43,7 +43,8 @@ static void describe_missing_interface(struct buffer *out, const struct plugin *
     nearest_init(&near, id, strlen(id));
     for (; row && row->id; row++) {
         if (strcmp(row->id, id) == 0) {
-            buffer_text(out, " (a draft: allow it with --allow-drafts)");
+            buffer_format(out, " (a draft: allow it with `plugins: {drafts: [%s]}` in tenon.yaml, or --allow-drafts)",
+                          plugin->id);
             return;
         }
         if (strncmp(row->id, id, name) == 0 && row->id[name] == '/') {

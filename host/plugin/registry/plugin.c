@@ -13,7 +13,7 @@
 const struct registry_interface *plugin_interface_row(const struct plugin *plugin, const char *id) {
     const struct registry_options *options = &plugin->registry->options;
     for (const struct registry_interface *row = options->interfaces; row && row->id; row++)
-        if (strcmp(row->id, id) == 0) return row->draft && !plugin->bundled && !options->allow_drafts ? NULL : row;
+        if (strcmp(row->id, id) == 0) return row->draft && !plugin->drafts ? NULL : row;
     return NULL;
 }
 
@@ -90,6 +90,7 @@ bool plugin_file_replaced(const struct plugin *plugin) {
 }
 const char *plugin_source(const struct plugin *plugin) { return plugin->source; }
 bool plugin_bundled(const struct plugin *plugin) { return plugin->bundled; }
+bool plugin_may_use_drafts(const struct plugin *plugin) { return plugin->drafts; }
 bool plugin_isolated(const struct plugin *plugin) { return plugin->isolated; }
 tn_value plugin_manifest(const struct plugin *plugin) { return plugin->manifest; }
 enum plugin_state plugin_state(const struct plugin *plugin) { return plugin->state; }

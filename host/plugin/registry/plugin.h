@@ -42,6 +42,7 @@ const char *plugin_path(const struct plugin *plugin); /* "" if it is part of the
 bool plugin_file_replaced(const struct plugin *plugin);
 const char *plugin_source(const struct plugin *plugin);          /* its origin: "--plugins", "TENON_PLUGIN_PATH", … */
 bool plugin_bundled(const struct plugin *plugin);                /* came with the host */
+bool plugin_may_use_drafts(const struct plugin *plugin);         /* draft interfaces */
 bool plugin_isolated(const struct plugin *plugin);               /* runs in a separate process */
 tn_value plugin_manifest(const struct plugin *plugin);           /* {"plugin": {…}, "components": […]} */
 enum plugin_state plugin_state(const struct plugin *plugin);     /* [loop] */

@@ -18,6 +18,7 @@ struct plugin {
     struct registry *registry;
     char *path, *source;
     bool bundled, native; /* native: part of the process */
+    bool drafts;          /* may use draft interfaces */
     bool aside;           /* shadowed, or refused because of a reserved name: it is only listed */
     bool copied;          /* always opened as a private copy of the file */
     bool replaced;        /* a newer build has replaced it (plugin_upgrade.c); only its instances still use it */

@@ -106,7 +106,10 @@ void registry_each_plugin(struct registry *registry, void (*visit)(void *user, s
 }
 
 void registry_add_plugin(struct registry *registry, struct plugin *plugin) {
-    const struct isolation *isolation = registry->options.isolation;
+    const struct registry_options *options = &registry->options;
+    const struct isolation *isolation = options->isolation;
+    plugin->drafts =
+        plugin->bundled || options->allow_drafts || (options->drafts && options->drafts(options->user, plugin->id));
     plugin->isolated =
         plugin->program || (isolation && !plugin->native && isolation->wanted(registry->options.user, plugin));
     MEM_EXTEND(registry->plugins, registry->plugin_count);

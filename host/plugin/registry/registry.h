@@ -68,7 +68,9 @@ struct registry_watch {
 
 struct registry_options {
     const struct registry_interface *interfaces; /* borrowed for the registry's life; may be NULL */
-    bool allow_drafts;
+    bool allow_drafts;                           /* for every plugin */
+    /* True if this plugin may use draft interfaces. Called once, after its manifest has been read. May be NULL. */
+    bool (*drafts)(void *user, const char *plugin_id);
     bool names_checked; /* the caller has checked reserved names: a child process, whose host has */
     /*
      * Returns the plugin's section of the configuration: *out is an object, a new reference, or NULL if it has none. On

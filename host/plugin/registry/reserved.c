@@ -15,11 +15,12 @@ int32_t reserved_check_component(const char *file, const char *plugin_id, tn_val
     if (!prefixed && strchr(id, '.')) return TN_OK;
     /* The first part of the plugin's id, unless that is reserved too. */
     int length = begins_with_tenon(plugin_id) ? 0 : (int)strcspn(plugin_id, ".");
-    return error_set(error, TN_INVALID, "NAME_RESERVED",
-                     "%s: plugin `%s` claims the %s `%s`: names %s are reserved for the plugins that are installed with "
-                     "Tenon; rename it, for example to `%.*s.%s`",
-                     file, plugin_id, kind, id, prefixed ? "that begin with `tenon.`" : "without a dot",
-                     length ? length : 4, length ? plugin_id : "acme", prefixed ? id + strlen(RESERVED_PREFIX) : id);
+    return error_set(
+        error, TN_INVALID, "NAME_RESERVED",
+        "%s: plugin `%s` claims the %s `%s`: names %s are reserved for the plugins that are installed with "
+        "Tenon; rename it, for example to `%.*s.%s`",
+        file, plugin_id, kind, id, prefixed ? "that begin with `tenon.`" : "without a dot", length ? length : 4,
+        length ? plugin_id : "acme", prefixed ? id + strlen(RESERVED_PREFIX) : id);
 }
 
 int32_t reserved_check(const char *file, tn_value manifest, struct error *error) {

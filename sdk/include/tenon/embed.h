@@ -33,9 +33,13 @@ typedef struct tenon_builder tenon_builder;
 
 /*
  * Opens a host. `options` is an object, or NULL: {plugin_paths: [string], config: file name, no_config: bool,
- * allow_drafts: bool, file_roots: [folder], protect_secrets: bool, record_dir: folder, replay_dir: folder}; the last
- * two are as for `tenon run --record` and `--replay`; if neither is present, the environment variables apply. NULL on
- * failure; `why` may be NULL, otherwise *why becomes a message that the caller frees with tenon_free.
+ * allow_drafts: bool, drafts: [plugin id], file_roots: [folder], protect_secrets: bool, record_dir: folder,
+ * replay_dir: folder}; the last two are as for `tenon run --record` and `--replay`; if neither is present, the
+ * environment variables apply. NULL on failure; `why` may be NULL, otherwise *why becomes a message that the caller
+ * frees with tenon_free.
+ *
+ * `drafts` are plugins that may use draft interfaces, in addition to `plugins.drafts` of the configuration;
+ * `allow_drafts` allows them for all plugins.
  *
  * `file_roots` is added to `files.roots` of the configuration: documents from texts read files only below these
  * folders.
