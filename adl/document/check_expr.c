@@ -6,11 +6,13 @@
  * also sees the input of its tasks: the item of a map edge, as `item` and under the name in `as`, and the config
  * itself. The document keeps the edges' expressions; components compile those of configs.
  */
+#include "adl/document/hint.h"
 #include "adl/document/place.h"
 #include "adl/document/reader.h"
 #include "adl/schema/schema.h"
 #include "adl/template/template.h"
 #include "adl/value/memory.h"
+#include <stdio.h>
 #include <string.h>
 
 /* ---- The names there are ---- */
@@ -83,9 +85,9 @@ static const char *describe_expr_place(const struct reader *reader, const struct
 struct mistakes {
     struct reader *reader;
     const struct expr_place *place;
-    bool template;
-    const char *names; /* the available names */
+    int in; /* IN_EDGE, … */
     bool any;
+    bool whole; /* a report covers the whole expression: what else is wrong with it follows from that */
 };
 
 static struct span mistake_span(const struct mistakes *mistakes, struct span part) {
@@ -129,30 +131,120 @@ static bool is_unread(const struct mistakes *mistakes, const struct expr_problem
     return may_be_unread(reader, reader->channels_whole, "channels", &nearest, name, length);
 }
 
+static bool is_known_name(void *self, const char *name, size_t length) {
+    const struct mistakes *mistakes = self;
+    const struct document *document = mistakes->reader->document;
+    return (mistakes->in == IN_EDGE ? document_find_channel(document, name, length)
+                                    : document_find_field(document, name, length)) >= 0;
+}
+
+/* True if the unknown name is that of a field. Sets `out` to `state.NAME`. */
+static bool bare_field(const struct mistakes *mistakes, const struct expr_problem *problem,
+                       char out[DOCUMENT_NAME_MAX + sizeof "state."]) {
+    const char *name = mistakes->place->text + problem->span.start;
+    size_t length = problem->span.end - problem->span.start;
+    if (length > DOCUMENT_NAME_MAX || !is_known_name((void *)(uintptr_t)mistakes, name, length)) return false;
+    snprintf(out, DOCUMENT_NAME_MAX + sizeof "state.", "state.%.*s", (int)length, name);
+    return true;
+}
+
+#define QUOTED_MAX 60u /* bytes of an expression that a suggestion repeats */
+
+/* Suggests quotes around the whole text, with a fix if the text can be quoted as it is. */
+static void suggest_quotes(const struct mistakes *mistakes, struct diagnostic *it) {
+    const struct expr_place *place = mistakes->place;
+    const struct tree_node *scalar = place->scalar;
+    bool plain = hint_quote(place->text, place->length) == '"';
+    bool escaped = tree_name_is_json(source_name(place->source)) || memchr(place->text, '\'', place->length);
+    if (memchr(place->text, '{', place->length)) {
+        diagnostic_suggest(it, "this is an expression, not a template: join texts and values, as in `\"Hello, \" + "
+                               "state.name`");
+        return;
+    }
+    if (!plain || place->length > QUOTED_MAX) {
+        diagnostic_suggest(it, "write a text in quotes, inside the quotes of the document: %s",
+                           escaped ? "\"\\\"text\\\"\"" : "'\"text\"'");
+        return;
+    }
+    tn_value quoted = value_format(escaped ? "\"\\\"%.*s\\\"\"" : "'\"%.*s\"'", (int)place->length, place->text);
+    const char *text = value_chars(quoted, NULL);
+    diagnostic_suggest(it, "write a text in quotes, inside the quotes of the document: %s", text);
+    if (place->exact && scalar && scalar->style != TREE_BLOCK)
+        diagnostic_set_fix(it, scalar->span, text, strlen(text), "write it as a text");
+    value_unref(quoted);
+}
+
+static void suggest_names(const struct mistakes *mistakes, struct diagnostic *it, bool shown) {
+    const struct expr_place *place = mistakes->place;
+    bool word =
+        shown && mistakes->in == IN_CONFIG &&
+        hint_text_form(place->text, place->length, is_known_name, (void *)(uintptr_t)mistakes) == HINT_TEXT_WORD;
+    if (word)
+        suggest_quotes(mistakes, it);
+    else
+        diagnostic_suggest(it, "%s", names_in[mistakes->in]);
+}
+
+/* Reports the commonest mistakes once, for the whole expression. Returns false if it is none of them. */
+static bool report_whole(struct mistakes *mistakes, const struct expr_problem *problem) {
+    const struct expr_place *place = mistakes->place;
+    struct reader *reader = mistakes->reader;
+    char where[256];
+    size_t length = place->length;
+    const char *inside = hint_inside_braces(place->text, &length);
+    bool otherwise = mistakes->in == IN_EDGE && hint_is_default(place->text, place->length);
+    bool text = mistakes->in == IN_CONFIG &&
+                (problem->mistake == EXPR_MISTAKE_NAME || problem->mistake == EXPR_MISTAKE_SYNTAX) &&
+                hint_text_form(place->text, place->length, is_known_name, mistakes) == HINT_TEXT_WORDS;
+    if (!inside && !otherwise && !text) return false;
+    const struct span span = mistake_span(mistakes, (struct span){0, (uint32_t)place->length});
+    struct diagnostic *it = diagnostics_add(reader->found, ADL_E040, place->source, span,
+                                            inside      ? "%s: found braces around the expression"
+                                            : otherwise ? "%s: found a word that is not an expression"
+                                                        : "%s: found a text without quotes, expected an expression",
+                                            describe_expr_place(reader, place, where));
+    if (inside && length <= QUOTED_MAX)
+        diagnostic_suggest(it, "an expression has no braces around it: write `%.*s`", (int)length, inside);
+    else if (inside)
+        diagnostic_suggest(it, "an expression has no braces around it");
+    else if (otherwise)
+        diagnostic_suggest_name(it, span, "default", strlen("default"));
+    else
+        suggest_quotes(mistakes, it);
+    mistakes->whole = true;
+    return true;
+}
+
 static void on_problem(void *self, const struct expr_problem *problem) {
     struct mistakes *mistakes = self;
     struct reader *reader = mistakes->reader;
     mistakes->any = true;
-    bool unknown = problem->mistake == EXPR_MISTAKE_NAME;
-    if (unknown && is_unread(mistakes, problem)) return;
-    char where[256];
-    struct span span = mistake_span(mistakes, problem->span);
+    bool unknown = problem->mistake == EXPR_MISTAKE_NAME, template = mistakes->in == IN_TEMPLATE;
+    if (mistakes->whole || (unknown && is_unread(mistakes, problem))) return;
     bool shown = source_view(mistakes->place->source) == SOURCE_SHOWN;
-    const char *message = shown ? problem->message : mistake_without_text(problem->mistake, mistakes->template);
+    if (shown && !template && report_whole(mistakes, problem)) return;
+    char where[256], field[DOCUMENT_NAME_MAX + sizeof "state."];
+    struct span span = mistake_span(mistakes, problem->span);
+    const char *message = shown ? problem->message : mistake_without_text(problem->mistake, template);
     struct diagnostic *it =
-        diagnostics_add(reader->found, mistake_diagnostic_code(problem->mistake, mistakes->template),
-                        mistakes->place->source, span, "%s: %.*s", describe_expr_place(reader, mistakes->place, where),
+        diagnostics_add(reader->found, mistake_diagnostic_code(problem->mistake, template), mistakes->place->source,
+                        span, "%s: %.*s", describe_expr_place(reader, mistakes->place, where),
                         shown ? message_length(message, problem->nearest) : (int)strlen(message), message);
-    if (unknown && !problem->nearest) diagnostic_suggest(it, "%s", mistakes->names);
-    if (!problem->nearest) return;
+    const char *meant = unknown && !template && bare_field(mistakes, problem, field) ? field : problem->nearest;
+    if (unknown && !meant) suggest_names(mistakes, it, shown);
+    if (!meant) return;
     /* A part can be replaced only if the source contains the expression unchanged. */
     const char *source = source_text(mistakes->place->source);
     bool same = mistakes->place->exact && span.end - span.start == problem->span.end - problem->span.start &&
                 memcmp(source + span.start, mistakes->place->text + problem->span.start, span.end - span.start) == 0;
-    if (same)
-        diagnostic_suggest_name(it, span, problem->nearest, strlen(problem->nearest));
+    const struct tree_node *scalar = mistakes->place->scalar;
+    bool at_start = same && scalar && scalar->style == TREE_PLAIN && span.start == scalar->span.start;
+    if (at_start && *meant == '!') /* a plain scalar cannot start with it */
+        diagnostic_suggest(it, "did you mean `%s`? Then put the expression in quotes", meant);
+    else if (same)
+        diagnostic_suggest_name(it, span, meant, strlen(meant));
     else
-        diagnostic_suggest(it, "did you mean `%s`?", problem->nearest);
+        diagnostic_suggest(it, "did you mean `%s`?", meant);
 }
 
 static void report_rest(struct mistakes *mistakes, int32_t status, const struct error *error) {
@@ -166,7 +258,7 @@ static void report_rest(struct mistakes *mistakes, int32_t status, const struct 
 }
 
 static struct expr *compile(struct reader *reader, int in, const struct expr_place *place) {
-    struct mistakes mistakes = {reader, place, false, names_in[in], false};
+    struct mistakes mistakes = {.reader = reader, .place = place, .in = in};
     struct expr_variable variables[DOCUMENT_VARIABLE_COUNT];
     fill_variables(reader, in, variables);
     const struct expr_scope scope = {
@@ -246,7 +338,7 @@ static void check_locals(struct mistakes *mistakes, uint32_t node, const struct 
 void check_config_expression(struct reader *reader, uint32_t node, const struct expr_place *place) {
     struct expr *expr = compile(reader, IN_CONFIG, place);
     if (!expr) return;
-    struct mistakes mistakes = {reader, place, false, NULL, false};
+    struct mistakes mistakes = {.reader = reader, .place = place, .in = IN_CONFIG};
     if (reader->document->local_count) check_locals(&mistakes, node, expr, 0);
     reader->notes[node].uses_run |= document_uses_run(expr);
     expr_unref(expr);
@@ -265,7 +357,7 @@ static size_t add_given(struct expr_variable *variables, tn_value given) {
 
 void check_config_template(struct reader *reader, uint32_t node, const struct expr_place *place) {
     if (!memchr(place->text, '{', place->length) && !memchr(place->text, '}', place->length)) return;
-    struct mistakes mistakes = {reader, place, true, names_in[IN_TEMPLATE], false};
+    struct mistakes mistakes = {.reader = reader, .place = place, .in = IN_TEMPLATE};
     struct expr_variable variables[DOCUMENT_VARIABLE_COUNT + GIVEN_MAX];
     fill_variables(reader, IN_TEMPLATE, variables);
     const struct expr_scope scope = {.variables = variables,

@@ -134,6 +134,23 @@ static void report_missing_member(struct reader *reader, const struct value_chec
            check->type ? check->type : "its schema");
 }
 
+#define FLOW_SHOWN_MAX 60u /* bytes of a value in brackets that a suggestion repeats */
+
+/* A list, or a key without a value, in the place of a text is probably a text without quotes: `[draft]`, `{name}`. */
+static void suggest_text_in_quotes(const struct reader *reader, struct diagnostic *it, const struct tree_node *node) {
+    if (node->style != TREE_FLOW || tree_name_is_json(source_name(reader->source))) return;
+    if (node->kind == TN_OBJECT &&
+        (node->count != 1 || node->items[0].node->span.start < node->items[0].node->span.end))
+        return;
+    const char *text = source_text(reader->source) + node->span.start;
+    size_t length = node->span.end - node->span.start;
+    bool plain = length <= FLOW_SHOWN_MAX && !memchr(text, '"', length) && !memchr(text, '\n', length);
+    if (plain)
+        diagnostic_suggest(it, "if it is a text, put it in quotes: \"%.*s\"", (int)length, text);
+    else
+        diagnostic_suggest(it, "if it is a text, put it in quotes");
+}
+
 static void report_error(struct reader *reader, const struct value_check *check, const struct schema_errors *errors,
                          const struct schema_error *error, bool is_file) {
     const struct tree_item *item = NULL;
@@ -159,6 +176,7 @@ static void report_error(struct reader *reader, const struct value_check *check,
     }
     struct diagnostic *it = report(reader, error->on_key ? check->unknown : check->wrong, span, "%s: %.*s", where,
                                    message_length(error->message, error->suggestion), error->message);
+    if (!error->suggestion && near && !error->on_key && wants_text(error)) suggest_text_in_quotes(reader, it, near);
     if (!error->suggestion) return;
     const struct nearest nearest = {.best = error->suggestion, .best_length = strlen(error->suggestion)};
     if (near && (error->on_key || near->kind == TN_STRING))

@@ -6,12 +6,22 @@
 #include "adl/document/reader.h"
 #include "adl/value/memory.h"
 #include <string.h>
+#include <strings.h>
 
 static const struct {
     const char *name;
     int32_t end;
 } sentinels[] = {
     {"START", DOCUMENT_START}, {"__start__", DOCUMENT_START}, {"END", DOCUMENT_END}, {"__end__", DOCUMENT_END}};
+
+/* Words for an end of the graph. */
+static bool is_word_for_end(enum end_side side, const char *text, size_t length) {
+    static const char *const words[][8] = {[END_FROM] = {"start", "begin", "entry", "_start_", "input"},
+                                           [END_TO] = {"end", "finish", "stop", "done", "exit", "_end_", "finished"}};
+    for (const char *const *word = words[side]; *word; word++)
+        if (strlen(*word) == length && strncasecmp(*word, text, length) == 0) return true;
+    return false;
+}
 
 static int32_t unknown_node(struct reader *reader, enum end_side side, const struct tree_node *node, const char *text,
                             size_t length) {
@@ -20,6 +30,9 @@ static int32_t unknown_node(struct reader *reader, enum end_side side, const str
     names_nearest(&reader->whole->nodes, &nearest);
     const char *sentinel = side == END_FROM ? "START" : "END";
     nearest_add_candidate(&nearest, sentinel, strlen(sentinel));
+    if (!nearest_result(&nearest) && is_word_for_end(side, text, length))
+        nearest = (struct nearest){
+            .wanted = text, .wanted_length = length, .best = sentinel, .best_length = strlen(sentinel)};
     bool unread = may_be_unread(reader, reader->nodes_whole, "nodes", &nearest, text, length);
     const char *meant = unread ? NULL : nearest_result(&nearest);
     if (!meant) reader->edge_unknown = true;

@@ -70,9 +70,27 @@ static bool default_kind_fits(struct reader *reader, const struct tree_node *nod
     return fits;
 }
 
+/* The first item that is not a message is reported: the others are probably like it. */
+static bool default_is_messages(struct reader *reader, const struct tree_node *node) {
+    for (uint32_t i = 0; node->kind == TN_ARRAY && i < node->count; i++) {
+        const struct tree_node *item = node->items[i].node;
+        if (item->kind == TN_OBJECT || item->kind == TREE_BROKEN) continue;
+        struct diagnostic *it = report(reader, ADL_E050, item->span, "`default[%u]`: found %s, expected a message", i,
+                                       item->kind == TN_STRING ? "a text" : "no mapping");
+        size_t length;
+        const char *text = item->kind == TN_STRING ? tree_text(reader->tree, item, &length) : NULL;
+        bool plain = text && length <= 60 && !memchr(text, '"', length) && !memchr(text, '\\', length);
+        diagnostic_suggest(it, "write a message as {type: user, content: \"%.*s\"}", plain ? (int)length : 3,
+                           plain ? text : "...");
+        return false;
+    }
+    return true;
+}
+
 static void read_default(struct reader *reader, const struct tree_item *item, struct document_channel *channel) {
     const struct tree_node *node = item->node;
     if (!default_kind_fits(reader, node, channel)) return;
+    if (channel->reducer == REDUCER_MESSAGES && !default_is_messages(reader, node)) return;
     tn_value of = value_format("channel `%s`", value_chars(channel->name, NULL));
     struct value_check check = {
         .schema = channel->schema,

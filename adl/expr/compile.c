@@ -50,6 +50,13 @@ void compile_mistake(struct compiler *compiler, enum expr_mistake mistake, struc
     mistake_set(compiler, mistake, span, nearest, message);
 }
 
+/* Ends reading: nothing that only follows from a mistake is reported. */
+static void compile_stop(struct compiler *compiler) {
+    compiler->failed = true;
+    compiler->token.kind = LEX_END;
+    compiler->lexer.at = compiler->lexer.length;
+}
+
 void expr_mistaken(struct compiler *compiler, enum expr_mistake mistake, struct span span, const char *format, ...) {
     if (compiler->failed) return;
     char message[MESSAGE_MAX];
@@ -58,9 +65,29 @@ void expr_mistaken(struct compiler *compiler, enum expr_mistake mistake, struct 
     message_format(message, format, args);
     va_end(args);
     mistake_set(compiler, mistake, span, NULL, message);
-    compiler->failed = true;
-    compiler->token.kind = LEX_END;
-    compiler->lexer.at = compiler->lexer.length;
+    compile_stop(compiler);
+}
+
+void expr_mistaken_word(struct compiler *compiler, const struct token *token, const char *meant) {
+    if (compiler->failed) return;
+    compile_mistake(compiler, EXPR_MISTAKE_SYNTAX, span_of(token), meant,
+                    "found `%.*s`, which is not an operator; did you mean `%s`?", (int)(token->end - token->start),
+                    compiler->lexer.text + token->start, meant);
+    compile_stop(compiler);
+}
+
+void expr_unexpected(struct compiler *compiler, const struct token *token, const char *expected) {
+    const char *text = compiler->lexer.text + token->start;
+    size_t length = token->end - token->start;
+    const char *meant = token->kind == LEX_NAME ? word_meant_operator(text, length) : NULL;
+    if (meant)
+        expr_mistaken_word(compiler, token, meant);
+    else if (token->kind == LEX_END)
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(token), "the expression ends where %s is expected",
+                      expected);
+    else
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(token), "found `%.*s` where %s is expected", (int)length,
+                      text, expected);
 }
 
 /* ---- Growing arrays ---- */
@@ -133,6 +160,17 @@ static struct expr_limits limits_of(const struct expr_limits *given) {
     return limits;
 }
 
+static void report_rest_of_text(struct compiler *compiler, const struct token *token) {
+    const char *text = compiler->lexer.text + token->start;
+    size_t length = token->end - token->start;
+    const char *meant = token->kind == LEX_NAME ? word_meant_operator(text, length) : NULL;
+    if (meant)
+        expr_mistaken_word(compiler, token, meant);
+    else
+        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(token),
+                      "found `%.*s`, expected an operator or the end of the expression", (int)length, text);
+}
+
 static uint32_t compile_whole(struct compiler *compiler) {
     advance(compiler);
     if (compiler->token.kind == LEX_END && !compiler->failed) {
@@ -142,10 +180,7 @@ static uint32_t compile_whole(struct compiler *compiler) {
     }
     uint32_t kinds = parse_expression(compiler);
     const struct token *token = &compiler->token;
-    if (token->kind != LEX_END)
-        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(token),
-                      "found `%.*s`, expected an operator or the end of the expression",
-                      (int)(token->end - token->start), compiler->lexer.text + token->start);
+    if (token->kind != LEX_END) report_rest_of_text(compiler, token);
     emit(compiler, OP_RETURN, 0, 0, (struct span){0, compiler->last_end}, -1);
     return kinds;
 }

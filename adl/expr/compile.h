@@ -46,6 +46,11 @@ void compile_mistake(struct compiler *compiler, enum expr_mistake mistake, struc
 void expr_mistaken(struct compiler *compiler, enum expr_mistake mistake, struct span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The same for a token, in whose place `expected` was expected. */
+void expr_unexpected(struct compiler *compiler, const struct token *token, const char *expected);
+/* The same for a word that is an operator elsewhere: suggests `meant`. */
+void expr_mistaken_word(struct compiler *compiler, const struct token *token, const char *meant);
+
 /* Emits an instruction; `effect` is the change of the stack height. Returns the instruction's index. */
 uint32_t emit(struct compiler *compiler, enum expr_operation operation, uint32_t a, uint32_t b, struct span span,
               int32_t effect);
@@ -63,6 +68,15 @@ void use_add(struct compiler *compiler, uint32_t variable, uint32_t field, struc
 /* Emits the instructions for the name at the token and moves past everything that belongs to it. Returns the kinds. */
 uint32_t compile_name(struct compiler *compiler);
 void unknown_function(struct compiler *compiler, const struct token *name, bool receiver);
+
+/* ---- Words of other languages (words.c) ---- */
+
+/* The operator, or the literal, that the word means elsewhere: `and`, `None`. NULL if it has no such meaning. */
+const char *word_meant_operator(const char *text, size_t length);
+const char *word_meant_literal(const char *text, size_t length);
+bool word_is_not(const char *text, size_t length);
+/* True if the current token is `not`, and an operand follows. */
+bool word_not_precedes_operand(const struct compiler *compiler);
 
 /* ---- Grammar (parse.c) ---- */
 

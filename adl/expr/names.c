@@ -83,6 +83,8 @@ static void unknown_name(struct compiler *compiler, const char *name, size_t len
         if (variable->bare && variable->fields) offer_fields(&near, variable->fields);
     }
     char meant[NEAREST_LENGTH_MAX + 1];
+    const char *literal = word_meant_literal(name, length);
+    if (literal) near = (struct nearest){.best = literal, .best_length = strlen(literal)};
     if (nearest_result(&near)) snprintf(meant, sizeof meant, "%.*s", (int)near.best_length, near.best);
     compile_mistake(compiler, EXPR_MISTAKE_NAME, span, nearest_result(&near) ? meant : NULL,
                     "unknown variable `%.*s`%s", (int)length, name, nearest_hint(&near).text);
@@ -97,7 +99,7 @@ void unknown_function(struct compiler *compiler, const struct token *name, bool 
         const struct expr_function *row = expr_function_at(i);
         if (row->receiver == receiver) nearest_add_candidate(&near, row->name, strlen(row->name));
     }
-    const char *meant = nearest_result(&near);
+    const char *meant = !receiver && word_is_not(text, length) ? "!" : nearest_result(&near);
     int32_t other = function_find(text, length, !receiver, SIZE_MAX);
     const char *what = receiver ? "method" : "function";
     if (other >= 0)
@@ -105,7 +107,7 @@ void unknown_function(struct compiler *compiler, const struct token *name, bool 
                         what, (int)length, text, expr_function_at((size_t)other)->signature);
     else
         compile_mistake(compiler, EXPR_MISTAKE_FUNCTION, span_of(name), meant, "unknown %s `%.*s`%s", what, (int)length,
-                        text, nearest_hint(&near).text);
+                        text, nearest_hint_of(meant).text);
 }
 
 /* ---- Meanings ---- */
@@ -245,6 +247,10 @@ uint32_t compile_name(struct compiler *compiler) {
         return EXPR_ANY;
     }
     if (compile_variable(compiler, &kinds) || compile_bare(compiler, &kinds)) return kinds;
+    if (word_not_precedes_operand(compiler)) {
+        expr_mistaken_word(compiler, &token, "!");
+        return EXPR_ANY;
+    }
     if (name_is("default", text, length)) {
         emit_constant(compiler, cell_bool(true), span_of(&token));
         advance(compiler);

@@ -34,13 +34,7 @@ static bool accept_kind(struct compiler *compiler, enum lex_kind kind) {
 }
 
 static void unexpected(struct compiler *compiler, const char *expected) {
-    const struct token *token = &compiler->token;
-    if (token->kind == LEX_END)
-        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(token), "the expression ends where %s is expected",
-                      expected);
-    else
-        expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(token), "found `%.*s` where %s is expected",
-                      (int)(token->end - token->start), compiler->lexer.text + token->start, expected);
+    expr_unexpected(compiler, &compiler->token, expected);
 }
 
 void expect(struct compiler *compiler, enum lex_kind kind, const char *what) {

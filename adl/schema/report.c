@@ -250,6 +250,9 @@ bool fail_kind(struct run *run, const struct node *node, tn_value instance, cons
 
 struct known {
     struct nearest near;
+    const char
+        *longer; /* the name that continues the unknown one after `_`: `messages_key`; NULL if it is not unique */
+    size_t longer_count;
     struct buffer list; /* `a`, `b` …; cut */
     size_t count;
 };
@@ -258,6 +261,9 @@ static void known_add(struct known *known, tn_value name) {
     size_t length;
     const char *text = value_chars(name, &length);
     nearest_add_candidate(&known->near, text, length);
+    size_t wanted = known->near.wanted_length;
+    if (length > wanted && text[wanted] == '_' && memcmp(text, known->near.wanted, wanted) == 0)
+        known->longer = known->longer_count++ ? NULL : text;
     if (known->list.length < LIST_MAX)
         buffer_format(&known->list, "%s`%.*s`", known->count ? ", " : "", (int)report_cut(text, length, TEXT_MAX),
                       text);
@@ -299,6 +305,8 @@ bool fail_unknown(struct run *run, const struct node *node, const struct check *
     struct buffer message;
     buffer_init(&message, SCHEMA_MESSAGE_MAX);
     buffer_format(&message, "unknown property `%.*s`", (int)report_cut(text, length, TEXT_MAX), text);
+    if (!nearest_result(&known.near) && known.longer)
+        known.near = (struct nearest){.best = known.longer, .best_length = strlen(known.longer)};
     const char *meant = nearest_result(&known.near);
     if (meant)
         buffer_format(&message, "; did you mean `%s`?", meant);

@@ -105,7 +105,7 @@ static void report_tag(struct reader *reader, struct span span, const yaml_char_
     if (strcmp(name, "tag:yaml.org,2002:str") == 0)
         diagnostic_suggest(it, "put the text in quotes instead");
     else
-        diagnostic_suggest(it, "remove the tag");
+        diagnostic_suggest(it, "remove the tag, or put the text in quotes");
 }
 
 /* Applies the anchor and tag of a value node. Returns false if the node must not be read. */

@@ -12,6 +12,7 @@ enum place {
     AT_PROBLEM,
     AT_CONTEXT, /* the start of the thing that has no end */
     AT_END,     /* a problem at the end of the range */
+    AT_TEXT,    /* a text without quotes can be the cause; else AT_PROBLEM */
 };
 
 struct row {
@@ -45,12 +46,10 @@ static const struct row rows[] = {
     {"did not find expected '-' indicator", NULL, AT_PROBLEM,
      "found text in the column of a list's `-`; expected another `-`, or a line that is indented less",
      "indent the lines that belong to the item above", "the list starts here"},
-    {"did not find expected ',' or '}'", NULL, AT_PROBLEM,
-     "found the end of a value in braces, but neither `,` nor `}`",
+    {"did not find expected ',' or '}'", NULL, AT_TEXT, "found the end of a value in braces, but neither `,` nor `}`",
      "close the brace, or put a comma between the values; put text that contains `{` or `}` in quotes",
      "the brace is opened here"},
-    {"did not find expected ',' or ']'", NULL, AT_PROBLEM,
-     "found the end of a value in brackets, but neither `,` nor `]`",
+    {"did not find expected ',' or ']'", NULL, AT_TEXT, "found the end of a value in brackets, but neither `,` nor `]`",
      "close the bracket, or put a comma between the items; put text that contains `[` or `]` in quotes",
      "the bracket is opened here"},
     {"did not find expected node content", "while parsing a flow node", AT_END,
@@ -154,6 +153,7 @@ void yaml_problem_report(struct diagnostics *found, struct source *source, struc
         diagnostics_add(found, ADL_E001, source, at, "this is not YAML: %s", problem->problem);
         return;
     }
+    if (row->place == AT_TEXT && yaml_flow_report(found, source, range, problem->at)) return;
     struct span context = yaml_place_of(source, range, problem->context_at);
     bool has_context = problem->context && problem->context_at >= range.start && problem->context_at < range.end;
     if (row->place == AT_CONTEXT && has_context) at = context;

@@ -24,4 +24,10 @@ struct yaml_problem {
 void yaml_problem_report(struct diagnostics *found, struct source *source, struct span range,
                          const struct yaml_problem *problem);
 
+/*
+ * Reports a text without quotes that braces or brackets, `: ` or `[` in it end, if there is one at `at`, where libyaml
+ * expects a comma (yaml_flow.c). Returns false if something else is wrong.
+ */
+bool yaml_flow_report(struct diagnostics *found, struct source *source, struct span range, uint32_t at);
+
 #endif

@@ -1,0 +1,90 @@
+/*
+ * hint.c - recognises the commonest mistakes in expressions: a text without quotes, braces around the expression, and
+ * words that mean `default`.
+ *
+ * Each of them would otherwise be reported as several mistakes of syntax, which do not say what to do.
+ */
+#include "adl/document/hint.h"
+#include "adl/expr/lex.h"
+#include "adl/tree/tree.h"
+#include <string.h>
+#include <strings.h>
+
+static bool token_is_word(const char *text, const struct token *token, const char *const *words, size_t count) {
+    size_t length = token->end - token->start;
+    for (size_t i = 0; i < count; i++)
+        if (strlen(words[i]) == length && strncasecmp(words[i], text + token->start, length) == 0) return true;
+    return false;
+}
+
+/* Words that are operators or literals, here or elsewhere: what surrounds them is an expression. */
+static bool is_word_of_expressions(const char *text, const struct token *token) {
+    static const char *const words[] = {"and", "or", "not", "is", "true", "false", "null", "none", "eq", "ne"};
+    return token_is_word(text, token, words, sizeof words / sizeof *words);
+}
+
+/* A letter that is not ASCII cannot be in a name. */
+static bool is_foreign_letter(const char *text, const struct token *token) {
+    return token->kind == LEX_INVALID && ((unsigned char)text[token->start] & 0x80) != 0;
+}
+
+enum hint_text hint_text_form(const char *text, size_t length, bool (*known)(void *, const char *, size_t),
+                              void *self) {
+    struct lexer lexer = {.text = text, .length = length};
+    struct token first = lex(&lexer);
+    if (is_foreign_letter(text, &first)) return HINT_TEXT_WORDS;
+    struct token second = lex(&lexer);
+    if (first.kind == LEX_INT && second.kind == LEX_NAME && !is_word_of_expressions(text, &second))
+        return HINT_TEXT_WORDS;
+    if (first.kind != LEX_NAME || is_word_of_expressions(text, &first)) return HINT_TEXT_NOT;
+    if (second.kind == LEX_END) return known(self, text + first.from, first.to - first.from) ? HINT_TEXT_NOT : HINT_TEXT_WORD;
+    switch (second.kind) {
+    case LEX_NAME: return is_word_of_expressions(text, &second) ? HINT_TEXT_NOT : HINT_TEXT_WORDS;
+    case LEX_INT:
+    case LEX_DOUBLE:
+    case LEX_STRING:
+    case LEX_COMMA:
+    case LEX_COLON:
+    case LEX_NOT:
+    case LEX_INVALID: return HINT_TEXT_WORDS;
+    case LEX_DOT:
+    case LEX_QUESTION: return lex(&lexer).kind == LEX_END ? HINT_TEXT_WORDS : HINT_TEXT_NOT;
+    default: return HINT_TEXT_NOT;
+    }
+}
+
+const char *hint_inside_braces(const char *text, size_t *length) {
+    static const struct {
+        const char *open, *close;
+    } braces[] = {{"${{", "}}"}, {"{{", "}}"}, {"${", "}"}, {"{%", "%}"}, {"<%=", "%>"}};
+    size_t size = *length;
+    while (size > 0 && text[size - 1] == ' ') size--;
+    while (size > 0 && *text == ' ') text++, size--;
+    for (size_t i = 0; i < sizeof braces / sizeof *braces; i++) {
+        size_t open = strlen(braces[i].open), close = strlen(braces[i].close);
+        if (size <= open + close || memcmp(text, braces[i].open, open) != 0 ||
+            memcmp(text + size - close, braces[i].close, close) != 0)
+            continue;
+        text += open;
+        size -= open + close;
+        while (size > 0 && text[size - 1] == ' ') size--;
+        while (size > 0 && *text == ' ') text++, size--;
+        *length = size;
+        return size ? text : NULL;
+    }
+    return NULL;
+}
+
+bool hint_is_default(const char *text, size_t length) {
+    static const char *const words[] = {"default", "else", "otherwise", "always", "*", "_"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && strncasecmp(words[i], text, length) == 0) return true;
+    return false;
+}
+
+char hint_quote(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (text[i] == '\\' || (unsigned char)text[i] < ' ') return '\0';
+    if (!memchr(text, '"', length)) return '"';
+    return memchr(text, '\'', length) ? '\0' : '\'';
+}

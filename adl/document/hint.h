@@ -1,0 +1,26 @@
+/*
+ * hint.h - the commonest mistakes in expressions, recognised from the text. None of the functions is exact: they choose
+ * the words of a report about an expression that is wrong in any case.
+ */
+#ifndef TENON_ADL_DOCUMENT_HINT_H
+#define TENON_ADL_DOCUMENT_HINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum hint_text {
+    HINT_TEXT_NOT,   /* an expression */
+    HINT_TEXT_WORD,  /* one word, which `known` does not know: a text without quotes, or an unknown name */
+    HINT_TEXT_WORDS, /* a text of several words without quotes */
+};
+
+enum hint_text hint_text_form(const char *text, size_t length, bool (*known)(void *self, const char *name, size_t length),
+                              void *self);
+/* The expression inside `${{ x }}`, `{{ x }}` or `${x}`, and its length; NULL if the text has no such braces. */
+const char *hint_inside_braces(const char *text, size_t *length);
+/* True for words that mean `default` in a condition: `else`, `otherwise`, `*`. */
+bool hint_is_default(const char *text, size_t length);
+/* The quote in which the text can be written without escapes: `"` or `'`; 0 if there is none. */
+char hint_quote(const char *text, size_t length);
+
+#endif
