@@ -65,6 +65,11 @@ struct catalog {
      */
     bool (*usable)(void *self, const struct component_info *component, struct error *error);
     /*
+     * Text that ends a message about a missing component or plugin, and says where it may be: "; it may be in …", or
+     * "". May be NULL.
+     */
+    const char *(*missing)(void *self);
+    /*
      * Returns true if the operator's configuration binds the role to a model, so that the document need not. May be
      * NULL.
      */

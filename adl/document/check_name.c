@@ -45,6 +45,11 @@ void suggest_nearest(struct reader *reader, struct diagnostic *diagnostic, struc
         diagnostic_suggest_name(diagnostic, inside_quotes(reader->source, span), nearest->best, nearest->best_length);
 }
 
+const char *missing_text(const struct reader *reader) {
+    const struct catalog *catalog = reader->catalog;
+    return catalog && catalog->missing ? catalog->missing(catalog->self) : "";
+}
+
 /* ---- Models ---- */
 
 static size_t provider_length(const char *text, size_t length) {
@@ -65,8 +70,8 @@ bool check_provider(struct reader *reader, const char *text, size_t length, stru
     add_component_candidates(reader, "model", &nearest);
     if (!nearest_result(&nearest) && reader->plugin_missing) return false;
     struct diagnostic *it =
-        report(reader, fallback ? ADL_W107 : ADL_E055, span, "no plugin provides the model provider `%.*s`",
-               provider > 80 ? 80 : (int)provider, text);
+        report(reader, fallback ? ADL_W107 : ADL_E055, span, "no plugin provides the model provider `%.*s`%s",
+               provider > 80 ? 80 : (int)provider, text, missing_text(reader));
     struct span name = inside_quotes(reader->source, span);
     if (name.end - name.start == length) name.end = name.start + (uint32_t)provider;
     suggest_nearest(reader, it, name, &nearest);
@@ -94,9 +99,9 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
     if (!nearest_result(&nearest) && reader->plugin_missing) return;
     if (may_be_unread(reader, reader->models_whole, "models", &nearest, text, length)) return;
     char where[256];
-    struct diagnostic *it =
-        report(reader, ADL_E054, span, "%s names the model `%.*s`, which is not a role under `models`",
-               where_in_config(reader, node, pointer, where), length > 80 ? 80 : (int)length, text);
+    struct diagnostic *it = report(
+        reader, ADL_E054, span, "%s names the model `%.*s`, which is not a role under `models`%s",
+        where_in_config(reader, node, pointer, where), length > 80 ? 80 : (int)length, text, missing_text(reader));
     suggest_nearest(reader, it, span, &nearest);
     if (!it->suggestion) diagnostic_suggest(it, "declare it: `models: {%.*s: provider:model}`", (int)length, text);
 }
@@ -192,7 +197,8 @@ static void check_pattern_matches(struct reader *reader, const char *text, size_
     (void)reader->catalog->find(reader->catalog->self, "tool", text, length);
     reader->catalog->each(reader->catalog->self, "tool", match_tool, &pattern);
     if (pattern.matched || reader->plugin_missing) return;
-    report(reader, ADL_W106, span, "no installed tool matches `%.*s`", length > 80 ? 80 : (int)length, text);
+    report(reader, ADL_W106, span, "no installed tool matches `%.*s`%s", length > 80 ? 80 : (int)length, text,
+           missing_text(reader));
 }
 
 void check_tool_name(struct reader *reader, const char *text, size_t length, struct span span, uint32_t node,
@@ -218,8 +224,8 @@ void check_tool_name(struct reader *reader, const char *text, size_t length, str
     nearest_init(&nearest, text, length);
     add_component_candidates(reader, "tool", &nearest);
     if (!nearest_result(&nearest) && reader->plugin_missing) return;
-    struct diagnostic *it =
-        report(reader, ADL_E056, span, "there is no tool `%.*s`", length > 80 ? 80 : (int)length, text);
+    struct diagnostic *it = report(reader, ADL_E056, span, "there is no tool `%.*s`%s", length > 80 ? 80 : (int)length,
+                                   text, missing_text(reader));
     suggest_nearest(reader, it, span, &nearest);
     if (!it->suggestion) diagnostic_suggest(it, "`tenon tool list` lists the tools");
 }

@@ -174,8 +174,8 @@ static void check_installed(struct reader *reader, const struct document_require
         struct nearest nearest;
         nearest_init(&nearest, id, strlen(id));
         if (catalog->each_plugin) catalog->each_plugin(catalog->self, offer_plugin, &nearest);
-        struct diagnostic *it = report(reader, ADL_E061, node->span, "the plugin `%s` is not installed%s%s", id,
-                                       length ? "; the document requires " : "", constraint);
+        struct diagnostic *it = report(reader, ADL_E061, node->span, "the plugin `%s` is not installed%s%s%s", id,
+                                       length ? "; the document requires " : "", constraint, missing_text(reader));
         if (nearest_result(&nearest))
             diagnostic_suggest(it, "did you mean `%s`?", nearest.best);
         else

@@ -12,8 +12,8 @@ static void offer_node_type(struct reader *reader, const struct tree_node *node,
     nearest_init(&nearest, text, length);
     add_component_candidates(reader, "node", &nearest);
     if (!nearest_result(&nearest) && reader->plugin_missing) return;
-    struct diagnostic *it =
-        report(reader, ADL_E031, node->span, "unknown node type `%.*s`", length > 80 ? 80 : (int)length, text);
+    struct diagnostic *it = report(reader, ADL_E031, node->span, "unknown node type `%.*s`%s",
+                                   length > 80 ? 80 : (int)length, text, missing_text(reader));
     suggest_nearest(reader, it, node->span, &nearest);
     for (size_t i = 0; i < sizeof others / sizeof *others && !it->suggestion; i++)
         if (catalog->find(catalog->self, others[i], text, length))

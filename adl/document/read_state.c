@@ -38,8 +38,8 @@ static void report_reducer(struct reader *reader, struct span span, const char *
     if (!nearest_result(&nearest) && (reader->plugin_missing || !reader->catalog)) return;
     struct diagnostic *it = report(reader, ADL_E051, span,
                                    "unknown reducer `%.*s`; expected `sum`, `max`, `min`, `merge`, `union`, "
-                                   "`messages`, or one that a plugin registers",
-                                   length > 80 ? 80 : (int)length, text);
+                                   "`messages`, or one that a plugin registers%s",
+                                   length > 80 ? 80 : (int)length, text, missing_text(reader));
     suggest_nearest(reader, it, span, &nearest);
 }
 

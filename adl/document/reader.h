@@ -105,6 +105,8 @@ struct reader {
     bool edge_unknown;   /* an end of an edge is unknown, without a near name */
 };
 
+/* Ends a message about a missing component: names files that are not used and may contain it, or is "". */
+const char *missing_text(const struct reader *reader);
 #define report(reader, code, where, ...) diagnostics_add((reader)->found, code, (reader)->source, where, __VA_ARGS__)
 
 /* ---- read.c: values that keys_read has found to be of the right form ---- */

@@ -120,6 +120,8 @@
     CODE(PLUGIN_DUPLICATE, false, "Other", \
          "Two plugins define the same component, or two files define the same plugin, in the same place of the " \
          "search path. Neither is used. Remove one of them.") \
+    CODE(PLUGIN_SHADOWED, false, "Other", \
+         "A plugin of the same id in an earlier place of the search path is used instead. `tenon plugin list` shows it.") \
     CODE(NAME_RESERVED, false, "Other", \
          "A plugin claims an id that begins with `tenon.`, or a component name without a dot. These belong to the " \
          "plugins that are installed with Tenon. The plugin is not used.") \

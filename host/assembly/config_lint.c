@@ -27,7 +27,8 @@ struct config_lint {
 static void config_lint_report(const struct config_lint *lint, const char *what, const struct nearest *nearest) {
     struct buffer text;
     buffer_init(&text, SIZE_MAX);
-    buffer_format(&text, "tenon.yaml: %s%s", what, nearest_hint(nearest).text);
+    buffer_format(&text, "tenon.yaml: %s%s%s", what, nearest_hint(nearest).text,
+                  registry_altered(host_registry(lint->host)));
     lint->report(lint->user, buffer_cstr(&text));
     buffer_finish(&text);
 }

@@ -226,8 +226,8 @@ static int32_t host_check_isolate(const struct host *host, struct error *error) 
         struct nearest nearest;
         nearest_init(&nearest, id, strlen(id));
         registry_each_plugin(host->registry, host_offer_plugin_id, &nearest);
-        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "cannot isolate the unknown plugin `%s`%s", id,
-                         nearest_hint(&nearest).text);
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "cannot isolate the unknown plugin `%s`%s%s", id,
+                         nearest_hint(&nearest).text, registry_altered(host->registry));
     }
     return TN_OK;
 }

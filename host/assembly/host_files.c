@@ -50,6 +50,7 @@ struct files *host_files_new(struct host *host, const char *const *roots) {
     tn_value configured = config_file_roots(host->config);
     char *packs = packs_folder(), *project = config ? files_folder_of(config) : NULL;
     struct files *files = files_new(project, packs, &grants);
+    files_set_verify(files, packs_verify_read);
     for (; roots && *roots; roots++)
         if (**roots) files_add_root(files, *roots);
     for (size_t i = 0; i < value_count(configured); i++)

@@ -30,6 +30,7 @@ struct files {
     char **roots;          /* absolute */
     size_t root_count;
     struct files_grants grants;
+    int32_t (*verify)(const char *path, const void *bytes, size_t length, struct error *error);
 };
 
 /* ---- Paths as texts ---- */
@@ -305,6 +306,13 @@ tn_value files_read(void *files, const struct source *from, const char *file, st
         from ? files_open_for(files, from, file, found, error) : files_open_named(files, file, found, error);
     tn_value text = descriptor >= 0 ? file_read_text(descriptor, FILES_LENGTH_MAX, error) : NULL;
     if (descriptor >= 0) close(descriptor);
+    size_t length = 0;
+    const char *bytes = text ? value_chars(text, &length) : NULL;
+    const struct files *reader = files;
+    if (text && reader->verify && reader->verify(found->path, bytes, length, error) != TN_OK) {
+        value_unref(text);
+        text = NULL;
+    }
     if (!text) catalog_file_finish(found);
     return text;
 }
@@ -317,6 +325,11 @@ struct files *files_new(const char *project, const char *packs, const struct fil
     files->packs = packs ? path_absolute(packs) : NULL;
     if (grants) files->grants = *grants;
     return files;
+}
+
+void files_set_verify(struct files *files,
+                      int32_t (*verify)(const char *path, const void *bytes, size_t length, struct error *error)) {
+    files->verify = verify;
 }
 
 void files_add_root(struct files *files, const char *folder) {

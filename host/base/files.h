@@ -53,6 +53,12 @@ char *files_folder_of(const char *file);
  * NAME/VERSION below it, or NULL. `grants` may be NULL. All are copied.
  */
 struct files *files_new(const char *project, const char *packs, const struct files_grants *grants);
+/*
+ * `verify` is called with the canonical path and the bytes of every file that was read; if it fails, the reading fails.
+ * It recognizes altered files of packs. May be NULL.
+ */
+void files_set_verify(struct files *files,
+                      int32_t (*verify)(const char *path, const void *bytes, size_t length, struct error *error));
 void files_add_root(struct files *files, const char *folder); /* relative to the working directory; need not exist */
 void files_free(struct files *files);                         /* NULL is allowed */
 

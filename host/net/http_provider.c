@@ -18,11 +18,13 @@ static int32_t http_provider_choose(struct registry *registry, const struct conf
     *out = found.plugin || use ? found.plugin : found.only;
     if (!found.count)
         status = error_set(error, TN_UNSUPPORTED, "UNSUPPORTED",
-                           "no plugin provides HTTP (" TN_HTTP_DRAFT "); the bundled plugin is called `http`");
+                           "no plugin provides HTTP (" TN_HTTP_DRAFT "); the bundled plugin is called `http`%s",
+                           registry_altered(registry));
     else if (!*out && use)
-        status = error_set(error, TN_UNSUPPORTED, "UNSUPPORTED",
-                           "`http.use` in tenon.yaml is `%s`, but no plugin with this name provides HTTP; these do: %s",
-                           found.name, buffer_cstr(&found.names));
+        status =
+            error_set(error, TN_UNSUPPORTED, "UNSUPPORTED",
+                      "`http.use` in tenon.yaml is `%s`, but no plugin with this name provides HTTP; these do: %s%s",
+                      found.name, buffer_cstr(&found.names), registry_altered(registry));
     else if (!*out)
         status = error_set(error, TN_UNSUPPORTED, "UNSUPPORTED",
                            "%u plugins provide HTTP: %s; choose one with `http: {use: NAME}` in tenon.yaml",

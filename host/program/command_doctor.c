@@ -211,8 +211,12 @@ static void doctor_check_plugin(void *user, struct plugin *plugin) {
     struct doctor_report *report = user;
     const struct error *refusal = plugin_refusal(plugin);
     struct error error = ERROR_INIT;
-    if (!refusal && loader_preflight(plugin, &error) != TN_OK) refusal = &error;
-    if (refusal)
+    const struct plugin *shadow = plugin_shadowed_by(plugin);
+    if (!refusal && !shadow && loader_preflight(plugin, &error) != TN_OK) refusal = &error;
+    if (shadow)
+        doctor_row(report, NOTE, plugin_id(plugin), "%s, %s (%s), is shadowed by %s (%s)", plugin_version(plugin),
+                   plugin_path(plugin), plugin_source(plugin), plugin_path(shadow), plugin_source(shadow));
+    else if (refusal)
         doctor_problem(report, plugin_id(plugin), refusal->message, refusal->code);
     else
         doctor_row(report, FINE, plugin_id(plugin), "%s, %s (%s)", plugin_version(plugin), plugin_path(plugin),
@@ -228,7 +232,7 @@ static void doctor_check_plugin(void *user, struct plugin *plugin) {
 static void doctor_check_plugins(struct doctor_report *report, struct host *host) {
     report->section = "plugins";
     report->host = host;
-    registry_each_plugin(host_registry(host), doctor_check_plugin, report);
+    registry_each_found_plugin(host_registry(host), doctor_check_plugin, report);
     for (size_t i = 0; i < registry_problems(host_registry(host)); i++) {
         const struct problem *problem = registry_problem_at(host_registry(host), i);
         if (strcmp(problem->code, "NOT_FOUND") != 0) /* reported with the search path */

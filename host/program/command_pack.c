@@ -1,9 +1,10 @@
 /*
- * command_pack.c - `tenon pack`: builds, signs, verifies, installs, lists and removes packs.
+ * command_pack.c - `tenon pack`: builds, signs, verifies, installs and removes packs. command_pack_list.c lists them.
  *
  * check_signature decides what a signature means. An invalid signature is always an error. A missing signature, or one
  * of a key that is not trusted, is an error for `verify` and a warning for `install`.
  */
+#include "host/program/command_pack.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/plugin/pack/pack.h"
@@ -15,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int pack_command_fail(struct error *error) {
+int pack_command_fail(struct error *error) {
     /* A file that cannot be opened is an error of the command line. */
     bool usage = strcmp(error->code, "IO") == 0;
     int code = command_report_error(usage ? COMMAND_USAGE : COMMAND_PLUGIN_PROBLEM, error);
@@ -23,8 +24,7 @@ static int pack_command_fail(struct error *error) {
     return code;
 }
 
-/* On failure, prints an error and returns NULL. */
-static struct config *pack_load_config(const struct arguments *arguments) {
+struct config *pack_load_config(const struct arguments *arguments) {
     struct config *config = NULL;
     struct error error = ERROR_INIT;
     if (argument_given(arguments, "no-config")) return config_empty();
@@ -32,8 +32,7 @@ static struct config *pack_load_config(const struct arguments *arguments) {
     return config;
 }
 
-/* Warns if a file of packs.trust cannot be read. Otherwise its key would silently count as not trusted. */
-static void warn_about_trust(const struct config *config) {
+void pack_warn_about_trust(const struct config *config) {
     struct error why = ERROR_INIT;
     config_trusts(config, NULL, &why);
     if (why.code) command_warn("warning: packs.trust: %s", why.message);
@@ -101,7 +100,7 @@ static int32_t check_signature(const struct arguments *arguments, const struct p
     }
     out->config = pack_load_config(arguments);
     if (!out->config) return error_set(error, TN_INVALID, "INVALID_CONFIG", "the configuration cannot be used");
-    warn_about_trust(out->config);
+    pack_warn_about_trust(out->config);
     out->trusted = out->is_signed && config_trusts(out->config, out->key, NULL);
     return TN_OK;
 }
@@ -127,14 +126,12 @@ static int verify_pack(const struct arguments *arguments, struct pack *pack) {
                           pack_file(pack), required ? required : "a key that tenon.yaml trusts (packs.trust)");
 }
 
-#define WHICH_IS_USED "the newest trusted version of a pack is used, or the newest if none is trusted"
-
 static void warn_about_version(void *user, const struct installed_pack *pack) {
     const struct pack_manifest *manifest = user;
     if (pack->version_in_use && strcmp(pack->name, manifest->name) == 0 &&
         strcmp(pack->version, manifest->version) == 0)
-        command_warn("warning: %s %s is not used, because %s is installed: " WHICH_IS_USED, pack->name, pack->version,
-                     pack->version_in_use);
+        command_warn("warning: %s %s is not used, because %s is installed: " PACK_WHICH_IS_USED, pack->name,
+                     pack->version, pack->version_in_use);
 }
 
 static int install_pack(const struct arguments *arguments, struct pack *pack) {
@@ -178,85 +175,7 @@ int command_pack_install(const struct arguments *arguments) {
     return code;
 }
 
-/* ---- list, remove ---- */
-
-struct pack_list {
-    tn_value all; /* with --json: the rows; otherwise NULL */
-    size_t count, faults;
-};
-
-static const char *pack_trust_text(const struct installed_pack *pack) {
-    if (!pack->key) return "not signed";
-    return pack->trusted ? "trusted" : "not trusted";
-}
-
-static void pack_list_json(struct pack_list *listing, const struct installed_pack *pack) {
-    tn_value row = value_set_take(value_object(), "name", value_text(pack->name));
-    row = value_set_take(row, "version", value_text(pack->version));
-    row = value_set_take(row, "folder", value_string_lossy(pack->folder, strlen(pack->folder)));
-    row = value_set_take(row, "in_use", value_bool(!pack->version_in_use));
-    if (pack->fault.code) {
-        row = value_set_take(row, "error", error_to_value(&pack->fault));
-    } else {
-        row = value_set_take(row, "title", value_text(pack->manifest.title));
-        row = value_set_take(row, "key", pack->key ? value_text(pack->key) : value_null());
-        row = value_set_take(row, "trusted", value_bool(pack->trusted));
-        for (const char *const *key = pack_lists; *key; key++) {
-            tn_value list = value_get(pack->manifest.value, *key);
-            row = value_set_take(row, *key, list ? value_ref(list) : value_array());
-        }
-    }
-    listing->all = value_push_take(listing->all, row);
-}
-
-static void pack_list_text(const struct pack_list *listing, const struct installed_pack *pack) {
-    if (listing->count > 1) putchar('\n');
-    command_printf(stdout, "%s %s  %s\n    %s\n", pack->name, pack->version,
-                   pack->fault.code ? "cannot be used" : pack->manifest.title, pack->folder);
-    if (pack->fault.code) {
-        command_printf(stdout, "    %s [%s]\n", pack->fault.message, pack->fault.code);
-        return;
-    }
-    command_printf(stdout, "    %s%s%s\n", pack_trust_text(pack), pack->key ? ", signed by " : "",
-                   pack->key ? pack->key : "");
-    if (pack->version_in_use)
-        command_printf(stdout, "    not in use, because %s is installed: " WHICH_IS_USED "\n", pack->version_in_use);
-    for (const char *const *key = pack_lists; *key; key++) {
-        tn_value list = value_get(pack->manifest.value, *key);
-        for (size_t i = 0; i < value_count(list); i++)
-            command_printf(stdout, "    %-10s %s\n", i == 0 ? *key : "", value_chars(value_at(list, i), NULL));
-    }
-}
-
-static void pack_list_add(void *user, const struct installed_pack *found) {
-    struct pack_list *listing = user;
-    struct installed_pack pack = *found; /* a copy: `fault` can receive a fault of one of its files */
-    if (!pack.fault.code) pack_verify_all(found, &pack.fault);
-    listing->count++;
-    listing->faults += pack.fault.code != NULL;
-    if (listing->all)
-        pack_list_json(listing, &pack);
-    else
-        pack_list_text(listing, &pack);
-    if (!found->fault.code) error_finish(&pack.fault);
-}
-
-int command_pack_list(const struct arguments *arguments) {
-    struct config *config = pack_load_config(arguments);
-    if (!config) return COMMAND_PLUGIN_PROBLEM;
-    warn_about_trust(config);
-    struct pack_list listing = {.all = argument_given(arguments, "json") ? value_array() : NULL};
-    packs_each(config, pack_list_add, &listing);
-    if (listing.all) {
-        tn_value result = value_set_take(value_object(), "packs", listing.all);
-        command_print(result);
-        value_unref(result);
-    } else if (listing.count == 0) {
-        fprintf(stderr, "no packs are installed\n");
-    }
-    config_free(config);
-    return command_close(listing.faults ? COMMAND_PLUGIN_PROBLEM : COMMAND_OK);
-}
+/* ---- remove ---- */
 
 int command_pack_remove(const struct arguments *arguments) {
     const char *name = operand_at(arguments, 0);

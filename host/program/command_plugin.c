@@ -142,14 +142,14 @@ int command_plugin_list(const struct arguments *arguments) {
     if (!host) return COMMAND_PLUGIN_PROBLEM;
     if (argument_given(arguments, "json")) {
         struct json_listing listing = {host, value_array()};
-        registry_each_plugin(host_registry(host), plugin_list_json, &listing);
+        registry_each_found_plugin(host_registry(host), plugin_list_json, &listing);
         tn_value all = value_set_take(value_object_reserve(2), "plugins", listing.list);
         all = value_set_take(all, "problems", problems_value(host_registry(host)));
         command_print(all);
         value_unref(all);
     } else {
         struct plugin_list listing = {host, 0, value_array()};
-        registry_each_plugin(host_registry(host), plugin_list_print, &listing);
+        registry_each_found_plugin(host_registry(host), plugin_list_print, &listing);
         for (size_t i = 0; i < registry_problems(host_registry(host)); i++) {
             const struct problem *problem = registry_problem_at(host_registry(host), i);
             if (!is_reported(listing.reported, problem->message))
@@ -196,8 +196,8 @@ static tn_value plugin_find_manifest(const struct arguments *arguments, const ch
     else
         *code = command_report(COMMAND_PLUGIN_PROBLEM,
                                "there is no plugin `%s`; `tenon plugin list` lists the installed ones. To name a file, "
-                               "write it with its folder, as in ./acme.so",
-                               name);
+                               "write it with its folder, as in ./acme.so%s",
+                               name, registry_altered(host_registry(host)));
     host_free(host);
     return found;
 }

@@ -78,7 +78,8 @@ static int upgrade(struct host *host, const char *given, const char *path, const
     if (!old)
         return command_report(
             COMMAND_PLUGIN_PROBLEM,
-            "%s is the plugin `%s`, which is not installed; `tenon doctor` shows the folders for plugins", given, id);
+            "%s is the plugin `%s`, which is not installed; `tenon doctor` shows the folders for plugins%s", given, id,
+            registry_altered(host_registry(host)));
     if (plugin_bundled(old))
         return command_report(COMMAND_PLUGIN_PROBLEM,
                               "the plugin `%s` is part of this installation and is upgraded with it", id);

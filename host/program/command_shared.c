@@ -9,6 +9,7 @@
 #include "adl/value/terminal.h"
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
+#include "host/plugin/pack/pack_installed.h"
 #include "host/program/command.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -121,6 +122,10 @@ struct source *command_source(const char *path, struct error *error) {
     char *text;
     size_t length;
     if (!command_read_file(path, &text, &length, error)) return NULL;
+    if (strcmp(path, "-") != 0 && packs_verify_read(path, text, length, error) != TN_OK) {
+        mem_free(text);
+        return NULL;
+    }
     struct source *source = source_new(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length);
     mem_free(text);
     return source;

@@ -633,7 +633,7 @@ const struct command commands[] = {
      "$ tenon pack install acme-text-1.0.0.tenonpack\n", .operands_min = 1, .operands_max = 1,
      .run = command_pack_install},
     {"pack list", "", "list installed packs",
-     "Shows their folders, their signers and their contents, and the files that were changed after the installation.",
+     "Shows their folders and signers, and which of their plugins, documents and other files can be used, or why not.",
      "$ tenon pack list\n", .options = json_options, .run = command_pack_list},
     {"pack remove", "NAME [VERSION]", "remove a pack", "Removes all versions, or only VERSION.",
      "$ tenon pack remove acme-text\n", .operands_min = 1, .operands_max = 2, .run = command_pack_remove},

@@ -461,7 +461,7 @@ static void earlier_places_shadow_later_ones(void **state) {
         assert_string_equal(plugin_version(registry_plugin(registry, "test.good")), "9.9.9");
         assert_null(registry_known(registry, "node", "test.one")); /* nothing of a shadowed plugin is used */
         assert_non_null(registry_known(registry, "node", "test.impostor"));
-        registry_each_plugin(registry, count_shadowed, &shadowed);
+        registry_each_found_plugin(registry, count_shadowed, &shadowed);
         assert_int_equal(shadowed, 1);
         registry_free(registry);
         /* Two plugins with a common component: only that one is shadowed. */

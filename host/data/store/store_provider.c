@@ -27,9 +27,9 @@ int32_t store_provider_find(struct registry *registry, tn_value options, struct 
     struct plugin *plugin = found.plugin;
     int32_t status = TN_OK;
     if (!plugin)
-        status =
-            error_set(error, TN_NOT_FOUND, "STORE_NOT_FOUND", "no plugin provides the store `%s`; %s%s", found.name,
-                      found.count ? "available: " : "no store is installed", buffer_cstr(&found.names));
+        status = error_set(error, TN_NOT_FOUND, "STORE_NOT_FOUND", "no plugin provides the store `%s`; %s%s%s",
+                           found.name, found.count ? "available: " : "no store is installed", buffer_cstr(&found.names),
+                           registry_altered(registry));
     providing_finish(&found);
     if (status == TN_OK) status = plugin_load(plugin, error);
     if (status != TN_OK) return status;

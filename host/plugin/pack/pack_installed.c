@@ -63,9 +63,13 @@ static int32_t pack_inspect_folder(const char *folder, int descriptor, struct in
     char *text;
     size_t length;
     int32_t status = pack_read_record(folder, descriptor, record, error);
-    if (status == TN_OK)
-        status = pack_file_text(folder, descriptor, PACK_MANIFEST, PACK_MANIFEST_MAX, &text, &length, error);
     if (status != TN_OK) return status;
+    struct error why = ERROR_INIT;
+    if (pack_file_text(folder, descriptor, PACK_MANIFEST, PACK_MANIFEST_MAX, &text, &length, &why) != TN_OK) {
+        error_set(error, TN_INVALID, "PACK_ALTERED", "%s; remove the pack and install it again", why.message);
+        error_finish(&why);
+        return TN_INVALID;
+    }
     char actual[TN_SHA256_TEXT];
     const char *expected = value_chars(value_get(*record, "manifest"), NULL);
     assert(expected); /* pack_read_record has checked it */
@@ -221,20 +225,30 @@ void packs_each(const struct config *config, void (*visit)(void *user, const str
 
 /* ---- Verifying ---- */
 
-static int32_t pack_verify_file(const struct installed_pack *pack, int descriptor, const char *path,
-                                struct error *error) {
+static int32_t pack_compare_hash(const struct installed_pack *pack, const char *path, const char *actual,
+                                 struct error *error) {
     tn_value expected = value_get(pack->manifest.files, path);
-    char actual[TN_SHA256_TEXT];
     if (!expected)
         return error_set(error, TN_INVALID, "PACK_ALTERED", "%s/%s is not a file of the pack %s %s", pack->folder, path,
                          pack->name, pack->version);
-    int32_t status = pack_file_hash(pack->folder, descriptor, path, actual, error);
-    if (status == TN_OK && !value_text_is(expected, actual))
-        status = error_set(error, TN_INVALID, "PACK_ALTERED",
-                           "%s/%s: it was altered: its hash is %s, but the pack %s %s lists %s; remove the pack and "
-                           "install it again",
-                           pack->folder, path, actual, pack->name, pack->version, value_chars(expected, NULL));
-    return status;
+    if (value_text_is(expected, actual)) return TN_OK;
+    return error_set(error, TN_INVALID, "PACK_ALTERED",
+                     "%s/%s: it was altered: its hash is %s, but the pack %s %s lists %s; remove the pack and "
+                     "install it again",
+                     pack->folder, path, actual, pack->name, pack->version, value_chars(expected, NULL));
+}
+
+static int32_t pack_verify_file(const struct installed_pack *pack, int descriptor, const char *path,
+                                struct error *error) {
+    char actual[TN_SHA256_TEXT] = "";
+    if (!value_get(pack->manifest.files, path)) return pack_compare_hash(pack, path, actual, error);
+    struct error why = ERROR_INIT;
+    int32_t status = pack_file_hash(pack->folder, descriptor, path, actual, &why);
+    if (status != TN_OK)
+        status = error_set(error, TN_INVALID, "PACK_ALTERED", "%s; remove the pack %s %s and install it again",
+                           why.message, pack->name, pack->version);
+    error_finish(&why);
+    return status == TN_OK ? pack_compare_hash(pack, path, actual, error) : status;
 }
 
 static int pack_open_folder(const struct installed_pack *pack, struct error *error) {
@@ -260,6 +274,15 @@ static int32_t pack_verify_plugin(const struct installed_pack *pack, const char 
     return status;
 }
 
+int32_t pack_verify_part(const struct installed_pack *pack, const char *path, struct error *error) {
+    if (pack_is_plugin(&pack->manifest, path)) return pack_verify_plugin(pack, path, error);
+    int descriptor = pack_open_folder(pack, error);
+    if (descriptor < 0) return TN_NOT_FOUND;
+    int32_t status = pack_verify_file(pack, descriptor, path, error);
+    close(descriptor);
+    return status;
+}
+
 int32_t pack_verify_all(const struct installed_pack *pack, struct error *error) {
     int descriptor = pack_open_folder(pack, error);
     if (descriptor < 0) return TN_NOT_FOUND;
@@ -277,7 +300,13 @@ static void packs_search_visit(void *user, const struct installed_pack *pack) {
     if (pack->version_in_use) return;
     tn_value source = value_format("pack %s %s", pack->name, pack->version);
     enum search_origin place = pack->trusted ? SEARCH_PACK : SEARCH_PACK_UNTRUSTED;
-    if (pack->fault.code) search_add_fault(search, pack->folder, place, value_chars(source, NULL), &pack->fault);
+    if (pack->fault.code) {
+        tn_value manifest = value_format("%s/" PACK_MANIFEST, pack->folder);
+        const char *file = value_chars(manifest, NULL);
+        bool names_it = strncmp(pack->fault.message, file, strlen(file)) == 0;
+        search_add_fault(search, names_it ? file : pack->folder, place, value_chars(source, NULL), &pack->fault);
+        value_unref(manifest);
+    }
     for (size_t i = 0; i < value_count(pack->manifest.plugins); i++) {
         const char *plugin = value_chars(value_at(pack->manifest.plugins, i), NULL);
         tn_value path = value_format("%s/%s", pack->folder, plugin);
@@ -316,15 +345,37 @@ bool packs_contain(const char *file) {
     return packs_locate(file, path, &below);
 }
 
+/* Splits NAME/VERSION/FILE: ends the path after VERSION, and returns FILE, or NULL if there is none. */
+static char *packs_split(char *below) {
+    char *slash = strchr(below, '/');
+    slash = slash ? strchr(slash + 1, '/') : NULL;
+    if (slash) *slash++ = 0;
+    return slash;
+}
+
+int32_t packs_verify_read(const char *file, const void *bytes, size_t length, struct error *error) {
+    char path[PATH_MAX], *below, actual[TN_SHA256_TEXT];
+    struct installed_pack pack;
+    struct tn_sha256 hash;
+    if (!packs_locate(file, path, &below)) return TN_OK;
+    const char *part = packs_split(below);
+    if (!part) return TN_OK;
+    int32_t status = pack_inspect(path, &pack, error);
+    if (status != TN_OK) return status;
+    tn_sha256_init(&hash);
+    tn_sha256_update(&hash, bytes, length);
+    tn_sha256_finish_text(&hash, actual);
+    status = pack_compare_hash(&pack, part, actual, error);
+    installed_pack_finish(&pack);
+    return status;
+}
+
 bool packs_untrusted(const struct config *config, const char *plugin_path) {
     char path[PATH_MAX], *below;
     struct installed_pack pack;
     if (!packs_locate(plugin_path, path, &below)) return false;
     /* The folder is NAME/VERSION. A file elsewhere does not belong to a pack, and is not trusted. */
-    char *slash = strchr(below, '/');
-    slash = slash ? strchr(slash + 1, '/') : NULL;
-    if (!slash) return true;
-    *slash = 0;
+    if (!packs_split(below)) return true;
     if (pack_inspect(path, &pack, NULL) != TN_OK) return true;
     bool trusted = pack.key && config_trusts(config, pack.key, NULL);
     installed_pack_finish(&pack);

@@ -55,6 +55,13 @@ void installed_pack_finish(struct installed_pack *pack);
 
 /* Checks the hash of every file. */
 int32_t pack_verify_all(const struct installed_pack *pack, struct error *error);
+/* Checks the hash of one file; for a plugin, also of the manifest beside it. */
+int32_t pack_verify_part(const struct installed_pack *pack, const char *path, struct error *error);
+/*
+ * Checks bytes that were read from a file at the canonical path `file`: PACK_ALTERED if it is in the folder of a pack,
+ * and its bytes are not those of the pack. TN_OK if it is elsewhere.
+ */
+int32_t packs_verify_read(const char *file, const void *bytes, size_t length, struct error *error);
 
 /* Adds the plugins of the versions in use to `search`: SEARCH_PACK, or SEARCH_PACK_UNTRUSTED. A pack or plugin that has
  * changed is added as a fault. */

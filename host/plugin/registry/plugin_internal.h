@@ -69,6 +69,7 @@ struct registry {
     size_t bucket_count; /* a power of two */
     struct problem *problems;
     size_t problem_count, problems_dropped;
+    char *altered;                     /* what registry_altered returned, or NULL */
     struct schema *nothing, *anything; /* schemas that accept only {}, and anything; compiled on first use */
     uint64_t generation, upgrades;
     uint32_t loads;

@@ -44,8 +44,8 @@ static int32_t upgrade_find_old(struct registry *registry, const struct plugin *
                                 struct error *error) {
     struct plugin *old = registry_plugin(registry, fresh->id);
     if (!old || old->state == PLUGIN_UNLOADED)
-        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "%s: cannot replace the plugin `%s`: it does not exist",
-                         fresh->path, fresh->id);
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "%s: cannot replace the plugin `%s`: it does not exist%s",
+                         fresh->path, fresh->id, registry_altered(registry));
     if (old->native)
         return error_set(error, TN_INVALID, "PLUGIN_REFUSED",
                          "%s: cannot replace the plugin `%s`: it is part of this program", fresh->path, fresh->id);

@@ -22,7 +22,12 @@ static void providing_visit(void *user, struct plugin *plugin) {
     bool is_id = strcmp(id, found->name) == 0;
     buffer_format(&found->names, "%s%s", found->names.length ? ", " : "", id);
     found->only = ++found->count == 1 ? plugin : NULL;
-    if (is_id || (!found->plugin && last && strcmp(last + 1, found->name) == 0)) found->plugin = plugin;
+    /* A name without a dot belongs to the bundled plugins, so theirs precede others of the same last word. */
+    uint32_t fit = is_id ? 3 : !last || strcmp(last + 1, found->name) != 0 ? 0 : plugin_bundled(plugin) ? 2 : 1;
+    if (fit > found->fit) {
+        found->fit = fit;
+        found->plugin = plugin;
+    }
 }
 
 void providing_find(struct providing *found, struct registry *registry, const char *interface_id, const char *name) {

@@ -2,7 +2,8 @@
  * providing.h - finds the plugin that provides an interface to the host: a store, HTTP.
  *
  * The manifest lists such interfaces (`provides`). The operator names a plugin by its id or by the last word of it:
- * "sqlite" means tenon.sqlite. A full id takes precedence over the last word of another plugin's id.
+ * "sqlite" means tenon.sqlite. A full id takes precedence over the last word of another plugin's id, and the last word
+ * of a bundled plugin over that of others.
  *
  *     struct providing found;
  *     providing_find(&found, registry, TN_STORE_DRAFT, "sqlite");
@@ -20,6 +21,7 @@ struct providing {
     struct plugin *plugin; /* the plugin of that name, or NULL */
     struct plugin *only;   /* the only plugin that provides the interface; NULL if none or several do */
     uint32_t count;
+    uint32_t fit;        /* how well the plugin fits the name */
     struct buffer names; /* ids of all that provide it, separated by commas; truncated if long */
 };
 

@@ -41,6 +41,7 @@ void registry_free(struct registry *registry) {
         mem_free((void *)(uintptr_t)registry->problems[i].message);
     }
     mem_free(registry->problems);
+    mem_free(registry->altered);
     mem_free((void *)registry->plugins);
     mem_free(registry);
 }
@@ -68,6 +69,8 @@ const struct problem *registry_problem_at(const struct registry *registry, size_
 }
 
 static void registry_add_problem(struct registry *registry, const char *path, const struct error *error) {
+    mem_free(registry->altered);
+    registry->altered = NULL;
     if (registry->problem_count == REGISTRY_PROBLEMS_MAX) {
         registry->problems_dropped++;
         return;
@@ -75,6 +78,25 @@ static void registry_add_problem(struct registry *registry, const char *path, co
     MEM_EXTEND(registry->problems, registry->problem_count);
     registry->problems[registry->problem_count++] =
         (struct problem){mem_text(path), mem_text(error->code), mem_text(error->message)};
+}
+
+const char *registry_altered(struct registry *registry) {
+    struct buffer text;
+    size_t count = 0;
+    if (registry->altered) return registry->altered;
+    buffer_init(&text, ERROR_MESSAGE_MAX / 2);
+    for (size_t i = 0; i < registry->problem_count; i++) {
+        const struct problem *problem = &registry->problems[i];
+        if (strcmp(problem->code, "PACK_ALTERED") != 0) continue;
+        buffer_format(&text, "%s%s", count ? " and " : "; it may be in ", problem->path);
+        count++;
+    }
+    if (count)
+        buffer_format(&text,
+                      ", which %s not used because of changes after the installation; `tenon pack list` shows them",
+                      count == 1 ? "is" : "are");
+    registry->altered = buffer_detach(&text, NULL);
+    return registry->altered;
 }
 
 /* ---- Plugins ---- */
@@ -94,15 +116,25 @@ static int compare_plugin_ids(const void *a, const void *b) {
     return strcmp((*(struct plugin *const *)a)->id, (*(struct plugin *const *)b)->id);
 }
 
-void registry_each_plugin(struct registry *registry, void (*visit)(void *user, struct plugin *plugin), void *user) {
+static void registry_visit_plugins(struct registry *registry, bool all,
+                                   void (*visit)(void *user, struct plugin *plugin), void *user) {
     if (registry->plugin_count == 0) return;
     size_t count = registry->plugin_count;
     struct plugin **sorted = mem_array(NULL, count, sizeof *sorted);
     memcpy((void *)sorted, (const void *)registry->plugins, count * sizeof *sorted);
     qsort((void *)sorted, count, sizeof *sorted, compare_plugin_ids);
     for (size_t i = 0; i < count; i++)
-        if (!sorted[i]->replaced) visit(user, sorted[i]);
+        if (!sorted[i]->replaced && (all || !sorted[i]->aside)) visit(user, sorted[i]);
     mem_free((void *)sorted);
+}
+
+void registry_each_plugin(struct registry *registry, void (*visit)(void *user, struct plugin *plugin), void *user) {
+    registry_visit_plugins(registry, false, visit, user);
+}
+
+void registry_each_found_plugin(struct registry *registry, void (*visit)(void *user, struct plugin *plugin),
+                                void *user) {
+    registry_visit_plugins(registry, true, visit, user);
 }
 
 void registry_add_plugin(struct registry *registry, struct plugin *plugin) {
@@ -354,8 +386,8 @@ int32_t registry_reset_plugin(struct registry *registry, const char *plugin_id, 
     bool runs = isolated && (plugin->state == PLUGIN_LOADED || plugin->state == PLUGIN_QUIESCED);
     *deaths = isolation ? isolation->reset(registry->options.user, plugin_id, runs ? plugin->plugin : NULL) : 0;
     if (!plugin && *deaths == 0)
-        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "cannot reset the plugin `%s`: it does not exist",
-                         plugin_id);
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "cannot reset the plugin `%s`: it does not exist%s",
+                         plugin_id, registry_altered(registry));
     if (isolated && plugin->state == PLUGIN_REFUSED && plugin->start_failed) {
         error_finish(&plugin->refusal);
         plugin->state = PLUGIN_KNOWN;
@@ -371,8 +403,8 @@ int32_t registry_unload(struct registry *registry, const char *plugin_id,
                         struct error *error) {
     struct plugin *plugin = registry_plugin(registry, plugin_id);
     if (!plugin || plugin->state == PLUGIN_UNLOADED)
-        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "cannot unload the plugin `%s`: it does not exist",
-                         plugin_id);
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "cannot unload the plugin `%s`: it does not exist%s",
+                         plugin_id, registry_altered(registry));
     plugin_quiesce(plugin);
     uint64_t refs = plugin_refs(plugin), tasks = plugin_tasks(plugin);
     if (refs > 0 || tasks > 0) {

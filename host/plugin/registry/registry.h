@@ -151,10 +151,18 @@ struct problem {
 /* Problems of plugins, in the order found. Borrowed. */
 size_t registry_problems(const struct registry *registry);
 const struct problem *registry_problem_at(const struct registry *registry, size_t index);
+/*
+ * Names the files of packs that are not used because they were altered, as the end of a message that a plugin or a
+ * component is missing: "; it may be in FILE, …". "" if there are none. Borrowed until the next problem.
+ */
+const char *registry_altered(struct registry *registry);
 
 struct plugin *registry_plugin(struct registry *registry, const char *plugin_id); /* NULL if unknown */
 /* In order of id, including refused plugins. */
 void registry_each_plugin(struct registry *registry, void (*visit)(void *user, struct plugin *plugin), void *user);
+/* The same, and also plugins that are only listed: shadowed ones, and those that claim a reserved name. */
+void registry_each_found_plugin(struct registry *registry, void (*visit)(void *user, struct plugin *plugin),
+                                void *user);
 
 /* ---- Components ---- */
 

@@ -273,6 +273,21 @@ static void describe_refused(const struct registry *registry, const char *kind, 
     }
 }
 
+/* Appends the number of plugins that have problems, and the first reason. registry_altered names those of altered
+ * packs.
+ */
+static void describe_problems(const struct registry *registry, struct buffer *text) {
+    size_t count = registry->problems_dropped;
+    const char *first = NULL;
+    for (size_t i = 0; i < registry->problem_count; i++) {
+        if (strcmp(registry->problems[i].code, "PACK_ALTERED") == 0) continue;
+        if (!first) first = registry->problems[i].message;
+        count++;
+    }
+    if (first)
+        buffer_format(text, "; %zu plugin%s could not be used: %s", count, count == 1 ? "" : "s, the first", first);
+}
+
 /* The command that lists the components of a kind. */
 static const char *list_command(const char *kind) {
     if (strcmp(kind, "model") == 0) return "tenon model list";
@@ -300,12 +315,8 @@ static int32_t row_not_found(struct registry *registry, const char *kind, const 
     else
         buffer_format(&text, "; `%s` lists what is available", list_command(kind));
     describe_refused(registry, kind, &text);
-    if (registry->problem_count > 0) {
-        buffer_format(&text, "; %zu plugin%s could not be used: %s",
-                      registry->problem_count + registry->problems_dropped,
-                      registry->problem_count + registry->problems_dropped == 1 ? "" : "s, the first",
-                      registry->problems[0].message);
-    }
+    buffer_text(&text, registry_altered(registry));
+    describe_problems(registry, &text);
     error_set(error, TN_NOT_FOUND, strcmp(kind, "tool") == 0 ? "TOOL_NOT_FOUND" : "NOT_FOUND", "%s",
               buffer_cstr(&text));
     buffer_finish(&text);
@@ -388,6 +399,8 @@ static bool catalog_usable(void *self, const struct component_info *component, s
     return plugin->state != PLUGIN_REFUSED;
 }
 
+static const char *catalog_missing_text(void *self) { return registry_altered(self); }
+
 void registry_catalog(struct registry *registry, struct catalog *catalog) {
     catalog->self = registry;
     catalog->find = catalog_find;
@@ -395,4 +408,5 @@ void registry_catalog(struct registry *registry, struct catalog *catalog) {
     catalog->usable = catalog_usable;
     catalog->plugin_version = catalog_version;
     catalog->each_plugin = catalog_plugins;
+    catalog->missing = catalog_missing_text;
 }

@@ -1,9 +1,12 @@
 # A document of a pack reads only in its pack.
 pack=$XDG_DATA_HOME/tenon/packs/acme/1.0.0
-mkdir -p "$pack/agents" "$pack/prompts"
-echo "Pack {name}" >"$pack/prompts/hello.md"
-document ../prompts/hello.md >"$pack/agents/good.yaml"
-document ../../../../../../project/prompts/hello.md >"$pack/agents/bad.yaml"
+mkdir -p src/agents src/prompts
+echo "Pack {name}" >src/prompts/hello.md
+document ../prompts/hello.md >src/agents/good.yaml
+document ../../../../../../project/prompts/hello.md >src/agents/bad.yaml
+echo '{"name": "acme", "version": "1.0.0", "title": "A pack", "documents": ["agents/good.yaml", "agents/bad.yaml"]}' >src/pack.json
+run tenon pack build src
+run tenon pack install acme-1.0.0.tenonpack
 run tenon run "$pack/agents/good.yaml"
 expect_code 0 && expect_in out "Pack Ada"
 run tenon run "$pack/agents/bad.yaml"
