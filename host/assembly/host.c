@@ -362,7 +362,8 @@ static int32_t host_read_config(struct host *host, const struct host_options *op
         status = config_load(options->config_file, &host->config, error);
     if (status == TN_OK) status = host_bind_models(host, options->models, error);
     if (status != TN_OK) return status;
-    log_set_level(host->log, config_log_level(host->config));
+    int32_t level = config_log_level(host->config);
+    log_set_level(host->log, options->quiet && level < LOG_ERROR ? LOG_ERROR : level);
     int64_t workers = config_limit(host->config, "workers", 0);
     if (workers) workers_limit((uint32_t)workers);
     return TN_OK;

@@ -3,7 +3,9 @@
  *
  * A user message is written to the document's channel of messages; the messages that the run adds there are the answer.
  * Between two turns the state is kept in memory or, with --thread, in the store. Ctrl-C cancels an answer, and the
- * conversation continues; a second Ctrl-C ends it. Standard output contains only answers, so that it can be piped.
+ * conversation continues; a second Ctrl-C ends it. A turn that was cancelled or has failed is not part of the
+ * conversation: the next turn removes its messages. Standard output contains only answers, so that it can be piped.
+ * Every line of a pipe is answered; the exit code is that of the first one that failed.
  */
 #include "adl/document/document.h"
 #include "adl/value/json.h"
@@ -16,10 +18,11 @@
 #include "host/engine/execution/execution_thread.h"
 #include "host/engine/graph/graph.h"
 #include "host/program/approve.h"
+#include "host/program/command_chat_input.h"
 #include "host/program/command_chat_show.h"
 #include "host/program/command_input.h"
 #include "host/program/command_run.h"
-#include <poll.h>
+#include "host/program/questions.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,27 +31,24 @@
 #define MESSAGE_MAX (16u << 20) /* bytes of one user message */
 #define UNSENT_MAX  1000u       /* the most lines of a pipe that are counted after the conversation stopped */
 
-/* Bytes that have been read from standard input and not yet consumed. */
-struct chat_input {
-    size_t at, end;
-    char bytes[4096];
-};
-
 struct chat {
     const struct arguments *arguments;
     struct host *host;
     struct graph *graph;
     const char *channel, *thread;
     bool terminal; /* standard input is a terminal, and --json is not given */
-    bool json, ended, cancelled;
+    bool json, quiet, ended, cancelled;
+    bool removes;             /* the channel accepts the removal of messages */
+    bool unfinished;          /* the last turn of the thread has not completed, so the thread is not done */
     tn_value input;           /* --input and --set, for the first turn; NULL afterwards */
     tn_value saved;           /* the saved run of the last turn, if there is no thread; NULL before the first turn */
     tn_value messages, usage; /* after the last turn */
+    tn_value completed;       /* the messages after the last turn that completed; NULL before the first turn */
     tn_value waits;           /* the interrupts that the last turn ended with, or NULL */
     struct chat_show show;
     struct approver approver;
-    struct chat_input typed;
-    bool stopped; /* the conversation has stopped: do not wait for more standard input */
+    struct chat_input *typed;
+    int failure; /* exit code of the first line of a pipe that failed; the lines after it are still answered */
 };
 
 /* ---- One turn ---- */
@@ -114,6 +114,11 @@ static void keep_turn(struct chat *chat, struct run *run, tn_value messages) {
         value_unref(chat->messages);
         chat->messages = messages ? value_ref(messages) : NULL;
     }
+    if (complete) {
+        value_unref(chat->completed);
+        chat->completed = messages ? value_ref(messages) : NULL;
+    }
+    chat->unfinished = chat->thread && run_status(run) != RUN_DONE;
     if (complete && !chat->thread) {
         value_unref(chat->saved);
         chat->saved = run_save(run);
@@ -139,15 +144,20 @@ static void print_turn(struct run *run, tn_value messages, size_t before) {
 }
 
 static int report_waiting(const struct chat *chat) {
-    char *text = json_text(chat->waits, JSON_COMPACT);
-    command_warn("the run waits for an answer: %s", text);
+    const char *document = operand_at(chat->arguments, 0);
+    for (size_t i = 0; i < value_count(chat->waits); i++) {
+        struct buffer line;
+        buffer_init(&line, SIZE_MAX);
+        question_line(&line, value_at(chat->waits, i));
+        command_warn("%s", buffer_cstr(&line));
+        buffer_finish(&line);
+    }
     if (chat->thread)
         command_warn("answer with: tenon thread answer %s ID=VALUE, then tenon chat %s --thread %s", chat->thread,
-                     operand_at(chat->arguments, 0), chat->thread);
+                     document, chat->thread);
     else
         command_warn("run the chat on a terminal to answer it, or with --thread to answer it later");
-    mem_free(text);
-    return COMMAND_WAITING;
+    return command_got_sigint() ? COMMAND_CANCELLED : COMMAND_WAITING;
 }
 
 static int cancel_turn(struct chat *chat) {
@@ -223,6 +233,33 @@ static int run_thread_turns(struct chat *chat, enum thread_mode mode, tn_value i
     return code;
 }
 
+static bool has_message(tn_value messages, tn_value id) {
+    for (size_t i = 0; i < value_count(messages); i++) {
+        tn_value known = value_get(value_at(messages, i), "id");
+        if (known && value_equal(known, id)) return true;
+    }
+    return false;
+}
+
+/*
+ * Returns messages that remove those of a turn that did not complete from the thread, so that the next turn starts from
+ * the same conversation as without a thread: a call of a tool without its result, for example, would be refused by
+ * models.
+ */
+static tn_value remove_unfinished_turn(struct chat *chat) {
+    tn_value removed = value_array();
+    if (!chat->unfinished || !chat->removes) return removed;
+    for (size_t i = 0; i < message_count(chat); i++) {
+        tn_value id = value_get(value_at(chat->messages, i), "id"), message;
+        if (!value_is(id, TN_STRING) || has_message(chat->completed, id)) continue;
+        message = value_set_take(value_object_reserve(2), "type", value_text("remove"));
+        removed = value_push_take(removed, value_set_take(message, "id", value_ref(id)));
+    }
+    value_unref(chat->messages);
+    chat->messages = chat->completed ? value_ref(chat->completed) : NULL;
+    return removed;
+}
+
 static int send_message(struct chat *chat, const char *text, size_t length) {
     struct error error = ERROR_INIT;
     tn_value words = value_string(text, length);
@@ -232,8 +269,10 @@ static int send_message(struct chat *chat, const char *text, size_t length) {
     tn_value input = chat->input ? chat->input : value_object(), messages = value_get(input, chat->channel);
     chat->input = NULL;
     messages = value_is(messages, TN_ARRAY) ? value_ref(messages) : value_array();
+    messages = value_concat_take(remove_unfinished_turn(chat), messages);
     input = value_set_take(input, chat->channel, value_push_take(messages, message));
-    int code = chat->thread ? run_thread_turns(chat, THREAD_INPUT, input, &error) : run_turn(chat, NULL, input, &error);
+    enum thread_mode mode = chat->unfinished ? THREAD_REPLACE : THREAD_INPUT;
+    int code = chat->thread ? run_thread_turns(chat, mode, input, &error) : run_turn(chat, NULL, input, &error);
     if (error.code) {
         command_warn_error(&error);
         if (chat->terminal) code = COMMAND_OK;
@@ -276,45 +315,6 @@ static bool run_chat_command(struct chat *chat, const char *line, bool *exits) {
     return true;
 }
 
-/* Returns the next byte of standard input. EOF: the input has ended or, if `stopped`, nothing is available now. */
-static int next_byte(struct chat *chat) {
-    struct chat_input *typed = &chat->typed;
-    if (typed->at == typed->end) {
-        struct pollfd there = {.fd = STDIN_FILENO, .events = POLLIN};
-        if (chat->stopped && poll(&there, 1, 0) <= 0) return EOF;
-        ssize_t got = read(STDIN_FILENO, typed->bytes, sizeof typed->bytes);
-        if (got <= 0) return EOF;
-        typed->at = 0;
-        typed->end = (size_t)got;
-    }
-    return (unsigned char)typed->bytes[typed->at++];
-}
-
-/* Appends a line without its end, up to the buffer's limit. Returns false at the end of input. */
-static bool read_chat_line(struct chat *chat, struct buffer *message) {
-    size_t before = message->length;
-    int c;
-    while ((c = next_byte(chat)) != EOF && c != '\n' && !message->overflow) buffer_char(message, (char)c);
-    bool any = c != EOF || message->length > before;
-    while (message->length > before && message->data[message->length - 1] == '\r') message->data[--message->length] = 0;
-    return any;
-}
-
-/* Reads a message; lines that end with a backslash are joined with the next one. Returns false at the end of input. */
-static bool read_message(struct chat *chat, struct buffer *message) {
-    bool more = true, any = false;
-    buffer_clear(message);
-    while (more && !message->overflow) {
-        size_t before = message->length;
-        if (chat->terminal) fputs(any ? "... " : "> ", stderr);
-        if ((chat->terminal && !command_wait_line(STDIN_FILENO)) || !read_chat_line(chat, message)) break;
-        any = true;
-        more = message->length > before && message->data[message->length - 1] == '\\';
-        if (more) message->data[message->length - 1] = '\n';
-    }
-    return any && !command_got_sigint();
-}
-
 static bool is_blank_line(const char *line) { return !line[strspn(line, " \t\n")]; }
 
 /* Reports the messages of a pipe that were not sent because the run waits for an answer. */
@@ -322,8 +322,8 @@ static void report_unsent(struct chat *chat) {
     struct buffer message;
     size_t count = 0;
     buffer_init(&message, MESSAGE_MAX);
-    chat->stopped = true;
-    while (count < UNSENT_MAX && read_message(chat, &message) && !message.overflow)
+    chat_input_stop(chat->typed);
+    while (count < UNSENT_MAX && chat_input_read(chat->typed, &message) && !message.overflow)
         count += !is_blank_line(buffer_cstr(&message));
     buffer_finish(&message);
     if (!count) return;
@@ -333,29 +333,37 @@ static void report_unsent(struct chat *chat) {
                               : "with --thread, the conversation can continue with them after the answer");
 }
 
+/* Returns COMMAND_OK if the conversation continues after a line that ended with `code`. */
+static int continue_after(struct chat *chat, int code) {
+    bool failed = code == COMMAND_RUN_FAILED || code == COMMAND_USAGE;
+    if (failed && !chat->failure) chat->failure = code;
+    return failed ? COMMAND_OK : code;
+}
+
 static int converse(struct chat *chat) {
     struct buffer message;
     int code = COMMAND_OK;
     bool exits = false;
     buffer_init(&message, MESSAGE_MAX);
-    while (code == COMMAND_OK && !exits && read_message(chat, &message)) {
+    while (code == COMMAND_OK && !exits && chat_input_read(chat->typed, &message)) {
         const char *line = buffer_cstr(&message);
         if (message.overflow)
             code = command_report(COMMAND_USAGE, "the message is longer than %u bytes", MESSAGE_MAX);
         else if (!is_blank_line(line) && !run_chat_command(chat, line, &exits))
-            code = send_message(chat, line, message.length);
+            code = continue_after(chat, send_message(chat, line, message.length));
         if (chat->terminal && chat->cancelled && code == COMMAND_OK) command_reset_sigint();
         /* Answers can no longer be printed, and each of them can cost money. */
         if (!command_flush() && code == COMMAND_OK) code = COMMAND_RUN_FAILED;
     }
     if (chat->terminal && code == COMMAND_OK && !exits) fputc('\n', stderr);
     buffer_finish(&message);
-    return command_got_sigint() && code == COMMAND_OK ? COMMAND_CANCELLED : code;
+    if (code == COMMAND_OK) code = command_got_sigint() ? COMMAND_CANCELLED : chat->failure;
+    return code;
 }
 
 /* ---- The command ---- */
 
-static bool check_message_channel(const struct chat *chat) {
+static bool check_message_channel(struct chat *chat) {
     const struct document *document = chat->graph->document;
     int32_t channel = document_find_channel(document, chat->channel, strlen(chat->channel));
     if (channel < 0) {
@@ -371,7 +379,15 @@ static bool check_message_channel(const struct chat *chat) {
         command_warn(
             "the channel `%s` does not collect messages: its type must be append, or reduce with the reducer messages",
             chat->channel);
+    chat->removes = def->type == CHANNEL_REDUCE;
     return list;
+}
+
+/* The messages before the last one of the user, with which the unfinished turn of a thread began; a new reference. */
+static tn_value messages_before_turn(tn_value messages) {
+    size_t count = value_count(messages);
+    while (count > 0 && !value_text_is(value_get(value_at(messages, count - 1), "type"), "user")) count--;
+    return value_slice(messages, 0, count ? count - 1 : 0);
 }
 
 /* Continues an existing thread: its unfinished run is resumed before the first message. */
@@ -387,22 +403,24 @@ static int continue_thread(struct chat *chat) {
     bool answered = interrupted && value_is(value_get(record, "answers"), TN_OBJECT);
     tn_value waits = interrupted && !answered ? value_get(record, "interrupts") : NULL;
     int code = COMMAND_OK;
+    chat->unfinished = there && !value_text_is(value_get(record, "status"), "done");
     if (messages && value_is(messages, TN_ARRAY)) {
         chat->messages = value_ref(messages);
-        if (chat->terminal)
+        chat->completed = chat->unfinished ? messages_before_turn(messages) : value_ref(messages);
+        if (chat->terminal && !chat->quiet)
             command_printf(stderr, "thread %s: %zu messages so far; /history shows them\n", chat->thread,
                            value_count(messages));
     }
     if (!there && error.code && strcmp(error.code, "NOT_FOUND") != 0)
         code = command_report_error(COMMAND_RUN_FAILED, &error);
     error_finish(&error);
-    if (there && !value_text_is(value_get(record, "status"), "done")) {
+    if (chat->unfinished) {
         struct error why = ERROR_INIT;
         if (interrupted && !chat->json) chat_show_waiting(&chat->show, value_get(record, "interrupts"));
         chat->waits = waits ? value_ref(waits) : NULL;
         code = run_thread_turns(chat, THREAD_RESUME, NULL, &why);
         if (why.code) command_warn_error(&why);
-        if (code == COMMAND_WAITING) report_waiting(chat);
+        code = code == COMMAND_WAITING ? report_waiting(chat) : why.code ? code : continue_after(chat, code);
         error_finish(&why);
     }
     value_unref(record);
@@ -420,10 +438,12 @@ static int run_chat(struct chat *chat) {
         return COMMAND_USAGE;
     }
     chat->terminal = isatty(STDIN_FILENO) && !chat->json;
+    chat->typed = chat_input_new(chat->terminal);
     chat_show_init(&chat->show, command_colour(arguments, STDERR_FILENO), isatty(STDOUT_FILENO));
+    chat->show.quiet = chat->quiet;
     approver_init(&chat->approver);
     command_watch_signals(chat->host);
-    if (chat->terminal)
+    if (chat->terminal && !chat->quiet)
         command_printf(stderr, "%s: type a message; /help shows the commands\n",
                        value_chars(chat->graph->document->name, NULL));
     int code = chat->thread ? continue_thread(chat) : COMMAND_OK;
@@ -431,6 +451,8 @@ static int run_chat(struct chat *chat) {
     if (code == COMMAND_WAITING && !chat->terminal) report_unsent(chat);
     approver_finish(&chat->approver);
     chat_show_finish(&chat->show);
+    chat_input_free(chat->typed);
+    value_unref(chat->completed);
     value_unref(chat->input);
     value_unref(chat->saved);
     value_unref(chat->messages);
@@ -447,7 +469,8 @@ int command_chat(const struct arguments *arguments) {
                         .host = host,
                         .channel = channel ? channel : CHANNEL,
                         .thread = argument_text(arguments, "thread"),
-                        .json = argument_given(arguments, "json")};
+                        .json = argument_given(arguments, "json"),
+                        .quiet = argument_given(arguments, "quiet")};
     int code = COMMAND_INVALID;
     chat.graph = command_open_graph(arguments, host, &code);
     if (chat.graph) code = check_message_channel(&chat) ? run_chat(&chat) : COMMAND_INVALID;

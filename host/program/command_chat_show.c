@@ -93,6 +93,7 @@ static const char *chat_style_plain(const struct chat_show *show) { return show-
 static void chat_show_note(struct chat_show *show, const char *mark, const char *name, const char *text) {
     size_t length = strlen(text), cut = length;
     chat_show_line(show);
+    if (show->quiet) return;
     if (cut > SHOWN_MAX) {
         cut = SHOWN_MAX;
         while (cut && ((unsigned char)text[cut] & 0xc0) == 0x80) cut--;

@@ -19,6 +19,7 @@
 
 struct chat_show {
     bool colour, streams;
+    bool quiet;            /* print only the answers */
     bool line_open;        /* the last line on standard output has no line end yet */
     struct buffer answer;  /* the text since the end of the last answer */
     tn_value last;         /* the last complete text that was streamed; owned, or NULL */

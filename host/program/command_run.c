@@ -84,8 +84,20 @@ struct run_batch {
     bool json; /* print results as events with the line number */
     struct bad_line *bad;
     size_t bad_count, bad_printed, failed;
-    bool progress;
+    bool progress;       /* show the progress, which is one line on standard error */
+    size_t ended, total; /* what the progress line shows; total is 0 before the first progress */
 };
+
+/*
+ * A result is a whole line of the same terminal, so the progress line is removed before it and drawn again after it.
+ */
+static void batch_clear_progress(const struct run_batch *batch) {
+    if (batch->progress && batch->total) fputs("\r\033[K", stderr);
+}
+
+static void batch_draw_progress(const struct run_batch *batch) {
+    if (batch->progress && batch->total) fprintf(stderr, "\r%zu of %zu", batch->ended, batch->total);
+}
 
 static void batch_print(struct run_batch *batch, size_t line, tn_value result) {
     batch->failed += value_get(result, "error") != NULL;
@@ -111,14 +123,18 @@ static _Atomic bool batch_cancel;
 
 static void batch_on_result(void *user, size_t index, tn_value result) {
     struct run_batch *batch = user;
+    batch_clear_progress(batch);
     batch_print_bad_lines(batch, index);
     batch_print(batch, batch->lines[index], result);
     if (!command_flush()) batch_cancel = true; /* output is lost: cancel the other runs */
+    batch_draw_progress(batch);
 }
 
 static void batch_on_progress(void *user, size_t ended, size_t total) {
-    const struct run_batch *batch = user;
-    if (batch->progress) fprintf(stderr, "\r%zu of %zu%s", ended, total, ended == total ? "\n" : "");
+    struct run_batch *batch = user;
+    batch->ended = ended;
+    batch->total = total;
+    batch_draw_progress(batch);
 }
 
 static void batch_add_bad_line(struct run_batch *batch, const char *path, size_t line, const char *message) {
@@ -182,7 +198,11 @@ static int run_batch(const struct arguments *arguments, struct host *host, struc
                                   .user = &inputs};
     command_watch_signals_flag(host, &batch_cancel);
     batch_run(host_engine(host), &graph->callable, inputs.inputs, &batch, &batch_cancel);
+    batch_clear_progress(&inputs);
     batch_print_bad_lines(&inputs, SIZE_MAX);
+    (void)command_flush();
+    batch_draw_progress(&inputs);
+    if (inputs.progress && inputs.total) fputc('\n', stderr);
     size_t total = value_count(inputs.inputs) + inputs.bad_count;
     value_unref(inputs.inputs);
     for (size_t i = 0; i < inputs.bad_count; i++) value_unref(inputs.bad[i].result);
@@ -204,6 +224,14 @@ static bool check_run_options(const struct arguments *arguments) {
         if (!batch || !argument_given(arguments, not_with_batch[i])) continue;
         command_warn("--%s cannot be used with --batch, because each line of a batch is the whole input of a run",
                      not_with_batch[i]);
+        return false;
+    }
+    static const char *const of_threads[] = {"thread", "resume", "answer", "replace", "accept-changes", "durability"};
+    for (size_t i = 0; i < sizeof of_threads / sizeof *of_threads; i++) {
+        if (!batch || !argument_given(arguments, of_threads[i])) continue;
+        command_warn("--%s cannot be used with --batch: the runs of a batch are not saved in threads. To save a run, "
+                     "start it alone, with --thread",
+                     of_threads[i]);
         return false;
     }
     if (!batch && argument_given(arguments, "concurrency")) {

@@ -155,6 +155,15 @@ static bool single_poll(void *user) {
 
 /* ---- The outcome ---- */
 
+/*
+ * True if a signal ended the program at a question. If the run has no thread, SIGTERM loses the question, as Ctrl-C
+ * does; otherwise the thread waits for the answer.
+ */
+static bool single_was_stopped_at_question(const struct single_run *single) {
+    return run_status(execution_run(single->execution)) == RUN_INTERRUPTED &&
+           (command_got_sigint() || (command_got_sigterm() && !single->thread));
+}
+
 static int exit_code_of_status(enum run_status status) {
     switch (status) {
     case RUN_DONE:
@@ -218,9 +227,10 @@ static void single_print_next(const struct single_run *single) {
 static void single_print_outcome(const struct single_run *single) {
     struct run *run = execution_run(single->execution);
     enum run_status status = run_status(run);
+    bool lost = single_was_stopped_at_question(single) && !single->thread;
     if (single->json) {
         print_result_event(run);
-    } else if (status == RUN_DONE || status == RUN_STOPPED || status == RUN_INTERRUPTED) {
+    } else if (!lost && (status == RUN_DONE || status == RUN_STOPPED || status == RUN_INTERRUPTED)) {
         tn_value result = status == RUN_DONE ? run_result(run) : run_state(run);
         command_print(result);
         value_unref(result);
@@ -231,7 +241,10 @@ static void single_print_outcome(const struct single_run *single) {
         command_warn("the run stopped after step %u, as requested; continue it with --resume", run_steps(run));
     else if (status == RUN_STOPPED)
         single_print_next(single);
-    if (status == RUN_INTERRUPTED) single_print_questions(single);
+    if (lost)
+        command_warn("the run was cancelled: it waited for an answer, and without a thread it cannot be resumed");
+    else if (status == RUN_INTERRUPTED)
+        single_print_questions(single);
 }
 
 /* ---- Options ---- */
@@ -352,6 +365,7 @@ static int single_fail_stalled(const struct single_run *single) {
 static int single_report(struct single_run *single, struct error *error) {
     if (error->code) command_warn_error(error);
     if (!single->approvals) single_print_outcome(single);
+    if (single_was_stopped_at_question(single)) return COMMAND_CANCELLED;
     return exit_code_of_status(run_status(execution_run(single->execution)));
 }
 

@@ -99,6 +99,7 @@ struct host *command_open(const struct arguments *arguments, struct error *error
                                    .no_config = argument_given(arguments, "no-config"),
                                    .check_plugins = argument_given(arguments, "check-plugins"),
                                    .allow_drafts = argument_given(arguments, "allow-drafts"),
+                                   .quiet = argument_given(arguments, "quiet"),
                                    .record_dir = argument_text(arguments, "record"),
                                    .replay_dir = argument_text(arguments, "replay")};
     struct host *host = host_new(&options, error);

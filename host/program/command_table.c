@@ -92,7 +92,7 @@ static const struct command_option run_options[] = {
     {"durability", "WHEN",
      .help = "when to save the run: after each step, before the next one (sync), or only at its end (exit)",
      .choices = "sync|exit"},
-    {"quiet", .letter = 'q', .help = "show no live view and no warnings"},
+    {"quiet", .letter = 'q', .help = "show no live view, no progress and no warnings"},
     OPTIONS_END,
 };
 
@@ -102,7 +102,7 @@ static const struct command_option chat_options[] = {
     {"input", "JSON", .letter = 'i', .help = "the values of other channels before the first message: JSON or @FILE"},
     {"set", "PATH=VALUE", .letter = 's', .help = "set a part of that input, as for `tenon run`; may be repeated"},
     {"json", .help = "print events as JSON lines, and {\"type\":\"turn\", …} after each turn"},
-    {"quiet", .letter = 'q', .help = "show no warnings"},
+    {"quiet", .letter = 'q', .help = "show only the answers and errors: no warnings, no calls of tools"},
     OPTIONS_END,
 };
 
@@ -391,7 +391,8 @@ const struct command commands[] = {
     {"chat", "FILE", "chat with a document",
      "Each line is a user message in the channel `messages` and starts one run. The answer is printed as it\n"
      "arrives; tool calls are shown on standard error. Approvals are requested at the terminal. Ctrl-C cancels the\n"
-     "answer. Lines from a pipe are answered in order.",
+     "answer; a turn that was cancelled or has failed is not part of the conversation. Lines from a pipe are answered\n"
+     "in order. If one of them fails, the others are still answered, and the exit code is that of the first failure.",
      "$ tenon chat assistant.yaml --thread ada\n", .options = chat_options, .operands_min = 1, .operands_max = 1,
      .run = command_chat},
     {"replay", "THREAD", "run a thread again from its journal, and compare",

@@ -10,11 +10,12 @@
 #include "host/program/command.h"
 #include <string.h>
 
-#define SHOWN_MAX 2000u /* bytes shown of a question or an answer */
-#define FORM_MAX  300u  /* bytes shown of a schema */
+#define SHOWN_MAX      2000u /* bytes shown of a question or an answer */
+#define FORM_MAX       300u  /* bytes shown of a schema */
+#define LINE_MAX_SHOWN 300u  /* bytes shown of arguments or a question in question_line */
 
-/* Prints a text as it is, any other value as JSON, without a line end. */
-static void questions_print_value(FILE *out, tn_value value, size_t max) {
+/* Appends a text as it is, any other value as JSON, without a line end. */
+static void question_value(struct buffer *out, tn_value value, size_t max) {
     char *json = value_is(value, TN_STRING) ? NULL : json_text(value, JSON_COMPACT);
     const char *text = json ? json : value_chars(value, NULL);
     size_t length = strlen(text), shown = length;
@@ -22,9 +23,22 @@ static void questions_print_value(FILE *out, tn_value value, size_t max) {
         shown = max;
         while (shown && ((unsigned char)text[shown] & 0xc0) == 0x80) shown--;
     }
-    command_printf(out, "%.*s", (int)shown, text);
-    if (shown < length) command_printf(out, "… and %zu more bytes (use --json)", length - shown);
+    buffer_append(out, text, shown);
+    if (shown < length) buffer_format(out, "… and %zu more bytes (use --json)", length - shown);
     mem_free(json);
+}
+
+/* Prints what was appended, and empties the buffer. */
+static void question_flush(FILE *out, struct buffer *text) {
+    command_printf(out, "%s", buffer_cstr(text));
+    buffer_finish(text);
+}
+
+static void questions_print_value(FILE *out, tn_value value, size_t max) {
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    question_value(&text, value, max);
+    question_flush(out, &text);
 }
 
 static void questions_print_line(FILE *out, const char *what, tn_value value, size_t max) {
@@ -34,13 +48,20 @@ static void questions_print_line(FILE *out, const char *what, tn_value value, si
 }
 
 /* "node outer/inner". */
-static void questions_print_node(FILE *out, tn_value entry) {
+static void question_node(struct buffer *out, tn_value entry) {
     tn_value path = value_get(entry, "path");
     const char *node = command_text(entry, "node", NULL);
-    if (node || value_count(path)) command_printf(out, "node ");
+    if (node || value_count(path)) buffer_text(out, "node ");
     for (size_t i = 0; i < value_count(path); i++)
-        command_printf(out, "%s%s", value_chars(value_at(path, i), NULL), node || i + 1 < value_count(path) ? "/" : "");
-    if (node) command_printf(out, "%s", node);
+        buffer_format(out, "%s%s", value_chars(value_at(path, i), NULL), node || i + 1 < value_count(path) ? "/" : "");
+    if (node) buffer_text(out, node);
+}
+
+static void questions_print_node(FILE *out, tn_value entry) {
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    question_node(&text, entry);
+    question_flush(out, &text);
 }
 
 /* ---- How to answer ---- */
@@ -106,4 +127,27 @@ void questions_print(FILE *out, tn_value interrupts, tn_value answers, const cha
         else if (payload && how)
             questions_print_how(out, entry, approval, how);
     }
+}
+
+/* ---- One line ---- */
+
+void question_line(struct buffer *out, tn_value interrupt) {
+    tn_value payload = value_get(interrupt, "payload"), arguments = value_get(payload, "arguments");
+    bool approval = value_text_is(value_get(payload, "kind"), "approval");
+    const char *id = command_text(interrupt, "id", NULL);
+    buffer_text(out, approval ? "waiting for an approval: " : payload ? "waiting for an answer: " : "paused: ");
+    question_node(out, interrupt);
+    if (approval && value_get(payload, "node"))
+        buffer_format(out, ": may it run (%s)?", command_text(payload, "type", "a node"));
+    else if (approval)
+        buffer_format(out, ": may %s be called%s", command_text(payload, "tool", "a tool"), arguments ? " with " : "?");
+    else if (payload)
+        buffer_text(out, " asks: ");
+    if (approval && arguments && !value_get(payload, "node")) {
+        question_value(out, arguments, LINE_MAX_SHOWN);
+        buffer_char(out, '?');
+    } else if (!approval && payload) {
+        question_value(out, payload, LINE_MAX_SHOWN);
+    }
+    if (id) buffer_format(out, " (id %s)", id);
 }

@@ -11,6 +11,7 @@
 #ifndef TENON_HOST_PROGRAM_QUESTIONS_H
 #define TENON_HOST_PROGRAM_QUESTIONS_H
 
+#include "adl/value/buffer.h"
 #include "adl/value/value.h"
 #include <stdio.h>
 
@@ -19,5 +20,10 @@
  * `how` is printed before ID=VALUE; if NULL, no way to answer is printed.
  */
 void questions_print(FILE *out, tn_value interrupts, tn_value answers, const char *how);
+/*
+ * Appends one interrupt as one line for people, without a line end:
+ *     waiting for an approval: node agent/tools: may shop.order be called with {"item":"tea"}? (id 1f0c…)
+ */
+void question_line(struct buffer *out, tn_value interrupt);
 
 #endif

@@ -34,7 +34,7 @@ said='hi\n'
 run talk echo.yaml --json
 expect_code 0 && expect_in out '{"type":"turn","status":"done","messages":[{"type":"user","content":"hi"'
 run talk agent.yaml
-expect_code 5 && expect_in err "the run waits for an answer" && expect_in err "--thread"
+expect_code 5 && expect_in err "--thread"
 expect_not_in err "not sent"
 # Lines that remain in the pipe are reported; the program does not wait for more lines.
 said='hi\n\nthere\nyou \\\ntwo\n \nlast'
@@ -45,9 +45,26 @@ expect_code 5 && expect_in err "more lines were not sent"
 mkfifo silent
 run sh -c '"$0" chat agent.yaml <silent & exec 3>silent; printf "hi\nyou\n" >&3; wait $!' "$TENON"
 expect_code 5 && expect_in err "1 more line was not sent"
-said='\xff\n'
+# An approval is one line that people can read.
+said='hi\n'
+run talk agent.yaml
+[ "$(grep -c 'waiting for an approval: node agent/tools: may extract be called with {"from":"see https://a.example/x","what":"links"}? (id ' "$work/err")" = 1 ] ||
+    fails "expected the approval as one line"
+expect_not_in err schema
+# A line that fails does not end the conversation; the exit code is that of the first one.
+said='\xff\nhi\n'
 run talk echo.yaml
-expect_code 2 && expect_in err "not valid UTF-8"
+expect_code 2 && expect_in err "not valid UTF-8" && expect_out "you said hi, calm"
+said='bad\ngood\n\xff\n'
+run talk fails.yaml
+expect_code 1 && expect_out "$(printf 'first\nsecond\nfirst\nsecond\nn1')" && expect_in err "division by zero"
+# --quiet: neither the calls of tools nor warnings, also those of the host.
+said='which link?\n'
+printf 'plugins: {config: {acme.absent: {}}}\n' >quiet.yaml
+run talk auto.yaml --config quiet.yaml
+expect_in err "→ extract" && expect_in err "warning: " && expect_in err acme.absent
+run talk auto.yaml --config quiet.yaml --quiet
+expect_code 0 && [ ! -s "$work/err" ] || fails "expected nothing on standard error"
 sed 's/name: messages, type: reduce, reducer: messages/name: talk, type: append/; s/messages/talk/g' echo.yaml >talk.yaml
 said='hi\n'
 run talk talk.yaml

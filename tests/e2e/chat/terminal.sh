@@ -58,3 +58,37 @@ key C-c
 end
 T
 expect_code 130
+# So it does with --thread.
+if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
+    echo '{}' >tenon.yaml
+    terminal "$TENON" chat slow.yaml --thread slow <<'T'
+wait > 
+send which?
+wait L
+key C-c
+wait (cancelled
+wait > 
+send now?
+wait L
+key C-c
+wait (cancelled
+wait > 
+key C-d
+end
+T
+    expect_code 0 && expect_not_in out UNFINISHED
+    run tenon thread state slow
+    expect_in out '"now?"' && expect_not_in out '"which?"'
+    # Ctrl-C at a question ends the conversation; the thread waits for the answer.
+    terminal "$TENON" chat agent.yaml --thread asked <<'T'
+wait > 
+send which?
+wait [e]dit?
+key C-c
+wait tenon thread answer asked
+end
+T
+    expect_code 130
+    run tenon thread show asked
+    expect_in out interrupted
+fi

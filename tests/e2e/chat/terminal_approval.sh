@@ -50,3 +50,11 @@ send y
 end
 T
 expect_code 0 && expect_in out "?   1  agent" && expect_not_in out "✗"
+# Ctrl-C at the question of a run cancels it.
+terminal "$TENON" run agent.yaml --set messages='[{"type": "user", "content": "which?"}]' <<'T'
+wait [e]dit?
+key C-c
+wait the run was cancelled
+end
+T
+expect_code 130

@@ -29,4 +29,18 @@ if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
     [ "$(cut -c 1-5 "$work/err" | tr '\n' ' ')" = "→ e ✗ e " ] || fails "expected the call, and then its result"
     run talk agent.yaml --thread bob
     expect_code 0 && expect_out "" && expect_not_in err "extract"
+    # A turn that failed does not block the thread, and is not part of the conversation.
+    said='bad\ngood\n'
+    run talk fails.yaml --thread eve
+    expect_code 1 && expect_out "$(printf 'first\nsecond\nfirst\nsecond\nn1')" && expect_not_in err UNFINISHED
+    run tenon thread state eve
+    expect_in out '"n1"' && expect_not_in out '"bad"'
+    said='bad\n'
+    run talk fails.yaml --thread adam
+    expect_code 1
+    said='good\n' # the unfinished turn of the other process is resumed, and fails again
+    run talk fails.yaml --thread adam
+    expect_code 1 && expect_in out n1 && expect_not_in err UNFINISHED
+    run tenon thread state adam
+    expect_not_in out '"bad"'
 fi

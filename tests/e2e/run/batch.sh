@@ -34,3 +34,9 @@ run tenon run "$hello" --batch many.jsonl --set name=x
 expect_code 2 && once "--set cannot be used with --batch"
 run tenon run "$hello" --concurrency 2
 expect_code 2 && once "--concurrency"
+# The runs of a batch are not saved.
+for option in "--thread t" --resume --replace --accept-changes "--answer a=b" "--durability exit"; do
+    run tenon run "$hello" --batch many.jsonl $option
+    expect_code 2 && once "${option%% *} cannot be used with --batch: the runs of a batch are not saved"
+    expect_out ""
+done

@@ -1,6 +1,7 @@
 # On a terminal: the live view.
 command -v script >"$work/which" || skips "script(1) is not installed"
 # on_terminal COMMAND: standard input, output and error are a terminal
+for i in $(seq 500); do echo "{\"output\":{\"name\":$i,\"greeting\":\"Hello, $i!\"}}"; done >many.expected
 on_terminal() { run env TERM=xterm timeout 60 script -qec "$1" /dev/null; tr -d '\r' <"$work/out" >seen && cp seen "$work/out"; }
 on_terminal "'$TENON' run '$hello' --set name=Ada"
 expect_code 0 && expect_in out ": 1 node" && expect_in out "✓" && expect_in out "   1  greet  " && expect_in out " after 1 step, "
@@ -16,6 +17,12 @@ on_terminal "'$TENON' run rude.yaml"
 expect_code 1 && expect_in out "✗" && expect_not_in out "$(printf '\033]0')"
 on_terminal "'$TENON' run '$hello' --batch many.jsonl >/dev/null"
 expect_in out "500 of 500"
+# On one terminal, a result is a whole line: the progress before it is removed.
+run env TERM=xterm timeout 60 script -qec "'$TENON' run '$hello' --batch many.jsonl" /dev/null
+sed 's/.*\r\x1b\[K//; s/\r//g' "$work/out" | grep '^{"output"' | cmp -s - many.expected || fails "a result shares its line with the progress"
+grep '"output"' "$work/out" | grep -qv "$(printf '\r\033\[K')" && fails "a result follows the progress on its line"
+on_terminal "'$TENON' run '$hello' --batch many.jsonl --quiet"
+expect_not_in out "of 500"
 # The events of --stream are shown instead of the live view. Warnings are shown with every mode.
 on_terminal "'$TENON' run '$hello' --set name=Ada --stream updates"
 expect_code 0 && expect_in out '{"type":"updates","step":1,"node":"greet"' && expect_not_in out " after 1 step, "

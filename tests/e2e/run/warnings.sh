@@ -9,3 +9,9 @@ run tenon run empty.yaml --quiet
 expect_code 0 && quiet
 run tenon run empty.yaml --set list=[1]
 expect_code 0 && quiet
+# Those of the host, too.
+printf 'plugins: {config: {acme.absent: {}}}\nlog: debug\n' >absent.yaml
+run tenon run "$hello" --config absent.yaml --set name=Ada
+expect_code 0 && expect_in err "warning: " && expect_in err acme.absent
+run tenon run "$hello" --config absent.yaml --set name=Ada --quiet
+expect_code 0 && quiet && expect_out "$result"

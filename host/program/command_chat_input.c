@@ -1,0 +1,69 @@
+/*
+ * command_chat_input.c - reads messages from standard input, with its own buffer, so that a signal ends the wait for a
+ * line.
+ */
+#include "host/program/command_chat_input.h"
+#include "adl/value/memory.h"
+#include "host/program/command.h"
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct chat_input {
+    bool terminal;
+    bool stopped;        /* do not wait for more standard input */
+    size_t at, end;      /* bytes that have been read and not yet consumed */
+    char bytes[4096];
+};
+
+struct chat_input *chat_input_new(bool terminal) {
+    struct chat_input *input = mem_zalloc(sizeof *input);
+    input->terminal = terminal;
+    return input;
+}
+
+void chat_input_free(struct chat_input *input) { mem_free(input); }
+
+void chat_input_stop(struct chat_input *input) { input->stopped = true; }
+
+/* Returns the next byte of standard input. EOF: the input has ended or, if `stopped`, nothing is available now. */
+static int chat_input_byte(struct chat_input *input) {
+    if (input->at == input->end) {
+        struct pollfd there = {.fd = STDIN_FILENO, .events = POLLIN};
+        if (input->stopped && poll(&there, 1, 0) <= 0) return EOF;
+        ssize_t got = read(STDIN_FILENO, input->bytes, sizeof input->bytes);
+        if (got <= 0) return EOF;
+        input->at = 0;
+        input->end = (size_t)got;
+    }
+    return (unsigned char)input->bytes[input->at++];
+}
+
+/* Appends a line without its end, up to the buffer's limit. Returns false at the end of input. */
+static bool chat_input_line(struct chat_input *input, struct buffer *message) {
+    size_t before = message->length;
+    int c;
+    while ((c = chat_input_byte(input)) != EOF && c != '\n' && !message->overflow) buffer_char(message, (char)c);
+    bool any = c != EOF || message->length > before;
+    while (message->length > before && message->data[message->length - 1] == '\r') message->data[--message->length] = 0;
+    return any;
+}
+
+static bool chat_input_prompt_line(struct chat_input *input, const char *prompt, struct buffer *message) {
+    if (input->terminal) fputs(prompt, stderr);
+    return (!input->terminal || command_wait_line(STDIN_FILENO)) && chat_input_line(input, message);
+}
+
+bool chat_input_read(struct chat_input *input, struct buffer *message) {
+    bool more = true, any = false;
+    buffer_clear(message);
+    while (more && !message->overflow) {
+        size_t before = message->length;
+        if (!chat_input_prompt_line(input, any ? "... " : "> ", message)) break;
+        any = true;
+        more = message->length > before && message->data[message->length - 1] == '\\';
+        if (more) message->data[message->length - 1] = '\n';
+    }
+    return any && !command_got_sigint();
+}

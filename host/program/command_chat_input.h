@@ -1,0 +1,26 @@
+/*
+ * command_chat_input.h - reads the messages that a user types, or that a pipe contains.
+ *
+ * A message is one line; a line that ends with a backslash continues on the next one.
+ *
+ *     struct chat_input *typed = chat_input_new(isatty(STDIN_FILENO));
+ *     while (chat_input_read(typed, &message)) …   // message.overflow: it is longer than the buffer's limit
+ *     chat_input_free(typed);
+ */
+#ifndef TENON_HOST_PROGRAM_COMMAND_CHAT_INPUT_H
+#define TENON_HOST_PROGRAM_COMMAND_CHAT_INPUT_H
+
+#include "adl/value/buffer.h"
+#include <stdbool.h>
+
+struct chat_input;
+
+/* `terminal`: standard input is a terminal, on which prompts are shown. */
+struct chat_input *chat_input_new(bool terminal);
+void chat_input_free(struct chat_input *input);
+/* Reads a message. Returns false at the end of input, and after Ctrl-C. */
+bool chat_input_read(struct chat_input *input, struct buffer *message);
+/* From now on, only what is available is read: the input of a pipe ends where reading would have to wait. */
+void chat_input_stop(struct chat_input *input);
+
+#endif
