@@ -37,7 +37,8 @@ enum hint_text hint_text_form(const char *text, size_t length, bool (*known)(voi
     if (first.kind == LEX_INT && second.kind == LEX_NAME && !is_word_of_expressions(text, &second))
         return HINT_TEXT_WORDS;
     if (first.kind != LEX_NAME || is_word_of_expressions(text, &first)) return HINT_TEXT_NOT;
-    if (second.kind == LEX_END) return known(self, text + first.from, first.to - first.from) ? HINT_TEXT_NOT : HINT_TEXT_WORD;
+    if (second.kind == LEX_END)
+        return known(self, text + first.from, first.to - first.from) ? HINT_TEXT_NOT : HINT_TEXT_WORD;
     switch (second.kind) {
     case LEX_NAME: return is_word_of_expressions(text, &second) ? HINT_TEXT_NOT : HINT_TEXT_WORDS;
     case LEX_INT:

@@ -14,8 +14,8 @@ enum hint_text {
     HINT_TEXT_WORDS, /* a text of several words without quotes */
 };
 
-enum hint_text hint_text_form(const char *text, size_t length, bool (*known)(void *self, const char *name, size_t length),
-                              void *self);
+enum hint_text hint_text_form(const char *text, size_t length,
+                              bool (*known)(void *self, const char *name, size_t length), void *self);
 /* The expression inside `${{ x }}`, `{{ x }}` or `${x}`, and its length; NULL if the text has no such braces. */
 const char *hint_inside_braces(const char *text, size_t *length);
 /* True for words that mean `default` in a condition: `else`, `otherwise`, `*`. */

@@ -32,7 +32,8 @@ static uint32_t flow_skip_back(const struct flow_line *line, uint32_t at) {
 static uint32_t flow_opener(const struct flow_line *line, uint32_t at) {
     uint32_t depth = 0;
     if (line->text[at] == '"' || line->text[at] == '\'') {
-        const char *quote = at > line->start ? memrchr(line->text + line->start, line->text[at], at - line->start) : NULL;
+        const char *quote =
+            at > line->start ? memrchr(line->text + line->start, line->text[at], at - line->start) : NULL;
         return quote ? (uint32_t)(quote - line->text) : at;
     }
     for (uint32_t i = at + 1; i-- > line->start;) {
@@ -86,8 +87,9 @@ static bool is_placeholder(const char *text, size_t length) {
 static void suggest_flow_quotes(struct diagnostic *it, const char *text, size_t length) {
     char quote = quote_for(text, length);
     if (is_placeholder(text, length))
-        diagnostic_suggest(it, "write an expression without braces, as in `state.name`, and a template in quotes, as in "
-                               "\"Hello, {name}\"");
+        diagnostic_suggest(it,
+                           "write an expression without braces, as in `state.name`, and a template in quotes, as in "
+                           "\"Hello, {name}\"");
     else if (quote)
         diagnostic_suggest(it, "put the whole text in quotes: %c%.*s%c", quote, (int)length, text, quote);
     else
@@ -114,9 +116,9 @@ bool yaml_flow_report(struct diagnostics *found, struct source *source, struct s
     struct span span = {at, at + 1};
     struct diagnostic *it;
     if (after_bracket)
-        it = diagnostics_add(found, ADL_E001, source, (struct span){at, end},
-                             "found text after `%c`; a text that starts with `%c` needs quotes", last,
-                             line.text[start]);
+        it =
+            diagnostics_add(found, ADL_E001, source, (struct span){at, end},
+                            "found text after `%c`; a text that starts with `%c` needs quotes", last, line.text[start]);
     else
         it = diagnostics_add(found, ADL_E001, source, span,
                              "found `%c` in a text without quotes; inside braces and brackets it needs them", here);

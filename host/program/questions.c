@@ -120,8 +120,7 @@ void questions_print(FILE *out, tn_value interrupts, tn_value answers, const cha
         else if (payload)
             questions_print_payload(out, payload);
         else
-            command_printf(out, value_get(entry, "node") ? ": paused before this node; no answer is needed\n"
-                                                         : "paused after a step; no answer is needed\n");
+            command_printf(out, ": paused %s this node; no answer is needed\n", command_text(entry, "when", "before"));
         if (given)
             questions_print_line(out, "answered", given, SHOWN_MAX);
         else if (payload && how)

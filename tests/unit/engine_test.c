@@ -2,11 +2,11 @@
  * engine_test.c - tests the engine with corpora: a document, an input, and the expected outcome.
  *
  * Sections of a case (tests/corpus/engine/): `document`, `file NAME` (further documents), `input`, `config` (options of
- * the run), `answers` (resumes an interrupted run), `resumes` (how often a stopped run is resumed), `modes` and
- * `events` (JSON lines), `status`, `next` (the nodes that a stopped run continues with), `steps`, `state`, `error`,
- * `refused`, `time` (the fake clock at the end), `open` (how many activations were open at once, at most), `until` (how
- * far the clock advances while a node blocks: less than CALL_GRACE_MS after a cancel). Nodes are those of the core
- * plugin and of tests/engine/nodes.c.
+ * the run), `answers` (resumes an interrupted run), `interrupts` (what it
+ * waits for then), `resumes` (how often a stopped run is resumed), `modes` and `events` (JSON lines), `status`, `next`
+ * (the nodes that a stopped run continues with), `steps`, `state`, `error`, `refused`, `time` (the fake clock at the
+ * end), `open` (how many activations were open at once, at most), `until` (how far the clock advances while a node
+ * blocks: less than CALL_GRACE_MS after a cancel). Nodes are those of the core plugin and of tests/engine/nodes.c.
  *
  * Every case is repeated: with a reader that refuses every event, which must change nothing; cancelled in its first
  * event, its second, and so on, and in every turn of the loop, after which it must end and leave nothing behind; and,
@@ -83,6 +83,11 @@ static void answer(const struct corpus_case *test, const char *section, struct h
     struct run *run = watched->run;
     tn_value interrupts = run_interrupts(run), answers = value_object();
     tn_value given = parse_json(corpus_section(test, section)); /* by node */
+    if (strcmp(section, "answers") == 0 && corpus_section(test, "interrupts")) {
+        char *listed = json_text(interrupts, JSON_COMPACT);
+        corpus_expect(test, "interrupts", listed);
+        mem_free(listed);
+    }
     for (size_t i = 0; i < value_count(interrupts); i++) {
         tn_value entry = value_at(interrupts, i), node = value_get(entry, "node");
         tn_value answer = node ? value_get_key(given, node) : NULL;

@@ -4,8 +4,12 @@
  * A run that is interrupted before or in a step keeps the activations of that step. Those that have ended keep their
  * outcome; those that asked are started again with {continuation, answer}. If a call that an activation made has asked
  * (a tool, a graph), the activation restarts from the beginning: its other calls return their recorded outcomes, and
- * that call gets the answer. The id of an interrupt is derived from the hash of its activation, so it is the same in
- * every process.
+ * that call gets the answer.
+ *
+ * The id of an interrupt is derived from the hash of its activation, so it is the same in every process and after every
+ * resume. A pause (`interrupt: before`, `after`) has an id, too: an answer to it has no effect but to resume the run.
+ * It differs from the id of the question that the node asks itself, so an answer to one is never an answer to the
+ * other.
  */
 #include "adl/schema/schema.h"
 #include "adl/value/json.h"
@@ -27,17 +31,40 @@ static bool activation_waits_before_start(const struct activation *activation) {
 
 static tn_value interrupt_id(uint64_t hash) { return value_format("%016" PRIx64, hash); }
 
-static tn_value interrupt_entry(const struct activation *activation, uint64_t id) {
-    const struct run *run = activation->run;
+static tn_value interrupt_entry(const struct run *run, tn_value node, uint64_t id) {
     tn_value entry = value_set_take(value_object_reserve(5), "id", interrupt_id(id));
-    entry = value_set_take(entry, "node", value_ref(run->graph->document->nodes[activation->plan.node].id));
+    entry = value_set_take(entry, "node", value_ref(node));
     return run->path ? value_set_take(entry, "path", value_ref(run->path)) : entry;
+}
+
+static tn_value activation_interrupt_entry(const struct activation *activation, uint64_t id) {
+    const struct run *run = activation->run;
+    return interrupt_entry(run, run->graph->document->nodes[activation->plan.node].id, id);
+}
+
+/* What the hashes of pauses differ in from each other and from those of questions. */
+enum { PAUSE_BEFORE = 1, PAUSE_AFTER };
+
+static tn_value pause_before_entry(const struct activation *activation) {
+    uint64_t hash = run_mix(activation_hash(activation), PAUSE_BEFORE);
+    return value_set_take(activation_interrupt_entry(activation, hash), "when", value_text("before"));
+}
+
+/* The activations of the step do not exist any more: one entry for each node. */
+static tn_value add_pauses_after(tn_value list, const struct run *run) {
+    uint64_t step = run_mix(run->scope, run->step);
+    for (size_t i = 0; i < value_count(run->interrupt_after); i++) {
+        tn_value node = value_at(run->interrupt_after, i);
+        tn_value entry = interrupt_entry(run, node, run_mix(run_mix(step, value_hash(node)), PAUSE_AFTER));
+        list = value_push_take(list, value_set_take(entry, "when", value_text("after")));
+    }
+    return list;
 }
 
 static tn_value interrupt_payload_entry(const struct activation *activation, uint64_t id, tn_value interrupt) {
     tn_value payload = value_get(interrupt, "payload"), schema = value_get(interrupt, "schema");
-    tn_value entry =
-        value_set_take(interrupt_entry(activation, id), "payload", payload ? value_ref(payload) : value_null());
+    tn_value entry = value_set_take(activation_interrupt_entry(activation, id), "payload",
+                                    payload ? value_ref(payload) : value_null());
     return schema ? value_set_take(entry, "schema", value_ref(schema)) : entry;
 }
 
@@ -76,9 +103,7 @@ tn_value run_pending_interrupts(const struct run *run) {
     for (uint32_t i = 0; i < run->activation_count; i++) {
         const struct activation *activation = &run->activations[i];
         if (activation_waits_before_start(activation)) {
-            tn_value entry =
-                value_set_take(interrupt_entry(activation, activation_hash(activation)), "when", value_text("before"));
-            list = value_push_take(list, entry);
+            list = value_push_take(list, pause_before_entry(activation));
         } else if (activation->state == ACTIVATION_INTERRUPTED) {
             tn_value interrupt = activation_interrupt_value(activation);
             list =
@@ -87,12 +112,7 @@ tn_value run_pending_interrupts(const struct run *run) {
                     : add_child_interrupts(list, activation);
         }
     }
-    if (run->interrupt_after) {
-        tn_value entry = value_set_take(value_object_reserve(2), "when", value_text("after"));
-        if (run->path) entry = value_set_take(entry, "path", value_ref(run->path));
-        list = value_push_take(list, entry);
-    }
-    return list;
+    return add_pauses_after(list, run);
 }
 
 /* ---- Open nodes ---- */
@@ -248,7 +268,7 @@ int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error 
     run_set_state(run, RUN_STATE_STARTING);
     /* Only passing an `interrupt: after` is a step of the thread's history: a replay has no other resume. */
     const char *source = run->interrupt_after ? "resume" : NULL;
-    run->interrupt_after = false;
+    run_set_interrupt_after_take(run, NULL);
     if (run->stop == RUN_STOP_DRAIN) run->stop = RUN_STOP_NONE;
     error_finish(&run->error);
     bool in_step = run_in_step(run);

@@ -117,6 +117,7 @@ void run_free(struct run *run) {
     mem_free((void *)(uintptr_t)run->options.runner_id);
     value_unref(run->input);
     value_unref(run->path);
+    value_unref(run->interrupt_after);
     mem_free(run->id);
     mem_free(run->incarnation);
     error_finish(&run->error);
@@ -177,7 +178,7 @@ void run_discard_plan(struct run *run) {
     memset(run->join_arrived, 0, run->graph->member_count);
     memset(run->deferred, 0, document->node_count * sizeof *run->deferred);
     run->deferred_count = 0;
-    run->interrupt_after = false;
+    run_set_interrupt_after_take(run, NULL);
     run->planned_ms = 0;
 }
 

@@ -69,8 +69,8 @@ struct run_options {
     uint32_t concurrency;     /* 0 means the document's value */
     int64_t timeout_ms;       /* 0 means the document's value */
     int strategy;             /* enum run_strategy, or -1 (RUN_OPTIONS_INIT) for the document's */
+    unsigned modes;           /* of the events that `event` receives; here, so that no space is lost to alignment */
     uint64_t seed;            /* determines the `seed` of each activation */
-    unsigned modes;
     /*
      * Receives one event at a time, borrowed, in order. It returns false if the subscriber is full: the run then starts
      * nothing more and waits for run_continue; events of activations that are already open may still come. It may call

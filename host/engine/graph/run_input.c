@@ -114,7 +114,7 @@ int32_t run_update(struct run *run, tn_value channels, const char *as, bool *end
     }
     if (as) status = route_after_node(run, node, error);
     if (status != TN_OK) return status;
-    run->interrupt_after = false;
+    run_set_interrupt_after_take(run, NULL);
     run_set_state(run, RUN_STATE_STARTING);
     run_terminate(run, run_has_plan(run) ? RUN_STOPPED : RUN_DONE, "update");
     *ended = run->state == RUN_STATE_IDLE;

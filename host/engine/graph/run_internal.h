@@ -97,7 +97,9 @@ struct run {
     bool subscriber_full;    /* outermost run: event() returned false; the run waits for run_continue */
     bool triggered_unsorted; /* `triggered` is not in document order */
     bool unrepeatable;       /* it has used a tool whose effects must not be repeated by a retry */
-    bool interrupt_after; /* a node of the last step has `interrupt: after`: the run is interrupted before this plan */
+    /* The ids of the nodes of the last step with `interrupt: after`: the run is interrupted before this plan. Or NULL.
+     */
+    tn_value interrupt_after;
 
     /* Most steps have one activation and few successors: these make an allocation unnecessary. */
     struct activation inline_activation;
@@ -132,6 +134,11 @@ static inline void run_set_state(struct run *run, enum run_state state) {
 static inline bool run_in_step(const struct run *run) {
     return run->activation_count > 0 && run->applied_step != run->step;
 }
+static inline void run_set_interrupt_after_take(struct run *run, tn_value nodes) {
+    if (run->interrupt_after) value_unref(run->interrupt_after);
+    run->interrupt_after = nodes;
+}
+
 static inline bool run_has_plan(const struct run *run) { return run->triggered.count || run->mapped.count; }
 static inline bool run_is_cancelled(const struct run *run) { return run->stop >= RUN_STOP_CANCEL; }
 /* Returns false if the run has no subscriber. Cheaper than run_has_subscriber, but not exact. */

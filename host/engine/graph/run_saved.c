@@ -3,7 +3,7 @@
  *
  *     {version: 1, step, now?, state: {channel: value},
  *      plan: [id | {node, edge?, item?, source, input?}], joins?: [member], deferred?: [id],
- *      used?: USAGE, before?: {step, used?}, uses?: USES, unrepeatable?: true, after?: true,
+ *      used?: USAGE, before?: {step, used?}, uses?: USES, unrepeatable?: true, after?: [id],
  *      in_step?: true, tasks?: {index: TASK}}
  *
  *     USAGE  what models used, as usage_to_value returns it: of the committed steps; in a TASK, of that activation
@@ -110,7 +110,7 @@ tn_value run_position(const struct run *run) {
     if (before) position = value_set_take(position, "before", before);
     if (run->tool_uses_settled) position = value_set_take(position, "uses", value_ref(run->tool_uses_settled));
     if (run_saved_unrepeatable(run)) position = value_set_take(position, "unrepeatable", value_bool(true));
-    return run->interrupt_after ? value_set_take(position, "after", value_bool(true)) : position;
+    return run->interrupt_after ? value_set_take(position, "after", value_ref(run->interrupt_after)) : position;
 }
 
 tn_value run_save(struct run *run) {
@@ -223,9 +223,7 @@ static bool saved_interrupts_are_valid(tn_value interrupts) {
     if (!value_is(interrupts, TN_ARRAY)) return false;
     for (size_t i = 0; i < value_count(interrupts); i++) {
         tn_value entry = value_at(interrupts, i), id = value_get(entry, "id"), node = value_get(entry, "node");
-        bool after = value_text_is(value_get(entry, "when"), "after"); /* belongs to no activation */
-        if (!after && (!value_is(id, TN_STRING) || !value_is(node, TN_STRING))) return false;
-        if (after && (id || value_get(entry, "payload"))) return false;
+        if (!value_is(id, TN_STRING) || !value_is(node, TN_STRING)) return false;
     }
     return true;
 }
@@ -347,6 +345,15 @@ static int32_t restore_deferred(struct run *run, tn_value deferred, struct error
     return TN_OK;
 }
 
+static bool restore_interrupt_after(struct run *run, tn_value nodes) {
+    if (!nodes) return true;
+    if (!value_is(nodes, TN_ARRAY) || !value_count(nodes)) return false;
+    for (size_t i = 0; i < value_count(nodes); i++)
+        if (!value_is(value_at(nodes, i), TN_STRING)) return false;
+    run_set_interrupt_after_take(run, value_ref(nodes));
+    return true;
+}
+
 /* The status of a restored run. */
 static enum run_status restored_status(const struct run *run) {
     if (run->interrupt_after || run->interrupted) return RUN_INTERRUPTED;
@@ -369,7 +376,8 @@ int32_t run_restore(struct run *run, tn_value saved, struct error *error) {
     if (status == TN_OK) status = restore_plan(run, value_get(saved, "plan"), error);
     if (status != TN_OK) return status;
     restore_marks(run, value_get(saved, "joins"));
-    run->interrupt_after = saved_flag(saved, "after");
+    if (!restore_interrupt_after(run, value_get(saved, "after")))
+        return error_set(error, TN_INVALID, "INVALID_STATE", "`after` of the saved run is not a list of nodes");
     run_restore_usage(run, value_get(saved, "used"));
     run_restore_usage_before(run, value_get(saved, "before"));
     run_restore_tool_uses(run, value_get(saved, "uses"));

@@ -374,16 +374,32 @@ static int32_t step_apply_writes(struct run *run, struct error *error) {
     return status;
 }
 
+/*
+ * Adds the node's id to the list (may be NULL), if the node has `interrupt: after`. The activations of a node are next
+ * to each other. A node that was both triggered and mapped to is listed twice, with the same id of its interrupt.
+ */
+static tn_value add_interrupt_after(tn_value list, const struct run *run, uint32_t node) {
+    const struct document_node *def = &run->graph->document->nodes[node];
+    if (!def->interrupt_after) return list;
+    size_t count = value_count(list);
+    if (count && value_equal(value_at(list, count - 1), def->id)) return list;
+    return value_push_take(list ? list : value_array(), value_ref(def->id));
+}
+
 /* Plans the next step: the successors of each activation. */
 static int32_t step_route(struct run *run, struct error *error) {
-    bool interrupt_after = false;
+    tn_value interrupt_after = NULL;
     for (uint32_t i = 0; i < run->activation_count; i++) {
         int32_t status = route_activation(run, &run->activations[i], error);
-        if (status != TN_OK) return status;
-        interrupt_after |= run->graph->document->nodes[run->activations[i].plan.node].interrupt_after;
+        if (status != TN_OK) {
+            value_unref(interrupt_after);
+            return status;
+        }
+        if (run->graph->has_interrupts)
+            interrupt_after = add_interrupt_after(interrupt_after, run, run->activations[i].plan.node);
     }
     plan_finish(run);
-    run->interrupt_after = interrupt_after;
+    run_set_interrupt_after_take(run, interrupt_after);
     return TN_OK;
 }
 
