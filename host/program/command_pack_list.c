@@ -1,9 +1,9 @@
 /*
  * command_pack_list.c - `tenon pack list`: installed packs, their signers, and which of their parts can be used.
  *
- * A part is a file that pack.json lists as a plugin, document, prompt or schema. Its bytes are compared with the hash in
- * pack.json. A plugin must also be usable by this host, and a document must have no mistakes. Of versions that are not
- * in use, only the bytes are checked.
+ * A part is a file that pack.json lists as a plugin, document, prompt or schema. Its bytes are compared with the hash
+ * in pack.json. A plugin must also be usable by this host, and a document must have no mistakes. Of versions that are
+ * not in use, only the bytes are checked.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"

@@ -7,61 +7,17 @@
 #include "adl/document/version.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
-#include "host/plugin/conformance/conformance.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include "host/program/command.h"
+#include "host/program/command_plugin_file.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* Copies `from` into the folder of `to`, then renames the copy to `to`. */
-static bool upgrade_replace_file(const char *from, const char *to, struct error *error) {
-    tn_value name = value_format("%s.tenon-upgrade-%ld", to, (long)getpid());
-    const char *temporary = value_chars(name, NULL);
-    struct stat status;
-    int source = open(from, O_RDONLY | O_CLOEXEC), target = -1;
-    bool good = source >= 0 && fstat(source, &status) == 0;
-    if (good) target = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0777);
-    good = good && target >= 0;
-    for (off_t left = good ? status.st_size : 0; good && left > 0;) {
-        ssize_t sent = sendfile(target, source, NULL, (size_t)left);
-        if (sent < 0 && errno == EINTR) continue;
-        good = sent > 0;
-        left -= sent > 0 ? sent : 0;
-    }
-    good = good && fsync(target) == 0 && rename(temporary, to) == 0;
-    if (!good) {
-        error_set(error, TN_ERROR, "IO", "cannot replace %s with %s: %s; nothing was changed", from, to,
-                  strerror(errno));
-        if (target >= 0) unlink(temporary);
-    }
-    if (source >= 0) close(source);
-    if (target >= 0) close(target);
-    value_unref(name);
-    return good;
-}
-
-static bool check_new(struct host *host, const char *path, struct error *error) {
-    struct registry_options options;
-    struct conformance check = CONFORMANCE_INIT;
-    host_registry_options(host, &options);
-    conformance_check(path, &options, 0, &check);
-    const char *worst = NULL;
-    for (size_t i = 0; i < check.count && !worst; i++)
-        if (check.items[i].severity == CONFORMANCE_ERROR) worst = check.items[i].message;
-    if (worst) error_set(error, TN_INVALID, "PLUGIN_INVALID", "the plugin has defects: %s; nothing was changed", worst);
-    conformance_finish(&check);
-    return !worst;
-}
 
 static bool comes_before(const char *version, const char *other) {
     struct version left, right;
@@ -94,9 +50,9 @@ static int upgrade(struct host *host, const char *given, const char *path, const
         return command_report(COMMAND_USAGE, "%s is the installed file; build the new version in another folder",
                               given);
     snprintf(before, sizeof before, "%s", plugin_version(old));
-    bool done = check_new(host, path, &error) &&
+    bool done = plugin_file_check(host, path, fresh, &error) &&
                 registry_upgrade(host_registry(host), path, "upgrade", &error) == TN_OK &&
-                upgrade_replace_file(path, place, &error);
+                plugin_file_copy(path, place, &error);
     if (done && comes_before(manifest_text(manifest_plugin(fresh->value), "version"), before))
         command_warn("warning: this is a downgrade: %s is older than %s",
                      manifest_text(manifest_plugin(fresh->value), "version"), before);

@@ -67,6 +67,10 @@ const struct command_option global_options[] = {
 };
 
 /* For commands without other options. */
+static const struct command_option plugin_install_options[] = {
+    {"force", .letter = 'f', .help = "replace an installed plugin of the same id"},
+    OPTIONS_END,
+};
 static const struct command_option json_options[] = {JSON_OPTION, OPTIONS_END};
 
 /* ---- Options: Running ---- */
@@ -585,6 +589,16 @@ const struct command commands[] = {
      "schemas, cancelled runs and failing allocations. Fails if a defect is found.",
      "$ tenon plugin check ./acme.so\n", .options = plugin_check_options, .operands_min = 1, .operands_max = 1,
      .run = command_plugin_check},
+    {"plugin install", "FILE|FOLDER", "install a plugin in your folder for plugins",
+     "Checks the plugin, or every plugin in FOLDER, and copies it to $XDG_DATA_HOME/tenon/plugins, with its manifest "
+     "file\n"
+     "if it has one. Either all are installed or none. An installed plugin of the same id is replaced only with "
+     "--force.",
+     "$ tenon plugin install build/acme-text.so\n", .options = plugin_install_options, .operands_min = 1,
+     .operands_max = 1, .run = command_plugin_install},
+    {"plugin remove", "ID", "remove a plugin from your folder for plugins",
+     "Removes only what `tenon plugin install` can install. `tenon pack remove` removes packs.",
+     "$ tenon plugin remove acme.text\n", .operands_min = 1, .operands_max = 1, .run = command_plugin_remove},
     {"plugin upgrade", "FILE", "replace an installed plugin with a new build",
      "FILE is checked first and must have the id of an installed plugin. The file is replaced atomically: running\n"
      "work continues with the old build, new work uses the new one.",
