@@ -190,5 +190,5 @@ tn_value document_node_config(const struct document *document, uint32_t node, co
 }
 
 bool document_uses_run(const struct expr *expr) {
-    return expr_uses_beyond(expr, DOCUMENT_VARIABLE_RUN, "configurable");
+    return expr_uses_beyond(expr, DOCUMENT_VARIABLE_RUN, "configurable") || expr_uses_now(expr);
 }

@@ -9,7 +9,6 @@
 #include "adl/expr/time.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +67,10 @@ struct cell cell_item(const struct cell *list, size_t index) {
 
 struct cell cell_key(const struct cell *map, size_t index) {
     return map->built ? map->as.map->entries[index].key : cell_of(value_key_at(map->as.value, index));
+}
+
+struct cell cell_entry_value(const struct cell *map, size_t index) {
+    return map->built ? map->as.map->entries[index].value : cell_of(value_value_at(map->as.value, index));
 }
 
 static struct cell map_value(const struct cell *map, size_t index) {
@@ -291,11 +294,21 @@ static bool map_index(struct arena *arena, struct cell_map *map) {
     return true;
 }
 
+static bool map_grow(struct arena *arena, struct cell_map *map) {
+    uint32_t capacity = map->capacity ? map->capacity * 2 : 4;
+    struct cell_entry *entries = arena_take(arena, capacity * sizeof *entries);
+    if (!entries) return false;
+    if (map->count) memcpy(entries, map->entries, map->count * sizeof *entries);
+    map->entries = entries;
+    map->capacity = capacity;
+    return map->index_size == 0 || map_index(arena, map);
+}
+
 bool cell_map_add(struct arena *arena, struct cell_map *map, const struct cell *key, const struct cell *value,
                   bool *duplicate) {
     *duplicate = map_find(map, key) != NULL;
     if (*duplicate) return true;
-    assert(map->entries != NULL && map->count < map->capacity);
+    if (map->count == map->capacity && !map_grow(arena, map)) return false;
     map->entries[map->count++] = (struct cell_entry){*key, *value};
     account(&map->weight, &map->depth, key);
     account(&map->weight, &map->depth, value);

@@ -100,6 +100,7 @@ uint32_t cell_weight(const struct cell *cell);
 uint32_t cell_depth(const struct cell *cell); /* 0 unless it is a built list or map */
 struct cell cell_item(const struct cell *list, size_t index);
 struct cell cell_key(const struct cell *map, size_t index);
+struct cell cell_entry_value(const struct cell *map, size_t index);
 /* Returns the value at `key`; its kind is TN_NONE if the key does not exist. */
 struct cell cell_lookup(const struct cell *map, const struct cell *key);
 bool cell_is_key(
@@ -112,7 +113,7 @@ bool cell_compare(const struct cell *a, const struct cell *b, int *order);
 /* Returns a list with an initial capacity, or NULL beyond the arena's limit. */
 struct cell_list *cell_list_new(struct arena *arena, uint32_t capacity);
 bool cell_list_add(struct arena *arena, struct cell_list *list, const struct cell *item);
-/* Returns a map for at most `capacity` entries, or NULL beyond the arena's limit. */
+/* Returns a map with an initial capacity, or NULL beyond the arena's limit. */
 struct cell_map *cell_map_new(struct arena *arena, uint32_t capacity);
 /* Returns false beyond the arena's limit; sets *duplicate if the key exists already. */
 bool cell_map_add(struct arena *arena, struct cell_map *map, const struct cell *key, const struct cell *value,

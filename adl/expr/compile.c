@@ -262,6 +262,8 @@ uint32_t expr_kinds(const struct expr *expr) { return expr->kinds; }
 
 bool expr_needs_value(const struct expr *expr) { return expr->needs_value; }
 
+bool expr_uses_now(const struct expr *expr) { return expr->uses_now; }
+
 const char *expr_text(const struct expr *expr) { return expr->text; }
 
 size_t expr_use_count(const struct expr *expr) { return expr->use_count; }

@@ -16,8 +16,9 @@
 
 /* The variable of a macro. */
 struct local {
-    uint32_t from, to; /* position of its name in the text */
-    uint32_t slot;
+    uint32_t from, to;        /* position of its name in the text */
+    uint32_t slot;            /* of the loop's item */
+    enum expr_operation read; /* SLOT; LOOP_KEY and LOOP_VALUE for the two variables of a loop */
 };
 
 struct compiler {

@@ -13,11 +13,13 @@
  *     expr_eval_bool(expr, &(struct expr_env){.self = run, .field = run_field}, &truth, &error);
  *     expr_unref(expr);
  *
- * The language is CEL as defined by google/cel-spec, without protobuf messages. In addition, `default` is true, int and
- * double mix in arithmetic, and `.len()` is `.size()`. A JSON number without fraction or exponent is an int. uint,
- * timestamp, duration and type exist only during evaluation; a result that is not JSON is converted: uint to int,
- * timestamp to RFC 3339, duration to "3.5s", type to its name, keys of maps to strings. matches() uses PCRE2, which
- * accepts almost all of RE2's syntax. The host resolves named time zones (expr_env.zone, zone.h).
+ * The language is CEL as defined by google/cel-spec, without protobuf messages and optional types, with the extension
+ * libraries strings, lists, encoders, math, sets, regex and two-variable comprehensions of google/cel-go. In addition,
+ * `default` is true, int and double mix in arithmetic, and `.len()` is `.size()`. A JSON number without fraction or
+ * exponent is an int. uint, timestamp, duration and type exist only during evaluation; a result that is not JSON is
+ * converted: uint to int, timestamp to RFC 3339, duration to "3.5s", type to its name, keys of maps to strings.
+ * matches() uses PCRE2, which accepts almost all of RE2's syntax. The host resolves named time zones (expr_env.zone,
+ * zone.h).
  */
 #ifndef TENON_ADL_EXPR_H
 #define TENON_ADL_EXPR_H
@@ -40,6 +42,7 @@ struct expr;
 #define EXPR_LIST_LENGTH    10000u
 #define EXPR_MEMORY         8388608u /* 8 MiB */
 #define EXPR_PATTERN_LENGTH 4096u    /* bytes of a pattern of matches(); fixed */
+#define EXPR_PATTERN_GROUPS 32u      /* groups of a pattern of regex.…(), with the whole match; fixed */
 #define EXPR_MATCH_STEPS    100000u  /* PCRE2's match limit; its depth limit is 1,000, its heap 1 MiB; fixed */
 
 struct expr_limits {
@@ -153,7 +156,8 @@ struct expr_env {
      * zone does not exist.
      */
     bool (*zone)(void *self, const char *name, size_t length, int64_t utc, int32_t *offset);
-    struct expr_cost *cost; /* set on success and on failure; may be NULL */
+    int64_t (*now)(void *self); /* now(), in milliseconds since 1970; the same during an evaluation */
+    struct expr_cost *cost;     /* set on success and on failure; may be NULL */
 };
 
 /*
@@ -175,6 +179,8 @@ int32_t expr_eval_missing(const struct expr *expr, const struct expr_env *env, t
 
 /* The possible kinds of the result. A condition needs EXPR_KIND(TN_BOOL) in it. */
 uint32_t expr_kinds(const struct expr *expr);
+/* True if the expression calls now(). */
+bool expr_uses_now(const struct expr *expr);
 /* True if the expression is only a variable or field for which null means that no value was given. */
 bool expr_needs_value(const struct expr *expr);
 /* The expression's text, NUL-terminated, valid while the expression lives. */

@@ -33,12 +33,20 @@ struct cell;
     FAULT(SAME_KEY, PLAIN, "the key {value} occurs twice")                                                             \
     FAULT(NOT_LOOPED, PLAIN, "{text}() needs a list or map, found {kind}")                                             \
     FAULT(ARGUMENT, PLAIN, "{text}() takes {takes}, found {kind}")                                                     \
+    FAULT(RANGE, PLAIN, "{text}(): {value} is out of range")                                                           \
+    FAULT(EMPTY, MISSING, "{text}(): the list is empty; test its size() first")                                        \
+    FAULT(ORDER, PLAIN, "{text}() needs items of one kind that has an order, found {kind}")                            \
+    FAULT(NOT_STRING, PLAIN, "{text}() needs a list of strings, found {kind}; convert with string(…)")                 \
+    FAULT(NOT_NUMBER, PLAIN, "{text}() needs numbers, found {kind}")                                                   \
+    FAULT(NOT_ENTRY, PLAIN, "`{text}` must return a map such as {key: value}; it returned {kind}")                     \
+    FAULT(NOT_JSON, PLAIN, "{text}(): the text is not JSON")                                                           \
     FAULT(CONVERSION, PLAIN, "{text}() cannot take {value}")                                                           \
     FAULT(OVERFLOW, PLAIN, "the result of `{text}` does not fit")                                                      \
     FAULT(ZERO, PLAIN, "`{text}`: division by zero")                                                                   \
     FAULT(TIME_RANGE, PLAIN, "`{text}` exceeds the years 1 to 9999, or 292 years for a duration")                      \
     FAULT(ZONE, PLAIN, "unknown time zone {value}; write offsets as \"+02:00\"")                                       \
     FAULT(PATTERN, PLAIN, "{value} is not a regular expression")                                                       \
+    FAULT(NO_TIME, MISSING, "{text}() has no value here")                                                              \
     FAULT(NO_FUNCTION, PLAIN, "no function `{text}` accepts these arguments")                                          \
     FAULT(OPERATIONS, LIMIT, "the expression needs more than {limit} operations")                                      \
     FAULT(STRING_LENGTH, LIMIT, "`{text}` builds a string longer than {limit} bytes")                                  \

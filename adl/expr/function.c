@@ -1,27 +1,25 @@
 /*
- * function.c - the functions of expressions, which functions.def lists.
+ * function.c - the functions of CEL itself, which functions.def lists with those of the other files function_*.c.
  *
  * Each handler is called only with kinds that its row allows and never with errors. It returns a cell, which may be an
  * error.
  */
-#include "adl/expr/kinds.h"
-#include "adl/expr/machine.h"
+#include "adl/expr/function.h"
 #include "adl/expr/time.h"
 #include "adl/value/json.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_TEXT   400   /* bytes of a string that double() reads */
-#define PATTERN_ITEMS 6400u /* the cost of compiling a pattern, in items */
+#define NUMBER_TEXT 400 /* bytes of a string that double() reads */
 
-/* All handlers have one type so that the table can store them; some do not need all parameters. */
-#define HANDLER(name)                                                                                                  \
-    static struct cell function_##name(struct machine *machine __attribute__((unused)), const struct cell *arguments,  \
-                                       uint32_t count __attribute__((unused)))
-
-static struct cell cannot(const struct machine *machine, const struct cell *argument) {
-    return fault_cell(machine, FAULT_CONVERSION, argument);
+struct cell text_cell(struct machine *machine, struct buffer *text) {
+    struct cell cell = text->overflow ? machine_stop(machine, FAULT_STRING_LENGTH)
+                       : charge_bytes(machine, text->length)
+                           ? build_text(machine, TN_STRING, buffer_cstr(text), text->length)
+                           : stopped(machine);
+    buffer_finish(text);
+    return cell;
 }
 
 /* ---- Strings ---- */
@@ -64,7 +62,7 @@ HANDLER(matches) {
     char message[REGEX_MESSAGE];
     size_t length;
     const char *pattern = cell_chars(&arguments[1], &length);
-    if (!charge_items(machine, PATTERN_ITEMS)) return stopped(machine);
+    if (!charge_items(machine, REGEX_PATTERN_ITEMS)) return stopped(machine);
     struct regex *regex = regex_new(pattern, length, message);
     if (!regex) return fault_cell(machine, FAULT_PATTERN, &arguments[1]);
     struct cell found = search_pattern(machine, regex, &arguments[0]);
@@ -217,6 +215,15 @@ HANDLER(type) { return (struct cell){.kind = EXPR_TYPE, .as.integer = arguments-
 
 /* ---- Times ---- */
 
+HANDLER(now) {
+    const struct expr_env *env = machine->env;
+    int64_t now = env->now ? env->now(env->self) : 0; /* milliseconds */
+    if (!env->now) return fault_cell(machine, FAULT_NO_TIME, NULL);
+    int64_t seconds = now / 1000 - (now % 1000 < 0);
+    return (struct cell){
+        .kind = EXPR_TIMESTAMP, .length = (uint32_t)((now - seconds * 1000) * 1000000), .as.integer = seconds};
+}
+
 HANDLER(timestamp) {
     size_t length;
     int64_t seconds = arguments->as.integer;
@@ -274,8 +281,7 @@ CALENDAR(day_of_year, calendar.day_of_year)
 
 /* The same names on durations count whole units; a duration has no zone. */
 #define CLOCK(name, expression, unit)                                                                                  \
-    CALENDAR(clock_##name, expression)                                                                                 \
-    HANDLER(name) {                                                                                                    \
+    static CALENDAR(clock_##name, expression) HANDLER(name) {                                                          \
         if (arguments->kind == EXPR_TIMESTAMP) return function_clock_##name(machine, arguments, count);                \
         if (count > 1) return fault_cell(machine, FAULT_NO_FUNCTION, NULL);                                            \
         return cell_int(arguments->as.integer / SECOND_NANOSECONDS / (unit));                                          \

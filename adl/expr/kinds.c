@@ -87,9 +87,10 @@ bool expr_operator_overload(const struct expr_operator *of, size_t index, uint32
     return false;
 }
 
-#define SIZED  (K(STRING) | K(BYTES) | K(ARRAY) | K(OBJECT))
-#define TIMES  (TIMESTAMP | DURATION)
-#define SCALAR (EXPR_NUMBER | K(BOOL) | K(STRING) | K(BYTES) | TIMES)
+#define SIZED   (K(STRING) | K(BYTES) | K(ARRAY) | K(OBJECT))
+#define TIMES   (TIMESTAMP | DURATION)
+#define INTEGER (K(INT) | UINT)
+#define SCALAR  (EXPR_NUMBER | K(BOOL) | K(STRING) | K(BYTES) | TIMES)
 
 static const struct expr_function functions[] = {
 #define MACRO(name, receiver, minimum, maximum, on, result, signature, documentation)                                  \

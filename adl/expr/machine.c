@@ -24,11 +24,7 @@ struct cell fault_cell(const struct machine *machine, enum fault fault, const st
     return error;
 }
 
-/*
- * Stops the evaluation because a limit was exceeded. It ends before the next instruction; the returned cell is not
- * used.
- */
-static struct cell machine_stop(struct machine *machine, enum fault limit) {
+struct cell machine_stop(struct machine *machine, enum fault limit) {
     if (machine->stopped == FAULT_NONE) {
         machine->stopped = limit;
         machine->stopped_at = machine->at;
@@ -83,13 +79,14 @@ struct cell build_joined(struct machine *machine, const struct cell *left, const
     return (struct cell){.kind = left->kind, .built = true, .length = (uint32_t)length, .as.chars = chars};
 }
 
-static struct cell list_begin(struct machine *machine, uint32_t capacity) {
-    struct cell_list *list = cell_list_new(&machine->arena, capacity);
+struct cell build_list(struct machine *machine, size_t capacity) {
+    if (capacity > machine->expr->limits.list_length) return machine_stop(machine, FAULT_LIST_LENGTH);
+    struct cell_list *list = cell_list_new(&machine->arena, (uint32_t)capacity);
     if (!list) return machine_stop(machine, FAULT_MEMORY);
     return (struct cell){.kind = TN_ARRAY, .built = true, .as.list = list};
 }
 
-static void list_add(struct machine *machine, struct cell *list, const struct cell *item) {
+void build_list_add(struct machine *machine, struct cell *list, const struct cell *item) {
     if (item->kind == CELL_ERROR) *list = *item;
     if (list->kind == CELL_ERROR) return;
     if (list->as.list->count >= machine->expr->limits.list_length)
@@ -106,14 +103,14 @@ struct cell build_lists(struct machine *machine, const struct cell *left, const 
     if (left_count == 0) return *right;
     if (count > machine->expr->limits.list_length) return machine_stop(machine, FAULT_LIST_LENGTH);
     if (!charge_items(machine, count)) return stopped(machine);
-    struct cell list = list_begin(machine, (uint32_t)count), item;
+    struct cell list = build_list(machine, count), item;
     for (size_t i = 0; i < left_count; i++) {
         item = cell_item(left, i);
-        list_add(machine, &list, &item);
+        build_list_add(machine, &list, &item);
     }
     for (size_t i = 0; i < right_count; i++) {
         item = cell_item(right, i);
-        list_add(machine, &list, &item);
+        build_list_add(machine, &list, &item);
     }
     return list;
 }
@@ -126,13 +123,14 @@ struct cell search_pattern(struct machine *machine, const struct regex *regex, c
     return found < 0 ? machine_stop(machine, FAULT_MATCHING) : cell_bool(found == 1);
 }
 
-static struct cell map_begin(struct machine *machine, uint32_t capacity) {
-    struct cell_map *map = cell_map_new(&machine->arena, capacity);
+struct cell build_map(struct machine *machine, size_t capacity) {
+    if (capacity > machine->expr->limits.list_length) return machine_stop(machine, FAULT_LIST_LENGTH);
+    struct cell_map *map = cell_map_new(&machine->arena, (uint32_t)capacity);
     if (!map) return machine_stop(machine, FAULT_MEMORY);
     return (struct cell){.kind = TN_OBJECT, .built = true, .as.map = map};
 }
 
-static void map_add(struct machine *machine, struct cell *map, const struct cell *key, const struct cell *value) {
+void build_map_add(struct machine *machine, struct cell *map, const struct cell *key, const struct cell *value) {
     bool duplicate;
     if (key->kind == CELL_ERROR) *map = *key;
     if (value->kind == CELL_ERROR) *map = *value;
@@ -141,10 +139,30 @@ static void map_add(struct machine *machine, struct cell *map, const struct cell
         *map = fault_cell(machine, FAULT_NOT_KEY, key);
     else if (cell_depth(value) >= CELL_DEPTH)
         *map = machine_stop(machine, FAULT_NESTING);
+    else if (map->as.map->count >= machine->expr->limits.list_length)
+        *map = machine_stop(machine, FAULT_LIST_LENGTH);
     else if (!cell_map_add(&machine->arena, map->as.map, key, value, &duplicate))
         *map = machine_stop(machine, FAULT_MEMORY);
     else if (duplicate)
         *map = fault_cell(machine, FAULT_SAME_KEY, key);
+}
+
+struct held {
+    struct held *next;
+    tn_value value;
+};
+
+struct cell build_held_take(struct machine *machine, tn_value value, size_t bytes) {
+    struct held *held = arena_take(&machine->arena, sizeof *held);
+    bool fits = held && bytes <= machine->arena.limit - machine->arena.taken;
+    if (!fits) {
+        value_unref(value);
+        return machine_stop(machine, FAULT_MEMORY);
+    }
+    machine->arena.taken += bytes;
+    *held = (struct held){machine->held, value};
+    machine->held = held;
+    return cell_of(value);
 }
 
 /* ---- Names and fields ---- */
@@ -206,11 +224,44 @@ static struct cell combined(struct machine *machine, const struct cell *left, co
     return second.kind == CELL_ERROR ? second : logical(machine, left);
 }
 
+/* The variables of a loop with two of them, for the current turn. `loop` is its cells: it n result item. */
+static struct cell loop_key(const struct cell *loop) {
+    return loop->kind == TN_ARRAY ? cell_int(loop[1].as.integer - 1) : loop[3];
+}
+
+static struct cell loop_value(const struct cell *loop) {
+    return loop->kind == TN_ARRAY ? loop[3] : cell_entry_value(loop, (size_t)loop[1].as.integer - 1);
+}
+
+/* Adds the entries of a map to another one. */
+static void add_entries(struct machine *machine, struct cell *result, const struct cell *value) {
+    if (value->kind == CELL_ERROR)
+        *result = *value;
+    else if (value->kind != TN_OBJECT)
+        *result = fault_cell(machine, FAULT_NOT_ENTRY, value);
+    else if (!charge_items(machine, cell_count(value)))
+        *result = stopped(machine);
+    for (size_t i = 0; result->kind != CELL_ERROR && i < cell_count(value); i++) {
+        struct cell key = cell_key(value, i), item = cell_entry_value(value, i);
+        build_map_add(machine, result, &key, &item);
+    }
+}
+
 /* Adds the value of a turn to the loop's result. Returns true if the result is final. */
-static bool macro_loop_turn(struct machine *machine, enum loop_macro macro, struct cell *result,
+static bool macro_loop_turn(struct machine *machine, enum loop_macro macro, struct cell *loop,
                             const struct cell *value) {
+    struct cell *result = &loop[2];
+    if (macro == LOOP_TRANSFORM_MAP) {
+        struct cell key = loop_key(loop);
+        build_map_add(machine, result, &key, value);
+        return result->kind == CELL_ERROR;
+    }
+    if (macro == LOOP_TRANSFORM_ENTRY) {
+        add_entries(machine, result, value);
+        return result->kind == CELL_ERROR;
+    }
     if (macro == LOOP_MAP || macro == LOOP_FILTER) {
-        list_add(machine, result, value);
+        build_list_add(machine, result, value);
         return result->kind == CELL_ERROR;
     }
     struct cell truth =
@@ -232,7 +283,9 @@ static struct cell loop_start(struct machine *machine, enum loop_macro macro) {
     case LOOP_ALL: return cell_bool(true);
     case LOOP_EXISTS: return cell_bool(false);
     case LOOP_EXISTS_ONE: return cell_int(0);
-    default: return list_begin(machine, 0);
+    case LOOP_TRANSFORM_MAP:
+    case LOOP_TRANSFORM_ENTRY: return build_map(machine, 0);
+    default: return build_list(machine, 0);
     }
 }
 
@@ -243,7 +296,8 @@ static struct cell machine_call(struct machine *machine, const struct instructio
     for (uint32_t i = instruction->a; i-- > 0;)
         if (arguments[i].kind == CELL_ERROR) return arguments[i];
     const struct expr_function *row = expr_function_at(instruction->b);
-    if (!(row->on & EXPR_KIND(arguments[0].kind))) return fault_cell(machine, FAULT_ARGUMENT, &arguments[0]);
+    if (instruction->a > 0 && !(row->on & EXPR_KIND(arguments[0].kind)))
+        return fault_cell(machine, FAULT_ARGUMENT, &arguments[0]);
     if (instruction->a > 1 && !(row->with & EXPR_KIND(arguments[1].kind)))
         return fault_cell(machine, FAULT_ARGUMENT, &arguments[1]);
     return function_handler(instruction->b)(machine, arguments, instruction->a);
@@ -265,6 +319,8 @@ static struct cell machine_run(struct machine *machine, struct cell *stack) {
         case OP_HAS_FIELD: *top++ = cell_bool(host_field(machine->env, at) != NULL); break;
         case OP_NAME: *top++ = host_name(machine, &constants[at->b]); break;
         case OP_SLOT: *top++ = stack[at->b]; break;
+        case OP_LOOP_KEY: *top++ = loop_key(&stack[at->b - 3]); break;
+        case OP_LOOP_VALUE: *top++ = loop_value(&stack[at->b - 3]); break;
         case OP_SELECT: top[-1] = selected(machine, &top[-1], &constants[at->b]); break;
         case OP_HAS: top[-1] = selectable(machine, &top[-1], &constants[at->b]); break;
         case OP_INDEX:
@@ -322,15 +378,15 @@ static struct cell machine_run(struct machine *machine, struct cell *stack) {
             if (top[-1].kind == TN_BOOL) top--;
             break;
         case OP_JUMP: at = code + at->b - 1; break;
-        case OP_LIST: *top++ = list_begin(machine, at->b); break;
+        case OP_LIST: *top++ = build_list(machine, at->b); break;
         case OP_LIST_ADD:
             top--;
-            list_add(machine, &top[-1], top);
+            build_list_add(machine, &top[-1], top);
             break;
-        case OP_MAP: *top++ = map_begin(machine, at->b); break;
+        case OP_MAP: *top++ = build_map(machine, at->b); break;
         case OP_MAP_ADD:
             top -= 2;
-            map_add(machine, &top[-1], top, top + 1);
+            build_map_add(machine, &top[-1], top, top + 1);
             break;
         case OP_LOOP:
             if (top[-1].kind != TN_ARRAY && top[-1].kind != TN_OBJECT) {
@@ -364,12 +420,19 @@ static struct cell machine_run(struct machine *machine, struct cell *stack) {
             break;
         case OP_TURN:
             top--;
-            if (!macro_loop_turn(machine, (enum loop_macro)at->a, &top[-2], top)) at = code + at->b - 1;
+            if (!macro_loop_turn(machine, (enum loop_macro)at->a, &top[-4], top)) at = code + at->b - 1;
             break;
         case OP_DONE:
             top -= 3;
             top[-1] = top[1];
             if (at->a == LOOP_EXISTS_ONE && top[-1].kind == TN_INT) top[-1] = cell_bool(top[-1].as.integer == 1);
+            break;
+        case OP_SORT:
+            top--;
+            if (top->kind == CELL_ERROR)
+                top[-1] = *top;
+            else if (top[-1].kind != CELL_ERROR)
+                top[-1] = sorted_by(machine, &top[-1], top);
             break;
         case OP_CALL:
             top -= at->a;
@@ -402,6 +465,7 @@ static int32_t machine_evaluate(struct machine *machine, const struct expr *expr
     machine->at = machine->stopped_at = expr->code;
     machine->stopped = FAULT_NONE;
     machine->scratch = NULL;
+    machine->held = NULL;
     arena_init(&machine->arena, expr->limits.memory);
     if (expr->stack > STACK_FIRST) stack = arena_take(&machine->arena, expr->stack * sizeof *stack);
     *result = stack ? machine_run(machine, stack) : machine_stop(machine, FAULT_MEMORY);
@@ -424,6 +488,7 @@ static void machine_finish(struct machine *machine) {
         cost->allocations = machine->arena.block_count;
         cost->memory = machine->arena.taken;
     }
+    for (const struct held *held = machine->held; held; held = held->next) value_unref(held->value);
     arena_finish(&machine->arena);
 }
 

@@ -2,21 +2,29 @@
  * macro.c - macros: loops over lists and maps as instructions, and has().
  *
  * A loop keeps four cells on the stack: the collection, the number of processed items, the current result, and the
- * item, which is the macro's variable. all and exists discard the errors of turns that do not affect the result, as &&
- * and || do; the other macros do not.
+ * item, which is the macro's variable. The two variables of other loops are computed from these. all and exists discard
+ * the errors of turns that do not affect the result, as && and || do; the other macros do not.
  */
 #include "adl/expr/macro.h"
 #include "adl/value/memory.h"
 #include <string.h>
 
+enum variables { ONE, TWO, ONE_OR_TWO };
+
 static const struct {
     const char *name;
     enum loop_macro macro;
-} loops[] = {{"all", LOOP_ALL},
-             {"exists", LOOP_EXISTS},
-             {"exists_one", LOOP_EXISTS_ONE},
-             {"map", LOOP_MAP},
-             {"filter", LOOP_FILTER}};
+    enum variables variables;
+} loops[] = {{"all", LOOP_ALL, ONE_OR_TWO},
+             {"exists", LOOP_EXISTS, ONE_OR_TWO},
+             {"exists_one", LOOP_EXISTS_ONE, ONE_OR_TWO},
+             {"existsOne", LOOP_EXISTS_ONE, ONE_OR_TWO},
+             {"map", LOOP_MAP, ONE},
+             {"filter", LOOP_FILTER, ONE},
+             {"transformList", LOOP_MAP, TWO},
+             {"transformMap", LOOP_TRANSFORM_MAP, TWO},
+             {"transformMapEntry", LOOP_TRANSFORM_ENTRY, TWO},
+             {"sortBy", LOOP_MAP, ONE}};
 
 static bool named(const struct compiler *compiler, const struct token *token, const char *name) {
     size_t length = strlen(name);
@@ -48,7 +56,7 @@ bool macro_has(struct compiler *compiler, const struct token *name, uint32_t *ki
 
 /* ---- Loops ---- */
 
-static bool local_take(struct compiler *compiler, uint32_t slot) {
+static bool local_take(struct compiler *compiler, uint32_t slot, enum expr_operation read) {
     struct token token = compiler->token;
     struct lexer ahead = compiler->lexer;
     uint32_t length = token.to - token.from;
@@ -59,10 +67,26 @@ static bool local_take(struct compiler *compiler, uint32_t slot) {
         return false;
     }
     MEM_GROW(compiler->locals, compiler->local_count, compiler->local_capacity);
-    compiler->locals[compiler->local_count++] = (struct local){token.from, token.to, slot};
+    compiler->locals[compiler->local_count++] = (struct local){token.from, token.to, slot, read};
     advance(compiler);
     advance(compiler);
     return true;
+}
+
+/* True if `name, name, …` follows: an expression that is only a name would be the last argument. */
+static bool two_names_follow(const struct compiler *compiler) {
+    struct lexer ahead = compiler->lexer;
+    if (compiler->token.kind != LEX_NAME || lex(&ahead).kind != LEX_COMMA) return false;
+    struct token second = lex(&ahead);
+    bool constant =
+        named(compiler, &second, "true") || named(compiler, &second, "false") || named(compiler, &second, "null");
+    return second.kind == LEX_NAME && !constant && lex(&ahead).kind == LEX_COMMA;
+}
+
+static bool locals_take(struct compiler *compiler, enum variables variables, uint32_t slot) {
+    if (variables == ONE || (variables == ONE_OR_TWO && !two_names_follow(compiler)))
+        return local_take(compiler, slot, OP_SLOT);
+    return local_take(compiler, slot, OP_LOOP_KEY) && local_take(compiler, slot, OP_LOOP_VALUE);
 }
 
 /* Emits KEEP for a condition: its result decides whether the turn continues. The jump out of the loop follows. */
@@ -79,12 +103,14 @@ static uint32_t macro_condition(struct compiler *compiler, struct span *span) {
 }
 
 /* Compiles the part after the variable, which handles one item. Returns the chained jumps to the loop's end. */
-static uint32_t loop_body(struct compiler *compiler, enum loop_macro macro, uint32_t next, uint32_t item) {
+static uint32_t loop_body(struct compiler *compiler, enum loop_macro macro, bool may_filter, uint32_t next,
+                          uint32_t item) {
     const uint32_t truth = EXPR_KIND(TN_BOOL);
     struct span span;
     uint32_t ends = NOWHERE, kinds = macro_condition(compiler, &span);
-    bool three = macro == LOOP_MAP && compiler->token.kind == LEX_COMMA;
-    if (macro != LOOP_MAP || three) check_kinds(compiler, span, kinds, truth, "the condition");
+    bool maps = macro == LOOP_MAP || macro == LOOP_TRANSFORM_MAP || macro == LOOP_TRANSFORM_ENTRY;
+    bool three = maps && compiler->token.kind == LEX_COMMA && may_filter;
+    if (!maps || three) check_kinds(compiler, span, kinds, truth, "the condition");
     if (three) {
         ends = emit_keep(compiler, span, next, ends);
         advance(compiler);
@@ -98,26 +124,27 @@ static uint32_t loop_body(struct compiler *compiler, enum loop_macro macro, uint
 }
 
 bool macro_loop(struct compiler *compiler, const struct token *name, uint32_t on, uint32_t *kinds) {
-    enum loop_macro macro = LOOP_ALL;
-    bool found = false;
-    for (size_t i = 0; i < sizeof loops / sizeof *loops && !found; i++) {
-        found = named(compiler, name, loops[i].name);
-        macro = loops[i].macro;
-    }
-    if (!found) return false;
+    size_t row = 0, rows = sizeof loops / sizeof *loops;
+    while (row < rows && !named(compiler, name, loops[row].name)) row++;
+    if (row == rows) return false;
+    enum loop_macro macro = loops[row].macro;
+    bool sorts = strcmp(loops[row].name, "sortBy") == 0;
     struct span span = span_of(name);
-    int32_t row = function_find(compiler->lexer.text + name->from, name->to - name->from, true, SIZE_MAX);
-    const struct expr_function *function = expr_function_at((size_t)row);
+    int32_t index = function_find(compiler->lexer.text + name->from, name->to - name->from, true, SIZE_MAX);
+    const struct expr_function *function = expr_function_at((size_t)index);
+    uint32_t locals = compiler->local_count;
     check_kinds(compiler, span, on, function->on, function->signature);
+    if (sorts) emit(compiler, OP_SLOT, 0, compiler->height - 1, span, 1); /* the loop computes the keys of a copy */
     uint32_t loop = emit(compiler, OP_LOOP, (uint32_t)macro, 0, span, 3);
     uint32_t next = emit(compiler, OP_NEXT, 0, NOWHERE, span, 0);
-    if (!local_take(compiler, compiler->height - 1)) return true;
-    uint32_t ends = loop_body(compiler, macro, next, compiler->height - 1);
+    if (!locals_take(compiler, loops[row].variables, compiler->height - 1)) return true;
+    uint32_t ends = loop_body(compiler, macro, !sorts, next, compiler->height - 1);
     patch_jumps(compiler, ends, compiler->expr->code_count);
-    compiler->local_count--;
+    compiler->local_count = locals;
     compiler->expr->code[next].b = compiler->expr->code_count;
     emit(compiler, OP_DONE, (uint32_t)macro, 0, span, -3);
     compiler->expr->code[loop].b = compiler->expr->code_count;
+    if (sorts) emit(compiler, OP_SORT, 0, 0, span, -1);
     expect(compiler, LEX_CLOSE, "`)`");
     *kinds = function->result;
     return true;

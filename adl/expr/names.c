@@ -159,7 +159,7 @@ static bool compile_local(struct compiler *compiler) {
         const struct local *local = &compiler->locals[i];
         if (local->to - local->from != token->to - token->from) continue;
         if (memcmp(text + local->from, text + token->from, local->to - local->from) != 0) continue;
-        emit(compiler, OP_SLOT, 0, local->slot, span_of(token), 1);
+        emit(compiler, local->read, 0, local->slot, span_of(token), 1);
         advance(compiler);
         return true;
     }

@@ -195,8 +195,7 @@ struct cell contained(struct machine *machine, const struct cell *item, const st
     return cell_bool(list_has(in, item));
 }
 
-/* Reads a whole number of any kind; CEL's test suite indexes lists by 0.0. */
-static bool whole(const struct cell *key, int64_t *out) {
+bool cell_to_index(const struct cell *key, int64_t *out) {
     if (key->kind == TN_INT) {
         *out = key->as.integer;
         return true;
@@ -218,7 +217,7 @@ struct cell indexed(struct machine *machine, const struct cell *in, const struct
     }
     if (in->kind != TN_ARRAY) return fault_cell(machine, FAULT_NOT_INDEXED, in);
     int64_t index;
-    if (!whole(key, &index)) return fault_cell(machine, FAULT_NOT_INDEX, key);
+    if (!cell_to_index(key, &index)) return fault_cell(machine, FAULT_NOT_INDEX, key);
     size_t count = cell_count(in);
     if (index >= 0 && (uint64_t)index < count) return cell_item(in, (size_t)index);
     struct cell wanted = cell_int(index), error = fault_cell(machine, FAULT_NO_ITEM, &wanted);

@@ -264,9 +264,10 @@ static uint32_t parse_arguments(struct compiler *compiler, const struct token *n
     }
     const struct expr_function *row = expr_function_at((size_t)index);
     if (row->macro) return emit_unknown(compiler, name, operands); /* has() with wrong arguments: already reported */
-    check_kinds(compiler, span_of(name), kinds[0], row->on, row->signature);
+    if (operands > 0) check_kinds(compiler, span_of(name), kinds[0], row->on, row->signature);
     if (operands > 1) check_kinds(compiler, span_of(name), kinds[1], row->with, row->signature);
     bool match = strcmp(row->name, "matches") == 0;
+    compiler->expr->uses_now |= strcmp(row->name, "now") == 0;
     if (match && parse_pattern(compiler, last_at, span_of(name))) return row->result;
     emit(compiler, OP_CALL, operands, (uint32_t)index, span_of(name), 1 - (int32_t)operands);
     return row->result;
@@ -289,9 +290,30 @@ static bool call_follows(const struct compiler *compiler) {
     return lex(&ahead).kind == LEX_OPEN;
 }
 
+/* If `math.greatest(` follows and is a function, moves to its last name and extends *name to the whole. */
+static bool take_qualified_function(struct compiler *compiler, struct token *name) {
+    struct lexer ahead = compiler->lexer;
+    struct token last = *name;
+    while (lex(&ahead).kind == LEX_DOT) {
+        struct lexer position = ahead;
+        last = lex(&ahead);
+        if (last.kind != LEX_NAME) return false;
+        struct lexer after = ahead;
+        if (lex(&after).kind != LEX_OPEN) continue;
+        const char *text = compiler->lexer.text + name->from;
+        if (function_find(text, last.to - name->from, false, SIZE_MAX) < 0) return false;
+        name->to = last.to;
+        name->end = last.end;
+        compiler->lexer = position;
+        advance(compiler);
+        return true;
+    }
+    return false;
+}
+
 static uint32_t parse_named(struct compiler *compiler) {
     struct token name = compiler->token;
-    if (call_follows(compiler)) {
+    if (call_follows(compiler) || take_qualified_function(compiler, &name)) {
         advance(compiler);
         return parse_call(compiler, &name, false, 0);
     }

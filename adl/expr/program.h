@@ -21,6 +21,8 @@
     OPERATION(HAS_FIELD, "-- whether there is field b of variable a")                                                  \
     OPERATION(NAME, "-- the variable called constants[b]")                                                             \
     OPERATION(SLOT, "-- what is in slot b of the stack")                                                               \
+    OPERATION(LOOP_KEY, "-- the index or key of the loop whose item is in slot b")                                     \
+    OPERATION(LOOP_VALUE, "-- the value of the loop whose item is in slot b")                                          \
     OPERATION(SELECT, "map -- its value at constants[b]")                                                              \
     OPERATION(HAS, "map -- whether it has constants[b]")                                                               \
     OPERATION(INDEX, "list-or-map key -- its value")                                                                   \
@@ -53,6 +55,7 @@
     OPERATION(TURN, "… x -- …; takes the turn's x into the result as macro a does; to b unless that settles it")       \
     OPERATION(KEEP, "… x -- …; filter and map: true: over the next, false: to b; otherwise the next runs")             \
     OPERATION(DONE, "it n result item -- result")                                                                      \
+    OPERATION(SORT, "list keys -- the list in the order of its keys")                                                  \
     OPERATION(CALL, "arguments -- result of function b, given a of them")                                              \
     OPERATION(MATCH, "x -- whether patterns[b] is found in it")                                                        \
     OPERATION(UNKNOWN, "arguments -- an error: no such function; a of them")                                           \
@@ -64,7 +67,15 @@ enum expr_operation {
 #undef OPERATION_ENUM
 };
 
-enum loop_macro { LOOP_ALL, LOOP_EXISTS, LOOP_EXISTS_ONE, LOOP_MAP, LOOP_FILTER };
+enum loop_macro {
+    LOOP_ALL,
+    LOOP_EXISTS,
+    LOOP_EXISTS_ONE,
+    LOOP_MAP,
+    LOOP_FILTER,
+    LOOP_TRANSFORM_MAP,
+    LOOP_TRANSFORM_ENTRY
+};
 
 struct instruction {
     uint16_t operation;
@@ -84,7 +95,7 @@ struct expr {
     struct expr_use *uses;
     uint32_t use_count;
     uint32_t kinds;
-    bool needs_value;
+    bool needs_value, uses_now;
     struct expr_limits limits; /* all are set */
     char *text;
     uint32_t text_length;

@@ -71,6 +71,11 @@ static bool rendering_zone(void *self, const char *name, size_t length, int64_t 
     return outer->zone(outer->self, name, length, utc, offset);
 }
 
+static int64_t rendering_now(void *self) {
+    const struct expr_env *outer = ((const struct rendering *)self)->outer;
+    return outer->now(outer->self);
+}
+
 static void rendering_init(struct rendering *rendering, const struct template *template, const struct expr_env *env,
                            struct buffer *out, struct error *error) {
     static const struct expr_env nothing = {0};
@@ -89,6 +94,7 @@ static void rendering_init(struct rendering *rendering, const struct template *t
                                        .name = outer->name ? rendering_name : NULL,
                                        .name_at = outer->name_at ? rendering_name_at : NULL,
                                        .zone = outer->zone ? rendering_zone : NULL,
+                                       .now = outer->now ? rendering_now : NULL,
                                        .cost = &rendering->cost};
 }
 

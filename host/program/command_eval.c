@@ -9,6 +9,7 @@
 #include "host/program/command.h"
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- One expression: its names are members of the input; `state` and `input` are the whole input ---- */
 
@@ -18,10 +19,17 @@ static tn_value lookup(void *self, const char *name, size_t length) {
     return found || !whole ? found : input;
 }
 
+static int64_t wall_now(void *self) {
+    (void)self;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /* Returns a new reference, or NULL and sets `error`. */
 static tn_value evaluate_on(const char *text, tn_value input, struct error *error) {
     const struct expr_scope scope = {.open = true};
-    const struct expr_env env = {.self = (void *)(uintptr_t)input, .name = lookup, .zone = zone_find};
+    const struct expr_env env = {.self = (void *)(uintptr_t)input, .name = lookup, .zone = zone_find, .now = wall_now};
     struct expr *expr = NULL;
     tn_value value = NULL;
     if (expr_compile(text, strlen(text), &scope, NULL, &expr, error) == TN_OK) expr_eval(expr, &env, &value, error);
@@ -39,7 +47,8 @@ static tn_value evaluate_bound(tn_value text, tn_value bindings, struct error *e
     struct expr_variable *variables = mem_zalloc((count + 1) * sizeof *variables);
     for (size_t i = 0; i < count; i++) variables[i].name = value_chars(value_key_at(bindings, i), NULL);
     const struct expr_scope scope = {.variables = variables, .variable_count = count, .unchecked = true};
-    const struct expr_env env = {.self = (void *)(uintptr_t)bindings, .variable = binding, .zone = zone_find};
+    const struct expr_env env = {
+        .self = (void *)(uintptr_t)bindings, .variable = binding, .zone = zone_find, .now = wall_now};
     const char *chars = value_chars(text, &length);
     struct expr *expr = NULL;
     tn_value value = NULL;

@@ -201,7 +201,8 @@ void reference_expressions(void) {
         {"bytes of a computed string", EXPR_STRING_LENGTH},
         {"items of a computed list or map", EXPR_LIST_LENGTH},
         {"bytes that one evaluation allocates", EXPR_MEMORY},
-        {"bytes of a pattern of `matches`", EXPR_PATTERN_LENGTH},
+        {"bytes of a pattern of `matches` and `regex`", EXPR_PATTERN_LENGTH},
+        {"groups of a pattern of `regex`, with the whole match", EXPR_PATTERN_GROUPS},
         {"steps to match a pattern", EXPR_MATCH_STEPS},
         {"bytes of a template", TEMPLATE_TEXT_MAX},
         {"holes of a template, with the expressions of its blocks", TEMPLATE_HOLES_MAX},
@@ -215,7 +216,10 @@ void reference_expressions(void) {
         "Conditions, `over` of map edges and the holes of templates are expressions in CEL, the Common Expression\n"
         "Language. An expression has no side effects, and its evaluation is limited; it returns a value or an error.\n"
         "Try expressions with `tenon eval`. Extensions of CEL: `default` is true, int and double can be mixed in\n"
-        "arithmetic, and `len` is a synonym of `size`.\n\n"
+        "arithmetic, and `len` is a synonym of `size`. The functions include CEL's extension libraries strings, "
+        "lists,\n"
+        "encoders, math, sets and regex, and its comprehensions of two variables; functions that only Tenon has say "
+        "so.\n\n"
         "## Names\n\n"
         "- `state`: the channels, for example `state.score`\n"
         "- `input`: the run's input; in a node's configuration, the task's input\n"

@@ -36,6 +36,10 @@ static tn_value edge_scope_field(void *self, uint32_t variable, uint32_t field) 
                : NULL;
 }
 
+static int64_t edge_scope_now(void *self) {
+    return value_to_int(value_get(edge_scope_variable(self, DOCUMENT_VARIABLE_RUN), "now"));
+}
+
 static void edge_scope_finish(struct edge_scope *scope) {
     value_unref(scope->state);
     value_unref(scope->context);
@@ -59,8 +63,11 @@ static void error_prefix_edge(struct error *error, const struct run *run, int32_
 int32_t condition_holds(struct run *run, const struct document_condition *condition, int32_t from, bool *out,
                         struct error *error) {
     struct edge_scope scope = {run, NULL, NULL};
-    const struct expr_env env = {
-        .self = &scope, .variable = edge_scope_variable, .field = edge_scope_field, .zone = zone_find};
+    const struct expr_env env = {.self = &scope,
+                                 .variable = edge_scope_variable,
+                                 .field = edge_scope_field,
+                                 .zone = zone_find,
+                                 .now = edge_scope_now};
     int32_t status = expr_eval_bool(condition->expression, &env, out, error);
     if (status != TN_OK)
         error_prefix_edge(error, run, from, value_chars(condition->text, NULL), condition->expression_span);
@@ -71,8 +78,11 @@ int32_t condition_holds(struct run *run, const struct document_condition *condit
 int32_t condition_items(struct run *run, const struct document_edge *edge, int32_t from, tn_value *out,
                         struct error *error) {
     struct edge_scope scope = {run, NULL, NULL};
-    const struct expr_env env = {
-        .self = &scope, .variable = edge_scope_variable, .field = edge_scope_field, .zone = zone_find};
+    const struct expr_env env = {.self = &scope,
+                                 .variable = edge_scope_variable,
+                                 .field = edge_scope_field,
+                                 .zone = zone_find,
+                                 .now = edge_scope_now};
     tn_value items = NULL;
     int32_t status = expr_eval(edge->over, &env, &items, error);
     if (status == TN_OK && !value_is(items, TN_ARRAY)) {

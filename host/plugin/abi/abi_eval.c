@@ -61,6 +61,12 @@ static tn_value evaluation_variable(void *self, uint32_t index) {
     }
 }
 
+/* The time of the step, which is a part of the run's context. */
+static int64_t evaluation_now(void *self) {
+    tn_value now = value_get(evaluation_variable(self, BINDING_RUN), "now");
+    return value_is(now, TN_INT) ? value_to_int(now) : 0;
+}
+
 static tn_value evaluation_name(void *self, const char *text, size_t length) {
     const struct evaluation *evaluation = self;
     return value_is(evaluation->variables, TN_OBJECT) ? value_get_n(evaluation->variables, text, length) : NULL;
@@ -96,8 +102,11 @@ static int32_t eval_evaluate(tn_task task, uint32_t expression, tn_value item, t
     const struct bindings *bindings = &evaluation.view.instance->bindings;
     if (expression >= bindings->expr_count) return TN_NOT_FOUND;
     evaluation.item = item;
-    const struct expr_env env = {
-        .self = &evaluation, .variable = evaluation_variable, .field = evaluation_field, .zone = zone_find};
+    const struct expr_env env = {.self = &evaluation,
+                                 .variable = evaluation_variable,
+                                 .field = evaluation_field,
+                                 .zone = zone_find,
+                                 .now = evaluation_now};
     int32_t status = expr_eval(bindings->exprs[expression].expr, &env, out, &error);
     evaluation_finish(&evaluation);
     return status == TN_OK ? TN_OK : eval_fail_take(&error, out);
@@ -118,7 +127,8 @@ static int32_t eval_render(tn_task task, uint32_t text, tn_value variables, tn_v
                                  .variable = evaluation_variable,
                                  .field = evaluation_field,
                                  .name = evaluation_name,
-                                 .zone = zone_find};
+                                 .zone = zone_find,
+                                 .now = evaluation_now};
     buffer_init(&buffer, TEMPLATE_OUTPUT);
     int32_t status = template_render(bindings->templates[text].template, &env, &buffer, &error);
     evaluation_finish(&evaluation);

@@ -293,7 +293,8 @@ static int32_t binder_bind_uses(struct tn_binder *binder, const struct expr *exp
     const struct instance_scope *scope = binder->scope;
     uint32_t index;
     int32_t status = TN_OK;
-    if (expr_uses_beyond(expr, BINDING_RUN, "configurable")) binder_report_run_used(binder);
+    if (expr_uses_beyond(expr, BINDING_RUN, "configurable") || expr_uses_now(expr)) binder_report_run_used(binder);
+    if (expr_uses_now(expr)) binder->bindings->uses_run = true;
     for (size_t i = 0, n = expr_use_count(expr); status == TN_OK && i < n; i++) {
         const struct expr_use *use = expr_use_at(expr, i);
         if (use->variable == BINDING_RUN) binder->bindings->uses_run = true;
