@@ -12,8 +12,8 @@
 
 struct chat_input {
     bool terminal;
-    bool stopped;        /* do not wait for more standard input */
-    size_t at, end;      /* bytes that have been read and not yet consumed */
+    bool stopped;   /* do not wait for more standard input */
+    size_t at, end; /* bytes that have been read and not yet consumed */
     char bytes[4096];
 };
 

@@ -28,6 +28,7 @@
 #include "host/program/command_input.h"
 #include "host/program/command_run.h"
 #include "host/program/live.h"
+#include "host/program/paste.h"
 #include "host/program/questions.h"
 #include <stddef.h>
 #include <stdio.h>
@@ -41,19 +42,19 @@
 struct single_run {
     struct host *host;
     struct execution *execution;
-    struct live *live;          /* the live view, or NULL; see single_shows_live */
-    bool json;                  /* --json */
-    bool quiet;                 /* --quiet: no warnings and no live view */
-    bool ended;                 /* the execution has ended; run_resume sets it to false again */
-    bool draining;              /* SIGTERM has arrived: the run stops after this super-step and is not resumed */
-    bool cancelled;             /* single_cancel was called: a signal, or the pipe was closed */
-    unsigned shown_modes;       /* the events to print: the modes of --stream, or the default of --json */
-    uint32_t stall_step;        /* the last step for which single_on_stall printed a warning */
-    struct loop_timer deadline; /* cancels the run if draining takes longer than DRAIN_MS */
-    const char *thread;         /* the id of the thread, or NULL */
-    struct approver approver;   /* asks approval questions at the terminal */
-    tn_value approvals;         /* {interrupt id: answer} with which the thread must be resumed, or NULL */
-    const char *document;       /* the path of the document */
+    struct live *live;                 /* the live view, or NULL; see single_shows_live */
+    bool json;                         /* --json */
+    bool quiet;                        /* --quiet: no warnings and no live view */
+    bool ended;                        /* the execution has ended; run_resume sets it to false again */
+    bool draining;                     /* SIGTERM has arrived: the run stops after this super-step and is not resumed */
+    bool cancelled;                    /* single_cancel was called: a signal, or the pipe was closed */
+    unsigned shown_modes;              /* the events to print: the modes of --stream, or the default of --json */
+    uint32_t stall_step;               /* the last step for which single_on_stall printed a warning */
+    struct loop_timer deadline;        /* cancels the run if draining takes longer than DRAIN_MS */
+    const char *thread;                /* the id of the thread, or NULL */
+    struct approver approver;          /* asks approval questions at the terminal */
+    tn_value approvals;                /* {interrupt id: answer} with which the thread must be resumed, or NULL */
+    const struct arguments *arguments; /* of the command */
 };
 
 /* ---- Events ---- */
@@ -194,20 +195,69 @@ static void print_result_event(struct run *run) {
     value_unref(event);
 }
 
-/* Prints the questions that the run waits for, and how to answer them. */
+/* Prints `what`, and the command that continues the run, with answers to the interrupts (may be NULL) and `option`. */
+static void single_print_resume(const struct single_run *single, const char *what, tn_value interrupts,
+                                const char *option) {
+    struct buffer line;
+    buffer_init(&line, SIZE_MAX);
+    paste_run(&line, single->arguments, single->thread, false);
+    size_t asked = paste_resume(&line, interrupts);
+    command_warn("%s: %s%s", asked ? "answer with" : what, buffer_cstr(&line), option);
+    buffer_finish(&line);
+}
+
+/* A name for a thread: that of the document's file, without its folder and extension. */
+static tn_value name_for_thread(const char *document) {
+    const char *slash = strrchr(document, '/'), *name = slash ? slash + 1 : document, *dot = strrchr(name, '.');
+    size_t length = dot && dot > name ? (size_t)(dot - name) : strlen(name);
+    tn_value made = length && *name != '-' ? value_string(name, length) : NULL;
+    return made ? made : value_text("run");
+}
+
+static void single_print_needs_thread(const struct single_run *single) {
+    tn_value name = name_for_thread(operand_at(single->arguments, 0));
+    struct buffer line;
+    buffer_init(&line, SIZE_MAX);
+    paste_run(&line, single->arguments, value_chars(name, NULL), true);
+    command_warn("a run without a thread is not saved and cannot be continued later. Run it again with a thread: %s",
+                 buffer_cstr(&line));
+    buffer_finish(&line);
+    value_unref(name);
+}
+
+/* Prints what the run waits for, and how to continue it. */
 static void single_print_questions(const struct single_run *single) {
     tn_value questions = run_interrupts(execution_run(single->execution));
-    command_warn("the run waits for answers:");
+    bool asks = false;
+    for (size_t i = 0; i < value_count(questions); i++) asks |= value_get(value_at(questions, i), "payload") != NULL;
+    command_warn(asks ? "the run waits for answers:" : "the run is paused:");
     if (!single->json) questions_print(stderr, questions, NULL, single->thread ? "--answer " : NULL);
     if (single->thread)
-        command_warn("answer with: tenon run %s --thread %s --resume --answer ID=VALUE", single->document,
-                     single->thread);
+        single_print_resume(single, "continue with", questions, "");
     else
-        command_warn("a run without a thread is not saved and cannot be answered later. Run it with `tenon run %s "
-                     "--thread THREAD`, answer with `tenon thread answer THREAD ID=VALUE` and continue with `tenon "
-                     "run %s --thread THREAD --resume`",
-                     single->document, single->document);
+        single_print_needs_thread(single);
     value_unref(questions);
+}
+
+static void single_print_accept(const struct single_run *single, bool replace) {
+    struct buffer line;
+    buffer_init(&line, SIZE_MAX);
+    paste_run(&line, single->arguments, single->thread, true);
+    command_warn("continue with the changed document: %s%s --accept-changes", buffer_cstr(&line),
+                 replace ? " --replace" : "");
+    buffer_finish(&line);
+}
+
+/* Prints how to continue a thread that could not be prepared. */
+static void single_print_remedy(const struct single_run *single, const struct thread_request *request,
+                                const struct error *error) {
+    bool changed = strcmp(error->code, "GRAPH_CHANGED") == 0;
+    if (changed && request->mode == THREAD_RESUME)
+        single_print_resume(single, "continue with the changed document", NULL, " --accept-changes");
+    else if (changed)
+        single_print_accept(single, request->mode == THREAD_REPLACE);
+    else if (strcmp(error->code, "UNFINISHED") == 0)
+        single_print_resume(single, "continue it with", NULL, "");
 }
 
 /* The strategy stop_at_nonlinear has stopped the run. */
@@ -238,9 +288,10 @@ static void single_print_outcome(const struct single_run *single) {
     if (single->json && !command_flush()) return; /* command_close reports that output was lost */
     if (status == RUN_FAILED || status == RUN_CANCELLED) command_warn_error(run_error(run));
     if (status == RUN_STOPPED && single->draining)
-        command_warn("the run stopped after step %u, as requested; continue it with --resume", run_steps(run));
+        command_warn("the run stopped after step %u, as requested", run_steps(run));
     else if (status == RUN_STOPPED)
         single_print_next(single);
+    if (status == RUN_STOPPED && single->thread) single_print_resume(single, "continue it with", NULL, "");
     if (lost)
         command_warn("the run was cancelled: it waited for an answer, and without a thread it cannot be resumed");
     else if (status == RUN_INTERRUPTED)
@@ -400,8 +451,12 @@ static int single_execute(const struct arguments *arguments, struct single_run *
     /* thread_prepare_wait sets options.log and .loaded. The run borrows them, so they are freed after it. */
     struct run_options options = *base;
     struct host *host = single->host;
-    if (request->id && thread_prepare_wait(host_engine(host), graph, request, &options, &error) != TN_OK)
-        return report_and_finish_error(COMMAND_RUN_FAILED, &error);
+    if (request->id && thread_prepare_wait(host_engine(host), graph, request, &options, &error) != TN_OK) {
+        int code = command_report_error(COMMAND_RUN_FAILED, &error);
+        single_print_remedy(single, request, &error);
+        error_finish(&error);
+        return code;
+    }
     if (single_shows_live(single)) single->live = live_new(graph, command_colour(arguments, STDERR_FILENO));
     options.modes = single->shown_modes;
     if (single->live) options.modes |= LIVE_MODES;
@@ -449,7 +504,7 @@ int run_single(const struct arguments *arguments, struct host *host, struct grap
                                 .json = argument_given(arguments, "json"),
                                 .quiet = argument_given(arguments, "quiet"),
                                 .thread = argument_text(arguments, "thread"),
-                                .document = operand_at(arguments, 0)};
+                                .arguments = arguments};
     struct thread_request request = {.id = single.thread};
     const char *modes = argument_text(arguments, "stream");
     if (modes) {

@@ -4,6 +4,6 @@ sed 's/state.n + 1/state.n + 10/; s/id: b/id: c/; s/to: b/to: c/; s/from: b/from
 run tenon run changed.yaml --thread one
 expect_code 1
 expect_in err 'node `a`: `config` has changed; node `b` is gone; node `c` is new; the edges have changed'
-expect_in err "[GRAPH_CHANGED]"
+expect_in err "[GRAPH_CHANGED]" && expect_in err "tenon run changed.yaml --thread one --accept-changes"
 run tenon run changed.yaml --thread one --accept-changes
 expect_out '{"n":12,"log":["a","b1","a","b2","a","b12"]}'

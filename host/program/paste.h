@@ -1,0 +1,29 @@
+/*
+ * paste.h - command lines that the user can paste, to continue a run in the same way as it was started.
+ *
+ *     struct buffer line;
+ *     buffer_init(&line, SIZE_MAX);
+ *     paste_run(&line, arguments, "mail", false);          // tenon run mail.yaml --plugins ./x.so --thread mail
+ *     buffer_text(&line, " --resume");
+ */
+#ifndef TENON_HOST_PROGRAM_PASTE_H
+#define TENON_HOST_PROGRAM_PASTE_H
+
+#include "adl/value/value.h"
+#include <stdbool.h>
+
+struct arguments;
+struct buffer;
+
+/* Appends a word, in quotes if a shell would change it. */
+void paste_word(struct buffer *out, const char *word);
+/*
+ * Appends `tenon run FILE --thread THREAD` with the options that `arguments` has and that another command needs to run
+ * the same document: those of every command (--plugins, --config, --model, …), --run-config and --durability; with
+ * `input` also --input and --set.
+ */
+void paste_run(struct buffer *out, const struct arguments *arguments, const char *thread, bool input);
+/* Appends ` --resume`, and ` --answer ID=VALUE` for each interrupt that asks for an answer. Returns their number. */
+size_t paste_resume(struct buffer *out, tn_value interrupts);
+
+#endif
