@@ -7,6 +7,7 @@
  */
 #include "adl/expr/cell.h"
 #include "adl/expr/time.h"
+#include "adl/value/base64.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include <math.h>
@@ -415,7 +416,20 @@ static tn_value key_to_value(const struct cell *key) {
     return value_string(chars, length);
 }
 
+/* {"$bytes": base64} is bytes, as in JSON. Returns NULL if the map is not of that form. */
+static tn_value map_to_bytes(const struct cell_map *map) {
+    if (map->count != 1 || map->entries[0].key.kind != TN_STRING || map->entries[0].value.kind != TN_STRING)
+        return NULL;
+    size_t length;
+    const char *key = cell_chars(&map->entries[0].key, &length);
+    if (length != strlen("$bytes") || memcmp(key, "$bytes", length) != 0) return NULL;
+    const char *text = cell_chars(&map->entries[0].value, &length);
+    return base64_read(text, length);
+}
+
 static tn_value map_to_value(const struct cell_map *map, const char **why) {
+    tn_value bytes = map_to_bytes(map);
+    if (bytes) return bytes;
     tn_value object = value_object_reserve(map->count);
     for (uint32_t i = 0; i < map->count; i++) {
         tn_value key = key_to_value(&map->entries[i].key);

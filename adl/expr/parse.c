@@ -167,7 +167,9 @@ static void parse_list(struct compiler *compiler) {
 
 /* Adds an entry to the constant map, which it consumes. Returns NULL if the map can no longer be a constant. */
 static tn_value fold_entry(tn_value constants, const struct cell *key, const struct cell *value) {
-    tn_value item = constants && key && key->kind == TN_STRING ? json_constant(value) : NULL;
+    /* {"$bytes": …} is a map inside of an expression and becomes bytes at its end, so it is not a constant value. */
+    bool text = key && key->kind == TN_STRING && !value_text_is(key->as.value, "$bytes");
+    tn_value item = constants && text ? json_constant(value) : NULL;
     if (item && !value_get_key(constants, key->as.value))
         return value_set_key_take(constants, value_ref(key->as.value), item);
     value_unref(item);

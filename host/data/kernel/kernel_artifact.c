@@ -2,6 +2,7 @@
  * kernel_artifact.c - writes Artifacts in one operation, reads and searches them. kernel_body.c does uploads.
  */
 #include "host/data/kernel/kernel_artifact.h"
+#include "adl/value/base64.h"
 #include "host/data/kernel/kernel_words.h"
 #include <string.h>
 
@@ -60,7 +61,34 @@ static const char *body_data(tn_value body, size_t *length) {
     return value_is(body, TN_STRING) ? value_chars(body, length) : value_data(body, length);
 }
 
-int32_t artifact_write(struct request *request, tn_value *result, struct error *error) {
+/*
+ * Replaces a part of a message in `body`, such as {type: "image", media_type, data}, by its bytes, and sets media_type
+ * unless it is given. *out is a new reference to the arguments.
+ */
+static int32_t artifact_unpack_part(struct request *request, tn_value *out, struct error *error) {
+    tn_value part = request_get(request, "body"), data = value_get(part, "data"), bytes = NULL;
+    size_t length;
+    if (!value_is(value_get(part, "type"), TN_STRING))
+        return request_invalid(
+            request, error, "body",
+            "found object, expected a string, bytes, or a part of a message: {type, media_type, data}");
+    if (!data || value_is(data, TN_NULL))
+        return request_invalid(request, error, "body",
+                               "the part has no `data`; what it refers to by `url` or `file_id` must be fetched first");
+    if (value_is(data, TN_BYTES)) bytes = value_ref(data);
+    if (value_is(data, TN_STRING)) {
+        const char *chars = value_chars(data, &length);
+        bytes = base64_read(chars, length);
+    }
+    if (!bytes) return request_invalid(request, error, "body", "the `data` of the part is not bytes or base64");
+    *out = value_set_take(value_ref(request->arguments), "body", bytes);
+    tn_value media_type = value_get(part, "media_type");
+    if (!request_get(request, "media_type") && media_type)
+        *out = value_set_take(*out, "media_type", value_ref(media_type));
+    return TN_OK;
+}
+
+static int32_t artifact_write_body(struct request *request, tn_value *result, struct error *error) {
     static const struct field fields[] = {{"media_type", FIELD_TEXT, true},
                                           {"body", FIELD_TEXT | FIELD_BYTES, true},
                                           {"metadata", FIELD_OBJECT, false},
@@ -95,6 +123,18 @@ int32_t artifact_write(struct request *request, tn_value *result, struct error *
     if (status == TN_OK) status = artifact_find(request, before, &record, error);
     if (record) *result = artifact_public(record);
     value_unref(record);
+    return status;
+}
+
+int32_t artifact_write(struct request *request, tn_value *result, struct error *error) {
+    tn_value given = request->arguments, unpacked = NULL;
+    if (!value_is(value_get(given, "body"), TN_OBJECT)) return artifact_write_body(request, result, error);
+    int32_t status = artifact_unpack_part(request, &unpacked, error);
+    if (status != TN_OK) return status;
+    request->arguments = unpacked;
+    status = artifact_write_body(request, result, error);
+    request->arguments = given;
+    value_unref(unpacked);
     return status;
 }
 
