@@ -239,6 +239,9 @@
     CODE(FENCED, false, "Other", \
          "Another process took over or removed the thread. This run writes nothing more; its committed steps " \
          "are kept, and the other process continues from there.") \
+    CODE(OWNED, false, "Other", \
+         "A process that has not ended runs the thread. Wait until its run has ended, or stop it. `tenon run` with " \
+         "--force takes the thread over: the other run then ends with FENCED.") \
     CODE(UNFINISHED, false, "Other", \
          "The thread is not done and received new input. Resume it, or discard its unfinished run with " \
          "--replace.") \

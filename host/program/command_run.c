@@ -226,7 +226,8 @@ static bool check_run_options(const struct arguments *arguments) {
                      not_with_batch[i]);
         return false;
     }
-    static const char *const of_threads[] = {"thread", "resume", "answer", "replace", "accept-changes", "durability"};
+    static const char *const of_threads[] = {"thread",         "resume",     "answer", "replace",
+                                             "accept-changes", "durability", "force"};
     for (size_t i = 0; i < sizeof of_threads / sizeof *of_threads; i++) {
         if (!batch || !argument_given(arguments, of_threads[i])) continue;
         command_warn("--%s cannot be used with --batch: the runs of a batch are not saved in threads. To save a run, "

@@ -302,7 +302,7 @@ static void single_print_outcome(const struct single_run *single) {
 
 /* Called without --thread. Prints an error and returns true if an option was given that needs it. */
 static bool report_missing_thread(const struct arguments *arguments) {
-    static const char *const names[] = {"resume", "replace", "answer", "accept-changes", "durability"};
+    static const char *const names[] = {"resume", "replace", "answer", "accept-changes", "durability", "force"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!argument_given(arguments, names[i])) continue;
         command_warn("--%s needs --thread ID", names[i]);
@@ -320,11 +320,16 @@ static bool read_thread_request(const struct arguments *arguments, struct thread
         command_warn("--resume continues the thread's run: it cannot be used with --input, --set or --replace");
         return false;
     }
+    if (!resume && !replace && argument_given(arguments, "force")) {
+        command_warn("--force needs --resume or --replace");
+        return false;
+    }
     if (!resume && argument_given(arguments, "answer")) {
         command_warn("--answer needs --resume");
         return false;
     }
     request->mode = resume ? THREAD_RESUME : replace ? THREAD_REPLACE : THREAD_INPUT;
+    request->force = argument_given(arguments, "force");
     request->accept_changes = argument_given(arguments, "accept-changes");
     request->durability = durability && strcmp(durability, "exit") == 0 ? RUN_DURABLE_EXIT : RUN_DURABLE_SYNC;
     request->document = operand_at(arguments, 0);

@@ -92,6 +92,7 @@ static const struct command_option run_options[] = {
     {"resume", .letter = 'r', .help = "resume the thread where it stopped"},
     {"answer", "ID=VALUE", .help = "with --resume: answer an interrupt of the thread; may be repeated"},
     {"replace", .help = "discard the thread's unfinished run, and start a new run with the thread's state"},
+    {"force", .help = "with --resume or --replace: take the thread over from a process that runs it"},
     {"accept-changes", .help = "resume even if the document has changed since the thread started"},
     {"durability", "WHEN",
      .help = "when to save the run: after each step, before the next one (sync), or only at its end (exit)",

@@ -50,7 +50,9 @@ def compare_and_count(case, folder, undisturbed, most):
 def resume_on_second_host(case, undisturbed_turns, folder, old_first):
     """The second host resumes the thread of the first. The commit of the first is refused in either order."""
     first = Host(folder, "first", invocation(case, folder, 0))
-    resume = run_arguments(case, "--resume")
+    refused = tenon(folder, run_arguments(case, "--resume"))
+    expect(refused[0] == 1 and "process %d" % first.process.pid in refused[2], "not refused: exit code %d\n%s%s" % refused)
+    resume = run_arguments(case, "--resume", "--force")
     if old_first:
         second = Host(folder, "second", resume)
         expect_fenced(first.release())
@@ -73,7 +75,7 @@ def resume_concurrently(case, undisturbed_turns, folder, count):
         if code == 0:
             expect(out == undisturbed_turns[1].out, "printed:\n" + out)
         else:
-            expect(code == 1 and any(name in err for name in ("FENCED", "DONE", "STORE_BUSY")),
+            expect(code == 1 and any(name in err for name in ("FENCED", "DONE", "STORE_BUSY", "OWNED")),
                    "exit code %d\n%s%s" % (code, out, err))
     expect(any(code == 0 for code, _, _ in ended), "no host reached the end")
     compare(case, folder, undisturbed_turns[1])
@@ -85,7 +87,7 @@ def start_concurrently(case, undisturbed_turns, folder):
     ended = [wait_for_end(process) for process in processes]
     expect(any(code == 0 for code, _, _ in ended), "no host reached the end: %s" % ended)
     for code, out, err in ended:
-        expect(code == 0 or code == 1 and ("FENCED" in err or "UNFINISHED" in err), "exit code %d\n%s" % (code, err))
+        expect(code == 0 or code == 1 and (any(name in err for name in ("FENCED", "UNFINISHED", "OWNED"))), "exit code %d\n%s" % (code, err))
     if [code for code, _, _ in ended] != [0, 0]:  # otherwise one started after the other had ended
         compare_and_count(case, folder, undisturbed_turns[1], 1)
 

@@ -24,7 +24,7 @@ from thread import Thread
 
 PROCESSES = 10
 INVOCATIONS = 6  # of each process
-REFUSED = ("FENCED", "DONE", "UNFINISHED", "STORE_BUSY", "NOT_FOUND",
+REFUSED = ("FENCED", "DONE", "UNFINISHED", "OWNED", "STORE_BUSY", "NOT_FOUND",
            "no open interrupt")
 DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "documents", "race.yaml")
 
@@ -49,7 +49,7 @@ def one_process(folder, rng):
     """Invocations of one process after another; returns what was not expected of them."""
     for _ in range(INVOCATIONS):
         kind = rng.choices(["resume", "start", "replace"], [6, 2, 1])[0]
-        more = {"resume": ["--resume", *answers(folder)], "start": ["--input", "{}"],
+        more = {"resume": ["--resume", *rng.choice([[], ["--force"]]), *answers(folder)], "start": ["--input", "{}"],
                 "replace": ["--replace", "--input", "{}"]}[kind]
         process = start(folder, arguments(*more), {"CRASH_VARY": "1"})
         if rng.random() < 0.2:

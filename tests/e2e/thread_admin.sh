@@ -195,6 +195,28 @@ touch go
 first_code && expect_code 1
 grep -qF '[FENCED]' "$work/first.err" || fails "expected FENCED: the previous owner must not commit"
 is taken stopped '{"n":100}'
+# A thread that a living process runs is resumed or replaced only with --force. The message names the process.
+rm -f go
+background run slow.yaml --thread owned $nodes
+reaches owned 2
+for how in --resume "--replace --set n=7" "--set n=7"; do
+    run tenon run slow.yaml $nodes --thread owned $how
+    expect_code 1 && expect_in err "[OWNED]" && expect_in err "being run by process $first:" && expect_in err "--force"
+done
+run tenon run slow.yaml $nodes --thread owned --force
+expect_code 2 && expect_in err "--force needs --resume or --replace"
+is owned running '{"n":1}'
+tenon thread export owned | grep -q '"owner"' && fails "an export names a process"
+"$TENON" run slow.yaml $nodes --thread owned --resume --force >"$work/second.out" 2>"$work/second.err" </dev/null &
+second=$!
+owned_by_second() { tenon thread list --json | grep '"thread_id":"owned"' | grep -q "\"pid\":$second[,}]"; }
+wait_until owned_by_second
+touch go
+first_code && expect_code 1
+grep -qF '[FENCED]' "$work/first.err" || fails "expected FENCED: the previous owner must not commit"
+wait $second || fails "the run that took the thread over has failed: $(cat "$work/second.err")"
+is owned done '{"n":11}'
+rm go
 # Removed and created again by another process: the old run does not write into it.
 background run slow.yaml --thread anew $nodes
 reaches anew 2

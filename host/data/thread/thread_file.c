@@ -69,7 +69,8 @@ static int32_t read_file(struct session *session, tn_value found, const void *us
     tn_value record = value_get(found, "value"), collected = NULL;
     if (!record) return thread_records_not_found(id, error);
     *out = value_set_take(value_object_reserve(8), "format", value_text(THREAD_FORMAT));
-    *out = value_set_take(*out, "record", value_ref(record));
+    /* The owner is a process of this machine. */
+    *out = value_set_take(*out, "record", value_remove_take(value_ref(record), value_text("owner")));
     int32_t status = export_graph(session, record, out, error);
     if (status == TN_OK) status = collect_records(session, id, STORE_CHECKPOINTS, value_array(), &collected, error);
     if (status == TN_OK) *out = value_set_take(*out, "checkpoints", collected);

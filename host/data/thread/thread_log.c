@@ -16,11 +16,14 @@
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_failure.h"
 #include "host/data/thread/thread_keys.h"
+#include "host/data/thread/thread_owner.h"
 #include "host/data/thread/thread_records.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+
+#define FORCE_TRIES 100 /* writers that prepare their first commit at the same time */
 
 struct thread_log {
     struct store *store;
@@ -35,6 +38,7 @@ struct thread_log {
     bool notes_held;                /* do not write notes before the next commit */
     bool pending_left, nested_left; /* the store may have records of the current super-step */
     bool closed;
+    int owner;      /* thread_owner_lock of this writer, or -1 */
     int32_t failed; /* status of a failed commit: all later commits fail with it */
     struct error error;
     uint32_t committing;                           /* commits that have not ended */
@@ -86,6 +90,7 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     log->tasks = value_array();
     tn_value stale = value_get(loaded, "stale");
     log->calls = stale ? value_ref(stale) : value_array();
+    log->owner = -1;
     log->notes_held = true; /* released when the first commit has taken over the thread */
     /* A previous writer may have left records, unless the thread is done. */
     log->pending_left = log->nested_left =
@@ -93,8 +98,18 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     return log;
 }
 
+bool thread_log_own(struct thread_log *log, bool force) {
+    bool taken;
+    log->owner = thread_owner_lock(log->store, log->key, log->fence, &taken);
+    /* Another writer prepares its first commit. Only one of these commits succeeds, whatever the fence is. */
+    for (int i = 0; taken && force && i < FORCE_TRIES; i++)
+        log->owner = thread_owner_lock(log->store, log->key, ++log->fence, &taken);
+    return !taken;
+}
+
 static void thread_log_release(struct thread_log *log) {
     if (!log->closed || log->writing[0] || log->committing) return;
+    thread_owner_unlock(log->owner);
     value_unref(log->tasks);
     value_unref(log->calls);
     error_finish(&log->error);
@@ -271,6 +286,7 @@ static void on_committed(void *user, int32_t status, tn_value result, const stru
 /* On condition that nothing of the thread has changed since it was read: every batch increases the version. */
 static tn_value take_over_record(const struct thread_log *log, tn_value patch) {
     patch = value_set_take(patch, "fence", value_int(log->fence));
+    patch = value_set_take(patch, "owner", thread_owner_describe());
     if (log->version > 0) {
         tn_value fence = log->fence_before < 0 ? value_null() : value_int(log->fence_before);
         tn_value same = value_set_take(value_object_reserve(1), "fence", fence);

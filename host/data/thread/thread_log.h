@@ -54,6 +54,11 @@ int64_t thread_first_fence(void);
 
 /* The first commit takes the thread over. `loaded` is the result of thread_read. */
 struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn_value loaded);
+/*
+ * Makes it visible to other processes that this writer lives, until it is freed. Returns false if another writer has
+ * the same fence, because it prepares its first commit at the same time; with `force`, another fence is used then.
+ */
+bool thread_log_own(struct thread_log *log, bool force);
 void thread_log_free(struct thread_log *log); /* submitted commits still complete; NULL is allowed */
 
 /* The scope of the outermost run. Other scopes are nested runs. */

@@ -9,7 +9,9 @@
 #include "host/base/loop.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_owner.h"
 #include "host/data/thread/thread_records.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
@@ -66,6 +68,26 @@ static int32_t thread_check_status(const struct thread_request *request, tn_valu
         "the thread `%s` is not done: it is %s%s; use --resume to continue it, or --replace to discard what it was "
         "doing and start with the new input",
         request->id, status, strcmp(status, "running") == 0 ? ", or its process was killed" : "");
+}
+
+static int32_t error_set_owned(const struct thread_request *request, tn_value owner, struct error *error) {
+    char who[THREAD_OWNER_TEXT];
+    thread_owner_text(owner, who);
+    return error_set(error, TN_INVALID, "OWNED",
+                     "the thread `%s` is being run by %s: wait until that run has ended, or stop it; `tenon run` with "
+                     "--force takes the thread over",
+                     request->id, who);
+}
+
+/* A thread that a living process runs is left to it, unless the request takes it over. */
+static int32_t thread_check_owner(const struct store *store, const struct thread_request *request, tn_value record,
+                                  struct error *error) {
+    char key[THREAD_KEY_MAX];
+    thread_key(key, request->id);
+    bool runs = strcmp(record_text(record, "status"), "running") == 0;
+    if (!runs || request->force || request->mode == THREAD_UPDATE) return TN_OK;
+    if (!thread_owner_lives(store, key, thread_record_int(record, "fence", 0))) return TN_OK;
+    return error_set_owned(request, value_get(record, "owner"), error);
 }
 
 static int32_t error_set_differences(const struct thread_request *request, tn_value lines, struct error *error) {
@@ -139,10 +161,21 @@ int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const st
     struct thread_lookup lookup = {request->id};
     status = store_perform_wait(store, thread_read_head, &lookup, &loaded, error);
     tn_value record = value_get(loaded, "record");
+    if (status == TN_OK) status = thread_check_owner(store, request, record, error);
     if (status == TN_OK) status = thread_check_status(request, record, error);
     if (status == TN_OK && request->mode == THREAD_RESUME) status = thread_check_expiry(engine, record, error);
     if (status == TN_OK) status = thread_check_graph(store, graph, request, record, error);
+    struct thread_log *log = NULL;
+    if (status == TN_OK) {
+        tn_value incarnation = choose_incarnation(record, request->mode);
+        if (incarnation) loaded = value_set_take(loaded, "incarnation", incarnation);
+        record = value_get(loaded, "record");
+        log = thread_log_new(store, request->id, loaded);
+        bool force = request->force || request->mode == THREAD_UPDATE;
+        if (!thread_log_own(log, force)) status = error_set_owned(request, NULL, error);
+    }
     if (status != TN_OK) {
+        thread_log_free(log);
         value_unref(loaded);
         return status;
     }
@@ -168,9 +201,8 @@ int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const st
     }
     options->document = request->document;
     options->durability = request->durability;
-    tn_value incarnation = choose_incarnation(record, request->mode);
-    options->loaded = incarnation ? value_set_take(loaded, "incarnation", incarnation) : loaded;
-    options->log = thread_log_new(store, request->id, options->loaded);
+    options->loaded = loaded;
+    options->log = log;
     return TN_OK;
 }
 

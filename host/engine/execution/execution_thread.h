@@ -33,6 +33,7 @@ struct thread_request {
     const char *id;
     enum thread_mode mode;
     tn_value answers;    /* THREAD_RESUME: {interrupt id: answer}, added to those stored in the thread; or NULL */
+    bool force;          /* take the thread over even if a living process runs it; that run then ends with FENCED */
     bool accept_changes; /* the document may have changed since the thread began, as far as the state fits */
     const char *as;      /* THREAD_UPDATE: continue after this node; NULL leaves the plan unchanged */
     const char *document;
@@ -41,8 +42,9 @@ struct thread_request {
 
 /*
  * Reads the thread and sets `options`. The caller frees options->log and options->loaded after the run. Returns
- * NOT_FOUND, UNFINISHED (new input for a thread that is not done), DONE (nothing to resume), GRAPH_CHANGED with the
- * differences in `detail`, EXPIRED, or an error of the store; `options` is unchanged then. Runs the loop.
+ * OWNED (a living process runs the thread), NOT_FOUND, UNFINISHED (new input for a thread that is not done), DONE
+ * (nothing to resume), GRAPH_CHANGED with the differences in `detail`, EXPIRED, or an error of the store; `options` is
+ * unchanged then. Runs the loop.
  */
 int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
                             struct run_options *options, struct error *error);

@@ -40,7 +40,7 @@ expect_out '{"t":["a","b"]}'
 
 # Taken over: the previous owner writes nothing more.
 started taken
-run tenon run quick.yaml --thread taken $nodes --resume --accept-changes
+run tenon run quick.yaml --thread taken $nodes --resume --accept-changes --force
 expect_out '{"t":["a","b"]}'
 kill -INT $pid
 wait $pid && code=0 || code=$?

@@ -1,0 +1,36 @@
+/*
+ * thread_owner.h - which writer of a thread still lives.
+ *
+ * The fence in a thread's record names its writer, but not whether the writer's process has died. So each writer locks
+ * one byte of a file beside the store, whose position follows from the thread and its fence. The kernel releases the
+ * lock when the process ends, however it ends. A writer that takes the thread over has another fence, and so another
+ * byte: it never waits for the previous writer, whose next commit fails.
+ *
+ *     if (thread_owner_lives(store, key, fence)) …          // do not take the thread over
+ *     int lock = thread_owner_lock(store, key, fence + 1, &taken);
+ *     thread_owner_unlock(lock);
+ *
+ * A store without a file has no locks, nor has a file system that does not support them: no writer is found then.
+ */
+#ifndef TENON_HOST_DATA_THREAD_THREAD_OWNER_H
+#define TENON_HOST_DATA_THREAD_THREAD_OWNER_H
+
+#include "adl/value/value.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct store;
+
+/* True if another writer has the lock, in this process or in another one. */
+bool thread_owner_lives(const struct store *store, const char *key, int64_t fence);
+/* Returns a descriptor that holds the lock, or -1. *taken: another writer has the lock. */
+int thread_owner_lock(const struct store *store, const char *key, int64_t fence, bool *taken);
+void thread_owner_unlock(int lock); /* -1 is allowed */
+
+/* {pid, host}, the member `owner` of a record: which process this is, for messages; a new reference. */
+tn_value thread_owner_describe(void);
+/* "process 1234", "process 1234 on host7" if that is another machine, or "another process". */
+#define THREAD_OWNER_TEXT 128
+void thread_owner_text(tn_value owner, char out[THREAD_OWNER_TEXT]);
+
+#endif
