@@ -36,7 +36,7 @@ struct cell;
     FAULT(RANGE, PLAIN, "{text}(): {value} is out of range")                                                           \
     FAULT(EMPTY, MISSING, "{text}(): the list is empty; test its size() first")                                        \
     FAULT(ORDER, PLAIN, "{text}() needs items of one kind that has an order, found {kind}")                            \
-    FAULT(NOT_STRING, PLAIN, "{text}() needs a list of strings, found {kind}; convert with string(…)")                 \
+    FAULT(NOT_STRING, PLAIN, "{text}() needs a list of strings, found {kind}; convert it with .map(x, string(x))")     \
     FAULT(NOT_NUMBER, PLAIN, "{text}() needs numbers, found {kind}")                                                   \
     FAULT(NOT_ENTRY, PLAIN, "`{text}` must return a map such as {key: value}; it returned {kind}")                     \
     FAULT(NOT_JSON, PLAIN, "{text}(): the text is not JSON")                                                           \

@@ -292,6 +292,17 @@ static bool call_follows(const struct compiler *compiler) {
     return lex(&ahead).kind == LEX_OPEN;
 }
 
+/* True for `math.sin`: no function, but in a library of functions, and no value has such a method either. */
+static bool is_unknown_of_library(const char *text, size_t length, const struct token *last) {
+    size_t library = strcspn(text, ".") + 1, name = last->to - last->from;
+    for (size_t i = 0; i < expr_function_count(); i++) {
+        const char *known = expr_function_at(i)->name;
+        if (strlen(known) > library && memcmp(known, text, library) == 0)
+            return function_find(text + length - name, name, true, SIZE_MAX) < 0;
+    }
+    return false;
+}
+
 /* If `math.greatest(` follows and is a function, moves to its last name and extends *name to the whole. */
 static bool take_qualified_function(struct compiler *compiler, struct token *name) {
     struct lexer ahead = compiler->lexer;
@@ -303,7 +314,9 @@ static bool take_qualified_function(struct compiler *compiler, struct token *nam
         struct lexer after = ahead;
         if (lex(&after).kind != LEX_OPEN) continue;
         const char *text = compiler->lexer.text + name->from;
-        if (function_find(text, last.to - name->from, false, SIZE_MAX) < 0) return false;
+        size_t length = last.to - name->from;
+        if (function_find(text, length, false, SIZE_MAX) < 0 && !is_unknown_of_library(text, length, &last))
+            return false;
         name->to = last.to;
         name->end = last.end;
         compiler->lexer = position;
