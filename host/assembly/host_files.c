@@ -1,17 +1,23 @@
 /*
- * host_files.c - tells the reader of documents' files (base/files.h) what the configuration allows: the project, the
+ * host_files.c - configures the reader of documents' files (base/files.h) with what is allowed: the project, the
  * installed packs, files.roots, and what sections of plugins name.
  */
+#include "adl/document/inner_file.h"
+#include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host_internal.h"
 #include "host/base/config/config.h"
 #include "host/base/files.h"
 #include "host/plugin/pack/pack_installed.h"
+#include "host/plugin/pack/pack_name.h"
 #include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/plugin_search.h"
 #include "host/plugin/registry/registry.h"
+#include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void host_each_config_folder(void *user, void (*visit)(void *to, const char *folder), void *to) {
     const struct host *host = user;
@@ -44,6 +50,89 @@ static bool host_grants_file(void *user, const char *path) {
     return file.found;
 }
 
+/* ---- `pack:NAME/FILE` and `tenon:NAME` ---- */
+
+#define INSTALLED_PREFIX "tenon:"
+
+/* Appends the names of the installed documents. */
+static void host_list_installed(const char *folder, struct buffer *text) {
+    struct dirent **items = NULL;
+    int count = scandir(folder, &items, NULL, alphasort), listed = 0;
+    for (int i = 0; i < count; i++) {
+        const char *name = items[i]->d_name, *end = strrchr(name, '.');
+        if (end && end > name && strcmp(end, ".yaml") == 0)
+            buffer_format(text, "%s" INSTALLED_PREFIX "%.*s", listed++ ? ", " : "; available: ", (int)(end - name),
+                          name);
+        free(items[i]);
+    }
+    free((void *)items);
+}
+
+/* The canonical path of DATA/FOLDER/NAME, or NULL. */
+static bool host_find_installed(const char *data, const char *folder, const char *name, const char *ending,
+                                struct catalog_file *found) {
+    tn_value root = value_format("%s/%s", data, folder);
+    tn_value path = value_format("%s/%s%s", value_chars(root, NULL), name, ending);
+    char resolved[PATH_MAX];
+    size_t length = strlen(value_chars(root, NULL));
+    struct stat status;
+    bool there = realpath(value_chars(path, NULL), resolved) && stat(resolved, &status) == 0 &&
+                 S_ISREG(status.st_mode) && strncmp(resolved, value_chars(root, NULL), length) == 0 &&
+                 resolved[length] == '/';
+    if (there) *found = (struct catalog_file){mem_text(resolved), mem_text(value_chars(root, NULL))};
+    value_unref(root);
+    value_unref(path);
+    return there;
+}
+
+static int32_t host_locate_installed(const char *whole, struct catalog_file *found, struct error *error) {
+    const char *name = whole + strlen(INSTALLED_PREFIX), *why = NULL;
+    char *data = search_data_directory();
+    bool valid = pack_path_valid(name, strlen(name), &why), there = false;
+    if (data && valid)
+        there = host_find_installed(data, "documents", name, "", found) ||
+                host_find_installed(data, "documents", name, ".yaml", found) ||
+                host_find_installed(data, "schema", name, "", found);
+    if (!there) {
+        struct buffer text;
+        buffer_init(&text, 1024);
+        tn_value documents = value_format("%s/documents", data ? data : "");
+        if (data) host_list_installed(value_chars(documents, NULL), &text);
+        error_set(error, TN_NOT_FOUND, "NOT_FOUND", "no file `%.200s` is installed with Tenon%s", whole,
+                  buffer_cstr(&text));
+        value_unref(documents);
+        buffer_finish(&text);
+    }
+    mem_free(data);
+    return there ? TN_OK : TN_NOT_FOUND;
+}
+
+static int32_t host_locate(void *user, const char *name, struct catalog_file *found, struct error *error) {
+    const struct host *host = user;
+    struct pack_location location = {NULL, NULL};
+    if (!pack_is_name(name)) return host_locate_installed(name, found, error);
+    int32_t status = pack_locate(name, host->config, &location, error);
+    if (status == TN_OK) *found = (struct catalog_file){location.path, location.root};
+    return status;
+}
+
+int32_t host_locate_for_plugin(void *host, const char *name, char **path, struct error *error) {
+    struct catalog_file found = {NULL, NULL};
+    struct installed_pack pack;
+    if (!files_is_special_name(name)) return TN_NOT_FOUND;
+    int32_t status = host_locate(host, name, &found, error);
+    if (status == TN_OK && pack_is_name(name)) { /* the plugin reads the file later, so check it now */
+        status = pack_inspect(found.root, &pack, error);
+        if (status == TN_OK) {
+            status = pack_verify_part(&pack, found.path + strlen(found.root) + 1, error);
+            installed_pack_finish(&pack);
+        }
+    }
+    if (status == TN_OK) *path = mem_text(found.path);
+    catalog_file_finish(&found);
+    return status == TN_NOT_FOUND ? TN_INVALID : status;
+}
+
 struct files *host_files_new(struct host *host, const char *const *roots) {
     const char *config = config_file(host->config);
     const struct files_grants grants = {host_each_config_folder, host_grants_file, host};
@@ -51,6 +140,7 @@ struct files *host_files_new(struct host *host, const char *const *roots) {
     char *packs = packs_folder(), *project = config ? files_folder_of(config) : NULL;
     struct files *files = files_new(project, packs, &grants);
     files_set_verify(files, packs_verify_read);
+    files_set_locate(files, host_locate, host);
     for (; roots && *roots; roots++)
         if (**roots) files_add_root(files, *roots);
     for (size_t i = 0; i < value_count(configured); i++)

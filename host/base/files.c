@@ -31,6 +31,8 @@ struct files {
     size_t root_count;
     struct files_grants grants;
     int32_t (*verify)(const char *path, const void *bytes, size_t length, struct error *error);
+    files_locate *locate;
+    void *locate_user;
 };
 
 /* ---- Paths as texts ---- */
@@ -264,6 +266,27 @@ static int files_open_from(const struct files *files, const struct source *from,
     return descriptor;
 }
 
+bool files_is_special_name(const char *name) {
+    return strncmp(name, "pack:", 5) == 0 || strncmp(name, "tenon:", 6) == 0;
+}
+
+/* Opens `pack:NAME/FILE` or `tenon:NAME`. `scope` is NULL if the operator names it. Returns -1 with the error. */
+static int files_open_special(const struct files *files, const struct source *from, const struct files_scope *scope,
+                              const char *name, struct catalog_file *found, struct error *error) {
+    if (!files->locate) {
+        error_set(error, TN_UNSUPPORTED, "UNSUPPORTED", "names of packs and of Tenon cannot be used here");
+        return -1;
+    }
+    if (files->locate(files->locate_user, name, found, error) != TN_OK) return -1;
+    char *pack = files_pack(files, found->path);
+    bool own = pack && scope && scope->count && scope->roots[0].real && strcmp(scope->roots[0].real, pack) == 0;
+    bool allowed = !pack || !scope || scope->packs || own;
+    mem_free(pack);
+    if (allowed) return file_open_below(found->root, path_below(found->root, found->path), error);
+    files_refuse(files, from, scope, false, error);
+    return -1;
+}
+
 /* Opens a file that a document names. Names in a text that is not a file start at each root, until one has the file. */
 static int files_open_for(const struct files *files, const struct source *from, const char *file,
                           struct catalog_file *found, struct error *error) {
@@ -272,11 +295,14 @@ static int files_open_for(const struct files *files, const struct source *from, 
     struct files_scope scope = {NULL, 0, false};
     int descriptor = -1;
     if (folder) files_scope_of(files, from, folder, &scope);
+    bool special = files_is_special_name(file);
     if (!folder)
         file_open_failed(ENOENT, error);
+    else if (special)
+        descriptor = files_open_special(files, from, &scope, file, found, error);
     else if (has_file || file[0] == '/' || !scope.count)
         descriptor = files_open_from(files, from, &scope, folder, file, found, error);
-    for (size_t i = 0; descriptor < 0 && !has_file && file[0] != '/' && i < scope.count; i++) {
+    for (size_t i = 0; descriptor < 0 && !has_file && !special && file[0] != '/' && i < scope.count; i++) {
         catalog_file_finish(found);
         error_finish(error);
         descriptor = files_open_from(files, from, &scope, scope.roots[i].given, file, found, error);
@@ -289,6 +315,7 @@ static int files_open_for(const struct files *files, const struct source *from, 
 /* Opens a file that the operator names, anywhere. */
 static int files_open_named(const struct files *files, const char *file, struct catalog_file *found,
                             struct error *error) {
+    if (files_is_special_name(file)) return files_open_special(files, NULL, NULL, file, found, error);
     found->path = path_real(file);
     if (!found->path) {
         file_open_failed(errno, error);
@@ -325,6 +352,11 @@ struct files *files_new(const char *project, const char *packs, const struct fil
     files->packs = packs ? path_absolute(packs) : NULL;
     if (grants) files->grants = *grants;
     return files;
+}
+
+void files_set_locate(struct files *files, files_locate *locate, void *user) {
+    files->locate = locate;
+    files->locate_user = user;
 }
 
 void files_set_verify(struct files *files,

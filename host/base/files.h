@@ -17,6 +17,10 @@
  *     engine->catalog.read = files_read;
  *     engine->catalog.read_self = files;
  *
+ * `pack:NAME/FILE` is a file of an installed pack, and `tenon:NAME` one that is installed with Tenon. What a name means
+ * is decided by `locate` (files_set_locate). Every document may name files of Tenon. Files of a pack may be named by
+ * those who may read them by their path: the pack's own documents, and documents that are files outside packs.
+ *
  * The name is resolved first, and the resolved path, which has no links and no `..`, is then opened one step at a time
  * without following links. A link that is created in between makes the opening fail: it cannot lead out of the root.
  * Only regular files are opened, without blocking. A device that another process puts in the place of a regular file
@@ -59,6 +63,11 @@ struct files *files_new(const char *project, const char *packs, const struct fil
  */
 void files_set_verify(struct files *files,
                       int32_t (*verify)(const char *path, const void *bytes, size_t length, struct error *error));
+/* Finds what `pack:NAME/FILE` or `tenon:NAME` means: a canonical path, and the root of the file. */
+typedef int32_t files_locate(void *user, const char *name, struct catalog_file *found, struct error *error);
+void files_set_locate(struct files *files, files_locate *locate, void *user);
+/* True if the name begins with `pack:` or `tenon:`. */
+bool files_is_special_name(const char *name);
 void files_add_root(struct files *files, const char *folder); /* relative to the working directory; need not exist */
 void files_free(struct files *files);                         /* NULL is allowed */
 

@@ -193,6 +193,13 @@ bool command_read_file(const char *path, char **text, size_t *length, struct err
 int32_t command_line_error(const char *path, size_t line, const char *message, struct error *error);
 /* Reads a document; "-" is standard input, read as YAML. Returns NULL and sets `error` on failure. */
 struct source *command_source(const char *path, struct error *error);
+struct host;
+/*
+ * The same for a document that is run, checked or drawn, which may also be `pack:NAME/FILE` or `tenon:NAME`. `host` may
+ * be NULL: then a host is opened if it is needed.
+ */
+struct source *command_document(const struct arguments *arguments, struct host *host, const char *path,
+                                struct error *error);
 /*
  * Prints data: as it is into a pipe or a file; on a terminal in the form of terminal_text, so that it cannot control
  * the terminal. command_printf is for everything else, and always replaces what is not safe.

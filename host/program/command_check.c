@@ -11,6 +11,7 @@
 #include "host/assembly/config_lint.h"
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
+#include "host/base/files.h"
 #include "host/program/command.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ int command_check(const struct arguments *arguments) {
     int code = COMMAND_OK;
     size_t unpriced = 0;
     for (size_t i = 0; i < operand_count(arguments); i++) {
-        struct source *source = command_source(operand_at(arguments, i), &error);
+        struct source *source = command_document(arguments, host, operand_at(arguments, i), &error);
         if (!source) {
             code = command_report_error(COMMAND_USAGE, &error);
             continue;
@@ -111,6 +112,8 @@ static bool fmt_replace_file(const char *given, const char *text, size_t length,
 
 static int format_one(const struct arguments *arguments, const char *path, struct diagnostics *found) {
     struct error error = ERROR_INIT;
+    if (files_is_special_name(path))
+        return command_report(COMMAND_USAGE, "%s is installed, and not a file of yours; it is not formatted", path);
     struct source *source = command_source(path, &error);
     int code = COMMAND_OK;
     char *text = NULL;

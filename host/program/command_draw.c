@@ -380,7 +380,7 @@ int command_graph(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
     const char *given = argument_text(arguments, "format"), *format = given ? given : "text";
     if (argument_given(arguments, "inside")) return draw_inside(arguments, format);
-    struct source *source = command_source(operand_at(arguments, 0), &error);
+    struct source *source = command_document(arguments, NULL, operand_at(arguments, 0), &error);
     int code = source ? draw_outside(arguments, source, format) : command_report_error(COMMAND_USAGE, &error);
     source_unref(source);
     error_finish(&error);

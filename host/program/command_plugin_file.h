@@ -1,5 +1,6 @@
 /*
- * command_plugin_file.h - what `tenon plugin install` and `upgrade` share: checking the file of a plugin, and copying it.
+ * command_plugin_file.h - what `tenon plugin install` and `upgrade` share: checking the file of a plugin, and copying
+ * it.
  */
 #ifndef TENON_HOST_PROGRAM_COMMAND_PLUGIN_FILE_H
 #define TENON_HOST_PROGRAM_COMMAND_PLUGIN_FILE_H

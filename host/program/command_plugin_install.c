@@ -145,17 +145,18 @@ static bool installing_check_place(struct installing *one, struct error *error) 
     found.path = NULL;
     user_plugin_finish(&found);
     if (one->before && !one->force) {
-        error_set(error, TN_INVALID, "PLUGIN_DUPLICATE",
-                  "the plugin `%s` is already installed: %s; nothing was changed; `tenon plugin upgrade` replaces it by "
-                  "a newer build, --force by any",
-                  one->id, one->before);
+        error_set(
+            error, TN_INVALID, "PLUGIN_DUPLICATE",
+            "the plugin `%s` is already installed: %s; nothing was changed; `tenon plugin upgrade` replaces it by "
+            "a newer build, --force by any",
+            one->id, one->before);
         return false;
     }
     if (one->before && strcmp(one->before, to) == 0) return true;
     if (access(to, F_OK) != 0) return true;
     bool plugin = manifest_read(to, &there, NULL) == TN_OK;
-    error_set(error, TN_INVALID, "PLUGIN_DUPLICATE", "%s exists and is %s%s%s; nothing was changed; rename your file", to,
-              plugin ? "the plugin `" : "another file",
+    error_set(error, TN_INVALID, "PLUGIN_DUPLICATE", "%s exists and is %s%s%s; nothing was changed; rename your file",
+              to, plugin ? "the plugin `" : "another file",
               plugin ? manifest_text(manifest_plugin(there.value), "id") : "", plugin ? "`" : "");
     if (plugin) manifest_finish(&there);
     return false;
@@ -276,11 +277,13 @@ static int remove_not_found(const struct arguments *arguments, const struct user
         nearest_add_candidate(&nearest, id, strlen(id));
     }
     if (other && packs_contain(plugin_path(other)))
-        code = command_report(COMMAND_PLUGIN_PROBLEM, "the plugin `%s` is part of the %s; `tenon pack remove` removes it",
-                              found->id, plugin_source(other));
+        code =
+            command_report(COMMAND_PLUGIN_PROBLEM, "the plugin `%s` is part of the %s; `tenon pack remove` removes it",
+                           found->id, plugin_source(other));
     else if (other)
-        code = command_report(COMMAND_PLUGIN_PROBLEM, "the plugin `%s` is not in %s, but in %s (%s); nothing was removed",
-                              found->id, folder, plugin_path(other), plugin_source(other));
+        code =
+            command_report(COMMAND_PLUGIN_PROBLEM, "the plugin `%s` is not in %s, but in %s (%s); nothing was removed",
+                           found->id, folder, plugin_path(other), plugin_source(other));
     else
         code = command_report(COMMAND_PLUGIN_PROBLEM, "there is no plugin `%s` in %s%s%s", found->id, folder,
                               nearest_hint(&nearest).text, registry_altered(host_registry(host)));

@@ -41,7 +41,7 @@ static bool only_plugin_errors(const struct diagnostics *found) {
 
 struct graph *command_open_graph(const struct arguments *arguments, struct host *host, int *code) {
     struct error error = ERROR_INIT;
-    struct source *source = command_source(operand_at(arguments, 0), &error);
+    struct source *source = command_document(arguments, host, operand_at(arguments, 0), &error);
     if (!source) {
         *code = command_report_error(COMMAND_USAGE, &error);
         error_finish(&error);

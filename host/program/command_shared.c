@@ -3,11 +3,13 @@
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
+#include "adl/document/inner_file.h"
 #include "adl/source/source.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/terminal.h"
 #include "host/assembly/host.h"
+#include "host/base/files.h"
 #include "host/base/loop.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/program/command.h"
@@ -129,6 +131,26 @@ struct source *command_source(const char *path, struct error *error) {
     }
     struct source *source = source_new(strcmp(path, "-") == 0 ? "<stdin>" : path, text, length);
     mem_free(text);
+    return source;
+}
+
+struct source *command_document(const struct arguments *arguments, struct host *host, const char *path,
+                                struct error *error) {
+    if (!files_is_special_name(path)) return command_source(path, error);
+    struct host *own = host ? NULL : command_open(arguments, error);
+    if (!host && !own) return NULL;
+    const struct catalog *catalog = host_catalog(host ? host : own);
+    struct catalog_file found = {NULL, NULL};
+    struct error why = ERROR_INIT;
+    tn_value text = catalog->read(catalog->read_self, NULL, path, &found, &why);
+    struct source *source = text ? inner_file_source(NULL, &found, text, SOURCE_SHOWN) : NULL;
+    if (!source)
+        error_set(error, TN_NOT_FOUND, why.code ? why.code : "LIMIT", "cannot open %s: %s", path,
+                  why.message ? why.message : "it is too large");
+    value_unref(text);
+    catalog_file_finish(&found);
+    error_finish(&why);
+    host_free(own);
     return source;
 }
 

@@ -382,8 +382,10 @@ static const struct command_option reference_options[] = {
 const struct command commands[] = {
     /* ---- Running ---- */
     {"run", "FILE", "run a document",
-     "Builds the graph that FILE describes and runs it once, or once for each line of a batch. Prints the result as\n"
-     "one JSON object on standard output. On a terminal, standard error shows the run live. Ctrl-C cancels the run.\n"
+     "Builds the graph that FILE describes and runs it once, or once for each line of a batch. FILE can also be\n"
+     "pack:NAME/FILE, a document of an installed pack, or tenon:NAME, one that is installed with Tenon. Prints the\n"
+     "result as one JSON object on standard output. On a terminal, standard error shows the run live. Ctrl-C cancels "
+     "the run.\n"
      "\n"
      "The PATH of --set is a channel, then keys of objects, separated by dots. Missing objects are created. A name\n"
      "cannot contain a dot or `=`; a list can only be set as a whole. VALUE is everything after the first `=`. If\n"

@@ -15,6 +15,8 @@ done
 prefix="$work/moved here"
 mv "$work/first" "$prefix"
 TENON=$prefix/bin/tenon
+run tenon run tenon:hello
+expect_code 0 && expect_out "$(cat "$SOURCE/samples/hello/expected.json")"
 run tenon run "$SOURCE/samples/hello/hello.yaml"
 expect_code 0
 expect_out "$(cat "$SOURCE/samples/hello/expected.json")"

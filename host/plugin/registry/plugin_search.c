@@ -20,6 +20,9 @@
 #ifndef TENON_LIBDIR
 #define TENON_LIBDIR "lib" /* relative to the prefix, as the build installs */
 #endif
+#ifndef TENON_DATADIR
+#define TENON_DATADIR "share"
+#endif
 
 void search_init(struct search *search) { *search = (struct search){0}; }
 
@@ -123,6 +126,23 @@ char *search_installed_directory(void) {
         buffer_finish(&path);
     }
     mem_free(directory);
+    return result;
+}
+
+char *search_data_directory(void) {
+    static const char *const folders[] = {"/" TENON_LIBDIR "/tenon/plugins", "/lib/tenon/plugins"};
+    char *plugins = search_installed_directory(), *result = NULL, resolved[PATH_MAX];
+    size_t length = plugins ? strlen(plugins) : 0;
+    for (size_t i = 0; plugins && !result && i < sizeof folders / sizeof *folders; i++) {
+        size_t tail = strlen(folders[i]);
+        struct buffer path;
+        if (length <= tail || strcmp(plugins + length - tail, folders[i]) != 0) continue;
+        buffer_init(&path, SIZE_MAX);
+        buffer_format(&path, "%.*s/" TENON_DATADIR "/tenon", (int)(length - tail), plugins);
+        if (realpath(buffer_cstr(&path), resolved)) result = mem_text(resolved);
+        buffer_finish(&path);
+    }
+    mem_free(plugins);
     return result;
 }
 

@@ -66,9 +66,11 @@ void search_add_user(struct search *search);
 void search_add_installed(struct search *search);
 /* The directory installed with this host, or NULL. Free it with mem_free. */
 char *search_installed_directory(void);
-/* True if the file is in that directory, links resolved: it came with this host. */
+/* The folder share/tenon of the same installation, or NULL. Free it with mem_free. */
+char *search_data_directory(void);
+/* True if the file is in the directory of the plugins, links resolved: it came with this host. */
 bool search_is_installed(const char *path);
-/* True if that directory has a file of the same name with the same contents. */
+/* True if the directory of the plugins has a file of the same name with the same contents. */
 bool search_is_copy_of_installed(const char *path);
 /* True if two files have the same contents. */
 bool search_files_equal(const char *a, const char *b);

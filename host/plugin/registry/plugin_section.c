@@ -21,6 +21,7 @@ struct section_files { /* files named in a section */
     struct plugin *plugin;
     const char *folder; /* NULL leaves names unchanged */
     tn_value pointers, paths;
+    struct error error; /* a name that cannot be resolved; its code is NULL if there is none */
 };
 
 static void plugin_grant_take(struct plugin *plugin, tn_value effect) {
@@ -36,13 +37,28 @@ static void on_section_annotation(void *self, const char *pointer, bool on_key, 
     if (value_text_is(annotation, "effect")) plugin_grant_take(files->plugin, value_ref(where));
     if (!value_text_is(annotation, "file")) return;
     const char *name = value_chars(where, NULL), *home = getenv("HOME");
+    const struct registry_options *options = &files->plugin->registry->options;
+    struct error error = ERROR_INIT;
+    char *located = NULL;
     tn_value path;
-    if (name[0] == '~' && name[1] == '/' && home && *home && files->folder)
+    int32_t status = options->locate ? options->locate(options->user, name, &located, &error) : TN_NOT_FOUND;
+    if (status != TN_OK && status != TN_NOT_FOUND) {
+        if (!files->error.code)
+            error_set(&files->error, TN_INVALID, "INVALID_CONFIG", "tenon.yaml: plugins.config.%s at %s: %s",
+                      files->plugin->id, pointer, error.message);
+        error_finish(&error);
+        return;
+    }
+    if (located)
+        path = value_string_lossy(located, strlen(located));
+    else if (name[0] == '~' && name[1] == '/' && home && *home && files->folder)
         path = value_format("%s%s", home, name + 1);
     else if (name[0] == '/' || !files->folder || !*files->folder)
         path = value_ref(where);
     else
         path = value_format("%s/%s", files->folder, name);
+    mem_free(located);
+    error_finish(&error);
     plugin_grant_take(files->plugin, value_format("fs.read:%s", value_chars(path, NULL)));
     files->pointers = value_push_take(files->pointers, value_text(pointer));
     files->paths = value_push_take(files->paths, path);
@@ -92,7 +108,8 @@ static tn_value pointer_replace(tn_value from, const char *pointer, tn_value by)
     return result;
 }
 
-static void section_resolve_paths(struct plugin *plugin, const struct schema *schema, tn_value *section) {
+static int32_t section_resolve_paths(struct plugin *plugin, const struct schema *schema, tn_value *section,
+                                     struct error *error) {
     const struct registry_options *options = &plugin->registry->options;
     struct section_files files = {.plugin = plugin, .pointers = value_array(), .paths = value_array()};
     if (options->folder) files.folder = options->folder(options->user, plugin->id);
@@ -107,6 +124,10 @@ static void section_resolve_paths(struct plugin *plugin, const struct schema *sc
     }
     value_unref(files.pointers);
     value_unref(files.paths);
+    int32_t status = files.error.code ? TN_INVALID : TN_OK;
+    if (status != TN_OK) error_copy(error, &files.error);
+    error_finish(&files.error);
+    return status;
 }
 
 /* ---- Independent items (`x-tenon: separate`): an invalid one is omitted, the others stay ---- */
@@ -233,8 +254,11 @@ int32_t plugin_section(struct plugin *plugin, tn_value *out, struct error *error
         status = section_check(&omission, schema, filled, complete, error);
         if (status == TN_OK) {
             tn_value left = section_without(&omission, filled);
-            section_resolve_paths(plugin, schema, &left);
-            *out = left;
+            status = section_resolve_paths(plugin, schema, &left, error);
+            if (status == TN_OK)
+                *out = left;
+            else
+                value_unref(left);
         }
         value_unref(filled);
         value_unref(omission.pointers);

@@ -85,6 +85,11 @@ struct registry_options {
     /* The folder against which file names in that section are resolved. If it, or its result, is NULL, names stay
      * unchanged. */
     const char *(*folder)(void *user, const char *plugin_id);
+    /*
+     * Resolves a file name in that section with a special meaning, such as `pack:NAME/FILE`: *path becomes its
+     * path, to be freed with mem_free. TN_NOT_FOUND if the name is an ordinary one. May be NULL.
+     */
+    int32_t (*locate)(void *user, const char *name, char **path, struct error *error);
     const struct isolation *isolation; /* NULL if every plugin runs in this process */
     /*
      * Runs the loop until done(of) is true, and returns true; or returns false after REGISTRY_EXPECT_MS. If it is NULL,

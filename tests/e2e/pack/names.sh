@@ -1,0 +1,86 @@
+# Files of packs and of Tenon are named pack:NAME/FILE and tenon:NAME, on the command line and in documents.
+cat >src/one.yaml <<'YAML'
+version: "1.0"
+channels: [{name: name, type: last_value, default: Ada}, {name: said, type: last_value}]
+nodes: [{id: a, type: prompt, config: {template: {file: prompts/hello.txt}, output_key: said}}]
+edges: [{from: START, to: a}, {from: a, to: END}]
+YAML
+printf '{"type": "object"}\n' >src/in.json
+sed -i 's/"prompts":/"schemas": ["in.json"], &/' src/pack.json
+run tenon pack build src -o names.tenonpack
+run tenon pack install names.tenonpack
+said='{"name":"Ada","said":"Hello, Ada!\n"}'
+run tenon run pack:acme-text/one.yaml
+expect_code 0 && expect_out "$said"
+run tenon check pack:acme-text/one.yaml tenon:hello
+expect_code 0
+run tenon graph pack:acme-text/one.yaml
+expect_code 0
+run tenon run tenon:hello
+expect_code 0 && expect_in out "Hello, world!"
+run tenon run tenon:hello.yaml
+expect_code 0
+# subgraph and {file: …}
+inner() {
+    cat >outer.yaml <<YAML
+version: "1.0"
+channels: [{name: name, type: last_value, default: Bo}, {name: said, type: last_value}]
+nodes: [{id: a, type: subgraph, config: {document: "$1", input: {name: name}, output: {$2: said}}}]
+edges: [{from: START, to: a}, {from: a, to: END}]
+YAML
+}
+inner pack:acme-text/one.yaml said
+run tenon run outer.yaml
+expect_code 0 && expect_in out 'Hello, Bo!'
+inner tenon:hello greeting
+run tenon run outer.yaml
+expect_code 0 && expect_in out 'Hello, Bo!'
+sed 's#prompts/hello.txt#"pack:acme-text/prompts/hello.txt"#' src/one.yaml >own.yaml
+run tenon run own.yaml
+expect_code 0 && expect_out "$said"
+# The configuration of a plugin, and a file that it names
+if [ -e "$BINARY/lib/tenon/plugins/define.so" ]; then
+    mkdir -p other/prompts
+    printf -- '- {name: my.filed, document: one.yaml, effects: [], result: said}\n' >src/tools.yaml
+    sed -i 's/"in.json"/&, "tools.yaml"/' src/pack.json
+    run tenon pack remove acme-text
+    run tenon pack build src -o tools.tenonpack
+    run tenon pack install tools.tenonpack
+    cat >tenon.yaml <<'YAML'
+plugins: {config: {tenon.define: {tools: [{name: my.greet, document: "pack:acme-text/one.yaml", effects: [], result: said}, "pack:acme-text/tools.yaml"]}}}
+YAML
+    for tool in my.greet my.filed; do
+        run tenon tool call $tool '{"name": "Eve"}'
+        expect_code 0 && expect_in out "Hello, Eve!"
+    done
+    printf 'plugins: {config: {tenon.define: {tools: ["pack:acme-text/absent.yaml"]}}}\n' >tenon.yaml
+    run tenon doctor
+    expect_code 4 && expect_in out 'the pack acme-text 1.0.0 has no file `absent.yaml`'
+fi
+rm -f tenon.yaml
+# Mistakes
+wrong() { run tenon check "$1" && expect_code 2 && expect_in err "$2"; }
+wrong pack:acme-tex/one.yaml 'the pack `acme-tex` is not installed; did you mean `acme-text`?'
+wrong pack:acme-text/on.yaml 'the pack acme-text 1.0.0 has no file `on.yaml`; did you mean `one.yaml`?'
+wrong pack:acme-text/zzzzzzzz '; its documents, prompts and schemas: one.yaml, prompts/hello.txt, in.json'
+wrong pack:acme-text "expected pack:acme-text/FILE"
+for escape in ../../../x.yaml /etc/passwd ./one.yaml prompts//hello.txt pack.json .installed.json plugins/../one.yaml; do
+    wrong "pack:acme-text/$escape" "has no file"
+done
+wrong tenon:absent "; available: tenon:chat, tenon:generator, tenon:hello"
+for escape in ../documents/hello.yaml ../template /etc/passwd ../../../bin/tenon .; do
+    wrong "tenon:$escape" "is installed with Tenon"
+done
+run tenon fmt pack:acme-text/one.yaml
+expect_code 2 && expect_in err "not a file of yours"
+# A document of a pack reads only in its pack, and files of Tenon.
+source_of other acme-other 1.0.0
+sed 's#prompts/hello.txt#"pack:acme-text/prompts/hello.txt"#' src/one.yaml >other/one.yaml
+run tenon pack build other -o other.tenonpack
+run tenon pack install other.tenonpack
+run tenon run pack:acme-other/one.yaml
+expect_code 3 && expect_in err "a document of a pack reads only files of its pack"
+# An altered file is refused under this name, too.
+printf 'x' >>"$packs/acme-text/1.0.0/prompts/hello.txt"
+run tenon run pack:acme-text/one.yaml
+expect_code 3 && expect_in err "prompts/hello.txt: it was altered"
