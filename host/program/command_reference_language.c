@@ -261,7 +261,13 @@ void reference_expressions(void) {
     print_functions(true);
     fputs("\n## Functions\n", stdout);
     print_functions(false);
-    fputs("\n## Limits\n", stdout);
+    fputs("\n## Limits\n\n"
+          "Every operation and every turn of a loop costs one operation; every 64 items or 4 KiB that it walks cost "
+          "one more.\n"
+          "A function of `regex` costs 100 more for its pattern and 4 for each match. Comparing each item of a list "
+          "with each\n"
+          "of another one (`sets`, `distinct`) costs as many items.\n",
+          stdout);
     print_limits(limits, sizeof limits / sizeof *limits);
 }
 
