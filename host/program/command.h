@@ -179,6 +179,8 @@ void command_warn_error(const struct error *error);
 void command_printf(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Opens a host with the global options. Returns NULL and sets `error` on failure. */
 struct host *command_open(const struct arguments *arguments, struct error *error);
+/* The same, but its log has only errors, as with --quiet. */
+struct host *command_open_quiet(const struct arguments *arguments, struct error *error);
 /* The same, but prints the error on failure. */
 struct host *command_host(const struct arguments *arguments);
 /* Reads JSON, "@file" or "-". Returns NULL and sets `error` on failure. `what` names the option in messages. */

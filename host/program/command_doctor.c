@@ -41,7 +41,8 @@ struct doctor_report {
     struct host *host; /* while its plugins are looked at */
     tn_value rows;     /* [{section, label, text, state}] */
     const char *section;
-    tn_value reported; /* [message]: problems that have a row; each message is reported once */
+    const char *plugin; /* while its section is checked */
+    tn_value reported;  /* [message]: problems that have a row; each message is reported once */
     size_t wrong;
     bool config_failed;
 };
@@ -130,18 +131,28 @@ static void doctor_check_path(struct doctor_report *report, const struct host *h
     search_finish(&search);
 }
 
+/* `code` may be NULL. */
 static void doctor_problem(struct doctor_report *report, const char *label, const char *message, const char *code) {
     for (size_t i = 0; i < value_count(report->reported); i++)
         if (value_text_is(value_at(report->reported, i), message)) return;
     report->reported = value_push_take(report->reported, value_text(message));
-    doctor_row(report, WRONG, label, "%s [%s]", message, code);
+    if (code)
+        doctor_row(report, WRONG, label, "%s [%s]", message, code);
+    else
+        doctor_row(report, WRONG, label, "%s", message);
 }
 
 /* ---- Sections of tenon.yaml ---- */
 
 /* A log sink: turns the warnings of a plugin that is being loaded into rows. */
 static void doctor_on_log_line(void *user, int32_t level, const char *who, const char *line) {
-    if (level >= LOG_WARN) doctor_row(user, WRONG, who ? who : "plugins", "%s", line);
+    if (level >= LOG_WARN) doctor_problem(user, who ? who : "plugins", line, NULL);
+}
+
+/* The section of a plugin names a program that does not exist. */
+static void doctor_on_missing_program(void *user, const char *message) {
+    struct doctor_report *report = user;
+    doctor_problem(report, report->plugin, message, "NOT_FOUND");
 }
 
 static bool any_starts_with(tn_value ids, const char *prefix) {
@@ -165,7 +176,8 @@ static void doctor_check_section(struct doctor_report *report, struct plugin *pl
     size_t before = report->wrong;
     if (!config_plugin_section(host_config(host), plugin_id(plugin))) return;
     log_set_sink(NULL, doctor_on_log_line, report);
-    int32_t status = plugin_check_section(plugin, &error);
+    report->plugin = plugin_id(plugin);
+    int32_t status = plugin_check_section(plugin, doctor_on_missing_program, report, &error);
     if (status == TN_OK && section_only_reads(plugin)) status = plugin_load(plugin, &error);
     log_set_sink(NULL, NULL, NULL);
     if (status != TN_OK && (report->wrong == before || strcmp(error.code, "PLUGIN_REFUSED") != 0))
@@ -325,8 +337,11 @@ static void doctor_check_store(struct doctor_report *report, struct host *host) 
 /* Opens a host with the options; if that fails, without the options that cannot be used. */
 static struct host *doctor_open_host(struct doctor_report *report, struct error *error) {
     const struct arguments *arguments = report->arguments;
-    struct host *host = command_open(arguments, error);
-    if (host) return host;
+    struct host *host = command_open_quiet(arguments, error); /* warnings become rows */
+    if (host) {
+        log_set_level(host_log(host), LOG_WARN);
+        return host;
+    }
     bool missing = strcmp(error->code, "NOT_FOUND") == 0; /* a folder of --plugins: reported with the search path */
     if (missing) {
         error_finish(error);

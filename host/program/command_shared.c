@@ -91,7 +91,7 @@ static const char **option_values(const struct arguments *arguments, const char 
     return all;
 }
 
-struct host *command_open(const struct arguments *arguments, struct error *error) {
+static struct host *open_host(const struct arguments *arguments, bool quiet, struct error *error) {
     const char **paths = option_values(arguments, "plugins"), **isolate = option_values(arguments, "isolate");
     const char **models = option_values(arguments, "model");
     struct host_options options = {.plugin_paths = paths,
@@ -101,7 +101,7 @@ struct host *command_open(const struct arguments *arguments, struct error *error
                                    .no_config = argument_given(arguments, "no-config"),
                                    .check_plugins = argument_given(arguments, "check-plugins"),
                                    .allow_drafts = argument_given(arguments, "allow-drafts"),
-                                   .quiet = argument_given(arguments, "quiet"),
+                                   .quiet = quiet,
                                    .record_dir = argument_text(arguments, "record"),
                                    .replay_dir = argument_text(arguments, "replay")};
     struct host *host = host_new(&options, error);
@@ -109,6 +109,14 @@ struct host *command_open(const struct arguments *arguments, struct error *error
     mem_free((void *)isolate);
     mem_free((void *)models);
     return host;
+}
+
+struct host *command_open(const struct arguments *arguments, struct error *error) {
+    return open_host(arguments, argument_given(arguments, "quiet"), error);
+}
+
+struct host *command_open_quiet(const struct arguments *arguments, struct error *error) {
+    return open_host(arguments, true, error);
 }
 
 struct host *command_host(const struct arguments *arguments) {

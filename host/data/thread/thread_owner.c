@@ -17,7 +17,8 @@
 
 #ifdef F_OFD_SETLK
 
-/* FNV-1a over the key and the fence. Two writers with the same byte are as improbable as two equal hashes of 62 bits. */
+/* FNV-1a over the key and the fence. Two writers with the same byte are as improbable as two equal hashes of 62 bits.
+ */
 static off_t owner_byte(const char *key, int64_t fence) {
     uint64_t hash = 14695981039346656037u;
     for (const char *at = key; *at; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
@@ -26,8 +27,7 @@ static off_t owner_byte(const char *key, int64_t fence) {
 }
 
 static struct flock owner_lock(const char *key, int64_t fence) {
-    return (struct flock){
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = owner_byte(key, fence), .l_len = 1};
+    return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = owner_byte(key, fence), .l_len = 1};
 }
 
 /* Returns -1 if the store has no file, or its folder accepts no new file. */

@@ -64,10 +64,14 @@ static void on_section_annotation(void *self, const char *pointer, bool on_key, 
     files->paths = value_push_take(files->paths, path);
 }
 
-static void on_program_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
-    tn_value *missing = self;
-    if (on_key || *missing || !value_text_is(annotation, "program") || !value_is(where, TN_STRING)) return;
-    const char *name = value_chars(where, NULL), *path = getenv("PATH");
+struct program_check {
+    const struct plugin *plugin;
+    plugin_missing_fn *missing;
+    void *user;
+};
+
+static bool program_exists(const char *name) {
+    const char *path = getenv("PATH");
     bool found = strchr(name, '/') && access(name, X_OK) == 0;
     for (const char *at = path ? path : "/usr/bin:/bin"; !found && *at && !strchr(name, '/');) {
         size_t length = strcspn(at, ":");
@@ -76,7 +80,19 @@ static void on_program_annotation(void *self, const char *pointer, bool on_key, 
         value_unref(file);
         at += length + (at[length] == ':');
     }
-    if (!found) *missing = value_format("%s: cannot find the program `%s`", pointer, name);
+    return found;
+}
+
+/* A name with {…} is known only when the tool is called. */
+static void on_program_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
+    const struct program_check *check = self;
+    if (on_key || !value_text_is(annotation, "program") || !value_is(where, TN_STRING)) return;
+    const char *name = value_chars(where, NULL);
+    if (strchr(name, '{') || program_exists(name)) return;
+    tn_value message = value_format("tenon.yaml: plugins.config.%s at %s: cannot find the program `%s`",
+                                    check->plugin->id, pointer, name);
+    check->missing(check->user, value_chars(message, NULL));
+    value_unref(message);
 }
 
 /* Decodes one step of a JSON Pointer, up to `end`. Free it with mem_free. */
@@ -270,16 +286,13 @@ int32_t plugin_section(struct plugin *plugin, tn_value *out, struct error *error
     return status;
 }
 
-int32_t plugin_check_section(struct plugin *plugin, struct error *error) {
-    tn_value document = value_get(manifest_plugin(plugin->manifest), "config"), section = NULL, missing = NULL;
+int32_t plugin_check_section(struct plugin *plugin, plugin_missing_fn *missing, void *user, struct error *error) {
+    tn_value document = value_get(manifest_plugin(plugin->manifest), "config"), section = NULL;
+    struct program_check check = {plugin, missing, user};
     struct schema *schema = NULL;
     int32_t status = plugin_section(plugin, &section, error);
     if (status == TN_OK && document && schema_compile(document, NULL, &schema, NULL) == TN_OK)
-        schema_each_annotation(schema, section, "x-tenon", on_program_annotation, &missing);
-    if (missing)
-        status = error_set(error, TN_NOT_FOUND, "NOT_FOUND", "tenon.yaml: plugins.config.%s at %s", plugin->id,
-                           value_chars(missing, NULL));
-    value_unref(missing);
+        schema_each_annotation(schema, section, "x-tenon", on_program_annotation, &check);
     value_unref(section);
     schema_unref(schema);
     return status;
