@@ -10,6 +10,7 @@
 #include "adl/value/base64.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -299,7 +300,7 @@ static bool map_grow(struct arena *arena, struct cell_map *map) {
     uint32_t capacity = map->capacity ? map->capacity * 2 : 4;
     struct cell_entry *entries = arena_take(arena, capacity * sizeof *entries);
     if (!entries) return false;
-    if (map->count) memcpy(entries, map->entries, map->count * sizeof *entries);
+    if (map->entries && map->count) memcpy(entries, map->entries, map->count * sizeof *entries);
     map->entries = entries;
     map->capacity = capacity;
     return map->index_size == 0 || map_index(arena, map);
@@ -310,6 +311,7 @@ bool cell_map_add(struct arena *arena, struct cell_map *map, const struct cell *
     *duplicate = map_find(map, key) != NULL;
     if (*duplicate) return true;
     if (map->count == map->capacity && !map_grow(arena, map)) return false;
+    assert(map->entries != NULL);
     map->entries[map->count++] = (struct cell_entry){*key, *value};
     account(&map->weight, &map->depth, key);
     account(&map->weight, &map->depth, value);

@@ -8,6 +8,7 @@
 #include "adl/template/template_internal.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -172,6 +173,7 @@ static int32_t hole_test(struct rendering *rendering, const struct template_hole
 
 /* Sets the variables for the next item. Returns false, and ends the loop, if there is none. */
 static bool loop_next(struct rendering *rendering) {
+    assert(rendering->loop_count > 0);
     struct loop *loop = &rendering->loops[rendering->loop_count - 1];
     if (loop->at == value_count(loop->items)) {
         value_unref(loop->items);
@@ -217,9 +219,8 @@ static int32_t fail_output_limit(const struct rendering *rendering, struct span 
 /* Does one step; *at is the next one. */
 static int32_t step_do(struct rendering *rendering, const struct template_step *step, uint32_t *at) {
     const struct template *template = rendering->template;
-    const struct template_hole *hole = step->kind == STEP_TEXT || step->kind == STEP_JUMP || step->kind == STEP_NEXT
-                                           ? NULL
-                                           : &template->holes[step->a];
+    bool uses_hole = step->kind == STEP_HOLE || step->kind == STEP_IF || step->kind == STEP_FOR;
+    const struct template_hole *hole = uses_hole ? &template->holes[step->a] : NULL;
     int32_t status = TN_OK;
     bool go = true;
     switch ((enum step_kind)step->kind) {
