@@ -5,6 +5,7 @@
 #include "host/program/command_chat_input.h"
 #include "adl/value/memory.h"
 #include "host/program/command.h"
+#include "host/program/line_editor.h"
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,18 +13,23 @@
 
 struct chat_input {
     bool terminal;
-    bool stopped;   /* do not wait for more standard input */
-    size_t at, end; /* bytes that have been read and not yet consumed */
+    struct line_editor *editor; /* or NULL */
+    bool stopped;               /* do not wait for more standard input */
+    size_t at, end;             /* bytes that have been read and not yet consumed */
     char bytes[4096];
 };
 
 struct chat_input *chat_input_new(bool terminal) {
     struct chat_input *input = mem_zalloc(sizeof *input);
     input->terminal = terminal;
+    if (terminal) input->editor = line_editor_new();
     return input;
 }
 
-void chat_input_free(struct chat_input *input) { mem_free(input); }
+void chat_input_free(struct chat_input *input) {
+    line_editor_free(input->editor);
+    mem_free(input);
+}
 
 void chat_input_stop(struct chat_input *input) { input->stopped = true; }
 
@@ -51,6 +57,12 @@ static bool chat_input_line(struct chat_input *input, struct buffer *message) {
 }
 
 static bool chat_input_prompt_line(struct chat_input *input, const char *prompt, struct buffer *message) {
+    if (input->editor) {
+        char *line = line_editor_read(input->editor, prompt);
+        buffer_text(message, line ? line : "");
+        mem_free(line);
+        return line != NULL;
+    }
     if (input->terminal) fputs(prompt, stderr);
     return (!input->terminal || command_wait_line(STDIN_FILENO)) && chat_input_line(input, message);
 }

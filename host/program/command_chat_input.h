@@ -1,7 +1,8 @@
 /*
  * command_chat_input.h - reads the messages that a user types, or that a pipe contains.
  *
- * A message is one line; a line that ends with a backslash continues on the next one.
+ * On a terminal, lines can be edited and earlier ones recalled (line_editor.h). A message is one line; a line that ends
+ * with a backslash continues on the next one.
  *
  *     struct chat_input *typed = chat_input_new(isatty(STDIN_FILENO));
  *     while (chat_input_read(typed, &message)) …   // message.overflow: it is longer than the buffer's limit

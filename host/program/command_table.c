@@ -695,8 +695,8 @@ const struct environment_variable environment_variables[] = {
     {"XDG_DATA_HOME",
      "The folder that contains the user's `tenon/plugins` and `tenon/packs` (default: `~/.local/share`)."},
     {"XDG_STATE_HOME",
-     "The folder that contains `tenon/deaths`: how often the processes of isolated plugins have ended (default: "
-     "`~/.local/state`)."},
+     "The folder that contains `tenon/deaths`: how often the processes of isolated plugins have ended, and "
+     "`tenon/chat_history`: the lines typed in `tenon chat` (default: `~/.local/state`)."},
     {"HOME", "The folder that `~/` in tenon.yaml stands for."},
     {"PATH", "Where to look up programs that tenon.yaml names without a folder, for example an MCP server."},
     {"TZDIR", "The folder of the time zones for expressions (default: `/usr/share/zoneinfo`)."},

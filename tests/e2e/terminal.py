@@ -11,6 +11,7 @@
 
 wait TEXT   waits until the terminal has shown TEXT since the last wait; at most a minute
 send TEXT   types TEXT and Enter
+type TEXT   types TEXT without Enter
 key C-x     types a control character
 end         waits until the program has ended
 The terminal's output goes to standard output. The exit code is the program's, or 99 if a wait timed out.
@@ -50,6 +51,8 @@ def main():
         word, _, text = line.rstrip("\n").partition(" ")
         if word == "send":
             os.write(terminal, text.encode() + b"\n")
+        elif word == "type":
+            os.write(terminal, text.encode())
         elif word == "key":
             os.write(terminal, bytes([ord(text[-1].upper()) - 64]))
         elif word == "wait":

@@ -55,12 +55,12 @@ static int32_t pack_file_not_found(const struct pack_search *search, const struc
         buffer_text(&text, "; its documents, prompts and schemas: ");
         pack_list_files(pack, &text);
     }
-    int32_t status =
-        *search->file ? error_set(search->error, TN_NOT_FOUND, "NOT_FOUND", "the pack %s %s has no file `%.200s`%s",
-                                  pack->name, pack->version, search->file, buffer_cstr(&text))
-                      : error_set(search->error, TN_INVALID, "INVALID_INPUT",
-                                  "`%.200s` names a pack, expected " PACK_NAME_PREFIX "%s/FILE%s", search->whole,
-                                  pack->name, buffer_cstr(&text));
+    int32_t status = *search->file
+                         ? error_set(search->error, TN_NOT_FOUND, "NOT_FOUND", "the pack %s %s has no file `%.200s`%s",
+                                     pack->name, pack->version, search->file, buffer_cstr(&text))
+                         : error_set(search->error, TN_INVALID, "INVALID_INPUT",
+                                     "`%.200s` names a pack, expected " PACK_NAME_PREFIX "%s/FILE%s", search->whole,
+                                     pack->name, buffer_cstr(&text));
     buffer_finish(&text);
     return status;
 }
@@ -103,9 +103,9 @@ int32_t pack_locate(const char *name, const struct config *config, struct pack_l
             const char *other = value_chars(value_at(search.names, i), NULL);
             nearest_add_candidate(&near, other, strlen(other));
         }
-        search.status =
-            error_set(error, TN_NOT_FOUND, "NOT_FOUND", "the pack `%.64s` is not installed%s", wanted,
-                      nearest_result(&near) ? nearest_hint(&near).text : "; `tenon pack list` shows the installed ones");
+        search.status = error_set(error, TN_NOT_FOUND, "NOT_FOUND", "the pack `%.64s` is not installed%s", wanted,
+                                  nearest_result(&near) ? nearest_hint(&near).text
+                                                        : "; `tenon pack list` shows the installed ones");
     }
     value_unref(search.name);
     value_unref(search.names);

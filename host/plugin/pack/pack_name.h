@@ -1,7 +1,8 @@
 /*
  * pack_name.h - `pack:NAME/FILE`, the name of a file of an installed pack: a document, a prompt, a schema.
  *
- * NAME is the name of a pack; its version in use is meant (pack_installed.h). FILE is a path of `files` of its pack.json.
+ * NAME is the name of a pack; its version in use is meant (pack_installed.h). FILE is a path of `files` of its
+ * pack.json.
  *
  *     struct pack_location found = {NULL, NULL};
  *     if (pack_locate("pack:acme-text/triage.yaml", config, &found, &error) != TN_OK) return report(&error);

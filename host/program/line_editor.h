@@ -1,0 +1,21 @@
+/*
+ * line_editor.h - reads lines from a terminal with editing and history, by libedit if the program was built with it.
+ *
+ *     struct line_editor *editor = line_editor_new();   // NULL: without libedit, or the terminal cannot edit
+ *     while ((line = line_editor_read(editor, "> "))) { …; mem_free(line); }
+ *     line_editor_free(editor);
+ *
+ * The history is kept in XDG_STATE_HOME/tenon/chat_history, which only its user can read. Input is standard input, output
+ * is standard error. ~/.editrc configures the keys, as for other programs with libedit.
+ */
+#ifndef TENON_HOST_PROGRAM_LINE_EDITOR_H
+#define TENON_HOST_PROGRAM_LINE_EDITOR_H
+
+struct line_editor;
+
+struct line_editor *line_editor_new(void);
+void line_editor_free(struct line_editor *editor); /* saves the history; NULL is allowed */
+/* Returns a line without its end, which the caller frees, or NULL at the end of input and after a signal. */
+char *line_editor_read(struct line_editor *editor, const char *prompt);
+
+#endif

@@ -1,0 +1,11 @@
+/* line_editor_absent.c - for a build without libedit: the terminal itself edits a line, and there is no history. */
+#include "host/program/line_editor.h"
+#include <stddef.h>
+
+struct line_editor *line_editor_new(void) { return NULL; }
+void line_editor_free(struct line_editor *editor) { (void)editor; }
+
+char *line_editor_read(struct line_editor *editor, const char *prompt) {
+    (void)editor, (void)prompt;
+    return NULL;
+}
