@@ -165,6 +165,11 @@ int command_plugin_new(const struct arguments *arguments) {
                               "found the name `%s`, expected lower-case letters and digits, with - or . between words: "
                               "the vendor, then the plugin, as in acme-text",
                               given);
+    if (strncmp(project.id, "tenon.", 6) == 0)
+        return command_report(COMMAND_USAGE,
+                              "the name `%s` means the plugin `%s`, but ids that begin with `tenon.` are reserved for "
+                              "the plugins that are installed with Tenon; choose another vendor, as in acme-text",
+                              given, project.id);
     if (!target) target = project.name;
     struct stat status;
     if (lstat(target, &status) == 0)

@@ -140,6 +140,18 @@ static void drafts_are_allowed_per_plugin(void **state) {
     }
 }
 
+static void opens_installed_documents(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *graph = tenon_graph_file(host, "tenon:hello");
+    if (!graph) fail_msg("%s", tenon_error(host));
+    expect_json(host, graph, "{}", "{\"name\":\"world\",\"greeting\":\"Hello, world!\"}");
+    tenon_release(graph);
+    assert_null(tenon_graph_file(host, "tenon:../documents/hello.yaml"));
+    expect_error(host, "INVALID_GRAPH", "is installed with Tenon");
+    tenon_close(host);
+}
+
 static void functions_accept_null(void **state) {
     (void)state;
     tenon *host = open_host();
@@ -557,6 +569,7 @@ int main(void) {
                                        TEST(open_and_close),
                                        TEST(open_rejects_invalid_options),
                                        TEST(drafts_are_allowed_per_plugin),
+                                       TEST(opens_installed_documents),
                                        TEST(functions_accept_null),
                                        TEST(composes_runnables),
                                        TEST(parallel_reports_the_first_failure),

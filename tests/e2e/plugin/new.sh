@@ -22,6 +22,10 @@ for name in x a.b acme-text2 a-b-c; do
     grep -q "$name\|${name//./-}" made/CMakeLists.txt || fails "$name is not in the project"
     rm -r made
 done
+for name in tenon tenon.text tenon-text; do
+    run tenon plugin new --directory made -- "$name"
+    expect_code 2 && once 'ids that begin with `tenon.` are reserved' && [ ! -e made ] || fails "the folder was created"
+done
 for name in '' A a..b a- -a .a ../a a/b 'a b' $'a\n' 'a"' 'a;b' 'ä' "$(printf 'a%.0s' {1..300})"; do
     run tenon plugin new --directory made -- "$name"
     expect_code 2 && once "found the name" && [ ! -e made ] || fails "the folder was created in spite of the invalid name"
