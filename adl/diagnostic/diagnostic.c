@@ -167,11 +167,19 @@ void diagnostics_free(struct diagnostics *found) {
     mem_free(found);
 }
 
+/* A document can be read twice: to be checked, and when a graph that contains it is built. */
+static bool is_same_source(const struct source *a, const struct source *b) {
+    if (a == b) return true;
+    size_t length = source_length(a);
+    return length == source_length(b) && strcmp(source_name(a), source_name(b)) == 0 &&
+           memcmp(source_text(a), source_text(b), length) == 0;
+}
+
 /* The sort order of a source; diagnostics without a source come first. */
 static size_t source_assign_order(struct diagnostics *found, struct source *source) {
     if (!source) return 0;
     for (size_t i = found->source_count; i-- > 0;)
-        if (found->sources[i] == source) return i + 1;
+        if (is_same_source(found->sources[i], source)) return i + 1;
     found->sources = mem_array(found->sources, found->source_count + 1, sizeof(struct source *));
     found->sources[found->source_count++] = source_ref(source);
     return found->source_count;
@@ -262,6 +270,20 @@ void diagnostics_sort(struct diagnostics *found) {
         }
         count_severity(found, found->entries[i]->diagnostic.severity, (size_t)-1);
         entry_free(found->entries[i]);
+    }
+    found->count = kept;
+}
+
+void diagnostics_remove(struct diagnostics *found, bool (*drop)(void *user, const struct diagnostic *), void *user) {
+    size_t kept = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        struct entry *entry = found->entries[i];
+        if (drop(user, &entry->diagnostic)) {
+            count_severity(found, entry->diagnostic.severity, (size_t)-1);
+            entry_free(entry);
+        } else {
+            found->entries[kept++] = entry;
+        }
     }
     found->count = kept;
 }

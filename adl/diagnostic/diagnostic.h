@@ -114,6 +114,8 @@ void diagnostic_set_fix(struct diagnostic *diagnostic, struct span span, const c
 
 /* Sorts by source (in the order of their first report) and position, and removes exact duplicates. */
 void diagnostics_sort(struct diagnostics *found);
+/* Removes those for which `drop` returns true. Pointers to the others stay valid. */
+void diagnostics_remove(struct diagnostics *found, bool (*drop)(void *user, const struct diagnostic *), void *user);
 size_t diagnostics_count(const struct diagnostics *found);
 const struct diagnostic *diagnostics_at(const struct diagnostics *found, size_t index);
 size_t diagnostics_errors(const struct diagnostics *found);   /* includes those that were not kept */

@@ -4,7 +4,7 @@
  * The schema annotation `x-tenon` defines the meaning of a string (or a key) of the config: one row of the table below
  * each. The annotations are evaluated on the config with its defaults, because a default can name a channel, too.
  * Beside `template`, `x-tenon-variables` lists names that the component adds to its template (`true` allows any name).
- * References (config.h) are resolved first: a prompt in a file is checked like one in the document.
+ * `schema` is for any value, which must be a JSON Schema. References (config.h) are resolved first: a prompt in a file is checked like one in the document.
  */
 #include "adl/document/config.h"
 #include "adl/document/inner_file.h"
@@ -318,8 +318,21 @@ static const struct {
     {"file", check_annotated_file, false},
 };
 
+static void check_annotated_schema(const struct config_check *check, const char *pointer, tn_value value) {
+    struct schema *schema = NULL;
+    struct error error = ERROR_INIT;
+    char where[256];
+    if (!value_is(value, TN_OBJECT) && !value_is(value, TN_BOOL)) return; /* reported, or a reference */
+    if (schema_compile(value, NULL, &schema, &error) != TN_OK)
+        report(check->reader, ADL_E053, span_at(check, pointer, false), "%s is not a JSON Schema: %s",
+               where_in_config(check->reader, check->node, pointer, where), error.message);
+    schema_unref(schema);
+    error_finish(&error);
+}
+
 static void on_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
     struct config_check *check = self;
+    if (!on_key && value_text_is(annotation, "schema")) check_annotated_schema(check, pointer, where);
     if (!value_is(where, TN_STRING) || !value_is(annotation, TN_STRING)) return;
     for (size_t i = 0; i < sizeof annotations / sizeof *annotations; i++) {
         if (!value_text_is(annotation, annotations[i].annotation)) continue;

@@ -12,6 +12,7 @@
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
 #include "host/base/files.h"
+#include "host/engine/graph/graph.h"
 #include "host/program/command.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,19 @@ static void warn(void *user, const char *message) {
     ++*(size_t *)user;
 }
 
+/* Builds the graph of a document without errors, as a run does: its components find the rest of the mistakes. */
+static void check_graph_builds(struct host *host, struct document *document, struct diagnostics *found) {
+    struct error error = ERROR_INIT;
+    struct graph *graph = NULL;
+    size_t errors = diagnostics_errors(found);
+    const struct graph_origin origin = {.diagnostics = found, .check = true};
+    if (graph_build(host_engine(host), document, &origin, &graph, &error) != TN_OK &&
+        diagnostics_errors(found) == errors)
+        diagnostics_add(found, ADL_E069, document->source, (struct span){0, 0}, "%s", error.message);
+    graph_unref(graph);
+    error_finish(&error);
+}
+
 int command_check(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
@@ -40,7 +54,9 @@ int command_check(const struct arguments *arguments) {
             code = command_report_error(COMMAND_USAGE, &error);
             continue;
         }
+        size_t before = diagnostics_errors(found);
         struct document *document = document_read(source, host_catalog(host), found);
+        if (diagnostics_errors(found) == before) check_graph_builds(host, document, found);
         if (document && value_get(document->budget, "cost") && !value_count(config_prices(host_config(host))))
             warn(&unpriced, "budget.cost has no effect: tenon.yaml has no `prices`, from which costs are computed");
         bool last = i + 1 == operand_count(arguments); /* a role can be declared by any of the documents */

@@ -56,6 +56,31 @@ static void test_sorting(void **state) {
     source_unref(b);
 }
 
+static bool is_in_first_byte(void *user, const struct diagnostic *diagnostic) {
+    (void)user;
+    return diagnostic->span.start == 0;
+}
+
+/* A text that is read twice under one name is one source; other texts, and other names, are others. */
+static void test_sources(void **state) {
+    (void)state;
+    struct diagnostics *found = diagnostics_new();
+    struct source *sources[] = {source_new("a", "one", 3), source_new("a", "one", 3), source_new("a", "two", 3),
+                                source_new("b", "one", 3)};
+    for (size_t i = 0; i < 4; i++) {
+        diagnostics_add(found, ADL_E008, sources[i], span(0, 1), "here");
+        diagnostics_add(found, ADL_W101, sources[i], span(1, 2), "there");
+    }
+    diagnostics_sort(found);
+    assert_int_equal(diagnostics_count(found), 6);
+    diagnostics_remove(found, is_in_first_byte, NULL);
+    assert_int_equal(diagnostics_count(found), 3);
+    assert_int_equal(diagnostics_errors(found), 0);
+    assert_int_equal(diagnostics_warnings(found), 3);
+    diagnostics_free(found);
+    for (size_t i = 0; i < 4; i++) source_unref(sources[i]);
+}
+
 static void test_bounds(void **state) {
     (void)state;
     struct diagnostics *found = diagnostics_new();
@@ -230,6 +255,7 @@ int main(void) {
         cmocka_unit_test(test_codes),  cmocka_unit_test(test_sorting),    cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_carets), cmocka_unit_test(test_long_lines), cmocka_unit_test(test_printing),
         cmocka_unit_test(test_json),   cmocka_unit_test(test_views),
+        cmocka_unit_test(test_sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

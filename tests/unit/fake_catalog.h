@@ -36,7 +36,7 @@ static const struct {
      "\"system_prompt\":{\"type\":\"string\",\"x-tenon\":\"template\"},"
      "\"input_key\":{\"type\":\"string\",\"x-tenon\":\"channel-read\"},"
      "\"output_key\":{\"type\":\"string\",\"x-tenon\":\"channel-write\"},"
-     "\"output_schema\":{\"type\":[\"object\",\"boolean\"]},"
+     "\"output_schema\":{\"type\":[\"object\",\"boolean\"],\"x-tenon\":\"schema\"},"
      "\"tools\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"x-tenon\":\"tool\"}},"
      "\"api_key\":{\"type\":\"string\",\"minLength\":8},"
      "\"temperature\":{\"type\":\"number\",\"minimum\":0,\"maximum\":2}},"

@@ -84,6 +84,7 @@ struct callable *binding_callee(struct graph *graph, struct authority *caller, c
         const struct source *source = graph->document->source;
         const struct graph_origin origin = {.depth = graph->depth + 1,
                                             .diagnostics = graph->diagnostics,
+                                            .check = graph->checks,
                                             .outer = authority_around_document(caller, name)};
         struct graph *inner = NULL;
         if (config)
@@ -118,6 +119,7 @@ static struct callable *callee_of_host(struct engine *engine, struct authority *
         const struct graph *building = engine->graphs->building;
         const struct graph_origin origin = {.depth = 1,
                                             .diagnostics = building ? building->diagnostics : NULL,
+                                            .check = building && building->checks,
                                             .outer = authority_around_document(caller, name)};
         graph_open_for_plugin(engine, name, &origin, &graph, error);
         if (graph) callable = &graph->callable;

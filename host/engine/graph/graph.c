@@ -7,6 +7,8 @@
  * that uses more of `run` than `run.configurable` is not cached.
  */
 #include "host/engine/graph/graph.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/document/config_places.h"
 #include "adl/document/effects.h"
 #include "adl/source/source.h"
 #include "adl/value/memory.h"
@@ -15,6 +17,7 @@
 #include "host/engine/engine.h"
 #include "host/engine/graph/binding.h"
 #include "host/engine/graph/cache.h"
+#include "host/engine/graph/graph_report.h"
 #include "host/engine/graph/graphs_internal.h"
 #include "host/engine/graph/nested.h"
 #include "host/engine/graph/node_gate.h"
@@ -237,6 +240,23 @@ static int32_t graph_build_node(struct graph *graph, uint32_t index, struct erro
     return TN_OK;
 }
 
+/* Stops at the first node that cannot be created, unless the graph is built to be checked. */
+static int32_t graph_build_nodes(struct graph *graph, struct error *error) {
+    int32_t status = TN_OK;
+    for (uint32_t i = 0; (status == TN_OK || graph->checks) && i < graph->document->node_count; i++) {
+        size_t errors = graph->checks ? diagnostics_errors(graph->diagnostics) : 0;
+        struct error inner = ERROR_INIT;
+        graph->building_node = i;
+        int32_t built = graph_build_node(graph, i, &inner);
+        if (built == TN_OK) continue;
+        if (graph->checks && diagnostics_errors(graph->diagnostics) == errors) graph_report_node(graph, i, &inner);
+        if (status == TN_OK && error) error_move(error, &inner);
+        status = built;
+        error_finish(&inner);
+    }
+    return status;
+}
+
 /* True if an edge uses more of `run` than `run.configurable`. */
 static bool graph_edges_use_run(const struct document *document) {
     for (uint32_t i = 0; i < document->edge_count; i++) {
@@ -343,6 +363,7 @@ int32_t graph_build(struct engine *engine, struct document *document, const stru
     graph->value = value_ref(origin->value);
     graph->around = engine->graphs->building;
     graph->diagnostics = origin->diagnostics;
+    graph->checks = origin->check && origin->diagnostics;
     engine->graphs->building = graph;
     graph->repeatable = true;
     graph->cacheable = !graph_edges_use_run(document);
@@ -350,10 +371,13 @@ int32_t graph_build(struct engine *engine, struct document *document, const stru
     graph_lay_out_joins(graph);
     graph_lay_out_routes(graph);
     int32_t status = graph_build_reducers(graph, error);
-    for (uint32_t i = 0; status == TN_OK && i < document->node_count; i++) status = graph_build_node(graph, i, error);
+    if (status == TN_OK) status = graph_build_nodes(graph, error);
     engine->graphs->building = graph->around;
     graph->around = NULL;
     graph->diagnostics = NULL;
+    graph->checks = false;
+    config_places_free(graph->places);
+    graph->places = NULL;
     if (status != TN_OK) {
         graph_unref(graph);
         return status;

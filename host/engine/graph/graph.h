@@ -21,6 +21,7 @@
 
 struct authority;
 struct cache;
+struct config_places;
 struct diagnostics;
 struct engine;
 struct graphs;
@@ -68,6 +69,9 @@ struct graph {
     tn_value value;                  /* the document as a component created it; NULL for a document from a file */
     struct graph *around;            /* during graph_build: the graph that is being built around it */
     struct diagnostics *diagnostics; /* during graph_build: its `diagnostics` */
+    struct config_places *places;    /* during graph_build with `check`; NULL until a mistake is reported */
+    uint32_t building_node;          /* during graph_build: the node whose component is created */
+    bool checks;                     /* during graph_build: its `check` */
     struct graph *newer;             /* owned; the same document, built after plugins were upgraded; or NULL */
     char identity[TN_SHA256_TEXT];   /* "" until graph_identity is called */
     uint64_t upgrades;               /* registry_upgrades when it was built */
@@ -99,6 +103,7 @@ struct graph_origin {
     struct authority *outer; /* the frame that limits the document; NULL: the operator */
     tn_value value;
     bool from_text; /* a component passed it as a text at run time */
+    bool check;     /* report every node that cannot be created into `diagnostics`, at its place in the document */
 };
 
 /*

@@ -13,6 +13,7 @@
 #include "host/base/log.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
+#include "host/engine/graph/graph_report.h"
 #include "host/engine/graph/graphs_internal.h"
 #include "host/plugin/call/authority.h"
 #include "host/plugin/registry/registry.h"
@@ -203,6 +204,7 @@ int32_t graph_open_value(struct graph *around, struct authority *caller, tn_valu
     /* The document is not a file of the user: if it has mistakes, the node that made it is refused. */
     struct diagnostics *found = diagnostics_new();
     struct document *document = document_read(source, &engine->catalog, found);
+    if (around->checks && diagnostics_errors(found)) graph_report_made(around, source, found);
     int32_t status = diagnostics_errors(found) ? graph_refuse(error, path, found)
                                                : graph_build(engine, document, &origin, out, error);
     document_unref(document);

@@ -1,0 +1,59 @@
+/*
+ * graph_report.c - mistakes that only building the graph finds: configs that a component refuses, and documents that
+ * components make from their configs.
+ */
+#include "host/engine/graph/graph_report.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/document/config_places.h"
+#include "adl/value/memory.h"
+#include "host/engine/graph/graph.h"
+#include <string.h>
+
+#define MADE_ERRORS_MAX 10u /* errors of one made document that are reported */
+
+static struct config_places *graph_places(struct graph *graph) {
+    if (!graph->places) graph->places = config_places_new(graph->document);
+    return graph->places;
+}
+
+/* Where to report a mistake of the node if no member of its config is to blame. */
+static struct span node_place(const struct document_node *def) {
+    return def->config_span.end > def->config_span.start ? def->config_span : def->type_span;
+}
+
+static bool is_about_plugin(const struct error *error) {
+    static const char *const beginnings[] = {"PLUGIN_", "MANIFEST_", "INTERFACE_"};
+    for (size_t i = 0; error->code && i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncmp(error->code, beginnings[i], strlen(beginnings[i])) == 0) return true;
+    return false;
+}
+
+void graph_report_node(struct graph *graph, uint32_t node, const struct error *error) {
+    const struct document_node *def = &graph->document->nodes[node];
+    const char *message = error->message ? error->message : "it cannot be created";
+    bool plugin = is_about_plugin(error);
+    struct span span = node_place(def);
+    if (plugin)
+        span = def->type_span;
+    else
+        (void)config_places_named(graph_places(graph), node, message, &span);
+    diagnostics_add(graph->diagnostics, plugin ? ADL_E068 : ADL_E069, graph->document->source, span, "%s", message);
+}
+
+void graph_report_made(struct graph *graph, struct source *made, const struct diagnostics *found) {
+    uint32_t node = graph->building_node;
+    const struct document_node *def = &graph->document->nodes[node];
+    size_t reported = 0;
+    for (size_t i = 0; i < diagnostics_count(found) && reported < MADE_ERRORS_MAX; i++) {
+        const struct diagnostic *inner = diagnostics_at(found, i);
+        if (inner->severity != DIAGNOSTIC_ERROR) continue;
+        struct span span = node_place(def);
+        if (inner->source == made)
+            (void)config_places_copied(graph_places(graph), node, made, inner->span, &span);
+        struct diagnostic *it = diagnostics_add(graph->diagnostics, inner->code, graph->document->source, span,
+                                                "in the graph of node `%s`: %s", value_chars(def->id, NULL),
+                                                inner->message);
+        if (inner->suggestion) diagnostic_suggest(it, "%s", inner->suggestion);
+        reported++;
+    }
+}
