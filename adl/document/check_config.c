@@ -4,7 +4,8 @@
  * The schema annotation `x-tenon` defines the meaning of a string (or a key) of the config: one row of the table below
  * each. The annotations are evaluated on the config with its defaults, because a default can name a channel, too.
  * Beside `template`, `x-tenon-variables` lists names that the component adds to its template (`true` allows any name).
- * `schema` is for any value, which must be a JSON Schema. References (config.h) are resolved first: a prompt in a file is checked like one in the document.
+ * `schema` is for any value, which must be a JSON Schema. References (config.h) are resolved first: a prompt in a file
+ * is checked like one in the document.
  */
 #include "adl/document/config.h"
 #include "adl/document/inner_file.h"
@@ -262,8 +263,10 @@ static void check_annotated_tool(const struct annotated_string *string) {
     /* A tool that is not an item of a list is called by the node itself. Of a list, a model chooses. */
     const char *token = strrchr(string->pointer, '/');
     const struct catalog *catalog = reader->catalog;
-    if (catalog && token && token[strspn(token, "/0123456789")] != '\0')
-        reader->notes[string->check->node].tool = catalog->find(catalog->self, "tool", string->text, string->length);
+    struct node_note *note = &reader->notes[string->check->node];
+    bool item = token && token[strspn(token, "/0123456789")] == '\0';
+    note->model_chooses |= item;
+    if (catalog && !item) note->tool = catalog->find(catalog->self, "tool", string->text, string->length);
 }
 
 static void check_annotated_document(const struct annotated_string *string) {

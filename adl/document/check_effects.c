@@ -19,26 +19,33 @@ static void effects_warn(struct reader *reader, const struct component_info *com
     diagnostic_suggest(it, "remove it, or have the plugin declare `effects` or `idempotent`");
 }
 
+static void check_cache(struct reader *reader, const struct node_note *note, const struct document_node *def,
+                        const struct tree_item *cache) {
+    const struct component_info *fresh = !component_cacheable(def->component)             ? def->component
+                                         : note->tool && !component_cacheable(note->tool) ? note->tool
+                                                                                          : NULL;
+    if (fresh)
+        effects_warn(reader, fresh, cache, "the result is not cached");
+    else if (note->model_chooses)
+        diagnostic_suggest(
+            report(reader, ADL_W111, cache->key_span, "the result is not cached: a model chooses the tools"),
+            "remove it");
+    else if (note->uses_run)
+        diagnostic_suggest(report(reader, ADL_W111, cache->key_span,
+                                  "the result is not cached: the config uses more of `run` than `run.configurable`"),
+                           "remove it, or pass the value in a channel");
+}
+
 void check_effects(struct reader *reader) {
     for (uint32_t i = 0; i < reader->document->node_count; i++) {
         const struct document_node *def = &reader->document->nodes[i];
-        const struct tree_node *node = reader->notes[i].node;
-        if (!def->component || !node) continue;
-        const struct tree_item *retry = tree_find(node, "retry"), *cache = tree_find(node, "cache");
-        const struct component_info *tool = reader->notes[i].tool;
-        const struct component_info *once = !component_repeatable(def->component) ? def->component
-                                            : tool && !component_repeatable(tool) ? tool
-                                                                                  : NULL;
-        const struct component_info *fresh = !component_cacheable(def->component) ? def->component
-                                             : tool && !component_cacheable(tool) ? tool
-                                                                                  : NULL;
+        const struct node_note *note = &reader->notes[i];
+        if (!def->component || !note->node) continue;
+        const struct tree_item *retry = tree_find(note->node, "retry"), *cache = tree_find(note->node, "cache");
+        const struct component_info *once = !component_repeatable(def->component)             ? def->component
+                                            : note->tool && !component_repeatable(note->tool) ? note->tool
+                                                                                              : NULL;
         if (retry && def->retry.max_attempts > 1 && once) effects_warn(reader, once, retry, "the node is not retried");
-        if (cache && def->cache_ttl_ms >= 0 && fresh)
-            effects_warn(reader, fresh, cache, "the result is not cached");
-        else if (cache && def->cache_ttl_ms >= 0 && reader->notes[i].uses_run)
-            diagnostic_suggest(
-                report(reader, ADL_W111, cache->key_span,
-                       "the result is not cached: the config uses more of `run` than `run.configurable`"),
-                "remove it, or pass the value in a channel");
+        if (cache && def->cache_ttl_ms >= 0) check_cache(reader, note, def, cache);
     }
 }

@@ -54,6 +54,7 @@ struct node_note {
     bool duplicate, nameless;          /* no edge can name it, which is not reported again */
     bool meant;                        /* a mistyped name probably means this node */
     bool uses_run;                     /* its config uses more of `run` than `run.configurable` */
+    bool model_chooses;                /* its config lists tools, of which a model chooses */
     const struct component_info *tool; /* a tool that its config names and that it calls itself; or NULL */
 };
 
