@@ -82,7 +82,7 @@ static bool single_on_event(void *user, tn_value event) {
     struct single_run *single = user;
     const char *type = value_chars(value_get(event, "type"), NULL);
     unsigned mode = run_modes_parse(type, NULL); /* the type of an event is the name of its mode */
-    if (single->live && mode & LIVE_MODES) live_event(single->live, event);
+    if (single->live && mode & LIVE_MODES) live_event(single->live, execution_run(single->execution), event);
     if (!(mode & single->shown_modes)) {
         if (!single->quiet && value_text_is(value_get(event, "level"), "warning")) single_print_warning(single, event);
         return true;
@@ -138,6 +138,7 @@ static void single_cancel(struct single_run *single) {
  */
 static bool single_poll(void *user) {
     struct single_run *single = user;
+    live_tick(single->live);
     bool can_drain = single->thread != NULL; /* a run without a thread cannot be resumed */
     if (command_got_sigterm() && can_drain && !single->draining) {
         single->draining = true;
@@ -462,7 +463,8 @@ static int single_execute(const struct arguments *arguments, struct single_run *
         error_finish(&error);
         return code;
     }
-    if (single_shows_live(single)) single->live = live_new(graph, command_colour(arguments, STDERR_FILENO));
+    if (single_shows_live(single))
+        single->live = live_new(graph, host_loop(host), command_colour(arguments, STDERR_FILENO));
     options.modes = single->shown_modes;
     if (single->live) options.modes |= LIVE_MODES;
     if (!single->quiet) options.modes |= RUN_MODE_DEBUG; /* warnings are debug events */

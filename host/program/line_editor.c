@@ -1,8 +1,8 @@
 /*
  * line_editor.c - line editing with libedit.
  *
- * libedit reads characters through read_character, so that Ctrl-C ends the wait for a key as it ends every other wait of
- * the program. libedit decodes characters by the locale; the program has none, so this file sets one of UTF-8 while
+ * libedit reads characters through read_character, so that Ctrl-C ends the wait for a key as it ends every other wait
+ * of the program. libedit decodes characters by the locale; the program has none, so this file sets one of UTF-8 while
  * libedit runs, for this thread only.
  */
 #include "host/program/line_editor.h"
@@ -27,8 +27,8 @@ struct line_editor {
     EditLine *edit;
     History *history;
     locale_t locale;
-    char prompt[16];    /* of the line that is being read */
-    char *file;         /* of the history; NULL if there is no folder for it */
+    char prompt[16]; /* of the line that is being read */
+    char *file;      /* of the history; NULL if there is no folder for it */
 };
 
 /* ---- The file of the history ---- */

@@ -5,8 +5,8 @@
  *     while ((line = line_editor_read(editor, "> "))) { …; mem_free(line); }
  *     line_editor_free(editor);
  *
- * The history is kept in XDG_STATE_HOME/tenon/chat_history, which only its user can read. Input is standard input, output
- * is standard error. ~/.editrc configures the keys, as for other programs with libedit.
+ * The history is kept in XDG_STATE_HOME/tenon/chat_history, which only its user can read. Input is standard input,
+ * output is standard error. ~/.editrc configures the keys, as for other programs with libedit.
  */
 #ifndef TENON_HOST_PROGRAM_LINE_EDITOR_H
 #define TENON_HOST_PROGRAM_LINE_EDITOR_H

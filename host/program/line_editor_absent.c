@@ -2,7 +2,9 @@
 #include "host/program/line_editor.h"
 #include <stddef.h>
 
-struct line_editor *line_editor_new(void) { return NULL; }
+struct line_editor *line_editor_new(void) {
+    return NULL;
+}
 void line_editor_free(struct line_editor *editor) { (void)editor; }
 
 char *line_editor_read(struct line_editor *editor, const char *prompt) {

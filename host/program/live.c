@@ -1,33 +1,97 @@
 /*
  * live.c - draws the live view. Lines of finished activations scroll up; the bottom line is rewritten in place.
+ *
+ * The bottom line names the running nodes, with the time since they were started and, for a map, the number of items
+ * that have ended. It must change while nothing happens. A timer of the loop would hide that a run waits for nothing,
+ * so a thread wakes the loop each second, and live_tick draws the line again.
  */
 #include "host/program/live.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/terminal.h"
 #include "host/base/clock.h"
+#include "host/base/loop.h"
 #include "host/engine/graph/graph.h"
 #include "host/program/command.h"
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-#define NAMES_MAX 8u   /* running nodes named on the bottom line */
+#define NODES_MAX 8u   /* running nodes named on the bottom line */
+#define TICK_MS   1000 /* between two updates of the times */
 #define DATA_MAX  100u /* bytes shown of an emitted value */
 #define WORDS_MAX 60u  /* last characters of a model's answer, shown at the end of the bottom line */
 
+/* A node of the current step that has not ended, or a map over it that has not ended. */
+struct live_node {
+    tn_value node, path;            /* path: of the nested run, or NULL; both owned */
+    uint32_t running, ended, total; /* activations; total is 0 if it is unknown, and if the node is no map */
+    int64_t started_ms;
+};
+
 struct live {
     bool colour, bottom; /* bottom: the bottom line is drawn */
-    int64_t started_ms;
-    uint32_t running;
-    tn_value names[NAMES_MAX];
+    int64_t started_ms, drawn_ms;
+    int64_t step; /* of the outermost run */
+    struct live_node *nodes;
+    uint32_t node_count, node_capacity;
     struct buffer words; /* the end of the text that models have streamed in this step */
+    struct loop *loop;
+    pthread_t ticker;
+    bool ticks;                /* the thread was started */
+    pthread_mutex_t tick_lock; /* guards `ends` */
+    pthread_cond_t tick_ends;
+    bool ends;
 };
 
 static const char *live_paint(const struct live *live, const char *code) { return live->colour ? code : ""; }
 
-struct live *live_new(const struct graph *graph, bool colour) {
+/* ---- The thread that wakes the loop ---- */
+
+static void *live_ticker_main(void *user) {
+    struct live *live = user;
+    pthread_mutex_lock(&live->tick_lock);
+    while (!live->ends) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += TICK_MS / 1000;
+        pthread_cond_timedwait(&live->tick_ends, &live->tick_lock, &until);
+        if (!live->ends) loop_wake(live->loop);
+    }
+    pthread_mutex_unlock(&live->tick_lock);
+    return NULL;
+}
+
+/* Signals are for the thread of the loop, which waits for them. Without the thread, the times are updated by events. */
+static void live_start_ticker(struct live *live) {
+    sigset_t all, before;
+    pthread_mutex_init(&live->tick_lock, NULL);
+    pthread_cond_init(&live->tick_ends, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    live->ticks = pthread_create(&live->ticker, NULL, live_ticker_main, live) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void live_stop_ticker(struct live *live) {
+    pthread_mutex_lock(&live->tick_lock);
+    live->ends = true;
+    pthread_cond_signal(&live->tick_ends);
+    pthread_mutex_unlock(&live->tick_lock);
+    if (live->ticks) pthread_join(live->ticker, NULL);
+    pthread_mutex_destroy(&live->tick_lock);
+    pthread_cond_destroy(&live->tick_ends);
+}
+
+/* ---- The view ---- */
+
+struct live *live_new(const struct graph *graph, struct loop *loop, bool colour) {
     struct live *live = mem_zalloc(sizeof *live);
     live->colour = colour;
+    live->loop = loop;
+    live_start_ticker(live);
     live->started_ms = clock_now_ms();
     buffer_init(&live->words, SIZE_MAX);
     uint32_t nodes = graph->document->node_count;
@@ -42,17 +106,35 @@ static void live_clear_bottom(struct live *live) {
     live->bottom = false;
 }
 
+/* " fetch 12s", " judge 128/300 3m05s". */
+static void live_draw_node(const struct live_node *node, int64_t now_ms) {
+    long long seconds = (long long)(now_ms - node->started_ms) / 1000;
+    command_printf(stderr, " %s", value_chars(node->node, NULL));
+    if (node->total) fprintf(stderr, " %u/%u", node->ended, node->total);
+    if (seconds >= 60)
+        fprintf(stderr, " %lldm%02llds", seconds / 60, seconds % 60);
+    else if (seconds > 0)
+        fprintf(stderr, " %llds", seconds);
+}
+
 static void live_draw_bottom(struct live *live) {
     live_clear_bottom(live);
-    if (!live->running) return;
+    live->drawn_ms = clock_now_ms();
+    if (!live->node_count) return;
     fprintf(stderr, "%s…", live_paint(live, "\033[2m"));
-    for (uint32_t i = 0; i < live->running && i < NAMES_MAX; i++)
-        command_printf(stderr, " %s", live->names[i] ? value_chars(live->names[i], NULL) : "");
-    if (live->running > NAMES_MAX) fprintf(stderr, " and %u more", live->running - NAMES_MAX);
+    for (uint32_t i = 0; i < live->node_count && i < NODES_MAX; i++) {
+        if (i) fputc(',', stderr);
+        live_draw_node(&live->nodes[i], live->drawn_ms);
+    }
+    if (live->node_count > NODES_MAX) fprintf(stderr, " and %u more", live->node_count - NODES_MAX);
     if (live->words.length) command_printf(stderr, ": %s", buffer_cstr(&live->words));
     fputs(live_paint(live, "\033[0m"), stderr);
     live->bottom = true;
     fflush(stderr);
+}
+
+void live_tick(struct live *live) {
+    if (live && live->bottom && clock_now_ms() - live->drawn_ms >= TICK_MS) live_draw_bottom(live);
 }
 
 /* Appends text as one line and keeps its last WORDS_MAX characters. */
@@ -70,21 +152,55 @@ static void live_add_words(struct live *live, tn_value text) {
     mem_free(end);
 }
 
-static void live_add_running(struct live *live, tn_value node) {
-    if (live->running < NAMES_MAX) live->names[live->running] = value_ref(node);
-    live->running++;
+static bool same_or_both_null(tn_value one, tn_value other) {
+    return one && other ? value_equal(one, other) : one == other;
 }
 
-static void live_remove_running(struct live *live, tn_value node) {
-    uint32_t shown = live->running < NAMES_MAX ? live->running : NAMES_MAX;
-    for (uint32_t i = 0; i < shown; i++) {
-        if (!live->names[i] || !value_equal(live->names[i], node)) continue;
-        value_unref(live->names[i]);
-        memmove(&live->names[i], &live->names[i + 1], (shown - i - 1) * sizeof live->names[0]);
-        live->names[shown - 1] = NULL;
-        break;
+static struct live_node *live_find_node(struct live *live, tn_value event) {
+    for (uint32_t i = 0; i < live->node_count; i++)
+        if (value_equal(live->nodes[i].node, value_get(event, "node")) &&
+            same_or_both_null(live->nodes[i].path, value_get(event, "path")))
+            return &live->nodes[i];
+    return NULL;
+}
+
+static void live_remove_node(struct live *live, struct live_node *node) {
+    value_unref(node->node);
+    value_unref(node->path);
+    live->node_count--;
+    memmove(node, node + 1, (live->node_count - (size_t)(node - live->nodes)) * sizeof *node);
+}
+
+/* A map whose other items were not started any more does not end; it disappears with its step. */
+static void live_begin_step(struct live *live, int64_t step) {
+    if (live->step == step) return;
+    live->step = step;
+    for (uint32_t i = live->node_count; i-- > 0;)
+        if (!live->nodes[i].running) live_remove_node(live, &live->nodes[i]);
+}
+
+static void live_add_running(struct live *live, const struct run *run, tn_value event) {
+    if (!value_get(event, "path")) live_begin_step(live, value_to_int(value_get(event, "step")));
+    struct live_node *node = live_find_node(live, event);
+    tn_value path = value_get(event, "path");
+    if (!node) {
+        MEM_GROW(live->nodes, live->node_count, live->node_capacity);
+        node = &live->nodes[live->node_count++];
+        *node = (struct live_node){.node = value_ref(value_get(event, "node")),
+                                   .path = path ? value_ref(path) : NULL,
+                                   .started_ms = clock_now_ms()};
+        if (value_get(event, "item") && !path) node->total = run_mapped_items(run, node->node);
     }
-    if (live->running) live->running--;
+    node->running++;
+}
+
+/* `ended`: the activation is not attempted again. A map stays until all of its items have ended. */
+static void live_remove_running(struct live *live, tn_value event, bool ended) {
+    struct live_node *node = live_find_node(live, event);
+    if (!node) return;
+    if (node->running) node->running--;
+    node->ended += ended;
+    if (!node->running && node->ended >= node->total) live_remove_node(live, node);
 }
 
 /* Prints an error as the rest of a line. Control characters are replaced, so the text cannot control the terminal. */
@@ -132,7 +248,7 @@ static void live_show_data(struct live *live, tn_value node, tn_value data) {
     mem_free(text);
 }
 
-void live_event(struct live *live, tn_value event) {
+void live_event(struct live *live, const struct run *run, tn_value event) {
     tn_value node = value_get(event, "node"), what = value_get(event, "event"), data = value_get(event, "data");
     tn_value delta = value_get(event, "delta"), words = delta ? value_get(delta, "content") : NULL;
     if (!node) return;
@@ -143,12 +259,12 @@ void live_event(struct live *live, tn_value event) {
     } else if (data) {
         live_show_data(live, node, data);
     } else if (value_text_is(what, "start")) {
-        live_add_running(live, node);
+        live_add_running(live, run, event);
     } else if (value_text_is(what, "end")) {
-        live_remove_running(live, node);
+        live_remove_running(live, event, true);
         live_show_end(live, event, node);
     } else if (value_text_is(what, "retry")) {
-        live_remove_running(live, node);
+        live_remove_running(live, event, false);
         live_clear_bottom(live);
         tn_value error = value_get(event, "error");
         fprintf(stderr, "%s↻%s      ", live_paint(live, "\033[33m"), live_paint(live, "\033[0m"));
@@ -173,6 +289,7 @@ static void live_show_usage(const struct run *run) {
 
 void live_end(struct live *live, struct run *run) {
     if (!live) return;
+    live_stop_ticker(live);
     live_clear_bottom(live);
     fprintf(stderr, "%s%s%s after %u step%s, %lld ms", live_paint(live, "\033[1m"), run_status_name(run_status(run)),
             live_paint(live, "\033[0m"), run_steps(run), run_steps(run) == 1 ? "" : "s",
@@ -180,6 +297,7 @@ void live_end(struct live *live, struct run *run) {
     live_show_usage(run);
     fputc('\n', stderr);
     buffer_finish(&live->words);
-    for (uint32_t i = 0; i < NAMES_MAX; i++) value_unref(live->names[i]);
+    while (live->node_count) live_remove_node(live, &live->nodes[live->node_count - 1]);
+    mem_free(live->nodes);
     mem_free(live);
 }

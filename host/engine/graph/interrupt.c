@@ -146,6 +146,16 @@ static tn_value add_open_nodes(tn_value list, const struct run *root, const stru
     return list;
 }
 
+uint32_t run_mapped_items(const struct run *run, tn_value node) {
+    uint32_t items = 0;
+    for (uint32_t i = 0; i < run->activation_count; i++) {
+        const struct activation *activation = &run->activations[i];
+        tn_value id = run->graph->document->nodes[activation->plan.node].id;
+        items += activation->plan.input && (id == node || value_equal(id, node));
+    }
+    return items;
+}
+
 tn_value run_open_nodes(const struct run *run) {
     tn_value list = add_open_nodes(value_array(), run, run);
     for (const struct run *nested = run->nested; nested; nested = nested->next_nested)

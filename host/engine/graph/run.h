@@ -147,6 +147,8 @@ int32_t run_update(struct run *run, tn_value channels, const char *as, bool *end
 /* After run_restore and before run_start: discards the plan and the unfinished step. The state stays. */
 void run_discard_plan(struct run *run);
 tn_value run_loaded(const struct run *run); /* options.loaded; borrowed */
+/* The number of items for which a map edge activates the node in the current step; 0 if it is not mapped to. */
+uint32_t run_mapped_items(const struct run *run, tn_value node);
 /*
  * The nodes whose activation is open, in nested runs too: [{node, component?, plugin?}], where a node of a nested run
  * is "research/judge"; a new reference.

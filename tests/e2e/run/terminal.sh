@@ -30,3 +30,12 @@ on_terminal "'$TENON' run empty.yaml --stream updates"
 expect_code 0 && expect_in out "warning: plan: the list of its map edge is empty"
 on_terminal "'$TENON' run empty.yaml --stream debug"
 expect_code 0 && expect_in out '"event":"empty_map","level":"warning","node":"plan"' && expect_not_in out "warning: plan"
+# A waiting node shows the time since its start, and a map the number of items that have ended.
+sed 's/default: \[\]/default: [1, 2, 3]/' empty.yaml >map.yaml
+on_terminal "'$TENON' run map.yaml --run-config '{\"concurrency\": 1}'"
+expect_code 0 && expect_in out "… work 0/3" && expect_in out "… work 2/3" && expect_not_in out "3/3"
+command -v python3 >"$work/which" || skips "python3 is not installed"
+graph waits delay '{ms: 600000}'
+code=0
+printf 'wait … only 1s\nkey C-c\nend\n' | python3 "$SOURCE/tests/e2e/terminal.py" "$TENON" run waits.yaml >"$work/out" 2>"$work/err" || code=$?
+expect_code 130
