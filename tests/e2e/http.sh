@@ -128,7 +128,7 @@ nodes: [{id: ask, type: test.program.ask, config: {url: "http://127.0.0.1:$port"
 edges: [{from: START, to: ask}, {from: ask, to: END}]
 YAML
 echo "log: info" >info.yaml
-run tenon run program.yaml -q --plugins ./program.py --record program --config info.yaml
+run tenon run program.yaml --plugins ./program.py --record program --config info.yaml
 expect_code 0
 expect_in err "test.program: the key is {secret:KEY}"
 expect_in err "test.program: logged: {secret:KEY}"

@@ -58,9 +58,9 @@ for name in fails garbles; do
     cp program.py $name.py && chmod +x $name.py
     cat >$name.py.tenon.json <<J
 {"plugin": {"id": "test.$name", "version": "1.0.0", "title": "Fails", "licence": "MIT", "requires": ["tenon.core/1"]},
- "components": [{"kind": "tool", "id": "$name", "title": "Fails", "effects": ["secret:ECHO_KEY"], "style": "async", "input": {"type": "object"}}]}
+ "components": [{"kind": "tool", "id": "test.$name", "title": "Fails", "effects": ["secret:ECHO_KEY"], "style": "async", "input": {"type": "object"}}]}
 J
-    run tenon tool call $name '{}' --plugins "./$name.py"
+    run tenon tool call test.$name '{}' --plugins "./$name.py"
     [ "$code" != 0 ] || fails "the program did not fail"
     expect_in err '{secret:ECHO_KEY}' && expect_no_secret
 done
