@@ -13,6 +13,7 @@
 #include "host/base/config/config.h"
 #include "host/base/files.h"
 #include "host/engine/graph/graph.h"
+#include "host/program/check_files.h"
 #include "host/program/command.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -41,48 +42,81 @@ static void check_graph_builds(struct host *host, struct document *document, str
     error_finish(&error);
 }
 
-int command_check(const struct arguments *arguments) {
-    struct host *host = command_host(arguments);
-    if (!host) return COMMAND_PLUGIN_PROBLEM;
-    struct diagnostics *found = diagnostics_new();
+struct check {
+    const struct arguments *arguments;
+    struct host *host;
+    struct check_files files;
+    struct diagnostics *found;
+    size_t checked, warnings; /* documents; warnings that are not diagnostics */
+    int code;
+};
+
+static void check_file(struct check *check, const char *path, bool last) {
     struct error error = ERROR_INIT;
-    int code = COMMAND_OK;
-    size_t unpriced = 0;
-    for (size_t i = 0; i < operand_count(arguments); i++) {
-        struct source *source = command_document(arguments, host, operand_at(arguments, i), &error);
-        if (!source) {
-            code = command_report_error(COMMAND_USAGE, &error);
-            continue;
-        }
-        size_t before = diagnostics_errors(found);
-        struct document *document = document_read(source, host_catalog(host), found);
-        if (diagnostics_errors(found) == before) check_graph_builds(host, document, found);
-        if (document && value_get(document->budget, "cost") && !value_count(config_prices(host_config(host))))
-            warn(&unpriced, "budget.cost has no effect: tenon.yaml has no `prices`, from which costs are computed");
-        bool last = i + 1 == operand_count(arguments); /* a role can be declared by any of the documents */
+    struct host *host = check->host;
+    struct source *source = command_document(check->arguments, host, path, &error);
+    if (source) {
+        size_t before = diagnostics_errors(check->found);
+        struct document *document = document_read(source, host_catalog(host), check->found);
+        if (diagnostics_errors(check->found) == before) check_graph_builds(host, document, check->found);
+        if (value_get(document->budget, "cost") && !value_count(config_prices(host_config(host))))
+            warn(&check->warnings,
+                 "budget.cost has no effect: tenon.yaml has no `prices`, from which costs are computed");
+        /* A role can be declared by any of the documents. */
         if (last && config_lint_role(host, document, &error) != TN_OK)
-            code = command_report_error(COMMAND_USAGE, &error);
+            check->code = command_report_error(COMMAND_USAGE, &error);
         document_unref(document);
-        source_unref(source);
+        check->checked++;
+    } else {
+        check->code = command_report_error(COMMAND_USAGE, &error);
     }
-    bool json = argument_given(arguments, "json");
-    command_print_diagnostics(arguments, found, json);
-    size_t errors = diagnostics_errors(found), warnings = diagnostics_warnings(found) + unpriced;
-    config_lint_providers(host, warn, &warnings);
-    config_lint_tools(host, warn, &warnings);
-    config_lint_files(host, warn, &warnings);
-    if (!json && !argument_given(arguments, "quiet")) {
-        if (errors || warnings)
-            fprintf(stderr, "%zu error%s, %zu warning%s\n", errors, errors == 1 ? "" : "s", warnings,
-                    warnings == 1 ? "" : "s");
-        else if (code == COMMAND_OK)
-            fprintf(stderr, "no problems found\n");
-    }
-    if (code == COMMAND_OK && (errors || (warnings && argument_given(arguments, "strict")))) code = COMMAND_INVALID;
-    diagnostics_free(found);
+    source_unref(source);
     error_finish(&error);
-    host_free(host);
-    return code;
+}
+
+/* A document that another one contains is reported under its canonical path, and once more as a file of the list. */
+static bool is_reported_by_list(void *user, const struct diagnostic *diagnostic) {
+    struct check_files *files = user;
+    const char *name = diagnostic->source ? source_name(diagnostic->source) : "";
+    return *name == '/' && check_files_have(files, name);
+}
+
+static void check_summary(const struct check *check, size_t errors, size_t warnings) {
+    char documents[64] = "";
+    if (check->files.folders)
+        snprintf(documents, sizeof documents, "%zu document%s: ", check->checked, check->checked == 1 ? "" : "s");
+    if (errors || warnings)
+        fprintf(stderr, "%s%zu error%s, %zu warning%s\n", documents, errors, errors == 1 ? "" : "s", warnings,
+                warnings == 1 ? "" : "s");
+    else if (check->code == COMMAND_OK)
+        fprintf(stderr, "%sno problems found\n", documents);
+}
+
+int command_check(const struct arguments *arguments) {
+    struct check check = {.arguments = arguments, .host = command_host(arguments)};
+    if (!check.host) return COMMAND_PLUGIN_PROBLEM;
+    check.found = diagnostics_new();
+    for (size_t i = 0; i < operand_count(arguments); i++) {
+        struct error error = ERROR_INIT;
+        if (!check_files_add(&check.files, operand_at(arguments, i), &error))
+            check.code = command_report_error(COMMAND_USAGE, &error);
+        error_finish(&error);
+    }
+    for (size_t i = 0; i < check.files.count; i++)
+        check_file(&check, check.files.items[i].path, i + 1 == check.files.count);
+    bool json = argument_given(arguments, "json");
+    diagnostics_remove(check.found, is_reported_by_list, &check.files);
+    command_print_diagnostics(arguments, check.found, json);
+    size_t errors = diagnostics_errors(check.found), warnings = diagnostics_warnings(check.found) + check.warnings;
+    config_lint_providers(check.host, warn, &warnings);
+    config_lint_tools(check.host, warn, &warnings);
+    config_lint_files(check.host, warn, &warnings);
+    if (!json && !argument_given(arguments, "quiet")) check_summary(&check, errors, warnings);
+    bool bad = errors || (warnings && argument_given(arguments, "strict"));
+    diagnostics_free(check.found);
+    check_files_finish(&check.files);
+    host_free(check.host);
+    return check.code == COMMAND_OK && bad ? COMMAND_INVALID : check.code;
 }
 
 /* ---- fmt ---- */

@@ -461,8 +461,14 @@ const struct command commands[] = {
 
     /* ---- Documents ---- */
     {"check", "FILE…", "find mistakes in documents without running them",
-     "Reports every mistake with its position, what was expected, and what to do.", "$ tenon check triage.yaml\n",
-     .options = check_options, .operands_min = 1, .operands_max = NO_MAXIMUM, .run = command_check},
+     "Reports every mistake with its position, what was expected, and what to do. Of a folder, all documents below it "
+     "are\n"
+     "checked, in the order of their names: files named *.yaml, *.yml and *.json that have `nodes`, or `version` and\n"
+     "`agent`. Hidden files and symbolic links are skipped; at most 10,000 documents are checked. The exit code is 0 "
+     "if\n"
+     "there are no errors, 3 if there are, and 2 if something cannot be read.",
+     "$ tenon check triage.yaml\nno problems found\n", .options = check_options, .operands_min = 1,
+     .operands_max = NO_MAXIMUM, .run = command_check},
     {"graph", "FILE", "draw a document", "As text for a terminal, Mermaid, Graphviz dot, or JSON.",
      "$ tenon graph triage.yaml --format mermaid\n", .options = graph_options, .operands_min = 1, .operands_max = 1,
      .run = command_graph},

@@ -254,8 +254,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_codes),  cmocka_unit_test(test_sorting),    cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_carets), cmocka_unit_test(test_long_lines), cmocka_unit_test(test_printing),
-        cmocka_unit_test(test_json),   cmocka_unit_test(test_views),
-        cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_json),   cmocka_unit_test(test_views),      cmocka_unit_test(test_sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

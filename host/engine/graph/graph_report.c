@@ -48,11 +48,10 @@ void graph_report_made(struct graph *graph, struct source *made, const struct di
         const struct diagnostic *inner = diagnostics_at(found, i);
         if (inner->severity != DIAGNOSTIC_ERROR) continue;
         struct span span = node_place(def);
-        if (inner->source == made)
-            (void)config_places_copied(graph_places(graph), node, made, inner->span, &span);
-        struct diagnostic *it = diagnostics_add(graph->diagnostics, inner->code, graph->document->source, span,
-                                                "in the graph of node `%s`: %s", value_chars(def->id, NULL),
-                                                inner->message);
+        if (inner->source == made) (void)config_places_copied(graph_places(graph), node, made, inner->span, &span);
+        struct diagnostic *it =
+            diagnostics_add(graph->diagnostics, inner->code, graph->document->source, span,
+                            "in the graph of node `%s`: %s", value_chars(def->id, NULL), inner->message);
         if (inner->suggestion) diagnostic_suggest(it, "%s", inner->suggestion);
         reported++;
     }
