@@ -6,8 +6,8 @@
  *     for (size_t i = 0; i < files.count; i++) … files.items[i].path …
  *     check_files_finish(&files);
  *
- * Below a folder, a document is a regular file named *.yaml, *.yml or *.json that has `nodes`, or `version` and `agent`.
- * Hidden files and folders, and symbolic links, are skipped. The order is that of the bytes of the paths.
+ * Below a folder, a document is a regular file named *.yaml, *.yml or *.json that has `nodes`, or `version` and
+ * `agent`. Hidden files and folders, and symbolic links, are skipped. The order is that of the bytes of the paths.
  */
 #ifndef TENON_HOST_PROGRAM_CHECK_FILES_H
 #define TENON_HOST_PROGRAM_CHECK_FILES_H

@@ -136,6 +136,7 @@ char *line_editor_read(struct line_editor *editor, const char *prompt) {
     int length = 0;
     locale_t before = uselocale(editor->locale);
     snprintf(editor->prompt, sizeof editor->prompt, "%s", prompt);
+    el_set(editor->edit, EL_PREP_TERM, 1); /* before the prompt, so that what is typed behind it is not echoed twice */
     const char *line = el_gets(editor->edit, &length);
     char *own = line && length > 0 ? mem_text_n(line, (size_t)length) : NULL;
     if (own) own[strcspn(own, "\r\n")] = '\0';
